@@ -1,0 +1,1 @@
+"""Differentially private synthetic tables from data that lie in pieces at several institutions."""

@@ -1,0 +1,1 @@
+"""What both sides of a release must agree on."""

@@ -1,0 +1,38 @@
+"""Noisy answers to marginal queries, as every mechanism sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .domain import Clique
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A noisy marginal with what its noise is worth.
+
+    Attributes:
+        clique: the attributes of the marginal, in domain order.
+        values: shape (n_r,), float64: noisy counts in row-major order of the clique.
+        sigma: standard deviation of the noise of one cell, in counts (root mean square over cells
+            where cells differ).
+        zcdp_rho: what the answer cost.
+    """
+
+    clique: Clique
+    values: NDArray[np.float64]
+    sigma: float
+    zcdp_rho: float
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 1:
+            raise ValueError(
+                f"a measurement's values are one vector of cells, not of shape {self.values.shape}"
+            )
+        if not (np.isfinite(self.sigma) and self.sigma > 0):
+            raise ValueError(f"a measurement's sigma is a positive number, not {self.sigma}")
+        if not np.all(np.isfinite(self.values)):
+            raise ValueError("a measurement's values are finite numbers")

@@ -1,0 +1,1 @@
+"""Budgets, accounting, noise and ledger values."""

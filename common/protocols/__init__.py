@@ -1,0 +1,1 @@
+"""Measurement protocols as pure step functions, role by role."""

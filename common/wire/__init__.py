@@ -1,0 +1,1 @@
+"""Messages between a curator and its parties."""

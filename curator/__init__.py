@@ -1,0 +1,1 @@
+"""The one who coordinates a release."""

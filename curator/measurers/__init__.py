@@ -1,0 +1,1 @@
+"""Measurers: how a mechanism gets its noisy marginals."""

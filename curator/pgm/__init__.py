@@ -1,0 +1,1 @@
+"""Graphical models: junction trees, inference, estimation and synthetic rows."""

@@ -1,0 +1,1 @@
+"""K x S parties in one process."""
