@@ -1,1 +1,3 @@
 """Differentially private synthetic tables from data that lie in pieces at several institutions."""
+
+__version__ = "0.1.0"

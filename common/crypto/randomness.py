@@ -1,0 +1,60 @@
+"""Random words from a stream cipher: keyed by the operating system, or by a seed in simulations."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+KEY_BYTES = 32
+_ZEROS = bytes(1 << 20)
+
+
+class RandomStream:
+    """The key stream of AES-256 in counter mode, read as 64-bit words.
+
+    Whoever does not hold the key cannot tell it from uniform words. Two streams with one key yield the
+    same words, which is how a repeated query gets the byte-identical answer.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != KEY_BYTES:
+            raise ValueError(f"a stream is keyed by {KEY_BYTES} bytes, not {len(key)}")
+        self._key = key
+        self._cipher = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+
+    @classmethod
+    def from_os(cls) -> RandomStream:
+        """A stream keyed by the operating system's generator: the one for releases."""
+        return cls(secrets.token_bytes(KEY_BYTES))
+
+    @classmethod
+    def from_seed(cls, seed: int) -> RandomStream:
+        """A reproducible stream, for simulations and tests alone: whoever knows the seed can remove noise."""
+        return cls(hashlib.sha256(b"dpmosaic seed %d" % seed).digest())
+
+    def child(self, *labels: str) -> RandomStream:
+        """An independent stream that only this stream's key and the labels determine."""
+        return RandomStream(self.child_key(*labels))
+
+    def child_key(self, *labels: str) -> bytes:
+        """The key of `child`, 32 bytes; each label enters with its length, so labels cannot run together."""
+        text = b"".join(len(label.encode()).to_bytes(4, "big") + label.encode() for label in labels)
+        return hmac.digest(self._key, b"dpmosaic child" + text, "sha256")
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """The next `count` words, shape (count,), uniform on 0 .. 2^64 - 1."""
+        words = np.empty(count, dtype=np.uint64)
+        buffer = memoryview(words).cast("B")
+        for start in range(0, len(buffer), len(_ZEROS)):
+            block = buffer[start : start + len(_ZEROS)]
+            block[:] = self._cipher.update(_ZEROS[: len(block)])
+        return words
+
+    def generator(self) -> np.random.Generator:
+        """A NumPy generator seeded from this stream, for what is public: rounding, shuffling."""
+        return np.random.default_rng([int(word) for word in self.words(4)])

@@ -1,0 +1,112 @@
+"""What a release may cost, and the accountant that holds it to that."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from ..errors import BudgetError
+from . import conversion
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The promise of a release: (epsilon, delta)-DP, or rho-zCDP with delta only for reports.
+
+    Attributes:
+        epsilon: positive and finite; None where rho is given.
+        delta: in (0, 1).
+        zcdp_rho: positive and finite; None where epsilon is given.
+    """
+
+    epsilon: float | None = None
+    delta: float | None = None
+    zcdp_rho: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.zcdp_rho is None):
+            raise BudgetError("expected either epsilon with delta or rho; got both or neither")
+        for name, value in (("epsilon", self.epsilon), ("rho", self.zcdp_rho)):
+            if value is not None and not (0 < value < math.inf):
+                raise BudgetError(f"{name}: expected a positive finite number, got {value}")
+        if self.epsilon is not None and self.delta is None:
+            raise BudgetError(
+                "delta: expected a number in (0, 1) beside epsilon, got none; 1e-9 is a common choice"
+            )
+        if self.delta is not None and not (0 < self.delta < 1):
+            raise BudgetError(f"delta: expected a number in (0, 1), got {self.delta}")
+
+    def granted(self, *, gaussian_only: bool) -> Fraction:
+        """The rho that keeps the promise.
+
+        Args:
+            gaussian_only: the release adds Gaussian noise and post-processes, nothing else. Then the
+                calibration is exact (Gaussian differential privacy, whose adaptive composition is that of
+                one Gaussian mechanism: Smith and Thakurta 2022); else it goes through zCDP.
+
+        Returns:
+            An upper limit on the sum of all costs, a float as an exact fraction.
+        """
+        if self.zcdp_rho is not None:
+            return Fraction(self.zcdp_rho)
+        assert self.epsilon is not None
+        assert self.delta is not None
+        if not gaussian_only:
+            return Fraction(conversion.zcdp_rho(self.epsilon, self.delta))
+        # The margins cover 10^6 discrete measurements (each within exp(+-1e-21) of a Gaussian) and the
+        # sampler's statistical distance.
+        mu = conversion.gaussian_mu(self.epsilon * (1 - 1e-12), self.delta * (1 - 1e-9))
+        return Fraction(mu * mu / 2)
+
+    def granted_by_bun_steinke(self) -> Fraction:
+        """The rho of the looser conversion, for reproducing papers that use it."""
+        if self.epsilon is None or self.delta is None:
+            return self.granted(gaussian_only=False)
+        return Fraction(conversion.bun_steinke_rho(self.epsilon, self.delta))
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One access to private data.
+
+    Attributes:
+        step: which step of the mechanism.
+        clique: what was asked, attribute names.
+        zcdp_rho: its cost.
+        sigmas: one tuple for each differently partitioned slice: the scales of the noise variables that
+            one record of the slice is hidden by, in counts. Empty for what is not Gaussian.
+    """
+
+    step: str
+    clique: tuple[str, ...]
+    zcdp_rho: Fraction
+    sigmas: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Accountant:
+    """What was granted and what was charged; a charge that does not fit is refused."""
+
+    granted: Fraction
+    charges: tuple[Charge, ...] = ()
+    spent: Fraction = Fraction(0)
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left, never negative."""
+        return self.granted - self.spent
+
+    def charge(self, *charges: Charge) -> Accountant:
+        """The accountant after the charges; called before any noise is drawn.
+
+        Raises:
+            BudgetError: the sum would go past the grant; nothing is charged.
+        """
+        total = self.spent + sum((charge.zcdp_rho for charge in charges), Fraction(0))
+        if total > self.granted:
+            raise BudgetError(
+                f"step {charges[0].step!r} asks for more than is left of the budget; nothing was charged. "
+                "Lower the cost of the step or grant more"
+            )
+        return replace(self, charges=self.charges + charges, spent=total)

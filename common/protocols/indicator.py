@@ -1,0 +1,116 @@
+"""Distributed marginal measurement, step by step, without any input or output.
+
+Source: RandDPGen, Algorithm 1. Every record's indicator vector is noised before it leaves its party; the
+curator multiplies the parties' vectors record by record and adds the records up. Where one party holds the
+whole clique of a slice, it adds up first and adds noise once.
+
+What the paper's Theorem 4.1 leaves out: the noise of a product is added up over all records, so its variance
+grows with their number. `product_variance` states the true one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..crypto.randomness import RandomStream
+from ..domain import Clique
+from ..privacy.cost import grid_of
+from ..privacy.noise import noisy_counts
+
+_BLOCK_CELLS = 1 << 18
+
+
+def divide(clique: Clique, holders: Sequence[Clique]) -> dict[int, Clique]:
+    """Run by the curator: which attributes of the clique each party of a slice answers for (lines 3 to 5).
+
+    Args:
+        clique: the marginal's attributes, in domain order.
+        holders: the attributes that each party of the slice holds.
+
+    Returns:
+        Party index to its non-empty part of the clique, in domain order.
+    """
+    parts = {j: tuple(name for name in clique if name in set(held)) for j, held in enumerate(holders)}
+    return {j: part for j, part in parts.items() if part}
+
+
+def allocate(rho: Fraction, part: Clique, clique: Clique) -> Fraction:
+    """Run by the curator: the part of the budget that goes to one party, |A| / |r| of it (line 6)."""
+    return rho * len(part) / len(clique)
+
+
+def noisy_histogram(counts: NDArray[np.int64], sigma: float, stream: RandomStream) -> NDArray[np.int64]:
+    """Run by a party that holds the whole clique: its counts plus noise, in units of 1/grid.
+
+    Guarantee: `gaussian_cost(sigma, adjacency)` for the records of the party's slice.
+    """
+    return noisy_counts(counts, sigma, stream)
+
+
+def noisy_indicators(
+    codes: NDArray[np.int64], cells: int, sigma: float, stream: RandomStream
+) -> Iterator[NDArray[np.int64]]:
+    """Run by a party that holds a part of the clique: indicator vectors plus noise (lines 7 and 8).
+
+    Guarantee: `gaussian_cost(sigma, adjacency)`: a record has one vector with a single 1 in it, and every
+    record's vector has noise of its own.
+
+    Args:
+        codes: shape (N,): cell of each record in the party's part of the clique.
+        cells: number of cells of that part.
+        sigma: scale of the noise on every entry.
+        stream: random words.
+
+    Yields:
+        Blocks of rows, shape (rows, cells), int64, in units of 1/grid.
+    """
+    rows = max(1, _BLOCK_CELLS // cells)
+    for start in range(0, codes.size, rows):
+        block = codes[start : start + rows]
+        indicators = np.zeros((block.size, cells), dtype=np.int64)
+        indicators[np.arange(block.size), block] = 1
+        yield noisy_counts(indicators, sigma, stream)
+
+
+def block_rows(parts: Sequence[int]) -> int:
+    """Rows that the curator multiplies at a time, for parts with so many cells: bounds its memory."""
+    return max(1, 16 * _BLOCK_CELLS // max(parts[-1], math.prod(parts[:-1])))
+
+
+def multiply(blocks: Sequence[NDArray[np.int64]], sigmas: Sequence[float]) -> NDArray[np.float64]:
+    """Run by the curator: products record by record, added up over a block of records (line 10).
+
+    Args:
+        blocks: for each party, shape (rows, n_j), int64, in units of 1/grid of its sigma.
+        sigmas: the scale of each party's noise.
+
+    Returns:
+        Shape (n_1, ..., n_s), float64, in counts.
+    """
+    factors = [block / grid_of(sigma) for block, sigma in zip(blocks, sigmas, strict=True)]
+    product = factors[0]
+    for factor in factors[1:-1]:
+        product = (product[:, :, None] * factor[:, None, :]).reshape(len(product), -1)
+    shape = tuple(factor.shape[1] for factor in factors)
+    return (product.T @ factors[-1]).reshape(shape)
+
+
+def product_variance(records: int, cells: Sequence[int], sigmas: Sequence[float]) -> float:
+    """Variance of one cell of a slice's product, averaged over its cells; from public facts alone.
+
+    The variance of cell t is the sum over records of prod_j (v_j + s_j^2) - prod_j v_j, with v_j the
+    record's exact indicator of t at party j. Added up over all cells, a record contributes
+    prod_j (1 + n_j s_j^2) - 1 whatever its values.
+
+    Args:
+        records: records of the slice.
+        cells: for each party, the number of cells of its part.
+        sigmas: for each party, the scale of its noise.
+    """
+    spread = math.prod(1 + n * s * s for n, s in zip(cells, sigmas, strict=True)) - 1
+    return records * spread / math.prod(cells)

@@ -1,0 +1,35 @@
+"""The one place where an error becomes a message to the other side, and a message an error again."""
+
+from __future__ import annotations
+
+from google.protobuf.message import DecodeError
+
+from .. import errors
+from . import party_pb2 as pb
+
+_KINDS = {
+    "data": errors.DataError,
+    "budget": errors.BudgetError,
+    "policy": errors.PolicyError,
+    "protocol": errors.ProtocolError,
+    "unavailable": errors.PartyUnavailable,
+}
+_INTERNAL = "the party met an error of its own; its operator finds it in the party's log"
+
+
+def encode_refusal(error: Exception) -> bytes:
+    """Bytes of a Refusal: the text of our own errors, which hold no private data, and of no other."""
+    for code, kind in _KINDS.items():
+        if isinstance(error, kind):
+            return pb.Refusal(code=code, message=str(error)).SerializeToString()
+    return pb.Refusal(code="unavailable", message=_INTERNAL).SerializeToString()
+
+
+def decode_refusal(data: bytes) -> errors.MosaicError:
+    """The error of a Refusal's bytes."""
+    message = pb.Refusal()
+    try:
+        message.ParseFromString(data)
+    except DecodeError:
+        return errors.ProtocolError("expected a refusal, got bytes that do not parse; compare versions")
+    return _KINDS.get(message.code, errors.ProtocolError)(message.message)

@@ -1,0 +1,149 @@
+"""A party's durable record of what it granted and answered: SQLite, one transaction for each entry."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from ..common.errors import BudgetError, ProtocolError
+from ..common.messages import MarginalQuery, ReleaseTerms
+from ..common.wire.codec import encode_query, encode_terms
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS release (
+    release_id TEXT PRIMARY KEY,
+    terms BLOB NOT NULL,
+    granted TEXT NOT NULL,
+    spent TEXT NOT NULL,
+    data_digest TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS answer (
+    release_id TEXT NOT NULL REFERENCES release,
+    query_id TEXT NOT NULL,
+    query BLOB NOT NULL,
+    rho TEXT NOT NULL,
+    noise_key BLOB NOT NULL,
+    PRIMARY KEY (release_id, query_id)
+) STRICT;
+"""
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One answered query: what it cost and the key of its noise."""
+
+    query_id: str
+    zcdp_rho: Fraction
+    noise_key: bytes
+
+
+class Ledger:
+    """Budgets reserved and spent. What it confirmed is on disk; a charge is never made twice.
+
+    Args:
+        path: the SQLite file, or None for one in memory (simulations).
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._database = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        self._lock = threading.Lock()
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = FULL")
+        self._database.execute("PRAGMA foreign_keys = ON")
+        self._database.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._database.close()
+
+    def reserved(self) -> Fraction:
+        """Budgets of all releases accepted so far, zCDP."""
+        with self._lock:
+            rows = self._database.execute("SELECT granted FROM release").fetchall()
+        return sum((Fraction(granted) for (granted,) in rows), Fraction(0))
+
+    def release(self, release_id: str) -> bytes | None:
+        """The encoded terms of an accepted release; None where it is unknown."""
+        with self._lock:
+            row = self._database.execute(
+                "SELECT terms FROM release WHERE release_id = ?", (release_id,)
+            ).fetchone()
+        return row[0] if row else None
+
+    def reserve(self, terms: ReleaseTerms, data_digest: str) -> None:
+        """Sets a release's budget aside. The same terms again change nothing.
+
+        Raises:
+            ProtocolError: the id is taken by other terms or other data.
+        """
+        encoded = encode_terms(terms)
+        with self._lock, self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            row = self._database.execute(
+                "SELECT terms, data_digest FROM release WHERE release_id = ?", (terms.release_id,)
+            ).fetchone()
+            if row is None:
+                self._database.execute(
+                    "INSERT INTO release VALUES (?, ?, ?, '0', ?)",
+                    (terms.release_id, encoded, str(Fraction(terms.granted_rho)), data_digest),
+                )
+            elif row != (encoded, data_digest):
+                raise ProtocolError("this release id stands for other terms or other data; use a new id")
+
+    def charge(self, query: MarginalQuery, rho: Fraction, data_digest: str, noise_key: bytes) -> LedgerEntry:
+        """Charges a query before its noise is drawn; asked again, it returns the first entry, uncharged.
+
+        Args:
+            query: what is asked.
+            rho: its cost as the party computed it.
+            data_digest: of the rows that it will be answered from.
+            noise_key: 32 fresh bytes; kept if the query is new.
+
+        Raises:
+            ProtocolError: the release is unknown, or the id stands for another query or other data.
+            BudgetError: the release's grant does not cover it.
+        """
+        encoded = encode_query(query)
+        with self._lock, self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            release = self._database.execute(
+                "SELECT granted, spent, data_digest FROM release WHERE release_id = ?", (query.release_id,)
+            ).fetchone()
+            if release is None:
+                raise ProtocolError(
+                    "the query is for a release that this party has not accepted; accept it first"
+                )
+            granted, spent = Fraction(release[0]), Fraction(release[1])
+            if release[2] != data_digest:
+                raise ProtocolError(
+                    "the party's data changed after it accepted the release; start a new release"
+                )
+            known = self._database.execute(
+                "SELECT query, rho, noise_key FROM answer WHERE release_id = ? AND query_id = ?",
+                (query.release_id, query.query_id),
+            ).fetchone()
+            if known is not None:
+                if known[0] != encoded:
+                    raise ProtocolError("this query id stands for another query; use a new id")
+                return LedgerEntry(query.query_id, Fraction(known[1]), known[2])
+            if spent + rho > granted:
+                raise BudgetError("the query costs more than is left of the release's budget at this party")
+            self._database.execute(
+                "UPDATE release SET spent = ? WHERE release_id = ?", (str(spent + rho), query.release_id)
+            )
+            self._database.execute(
+                "INSERT INTO answer VALUES (?, ?, ?, ?, ?)",
+                (query.release_id, query.query_id, encoded, str(rho), noise_key),
+            )
+        return LedgerEntry(query.query_id, rho, noise_key)
+
+    def spent(self, release_id: str) -> Fraction:
+        """What a release has cost so far, zCDP."""
+        with self._lock:
+            row = self._database.execute(
+                "SELECT spent FROM release WHERE release_id = ?", (release_id,)
+            ).fetchone()
+        return Fraction(row[0]) if row else Fraction(0)
