@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -148,7 +147,8 @@ class CategoricalAttribute(Attribute):
         types = {type(category) for category in self.categories}
         natural = types in ({int}, {float}, {bool})
         categories: NDArray[Any] = np.array(self.categories, dtype=None if natural else object)
-        return categories[codes]
+        decoded: NDArray[Any] = categories[codes]
+        return decoded
 
     def to_json(self) -> list[Category]:
         """The categories."""
@@ -289,39 +289,6 @@ class NumericAttribute(Attribute):
         run, longer = divmod(int(self.maximum) - int(self.minimum) + 1, self.bins)
         bins = np.arange(self.bins + 1, dtype=np.int64)
         return (int(self.minimum) + bins * run + np.minimum(bins, longer)).astype(np.float64)
-
-
-def attribute_from_json(name: str, form: object) -> Attribute:
-    """Reads one attribute of a domain file.
-
-    Args:
-        name: the column.
-        form: a number of codes, a list of categories, or an object with "type": "numeric", "min", "max",
-            "bins" and, if wanted, "nullable" and "integer".
-
-    Raises:
-        DataError: the form is none of these, or does not hold together.
-    """
-    if isinstance(form, int) and not isinstance(form, bool):
-        return CodedAttribute(name, form)
-    if isinstance(form, list):
-        return CategoricalAttribute(name, tuple(form))
-    if not isinstance(form, Mapping):
-        raise DataError(
-            f"attribute {name!r}: expected a number of codes, categories or an object; mend the domain"
-        )
-    if form.get("type") != "numeric":
-        raise DataError(
-            f'attribute {name!r}: an object needs "type": "numeric", the only type; mend the domain'
-        )
-    required, optional = {"type", "min", "max", "bins"}, {"nullable", "integer"}
-    if missing := sorted(required - set(form)):
-        raise DataError(f"attribute {name!r}: expected the keys {', '.join(missing)}; add them to the domain")
-    if unknown := sorted(set(form) - required - optional):
-        raise DataError(f"attribute {name!r}: unknown keys {', '.join(unknown)}; take them out of the domain")
-    return NumericAttribute(
-        name, form["min"], form["max"], form["bins"], form.get("nullable", False), form.get("integer")
-    )
 
 
 def _check_name(name: str) -> None:

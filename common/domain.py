@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .attribute import Attribute, CodedAttribute, attribute_from_json
+from .attribute import Attribute, CategoricalAttribute, CodedAttribute, NumericAttribute
 from .errors import DataError
 
 Clique = tuple[str, ...]
@@ -40,12 +40,16 @@ class Domain:
     def from_json(cls, form: object) -> Domain:
         """Reads a domain from the object of a domain file: attribute name -> its form.
 
+        Args:
+            form: for each attribute a number of codes n, a list of categories, or an object with "type":
+                "numeric", "min", "max", "bins" and, if wanted, "nullable" and "integer".
+
         Raises:
             DataError: not an object, or an attribute does not hold together.
         """
         if not isinstance(form, Mapping):
             raise DataError("a domain is one JSON object, attribute name -> its form; mend the file")
-        return cls(tuple(attribute_from_json(name, entry) for name, entry in form.items()))
+        return cls(tuple(_attribute(name, entry) for name, entry in form.items()))
 
     @classmethod
     def load(cls, path: str | Path) -> Domain:
@@ -127,6 +131,29 @@ class Domain:
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names)}
+
+
+def _attribute(name: str, form: object) -> Attribute:
+    if isinstance(form, int) and not isinstance(form, bool):
+        return CodedAttribute(name, form)
+    if isinstance(form, list):
+        return CategoricalAttribute(name, tuple(form))
+    if not isinstance(form, Mapping):
+        raise DataError(
+            f"attribute {name!r}: expected a number of codes, categories or an object; mend the domain"
+        )
+    if form.get("type") != "numeric":
+        raise DataError(
+            f'attribute {name!r}: an object needs "type": "numeric", the only type; mend the domain'
+        )
+    required, optional = {"type", "min", "max", "bins"}, {"nullable", "integer"}
+    if missing := sorted(required - set(form)):
+        raise DataError(f"attribute {name!r}: expected the keys {', '.join(missing)}; add them to the domain")
+    if unknown := sorted(set(form) - required - optional):
+        raise DataError(f"attribute {name!r}: unknown keys {', '.join(unknown)}; take them out of the domain")
+    return NumericAttribute(
+        name, form["min"], form["max"], form["bins"], form.get("nullable", False), form.get("integer")
+    )
 
 
 def _object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
