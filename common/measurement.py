@@ -20,12 +20,14 @@ class Measurement:
         sigma: standard deviation of the noise of one cell, in counts (root mean square over cells
             where cells differ).
         zcdp_rho: what the answer cost.
+        gaussian: the cells' noise is independent and Gaussian; products of noisy indicators are not.
     """
 
     clique: Clique
     values: NDArray[np.float64]
     sigma: float
     zcdp_rho: float
+    gaussian: bool = True
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1:

@@ -124,15 +124,18 @@ class Table:
         """
         names = tuple(clique)
         counts = np.zeros(self.domain.cells(names), dtype=np.int64)
-        sized = [(self.column(name), self.domain[name].size) for name in names]
         for start in range(0, self.record_count, ROWS_AT_ONCE):
-            stop = min(start + ROWS_AT_ONCE, self.record_count)
-            cell = np.zeros(stop - start, dtype=np.int64)
-            for column, size in sized:
-                cell *= size
-                cell += column[start:stop]
-            counts += np.bincount(cell, minlength=len(counts))
+            cells = self.cell_codes(names, start, start + ROWS_AT_ONCE)
+            counts += np.bincount(cells, minlength=len(counts))
         return counts
+
+    def cell_codes(self, clique: Iterable[str], start: int, stop: int) -> NDArray[np.int64]:
+        """For rows start to stop - 1, the cell of the clique's marginal that each counts in; int64."""
+        cells = np.zeros(max(0, min(stop, self.record_count) - start), dtype=np.int64)
+        for name in clique:
+            cells *= self.domain[name].size
+            cells += self.column(name)[start:stop]
+        return cells
 
     def digest(self) -> str:
         """SHA-256 (hex) of the domain's digest, the number of rows and the codes, column by column."""

@@ -92,17 +92,16 @@ class Party:
         unknown = [name for name in query.clique if name not in domain.names]
         if unknown or domain.canonical(query.clique) != query.clique:
             raise ProtocolError("the query's attributes are not attributes of this party in domain order")
-        cells = domain.cells(query.clique)
-        self._policy.check_cells(cells)
+        self._policy.check_cells(domain.cells(query.clique))
         cost = gaussian_cost(query.sigma, accepted.adjacency)
         entry = self._ledger.charge(query, cost, self._digest, self._keys.words(4).tobytes())
         stream = RandomStream(entry.noise_key)
         if query.form is AnswerForm.HISTOGRAM:
             largest = self._table.record_count
-            blocks = iter([noisy_histogram(self._table.marginal(query.clique), query.sigma, stream)])
+            blocks = iter([noisy_histogram(self._table, query.clique, query.sigma, stream)])
         else:
             largest = 1
-            blocks = noisy_indicators(self._table.cell_codes(query.clique), cells, query.sigma, stream)
+            blocks = noisy_indicators(self._table, query.clique, query.sigma, stream)
         return encode_answer(blocks, _word_bytes(largest, query.sigma))
 
 

@@ -21,6 +21,7 @@ from ..crypto.randomness import RandomStream
 from ..domain import Clique
 from ..privacy.cost import grid_of
 from ..privacy.noise import noisy_counts
+from ..table import Table
 
 _BLOCK_CELLS = 1 << 18
 
@@ -44,16 +45,16 @@ def allocate(rho: Fraction, part: Clique, clique: Clique) -> Fraction:
     return rho * len(part) / len(clique)
 
 
-def noisy_histogram(counts: NDArray[np.int64], sigma: float, stream: RandomStream) -> NDArray[np.int64]:
+def noisy_histogram(table: Table, clique: Clique, sigma: float, stream: RandomStream) -> NDArray[np.int64]:
     """Run by a party that holds the whole clique: its counts plus noise, in units of 1/grid.
 
     Guarantee: `gaussian_cost(sigma, adjacency)` for the records of the party's slice.
     """
-    return noisy_counts(counts, sigma, stream)
+    return noisy_counts(table.marginal(clique), sigma, stream)
 
 
 def noisy_indicators(
-    codes: NDArray[np.int64], cells: int, sigma: float, stream: RandomStream
+    table: Table, part: Clique, sigma: float, stream: RandomStream
 ) -> Iterator[NDArray[np.int64]]:
     """Run by a party that holds a part of the clique: indicator vectors plus noise (lines 7 and 8).
 
@@ -61,17 +62,18 @@ def noisy_indicators(
     record's vector has noise of its own.
 
     Args:
-        codes: shape (N,): cell of each record in the party's part of the clique.
-        cells: number of cells of that part.
+        table: the party's records.
+        part: the attributes of the clique that the party holds.
         sigma: scale of the noise on every entry.
         stream: random words.
 
     Yields:
         Blocks of rows, shape (rows, cells), int64, in units of 1/grid.
     """
+    cells = table.domain.cells(part)
     rows = max(1, _BLOCK_CELLS // cells)
-    for start in range(0, codes.size, rows):
-        block = codes[start : start + rows]
+    for start in range(0, table.record_count, rows):
+        block = table.cell_codes(part, start, start + rows)
         indicators = np.zeros((block.size, cells), dtype=np.int64)
         indicators[np.arange(block.size), block] = 1
         yield noisy_counts(indicators, sigma, stream)
@@ -93,6 +95,8 @@ def multiply(blocks: Sequence[NDArray[np.int64]], sigmas: Sequence[float]) -> ND
         Shape (n_1, ..., n_s), float64, in counts.
     """
     factors = [block / grid_of(sigma) for block, sigma in zip(blocks, sigmas, strict=True)]
+    if len(factors) == 1:
+        return factors[0].sum(axis=0)
     product = factors[0]
     for factor in factors[1:-1]:
         product = (product[:, :, None] * factor[:, None, :]).reshape(len(product), -1)

@@ -1,0 +1,141 @@
+"""Marginals over the parties of a federation, by the protocols `trusted` and `indicator`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.domain import Clique
+from ...common.measurement import Measurement
+from ...common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
+from ...common.privacy.budget import Charge
+from ...common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
+from ...common.protocols import indicator
+from ..federation import Federation, Member, require_protocol
+from .measurer import Measurer, Query
+
+
+@dataclass(frozen=True, eq=False)
+class _Share:
+    """What one party of a slice is asked: its part of the clique and the scale of its noise."""
+
+    member: Member
+    part: Clique
+    sigma: float
+
+
+class FederationMeasurer(Measurer):
+    """Measures through the parties of a federation.
+
+    Where one party of a slice holds the whole clique it sends one noisy histogram; else each party that
+    holds a part of it sends noisy indicator vectors, record by record (RandDPGen, Algorithm 1).
+
+    Args:
+        federation: the parties.
+        protocol: "indicator"; or "trusted", for which every slice has a single party.
+        release_id: fresh; the parties' ledgers know it afterwards.
+        adjacency: which tables are neighbours.
+        granted: upper limit of all costs, zCDP; a float as a fraction.
+        record_wise: follow the paper to the letter: indicator vectors also where one party holds the clique.
+    """
+
+    def __init__(
+        self,
+        federation: Federation,
+        *,
+        protocol: str,
+        release_id: str,
+        adjacency: Adjacency,
+        granted: Fraction,
+        record_wise: bool = False,
+    ) -> None:
+        super().__init__(federation.domain, sum(federation.record_counts), granted)
+        require_protocol(federation, protocol)
+        self.protocol = protocol
+        self._federation = federation
+        self._release_id = release_id
+        self._adjacency = adjacency
+        self._record_wise = record_wise
+        self._asked = 0
+        federation.accept(
+            ReleaseTerms(
+                release_id=release_id,
+                protocol_version=PROTOCOL_VERSION,
+                protocol=protocol,
+                adjacency=adjacency,
+                granted_rho=float(granted),
+            )
+        )
+
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
+        """Root mean square of the standard deviations of the clique's cells; from public facts alone."""
+        variance = 0.0
+        for members, records in zip(self._federation.slices, self._federation.record_counts, strict=True):
+            shares = self._shares(members, clique, zcdp_rho)
+            variance += self._variance(shares, records)
+        return math.sqrt(variance)
+
+    def _charge(self, query: Query) -> Charge:
+        slices = [self._shares(members, query.clique, query.zcdp_rho) for members in self._federation.slices]
+        costs = [
+            sum((gaussian_cost(s.sigma, self._adjacency) for s in shares), Fraction(0)) for shares in slices
+        ]
+        sigmas = dict.fromkeys(tuple(share.sigma for share in shares) for shares in slices)
+        # One record lies in one slice: slices compose in parallel, the dearest one counts.
+        return Charge(query.step, query.clique, max(costs), tuple(sigmas))
+
+    def _answer(self, query: Query, charge: Charge) -> Measurement:
+        self._asked += 1
+        values = np.zeros(self.domain.cells(query.clique))
+        variance, gaussian = 0.0, True
+        for members, records in zip(self._federation.slices, self._federation.record_counts, strict=True):
+            shares = self._shares(members, query.clique, query.zcdp_rho)
+            values += self._slice_values(shares, query.clique, records)
+            variance += self._variance(shares, records)
+            gaussian = gaussian and self._sums_first(shares)
+        return Measurement(query.clique, values, math.sqrt(variance), float(charge.zcdp_rho), gaussian)
+
+    def _shares(self, members: Sequence[Member], clique: Clique, rho: Fraction) -> list[_Share]:
+        parts = indicator.divide(clique, [member.attributes for member in members])
+        return [
+            _Share(members[j], part, gaussian_sigma(indicator.allocate(rho, part, clique), self._adjacency))
+            for j, part in parts.items()
+        ]
+
+    def _sums_first(self, shares: Sequence[_Share]) -> bool:
+        return len(shares) == 1 and not self._record_wise
+
+    def _variance(self, shares: Sequence[_Share], records: int) -> float:
+        if self._sums_first(shares):
+            return shares[0].sigma ** 2
+        cells = [self.domain.cells(share.part) for share in shares]
+        return indicator.product_variance(records, cells, [share.sigma for share in shares])
+
+    def _slice_values(self, shares: Sequence[_Share], clique: Clique, records: int) -> NDArray[np.float64]:
+        """A slice's noisy marginal, shape (n_r,), in counts."""
+        sigmas = [share.sigma for share in shares]
+        cells = [self.domain.cells(share.part) for share in shares]
+        if self._sums_first(shares):
+            (counts,) = shares[0].member.client.answer(
+                self._ask(shares[0], AnswerForm.HISTOGRAM), 1, cells[0], 1
+            )
+            return counts.ravel() / grid_of(sigmas[0])
+        rows = indicator.block_rows(cells)
+        streams = [
+            share.member.client.answer(self._ask(share, AnswerForm.RECORD_WISE), records, n, rows)
+            for share, n in zip(shares, cells, strict=True)
+        ]
+        shape = [self.domain.cells((name,)) for share in shares for name in share.part]
+        product = np.zeros(cells)
+        for blocks in zip(*streams, strict=True):
+            product += indicator.multiply(blocks, sigmas)
+        held = [name for share in shares for name in share.part]
+        return product.reshape(shape).transpose([held.index(name) for name in clique]).ravel()
+
+    def _ask(self, share: _Share, form: AnswerForm) -> MarginalQuery:
+        return MarginalQuery(self._release_id, f"{self._asked:06d}", form, share.part, share.sigma)

@@ -1,0 +1,71 @@
+"""The seam between mechanisms and protocols: noisy answers to marginal queries at a stated zCDP cost."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ...common.domain import Clique, Domain
+from ...common.measurement import Measurement
+from ...common.privacy.budget import Accountant, Charge
+
+
+@dataclass(frozen=True)
+class Query:
+    """What a mechanism asks for.
+
+    Attributes:
+        clique: attributes of the marginal, in domain order.
+        zcdp_rho: what it may cost.
+        step: which step of the mechanism asks; for the accounts.
+    """
+
+    clique: Clique
+    zcdp_rho: Fraction
+    step: str
+
+
+class Measurer(ABC):
+    """Measures marginals of one table under one grant; charges its accountant before any noise is drawn.
+
+    Args:
+        domain: of the whole table.
+        record_count: records of the whole table; public.
+        granted: upper limit of all costs, zCDP.
+    """
+
+    protocol: str
+    """Name of the protocol."""
+
+    not_private: str | None = None
+    """Why what it measures is not differentially private at the stated cost; None where it is."""
+
+    def __init__(self, domain: Domain, record_count: int, granted: Fraction) -> None:
+        self.domain = domain
+        self.record_count = record_count
+        self.accountant = Accountant(granted)
+
+    def measure(self, queries: Sequence[Query]) -> list[Measurement]:
+        """Noisy marginals, in the order of the queries.
+
+        Raises:
+            BudgetError: together they cost more than is left; nothing is charged or measured.
+            PartyUnavailable: a party does not answer.
+        """
+        charges = [self._charge(query) for query in queries]
+        self.accountant = self.accountant.charge(*charges)
+        return [self._answer(query, charge) for query, charge in zip(queries, charges, strict=True)]
+
+    @abstractmethod
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
+        """Standard deviation of one cell (root mean square over cells) at this cost, from public facts."""
+
+    @abstractmethod
+    def _charge(self, query: Query) -> Charge:
+        """What the query will cost, exactly."""
+
+    @abstractmethod
+    def _answer(self, query: Query, charge: Charge) -> Measurement:
+        """Measures a query that has been charged."""

@@ -1,0 +1,71 @@
+"""K x S real parties in one process: encoded messages, no second code path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from ..common.crypto.randomness import RandomStream
+from ..common.errors import MosaicError
+from ..common.privacy.cost import Adjacency
+from ..common.table import Table
+from ..common.wire.refusals import decode_refusal, encode_refusal
+from ..party.ledger import Ledger
+from ..party.party import Party
+from ..party.policy import Policy
+from ..party.servicer import PartyServicer
+
+
+class InProcessConnection:
+    """Carries encoded messages to a servicer in this process, and its errors as encoded refusals.
+
+    Args:
+        servicer: the party's.
+    """
+
+    def __init__(self, servicer: PartyServicer) -> None:
+        self._servicer = servicer
+
+    def call(self, method: str, request: bytes) -> Iterator[bytes]:
+        """Replies to one encoded request; see `Connection`."""
+        try:
+            yield from self._servicer.serve(method, request)
+        except MosaicError as error:
+            raise decode_refusal(encode_refusal(error)) from error
+
+
+def start_parties(
+    pieces: Sequence[Sequence[Table]],
+    protocol: str,
+    adjacency: Adjacency,
+    granted: Fraction,
+    keys: RandomStream,
+) -> list[list[InProcessConnection]]:
+    """Starts a party for every piece of a table, with a ledger in memory and a policy for this one release.
+
+    Args:
+        pieces: for each slice, the rows and columns of each of its parties.
+        protocol: what the parties allow.
+        adjacency: what the parties allow.
+        granted: what the parties allow, zCDP.
+        keys: where the parties' noise keys come from.
+
+    Returns:
+        Connections, slice by slice.
+    """
+    connections = []
+    for i, slice_pieces in enumerate(pieces, start=1):
+        row = []
+        for j, table in enumerate(slice_pieces, start=1):
+            name = f"party-{i}-{j}"
+            policy = Policy(
+                protocols=frozenset({protocol}),
+                adjacencies=frozenset({adjacency}),
+                max_release_rho=granted,
+                lifetime_rho=granted,
+                max_cells=1 << 31,
+            )
+            party = Party(name, table, policy, Ledger(), keys.child(name))
+            row.append(InProcessConnection(PartyServicer(party)))
+        connections.append(row)
+    return connections

@@ -1,0 +1,131 @@
+"""Cuts one table into the pieces that K x S parties hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..common.domain import Clique, Domain
+from ..common.errors import DataError
+from ..common.table import Table
+
+
+@dataclass(frozen=True)
+class SliceLayout:
+    """One horizontal slice.
+
+    Attributes:
+        rows: how many of the table's rows, in their order.
+        groups: the attributes of each of its parties.
+    """
+
+    rows: int
+    groups: tuple[Clique, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Which party holds what; slices may have different numbers of parties and other splits.
+
+    Attributes:
+        slices: in the order of the table's rows.
+        shuffle_seed: the rows are shuffled with this seed first; None keeps their order.
+    """
+
+    slices: tuple[SliceLayout, ...]
+    shuffle_seed: int | None = None
+
+    @classmethod
+    def even(cls, domain: Domain, records: int, horizontal: int, vertical: int) -> Grid:
+        """K slices of consecutive rows, each over S parties of consecutive attributes, as even as possible.
+
+        Raises:
+            DataError: more slices than records, or more parties than attributes.
+        """
+        groups = tuple(tuple(part) for part in np.array_split(np.array(domain.names, dtype=object), vertical))
+        return cls._of(domain, records, horizontal, groups)
+
+    @classmethod
+    def by_attributes(
+        cls, domain: Domain, records: int, horizontal: int, groups: Sequence[Sequence[str]]
+    ) -> Grid:
+        """K slices of consecutive rows, each split by the given groups of attribute names."""
+        return cls._of(domain, records, horizontal, tuple(domain.canonical(group) for group in groups))
+
+    @classmethod
+    def random(cls, domain: Domain, records: int, horizontal: int, vertical: int, seed: int) -> Grid:
+        """K slices of random rows; in every slice the attributes are dealt out to S parties anew."""
+        rng = np.random.default_rng(seed)
+        even = cls.even(domain, records, horizontal, vertical)
+        slices = []
+        for layout in even.slices:
+            dealt = np.array_split(rng.permutation(np.array(domain.names, dtype=object)), vertical)
+            slices.append(SliceLayout(layout.rows, tuple(domain.canonical(part) for part in dealt)))
+        return cls(tuple(slices), shuffle_seed=seed)
+
+    @classmethod
+    def parse(cls, text: str, domain: Domain, records: int) -> Grid:
+        """A grid from a command line: `2x3`, or a JSON file of [{"rows": n, "groups": [[names], ...]}, ...].
+
+        Raises:
+            DataError: the text is neither, or does not fit the table.
+        """
+        if match := re.fullmatch(r"(\d+)\s*[xX]\s*(\d+)", text.strip()):
+            return cls.even(domain, records, int(match[1]), int(match[2]))
+        try:
+            layouts = json.loads(Path(text).read_text(encoding="utf-8"))
+            slices = tuple(
+                SliceLayout(int(layout["rows"]), tuple(domain.canonical(group) for group in layout["groups"]))
+                for layout in layouts
+            )
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError, TypeError, KeyError, ValueError):
+            raise DataError(
+                f"grid {text!r}: expected KxS such as 2x2, or a JSON file of "
+                '[{"rows": 100, "groups": [["a"], ["b", "c"]]}, ...]'
+            ) from None
+        return cls(slices)
+
+    @classmethod
+    def _of(cls, domain: Domain, records: int, horizontal: int, groups: tuple[Clique, ...]) -> Grid:
+        if horizontal < 1 or not groups:
+            raise DataError(f"grid: expected at least 1 x 1 parties, got {horizontal} x {len(groups)}")
+        if horizontal > records:
+            raise DataError(
+                f"grid: expected at most one slice per record, got {horizontal} slices of fewer records"
+            )
+        sizes = [len(part) for part in np.array_split(np.empty(records), horizontal)]
+        return cls(tuple(SliceLayout(size, groups) for size in sizes))
+
+
+def partition(table: Table, grid: Grid) -> list[list[Table]]:
+    """The pieces of a table, slice by slice and party by party.
+
+    Raises:
+        DataError: the slices do not add up to the table, one is empty, or one does not cover the domain with
+            disjoint non-empty groups of attributes.
+    """
+    if sum(layout.rows for layout in grid.slices) != table.record_count:
+        raise DataError(
+            "grid: the rows of its slices do not add up to the rows of the table; mend the counts"
+        )
+    for number, layout in enumerate(grid.slices, start=1):
+        held = [name for group in layout.groups for name in group]
+        if layout.rows < 1 or not all(layout.groups):
+            raise DataError(
+                f"grid: slice {number} or one of its parties is empty; use fewer slices or parties"
+            )
+        if sorted(held) != sorted(table.domain.names):
+            raise DataError(f"grid: the groups of slice {number} do not cover every attribute exactly once")
+    if grid.shuffle_seed is not None:
+        table = table.take(np.random.default_rng(grid.shuffle_seed).permutation(table.record_count))
+    pieces, start = [], 0
+    for layout in grid.slices:
+        rows = table.rows(start, start + layout.rows)
+        pieces.append([rows.project(group) for group in layout.groups])
+        start += layout.rows
+    return pieces
