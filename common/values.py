@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,10 +51,9 @@ def read_numbers(name: str, values: RawColumn) -> NDArray[np.float64]:
         numbers = cells.astype(np.float64)
         spelled = np.ones(len(cells), dtype=np.bool_)
     else:
-        known, position = _distinct(cells)
-        parsed = [_number(value) for value in known]
-        numbers = np.array([np.nan if number is None else number for number in parsed], np.float64)[position]
-        spelled = np.array([number is not None for number in parsed], dtype=np.bool_)[position]
+        parsed = list(map(_number, cells.tolist()))
+        numbers = np.array(parsed, dtype=np.float64)
+        spelled = np.array([number is not None for number in parsed], dtype=np.bool_)
     numbers[missing] = np.nan
     refuse_rows(name, ~spelled & ~missing, "expected a number, found text; mend the row or list categories")
     refuse_rows(name, np.isinf(numbers), "expected a finite number, found an infinite one; mend the row")
@@ -123,15 +123,17 @@ def _distinct(cells: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     return known, np.fromiter(map(position.__getitem__, rows), dtype=np.int64, count=len(rows))
 
 
-def _number(value: object) -> float | None:
+def _number(value: Any) -> float | None:
     """The number a cell holds or spells, NaN where it is missing, None where it is no number."""
-    text = text_of(value)
-    if text == "":
-        return np.nan
     try:
-        return None if "_" in text else float({"true": "1", "false": "0"}.get(text, text))
-    except ValueError:
-        return None
+        if value is None or value == "":
+            return math.nan
+        number = float(value)
+    except OverflowError:
+        return math.inf
+    except (TypeError, ValueError):
+        return math.nan if _is_missing(value) else None
+    return None if isinstance(value, str) and "_" in value else number
 
 
 def _is_missing(value: object) -> bool:

@@ -113,7 +113,7 @@ class Workload:
 
         Source: RandDPGen, Algorithm 2, line 4.
         """
-        attributes = {name: place for place, name in enumerate(set(chain(*self.cliques)))}
+        attributes = {name: place for place, name in enumerate(sorted(set(chain(*self.cliques))))}
         incidence = np.zeros((len(self.cliques), len(attributes)))
         for row, clique in enumerate(self.cliques):
             incidence[row, [attributes[name] for name in clique]] = 1
