@@ -42,10 +42,20 @@ class Federation:
         return tuple(members[0].description.record_count for members in self.slices)
 
     def accept(self, terms: ReleaseTerms) -> None:
-        """Asks every party to reserve the release's budget; the first refusal ends it."""
-        for members in self.slices:
-            for member in members:
-                member.client.accept(terms)
+        """Asks every party to reserve the release's budget; the first refusal ends it.
+
+        Raises:
+            PolicyError: a party's policy does not allow the release; names the party.
+        """
+        members = [member for piece in self.slices for member in piece]
+        for member in members:
+            if terms.protocol not in member.description.protocols:
+                raise PolicyError(
+                    f"party {member.description.name!r} does not allow the protocol {terms.protocol!r}; "
+                    "choose another or ask its owner"
+                )
+        for member in members:
+            member.client.accept(terms)
 
 
 def connect(domain: Domain, slices: Sequence[Sequence[Connection]]) -> Federation:
@@ -66,17 +76,6 @@ def connect(domain: Domain, slices: Sequence[Sequence[Connection]]) -> Federatio
     for number, members in enumerate(federation.slices, start=1):
         _check_slice(domain, number, members)
     return federation
-
-
-def require_protocol(federation: Federation, protocol: str) -> None:
-    """Refuses a protocol that a party's policy does not allow, naming the party."""
-    for members in federation.slices:
-        for member in members:
-            if protocol not in member.description.protocols:
-                raise PolicyError(
-                    f"party {member.description.name!r} does not allow the protocol {protocol!r}; "
-                    "choose another or ask its owner"
-                )
 
 
 def _member(connection: Connection) -> Member:

@@ -74,8 +74,8 @@ class Charge:
         step: which step of the mechanism.
         clique: what was asked, attribute names.
         zcdp_rho: its cost.
-        sigmas: one tuple for each differently partitioned slice: the scales of the noise variables that
-            one record of the slice is hidden by, in counts. Empty for what is not Gaussian.
+        sigmas: one tuple for each slice: the scales of the noise variables that hide one record of the
+            slice, in counts. Empty for what is not Gaussian.
     """
 
     step: str

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from ...common.domain import Clique
 from ...common.measurement import Measurement
-from ...common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
+from ...common.messages import AnswerForm, MarginalQuery
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
 from ...common.protocols import indicator
-from ..federation import Federation, Member, require_protocol
+from ..federation import Federation, Member
 from .measurer import Measurer, Query
 
 
@@ -36,11 +36,10 @@ class FederationMeasurer(Measurer):
     holds a part of it sends noisy indicator vectors, record by record (RandDPGen, Algorithm 1).
 
     Args:
-        federation: the parties.
-        protocol: "indicator"; or "trusted", for which every slice has a single party.
-        release_id: fresh; the parties' ledgers know it afterwards.
-        adjacency: which tables are neighbours.
-        granted: upper limit of all costs, zCDP; a float as a fraction.
+        federation: the parties, which accepted the release.
+        release_id: as accepted.
+        adjacency: as accepted.
+        granted: upper limit of all costs, zCDP; as accepted.
         record_wise: follow the paper to the letter: indicator vectors also where one party holds the clique.
     """
 
@@ -48,29 +47,17 @@ class FederationMeasurer(Measurer):
         self,
         federation: Federation,
         *,
-        protocol: str,
         release_id: str,
         adjacency: Adjacency,
         granted: Fraction,
         record_wise: bool = False,
     ) -> None:
         super().__init__(federation.domain, sum(federation.record_counts), granted)
-        require_protocol(federation, protocol)
-        self.protocol = protocol
         self._federation = federation
         self._release_id = release_id
         self._adjacency = adjacency
         self._record_wise = record_wise
         self._asked = 0
-        federation.accept(
-            ReleaseTerms(
-                release_id=release_id,
-                protocol_version=PROTOCOL_VERSION,
-                protocol=protocol,
-                adjacency=adjacency,
-                granted_rho=float(granted),
-            )
-        )
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
         """Root mean square of the standard deviations of the clique's cells; from public facts alone."""
@@ -85,9 +72,9 @@ class FederationMeasurer(Measurer):
         costs = [
             sum((gaussian_cost(s.sigma, self._adjacency) for s in shares), Fraction(0)) for shares in slices
         ]
-        sigmas = dict.fromkeys(tuple(share.sigma for share in shares) for shares in slices)
+        sigmas = tuple(tuple(share.sigma for share in shares) for shares in slices)
         # One record lies in one slice: slices compose in parallel, the dearest one counts.
-        return Charge(query.step, query.clique, max(costs), tuple(sigmas))
+        return Charge(query.step, query.clique, max(costs), sigmas)
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         self._asked += 1
@@ -103,9 +90,13 @@ class FederationMeasurer(Measurer):
     def _shares(self, members: Sequence[Member], clique: Clique, rho: Fraction) -> list[_Share]:
         parts = indicator.divide(clique, [member.attributes for member in members])
         return [
-            _Share(members[j], part, gaussian_sigma(indicator.allocate(rho, part, clique), self._adjacency))
+            _Share(members[j], part, self._sigma(indicator.allocate(rho, part, clique)))
             for j, part in parts.items()
         ]
+
+    def _sigma(self, rho: Fraction) -> float:
+        """Scale of the noise that a party adds for this part of the budget."""
+        return gaussian_sigma(rho, self._adjacency)
 
     def _sums_first(self, shares: Sequence[_Share]) -> bool:
         return len(shares) == 1 and not self._record_wise

@@ -36,9 +36,6 @@ class Measurer(ABC):
         granted: upper limit of all costs, zCDP.
     """
 
-    protocol: str
-    """Name of the protocol."""
-
     not_private: str | None = None
     """Why what it measures is not differentially private at the stated cost; None where it is."""
 

@@ -1,0 +1,30 @@
+"""Optional dependencies: one clear sentence where one is missing."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from .errors import MissingExtraError
+
+_MODULES = {
+    "curator": ("networkx", "numba", "scipy", "pandas", "pyarrow", "dp_accounting", "matplotlib", "jinja2"),
+    "eval": ("sklearn",),
+    "demo": ("statsmodels",),
+}
+
+
+def require_extra(extra: str) -> None:
+    """Refuses to go on without an extra's packages.
+
+    Args:
+        extra: one of pyproject's optional dependencies.
+
+    Raises:
+        MissingExtraError: names the extra and the command that installs it.
+    """
+    missing = [module for module in _MODULES[extra] if find_spec(module) is None]
+    if missing:
+        raise MissingExtraError(
+            f"this needs {', '.join(missing)}, which the extra {extra!r} brings: "
+            f"pip install 'dpmosaic[{extra}]'"
+        )

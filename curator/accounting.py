@@ -1,0 +1,51 @@
+"""A second opinion on a release's epsilon: the privacy loss distribution of the noise that was added."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from dp_accounting.pld import privacy_loss_distribution as pld
+
+from ..common.privacy.budget import Accountant
+from ..common.privacy.cost import Adjacency, grid_of
+
+_INTERVAL = 1e-4
+
+
+def checked_epsilon(accountant: Accountant, delta: float, adjacency: Adjacency) -> float | None:
+    """Upper bound on epsilon at delta, from the probability masses of the discrete noise itself.
+
+    One record changes one cell of a marginal by 1 (two cells under replace-one), so the privacy loss of a
+    measurement is that of one noise variable against its shift, whatever the number of cells. The bound is
+    for the scales as they were chosen; that choosing them along the way costs nothing more is what the
+    Gaussian accounting of the grant is for.
+
+    Source: Google's dp-accounting, pessimistic estimates.
+
+    Args:
+        accountant: what was charged.
+        delta: in (0, 1).
+        adjacency: which tables are neighbours.
+
+    Returns:
+        None where a charge is not Gaussian, or nothing was charged.
+    """
+    if not accountant.charges or not all(charge.sigmas for charge in accountant.charges):
+        return None
+    slices = zip(*(charge.sigmas for charge in accountant.charges), strict=True)
+    noise = {frozenset(Counter(s for sigmas in piece for s in sigmas).items()) for piece in slices}
+    return max(_epsilon(scales, delta, adjacency.squared_sensitivity) for scales in noise)
+
+
+def _epsilon(scales: frozenset[tuple[float, int]], delta: float, changed_cells: int) -> float:
+    losses = None
+    for sigma, count in sorted(scales):
+        grid = grid_of(sigma)
+        loss = pld.from_discrete_gaussian_mechanism(
+            sigma=grid * sigma,
+            sensitivity=grid,
+            value_discretization_interval=_INTERVAL,
+            use_connect_dots=True,
+        ).self_compose(count * changed_cells)
+        losses = loss if losses is None else losses.compose(loss)
+    return float(losses.get_epsilon_for_delta(delta))

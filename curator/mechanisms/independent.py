@@ -1,0 +1,51 @@
+"""One-way marginals and nothing else: the floor that every other mechanism is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ...common.crypto.randomness import RandomStream
+from ...common.measurement import Measurement
+from ...common.privacy.budget import Budget
+from ...common.workload import Workload
+from ..measurers.measurer import Measurer, Query
+from ..pgm.estimation import estimate
+from .bounds import error_bounds
+from .mechanism import FittedModel, Progress, Report, allocate
+
+
+@dataclass(frozen=True)
+class Independent:
+    """Measures every one-way marginal once and takes the attributes to be independent."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        return "independent"
+
+    def granted(self, budget: Budget) -> Fraction:
+        """Gaussian noise and post-processing alone: the exact calibration."""
+        return budget.granted(gaussian_only=True)
+
+    def describe(self) -> dict[str, Any]:
+        """Name and parameters, for the certificate."""
+        return {"name": self.name, "variant": "default"}
+
+    def run(
+        self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
+    ) -> FittedModel:
+        """Spends the whole grant on one-way marginals; see `Mechanism.run`."""
+        measurements = one_way_marginals(measurer, measurer.accountant.remaining)
+        model = estimate(measurer.domain, measurements, total=measurer.record_count)
+        report(Progress("one-way marginals", (), 0, 1.0))
+        bounds = error_bounds(model, workload.cliques, measurements, (), measurer.record_count)
+        return FittedModel(model, tuple(measurements), (), bounds)
+
+
+def one_way_marginals(measurer: Measurer, budget: Fraction) -> list[Measurement]:
+    """Measures every attribute's marginal, the budget split by `allocate`."""
+    cliques = [(name,) for name in measurer.domain]
+    parts = allocate(budget, [measurer.domain.cells(clique) for clique in cliques])
+    return measurer.measure([Query(c, rho, "one-way") for c, rho in zip(cliques, parts, strict=True)])

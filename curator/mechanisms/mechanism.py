@@ -1,0 +1,128 @@
+"""The seam between a mechanism and whoever runs it, and what a mechanism hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from ...common.crypto.randomness import RandomStream
+from ...common.domain import Clique
+from ...common.measurement import Measurement
+from ...common.privacy.budget import Budget
+from ...common.workload import Workload
+from ..measurers.measurer import Measurer
+from ..pgm.model import MarkovRandomField
+from .bounds import ErrorBound
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands; public facts only.
+
+    Attributes:
+        step: what was just done.
+        clique: the marginal that it was done for; empty for a phase over many.
+        round: number of the round; 0 before the first.
+        spent: share of the budget spent, in 0..1.
+    """
+
+    step: str
+    clique: Clique
+    round: int
+    spent: float
+
+
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of select, measure, estimate.
+
+    Attributes:
+        clique: what was selected.
+        sigma: scale of its noise, in counts.
+        zcdp_rho: what the round cost.
+        learned: L1 distance between the clique's marginals in the models after and before, in records.
+        annealed: little was learned, so the next round gets more.
+        model_mb: size of the model after the round.
+    """
+
+    clique: Clique
+    sigma: float
+    zcdp_rho: float
+    learned: float
+    annealed: bool
+    model_mb: float
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """What a mechanism releases; everything in it is differentially private.
+
+    Attributes:
+        model: the distribution that synthetic rows come from.
+        measurements: all noisy marginals, in the order they were taken.
+        rounds: what the rounds did.
+        bounds: one-sided confidence bounds on the model's error, one for each workload marginal measured.
+    """
+
+    model: MarkovRandomField
+    measurements: tuple[Measurement, ...]
+    rounds: tuple[Round, ...]
+    bounds: tuple[ErrorBound, ...]
+
+
+class Mechanism(Protocol):
+    """Selects marginals, measures them through a Measurer and fits a model."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        ...
+
+    def granted(self, budget: Budget) -> Fraction:
+        """The rho that the mechanism may spend so that its steps together keep the budget's promise."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Name, variant and parameters, for the certificate."""
+        ...
+
+    def run(
+        self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
+    ) -> FittedModel:
+        """Spends the measurer's grant.
+
+        Args:
+            measurer: answers queries and keeps the accounts.
+            workload: the marginals that matter.
+            stream: randomness of the mechanism's own choices.
+            report: called after every step.
+        """
+        ...
+
+
+def ignore(progress: Progress) -> None:
+    """Reports nowhere."""
+
+
+def allocate(total: Fraction, sizes: Sequence[float]) -> list[Fraction]:
+    """Splits a budget in proportion to size^(2/3), which minimises the sum of expected L1 errors.
+
+    Source: RandDPGen, section 4.3 and Algorithm 2, line 4; ABSyn, Equation 11. The expected L1 error of a
+    marginal of n cells at cost rho is n / sqrt(pi rho).
+
+    Args:
+        total: what there is to split.
+        sizes: one positive number for each query: cells, or attributes as the RandDPGen paper's text has it.
+
+    Returns:
+        One part for each query; they add up to at most the total, exactly.
+    """
+    shares = [Fraction(size ** (2 / 3)) for size in sizes]
+    whole = sum(shares, Fraction(0))
+    # Parts become short fractions, rounded down, so that sums of many stay cheap and exact.
+    return [Fraction(int(total * share / whole * 2**80), 2**80) for share in shares]

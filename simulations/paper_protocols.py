@@ -1,0 +1,95 @@
+"""Protocols that exist in the RandDPGen paper alone: for reproducing its tables, never for a release.
+
+They live here so that no daemon has their code.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from ..common.domain import Clique
+from ..common.measurement import Measurement
+from ..common.privacy.budget import Charge
+from ..common.privacy.cost import Adjacency
+from ..common.table import Table
+from ..curator.federation import Federation
+from ..curator.measurers.federation import FederationMeasurer
+from ..curator.measurers.measurer import Measurer, Query
+
+
+class TheoremMeasurer(Measurer):
+    """Adds the noise that the paper's Theorem 4.1 states, N(0, K S^2 / 2 rho), to exact marginals.
+
+    It is no protocol: nobody could measure this without seeing the table, and the theorem does not hold for
+    the protocol that it is about.
+
+    Args:
+        table: the whole table.
+        horizontal: K.
+        vertical: S.
+        granted: upper limit of all costs, zCDP.
+        rng: where the noise comes from; floating point, so not fit for a release.
+    """
+
+    not_private = (
+        "no protocol adds this noise: it is what Theorem 4.1 of the RandDPGen paper states, drawn in "
+        "floating point around exact marginals of the pooled table, to reproduce the paper's tables"
+    )
+
+    def __init__(
+        self, table: Table, horizontal: int, vertical: int, granted: Fraction, rng: np.random.Generator
+    ) -> None:
+        super().__init__(table.domain, table.record_count, granted)
+        self._table = table
+        self._factor = horizontal * vertical**2
+        self._rng = rng
+
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
+        """Scale of the noise, the same in every cell."""
+        return math.sqrt(self._factor / (2 * float(zcdp_rho)))
+
+    def _charge(self, query: Query) -> Charge:
+        return Charge(query.step, query.clique, query.zcdp_rho)
+
+    def _answer(self, query: Query, charge: Charge) -> Measurement:
+        sigma = self.expected_sigma(query.clique, query.zcdp_rho)
+        exact = self._table.marginal(query.clique)
+        return Measurement(
+            query.clique, exact + self._rng.normal(0, sigma, exact.size), sigma, float(charge.zcdp_rho)
+        )
+
+
+class IndicatorMleMeasurer(FederationMeasurer):
+    """Averages e noisy copies of every answer (Algorithm 5), which costs e times what the paper charges.
+
+    The average of e copies is one answer with noise of variance sigma^2 / e, and this is what the parties
+    are asked for: their own ledgers charge e * rho. The curator's accounts follow the paper.
+
+    Args:
+        federation: parties that accepted e times the grant, for the protocol `indicator`.
+        copies: e.
+        release_id: as accepted.
+        adjacency: as accepted.
+        granted: upper limit of what the paper's accounts add up to, zCDP.
+    """
+
+    not_private = (
+        "Algorithm 5 of the RandDPGen paper averages several noisy copies and charges for one; what it "
+        "really costs stands beside what the paper claims"
+    )
+
+    def __init__(
+        self, federation: Federation, *, copies: int, release_id: str, adjacency: Adjacency, granted: Fraction
+    ) -> None:
+        super().__init__(federation, release_id=release_id, adjacency=adjacency, granted=granted)
+        self._copies = copies
+
+    def _sigma(self, rho: Fraction) -> float:
+        return super()._sigma(rho * self._copies)
+
+    def _charge(self, query: Query) -> Charge:
+        return replace(super()._charge(query), zcdp_rho=query.zcdp_rho)
