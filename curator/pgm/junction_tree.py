@@ -1,0 +1,144 @@
+"""The tree of cliques that carries a distribution with given marginals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...common.domain import Clique, Domain
+from .elimination import bits, triangulate
+
+
+@dataclass(frozen=True)
+class JunctionTree:
+    """Maximal cliques of a triangulation over all attributes, joined so that every attribute's cliques hang together.
+
+    Parts of the graph that no clique joins hang on each other by empty separators. The first clique is the
+    root, and every clique comes after its parent: the order given distributes, the reverse order collects.
+
+    Attributes:
+        domain: the attributes, each of which lies in at least one clique.
+        cliques: none lies in another.
+        parents: for each clique the place of its parent; -1 for the root alone.
+    """
+
+    domain: Domain
+    cliques: tuple[Clique, ...]
+    parents: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.cliques or len(self.parents) != len(self.cliques):
+            raise ValueError("a junction tree has one parent for each clique, and at least one clique")
+        seen = self.masks[0]
+        for place, (clique, mask) in enumerate(zip(self.cliques, self.masks, strict=True)):
+            parent = self.parents[place]
+            if self.domain.canonical(clique) != clique:
+                raise ValueError(f"the clique {clique} is not in domain order")
+            if (place == 0) != (parent == -1) or not -1 <= parent < max(place, 1):
+                raise ValueError("cliques of a junction tree come after their parents, the root first")
+            if place and mask & seen & ~self.masks[parent]:
+                raise ValueError(f"the clique {clique} shares attributes with others that its parent lacks")
+            seen |= mask
+        if seen != (1 << len(self.domain)) - 1:
+            raise ValueError("some attributes of the domain lie in no clique of the junction tree")
+
+    @classmethod
+    def build(cls, domain: Domain, cliques: Iterable[Clique]) -> JunctionTree:
+        """Build a small tree that has a clique around each of the given ones; deterministic.
+
+        An attribute in none of them becomes a clique of its own. The root is the clique with most cells.
+
+        Raises:
+            DataError: a clique names an unknown attribute, or one twice.
+        """
+        masks, _ = triangulate(_adjacency(domain, cliques), domain.sizes)
+        named = [tuple(domain.names[place] for place in bits(mask)) for mask in masks]
+        root = max(range(len(masks)), key=lambda place: (domain.cells(named[place]), -place))
+        order, parents = _spanning_tree(masks, root)
+        return cls(domain, tuple(named[place] for place in order), parents)
+
+    @cached_property
+    def masks(self) -> tuple[int, ...]:
+        """For each clique the mask of the positions of its attributes."""
+        return tuple(_mask(self.domain, clique) for clique in self.cliques)
+
+    @cached_property
+    def separators(self) -> tuple[Clique, ...]:
+        """For each clique what it shares with its parent; empty for the root."""
+        return tuple(
+            () if parent < 0 else tuple(name for name in clique if name in self.cliques[parent])
+            for clique, parent in zip(self.cliques, self.parents, strict=True)
+        )
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """For each clique the size of each attribute."""
+        return tuple(self.domain.shape(clique) for clique in self.cliques)
+
+    @cached_property
+    def cells(self) -> int:
+        """Cells of all cliques together."""
+        return sum(map(math.prod, self.shapes))
+
+    def home(self, clique: Iterable[str]) -> int | None:
+        """The place of the tree's smallest clique that contains these attributes; None where there is none.
+
+        Raises:
+            DataError: an attribute is unknown.
+        """
+        mask = _mask(self.domain, clique)
+        around = [place for place, other in enumerate(self.masks) if mask & other == mask]
+        return min(around, key=lambda place: math.prod(self.shapes[place]), default=None)
+
+
+def tree_cells(domain: Domain, cliques: Iterable[Clique]) -> int:
+    """Cells of the junction tree that `JunctionTree.build` makes for these cliques, without building it.
+
+    Raises:
+        DataError: a clique names an unknown attribute.
+    """
+    return triangulate(_adjacency(domain, cliques), domain.sizes)[1]
+
+
+def size_mb(domain: Domain, cliques: Iterable[Clique]) -> float:
+    """Memory of the beliefs of that tree in MiB: 8 bytes a cell."""
+    return tree_cells(domain, cliques) * 8 / 2**20
+
+
+def _mask(domain: Domain, clique: Iterable[str]) -> int:
+    mask = 0
+    for name in clique:
+        mask |= 1 << domain.position(name)
+    return mask
+
+
+def _adjacency(domain: Domain, cliques: Iterable[Clique]) -> list[int]:
+    adjacency = [0] * len(domain)
+    for clique in cliques:
+        mask = _mask(domain, clique)
+        for vertex in bits(mask):
+            adjacency[vertex] |= mask
+    return [neighbours & ~(1 << vertex) for vertex, neighbours in enumerate(adjacency)]
+
+
+def _spanning_tree(masks: Sequence[int], root: int) -> tuple[list[int], tuple[int, ...]]:
+    """Join each clique to the one inside the tree that it shares most attributes with (Prim's algorithm).
+
+    Source: Jensen and Jensen, Optimal junction trees (1994): such a spanning tree has the running intersection.
+
+    Returns:
+        the places of the cliques in the order they join, and for each its parent's place in that order.
+    """
+    order, parents = [root], [-1]
+    nearest = {place: (0, (mask & masks[root]).bit_count()) for place, mask in enumerate(masks) if place != root}
+    while nearest:
+        place = max(nearest, key=lambda other: (nearest[other][1], -other))
+        parents.append(nearest.pop(place)[0])
+        for other, (_, shared) in nearest.items():
+            overlap = (masks[other] & masks[place]).bit_count()
+            if overlap > shared:
+                nearest[other] = (len(order), overlap)
+        order.append(place)
+    return order, tuple(parents)
