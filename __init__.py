@@ -1,3 +1,57 @@
 """Differentially private synthetic tables from data that lie in pieces at several institutions."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .common.domain import Domain
+    from .common.privacy.budget import Budget
+    from .common.table import Table
+    from .common.workload import Workload
+    from .curator.mechanisms.independent import Independent
+    from .curator.mechanisms.randdpgen import RandDPGen
+    from .party.source import read_table
+    from .simulations.partition import Grid
+    from .simulations.simulate import Simulation, simulate
+
+__all__ = [
+    "Budget",
+    "Domain",
+    "Grid",
+    "Independent",
+    "RandDPGen",
+    "Simulation",
+    "Table",
+    "Workload",
+    "read_table",
+    "simulate",
+]
+
+_HOMES = {
+    "Budget": "common.privacy.budget",
+    "Domain": "common.domain",
+    "Grid": "simulations.partition",
+    "Independent": "curator.mechanisms.independent",
+    "RandDPGen": "curator.mechanisms.randdpgen",
+    "Simulation": "simulations.simulate",
+    "Table": "common.table",
+    "Workload": "common.workload",
+    "read_table": "party.source",
+    "simulate": "simulations.simulate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names load on first use, so that a party's install needs none of the curator's packages."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOMES[name]
+    if not home.startswith(("common", "party")):
+        from .common.extras import require_extra
+
+        require_extra("curator")
+    return getattr(import_module(f".{home}", __name__), name)

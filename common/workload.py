@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, combinations
@@ -75,6 +76,13 @@ class Workload:
         return cls(
             tuple(domain.canonical(names) for names, _ in entries), tuple(weight for _, weight in entries)
         )
+
+    @classmethod
+    def parse(cls, domain: Domain, text: str) -> Workload:
+        """A workload from a command line: `2way` for all pairs, `3way` for all triples, or a JSON file."""
+        if match := re.fullmatch(r"(\d+)way", text):
+            return cls.all_kway(domain, int(match[1]))
+        return cls.load(domain, text)
 
     @classmethod
     def load(cls, domain: Domain, path: str | Path) -> Workload:

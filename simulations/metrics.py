@@ -11,7 +11,6 @@ import numpy as np
 
 from ..common.domain import Clique, Domain
 from ..common.table import Table
-from ..common.workload import Workload
 
 _SAMPLE = 300
 _SAMPLE_SEED = 0
@@ -54,11 +53,6 @@ def kway_cliques(domain: Domain, k: int) -> list[Clique]:
     while len(chosen) < _SAMPLE:
         chosen.add(tuple(sorted(rng.choice(len(domain), size=k, replace=False).tolist())))
     return [tuple(domain.names[i] for i in places) for places in sorted(chosen)]
-
-
-def workload_error(real: Table, synthetic: Table, workload: Workload) -> float:
-    """Weighted L1 error per marginal and record (RandDPGen, Definition 3.2)."""
-    return workload.error(real, synthetic)
 
 
 def _kway_error(real: Table, synthetic: Table, k: int) -> KwayError:

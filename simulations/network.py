@@ -7,13 +7,16 @@ from fractions import Fraction
 
 from ..common.crypto.randomness import RandomStream
 from ..common.errors import MosaicError
-from ..common.privacy.cost import Adjacency
+from ..common.messages import ReleaseTerms
 from ..common.table import Table
 from ..common.wire.refusals import decode_refusal, encode_refusal
 from ..party.ledger import Ledger
 from ..party.party import Party
 from ..party.policy import Policy
 from ..party.servicer import PartyServicer
+
+_MAX_CELLS = 1 << 28
+"""Of one marginal of one party's attributes: 2 GiB of counts."""
 
 
 class InProcessConnection:
@@ -35,36 +38,31 @@ class InProcessConnection:
 
 
 def start_parties(
-    pieces: Sequence[Sequence[Table]],
-    protocol: str,
-    adjacency: Adjacency,
-    granted: Fraction,
-    keys: RandomStream,
+    pieces: Sequence[Sequence[Table]], terms: ReleaseTerms, keys: RandomStream
 ) -> list[list[InProcessConnection]]:
     """Starts a party for every piece of a table, with a ledger in memory and a policy for this one release.
 
     Args:
         pieces: for each slice, the rows and columns of each of its parties.
-        protocol: what the parties allow.
-        adjacency: what the parties allow.
-        granted: what the parties allow, zCDP.
+        terms: of the release that the parties' policies allow.
         keys: where the parties' noise keys come from.
 
     Returns:
         Connections, slice by slice.
     """
+    granted = Fraction(terms.granted_rho)
+    policy = Policy(
+        protocols=frozenset({terms.protocol}),
+        adjacencies=frozenset({terms.adjacency}),
+        max_release_rho=granted,
+        lifetime_rho=granted,
+        max_cells=_MAX_CELLS,
+    )
     connections = []
     for i, slice_pieces in enumerate(pieces, start=1):
         row = []
         for j, table in enumerate(slice_pieces, start=1):
             name = f"party-{i}-{j}"
-            policy = Policy(
-                protocols=frozenset({protocol}),
-                adjacencies=frozenset({adjacency}),
-                max_release_rho=granted,
-                lifetime_rho=granted,
-                max_cells=1 << 31,
-            )
             party = Party(name, table, policy, Ledger(), keys.child(name))
             row.append(InProcessConnection(PartyServicer(party)))
         connections.append(row)

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..common.domain import Clique
 from ..common.measurement import Measurement
+from ..common.messages import ReleaseTerms
 from ..common.privacy.budget import Charge
-from ..common.privacy.cost import Adjacency
 from ..common.table import Table
 from ..curator.federation import Federation
 from ..curator.measurers.federation import FederationMeasurer
@@ -70,11 +70,10 @@ class IndicatorMleMeasurer(FederationMeasurer):
     are asked for: their own ledgers charge e * rho. The curator's accounts follow the paper.
 
     Args:
-        federation: parties that accepted e times the grant, for the protocol `indicator`.
-        copies: e.
-        release_id: as accepted.
-        adjacency: as accepted.
+        federation: parties that accepted the terms.
+        terms: of the release, for the protocol `indicator` and e times the grant.
         granted: upper limit of what the paper's accounts add up to, zCDP.
+        copies: e.
     """
 
     not_private = (
@@ -82,10 +81,8 @@ class IndicatorMleMeasurer(FederationMeasurer):
         "really costs stands beside what the paper claims"
     )
 
-    def __init__(
-        self, federation: Federation, *, copies: int, release_id: str, adjacency: Adjacency, granted: Fraction
-    ) -> None:
-        super().__init__(federation, release_id=release_id, adjacency=adjacency, granted=granted)
+    def __init__(self, federation: Federation, terms: ReleaseTerms, granted: Fraction, copies: int) -> None:
+        super().__init__(federation, terms, granted)
         self._copies = copies
 
     def _sigma(self, rho: Fraction) -> float:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ...common.domain import Clique
 from ...common.measurement import Measurement
-from ...common.messages import AnswerForm, MarginalQuery
+from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
 from ...common.privacy.budget import Charge
-from ...common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
+from ...common.privacy.cost import gaussian_cost, gaussian_sigma, grid_of
 from ...common.protocols import indicator
 from ..federation import Federation, Member
 from .measurer import Measurer, Query
@@ -36,26 +36,24 @@ class FederationMeasurer(Measurer):
     holds a part of it sends noisy indicator vectors, record by record (RandDPGen, Algorithm 1).
 
     Args:
-        federation: the parties, which accepted the release.
-        release_id: as accepted.
-        adjacency: as accepted.
-        granted: upper limit of all costs, zCDP; as accepted.
+        federation: the parties, which accepted the terms.
+        terms: of the release.
+        granted: upper limit of the costs of all queries together, zCDP.
         record_wise: follow the paper to the letter: indicator vectors also where one party holds the clique.
     """
 
     def __init__(
         self,
         federation: Federation,
-        *,
-        release_id: str,
-        adjacency: Adjacency,
+        terms: ReleaseTerms,
         granted: Fraction,
+        *,
         record_wise: bool = False,
     ) -> None:
         super().__init__(federation.domain, sum(federation.record_counts), granted)
         self._federation = federation
-        self._release_id = release_id
-        self._adjacency = adjacency
+        self._release_id = terms.release_id
+        self._adjacency = terms.adjacency
         self._record_wise = record_wise
         self._asked = 0
 

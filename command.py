@@ -1,0 +1,47 @@
+"""The command `dpmosaic`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from . import __version__
+from .common.errors import MosaicError
+from .party.domain_command import domain_commands
+from .simulations.command import demo, simulate
+
+app = typer.Typer(
+    help="Differentially private synthetic tables from data that lie in pieces at several institutions.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(domain_commands, name="domain")
+app.command()(simulate)
+app.command()(demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Differentially private synthetic tables from data that lie in pieces at several institutions."""
+
+
+def main() -> None:
+    """Runs the command; an error that the user can mend is one sentence and exit status 1."""
+    try:
+        app()
+    except MosaicError as error:
+        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
+        sys.exit(1)

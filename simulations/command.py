@@ -1,0 +1,173 @@
+"""The commands `dpmosaic simulate` and `dpmosaic demo`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as Grid
+
+from ..common.domain import Domain
+from ..common.extras import require_extra
+from ..common.privacy.budget import Budget
+from ..common.privacy.cost import Adjacency
+from ..party.source import FileSource
+
+if TYPE_CHECKING:
+    from ..curator.mechanisms.mechanism import Report
+    from .simulate import Simulation
+
+_STDERR = Console(stderr=True)
+
+
+def simulate(
+    data: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
+    domain: Annotated[Path, typer.Option(help="Domain file; `dpmosaic domain infer` drafts one.")],
+    out: Annotated[Path, typer.Option(help="Folder for the results.")],
+    epsilon: Annotated[float, typer.Option(help="The promise.")],
+    delta: Annotated[float, typer.Option(help="The promise.")] = 1e-9,
+    grid: Annotated[str, typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.")] = "1x1",
+    protocol: Annotated[str, typer.Option(help="trusted, indicator, theorem or indicator-mle.")] = "trusted",
+    mechanism: Annotated[str, typer.Option(help="randdpgen or independent.")] = "randdpgen",
+    variant: Annotated[str, typer.Option(help="default, or paper for the paper's own text.")] = "default",
+    workload: Annotated[str, typer.Option(help="2way, 3way, or a JSON file.")] = "2way",
+    adjacency: Annotated[str, typer.Option(help="zero-out or replace-one.")] = "zero-out",
+    rows: Annotated[
+        int | None, typer.Option(help="Synthetic rows; as many as the table's if left out.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Reproducible, for tests: the result is no release.")
+    ] = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Cut a table into K x S parties, release a synthetic one from them, and compare the two."""
+    require_extra("curator")
+    from ..common.crypto.randomness import RandomStream
+    from ..curator.mechanisms.catalogue import mechanism_named
+    from . import output
+    from .simulate import simulate as run
+
+    budget = Budget(epsilon, delta)
+    chosen = mechanism_named(mechanism, variant)
+    source = FileSource(data)
+    loaded = Domain.load(domain)
+    table = source.read(loaded)
+    output.check_folder(out)
+    with _progress() as report:
+        result = run(
+            table,
+            budget=budget,
+            grid=grid,
+            protocol=protocol,
+            mechanism=chosen,
+            workload=workload,
+            adjacency=Adjacency.named(adjacency),
+            rows=rows,
+            seed=seed,
+            report=report,
+        )
+    values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
+    columns = [name for name in source.columns() if name in loaded.names]
+    output.write(result, out, columns, values.generator())
+    if json_output:
+        typer.echo(json.dumps(_summary(result, out)))
+    else:
+        _show(result, out)
+
+
+def demo(
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Release a bundled health insurance table from two insurers and two clinics, by each protocol."""
+    require_extra("curator")
+    require_extra("demo")
+    from . import demo as demonstration
+
+    lines = []
+    with _progress() as report:
+        lines.extend(demonstration.run(report=report))
+    if json_output:
+        typer.echo(json.dumps([vars(line) for line in lines]))
+        return
+    shown = Grid(
+        title=f"20,190 people, 2 insurers x 2 clinics, epsilon = {demonstration.EPSILON:g}",
+        title_justify="left",
+    )
+    for heading in ("protocol", "mechanism", "error of pairs", "seconds", "what it means"):
+        shown.add_column(heading, justify="right" if heading in ("error of pairs", "seconds") else "left")
+    for line in lines:
+        shown.add_row(
+            line.protocol, line.mechanism, f"{line.total_variation:.4f}", f"{line.seconds:.1f}", line.meaning
+        )
+    console = Console()
+    console.print(shown)
+    console.print("Error of pairs: average total variation distance of the two-way marginals, 0 is perfect.")
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Report]:
+    """A progress bar on the standard error stream: step, round, clique, budget used, time."""
+    from ..curator.mechanisms.mechanism import Progress as Done
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} % of the budget"),
+        TimeElapsedColumn(),
+        console=_STDERR,
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("starting", total=1.0)
+
+        def report(done: Done) -> None:
+            where = f"round {done.round}: " if done.round else ""
+            what = " x ".join(done.clique) if done.clique else done.step
+            bar.update(task, completed=done.spent, description=where + what)
+
+        yield report
+
+
+def _summary(result: Simulation, out: Path) -> dict[str, object]:
+    promise = result.certificate["promise"]
+    return {
+        "out": str(out),
+        "differentially_private": result.certificate["differentially_private"],
+        "labels": result.certificate["labels"],
+        "promise": promise,
+        "metrics": result.metrics,
+        "rounds": len(result.fitted.rounds),
+    }
+
+
+def _show(result: Simulation, out: Path) -> None:
+    console = Console()
+    for label in result.certificate["labels"]:
+        console.print(f"[bold red]{label}[/]")
+    shown = Grid(
+        title="Distance to the real table (computed from it: not for publication)", title_justify="left"
+    )
+    for heading in ("marginals", "compared", "total variation", "KL"):
+        shown.add_column(heading, justify="right")
+    for error in result.metrics["kway"]:
+        shown.add_row(
+            f"{error['k']}-way",
+            str(error["cliques"]),
+            f"{error['total_variation']:.4f}",
+            f"{error['kl']:.4f}",
+        )
+    console.print(shown)
+    console.print(
+        f"workload error {result.metrics['workload_error']:.4f}, {len(result.fitted.rounds)} rounds, ", end=""
+    )
+    console.print(f"{result.metrics['seconds']:.1f} s; written to {out}")

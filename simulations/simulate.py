@@ -1,0 +1,151 @@
+"""A release in one process: cut a table into a grid, run its parties, run the curator over them, compare."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..common.crypto.randomness import RandomStream
+from ..common.errors import DataError
+from ..common.messages import PROTOCOL_VERSION, ReleaseTerms
+from ..common.privacy.budget import Budget
+from ..common.privacy.cost import Adjacency
+from ..common.table import Table
+from ..common.workload import Workload
+from ..curator.federation import connect
+from ..curator.measurers.federation import FederationMeasurer
+from ..curator.measurers.measurer import Measurer
+from ..curator.mechanisms.catalogue import mechanism_named
+from ..curator.mechanisms.mechanism import FittedModel, Mechanism, Report, ignore
+from ..curator.pgm.sampling import generate
+from ..curator.report.certificate import Plan, certificate
+from .metrics import kway_errors
+from .network import start_parties
+from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
+from .partition import Grid, partition
+
+PROTOCOLS = ("trusted", "indicator", "theorem", "indicator-mle")
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What a simulated release gives.
+
+    Attributes:
+        synthetic: the synthetic table, coded.
+        fitted: model, measurements, rounds and bounds.
+        certificate: JSON values; public.
+        metrics: JSON values; computed from the real table, so not for publication.
+    """
+
+    synthetic: Table
+    fitted: FittedModel
+    certificate: dict[str, Any]
+    metrics: dict[str, Any]
+
+
+def simulate(
+    table: Table,
+    *,
+    budget: Budget,
+    grid: Grid | str = "1x1",
+    protocol: str = "trusted",
+    mechanism: Mechanism | str = "randdpgen",
+    workload: Workload | str = "2way",
+    adjacency: Adjacency = Adjacency.ZERO_OUT,
+    rows: int | None = None,
+    seed: int | None = None,
+    report: Report = ignore,
+) -> Simulation:
+    """Releases a synthetic table from K x S parties in this process, and measures how close it came.
+
+    Args:
+        table: the real table; `dpmosaic.read_table` reads one.
+        budget: the promise.
+        grid: which party holds what; "KxS", a file, or a Grid.
+        protocol: "trusted", "indicator", "theorem" or "indicator-mle".
+        mechanism: a name, or a configured mechanism such as `RandDPGen(alpha=0.2)`.
+        workload: "1way", "2way", "3way", a file, or a Workload.
+        adjacency: which tables are neighbours.
+        rows: synthetic rows; as many as the table has where left out.
+        seed: makes the run reproducible, and unfit for a release; the result is labelled so.
+        report: called after every step.
+
+    Raises:
+        DataError: something does not fit; nothing has been measured.
+        BudgetError: a privacy parameter is out of range; nothing has been measured.
+    """
+    started = time.perf_counter()
+    if protocol not in PROTOCOLS:
+        raise DataError(f"protocol: expected one of {', '.join(PROTOCOLS)}, got {protocol!r}")
+    if rows is not None and rows < 1:
+        raise DataError(f"rows: expected at least 1, got {rows}")
+    if isinstance(mechanism, str):
+        mechanism = mechanism_named(mechanism)
+    if isinstance(grid, str):
+        grid = Grid.parse(grid, table.domain, table.record_count)
+    if isinstance(workload, str):
+        workload = Workload.parse(table.domain, workload)
+    plan = Plan(
+        table.domain,
+        tuple(layout.rows for layout in grid.slices),
+        tuple(layout.groups for layout in grid.slices),
+        protocol,
+        adjacency,
+        mechanism,
+        workload,
+        budget,
+    )
+    stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
+    measurer, cost_factor = _measurer(table, plan, grid, stream.child("parties"))
+    fitted = mechanism.run(measurer, workload, stream.child("mechanism"), report)
+    synthetic = generate(fitted.model, rows or table.record_count, stream.child("rows").generator())
+    paper = certificate(
+        plan,
+        measurer.accountant,
+        fitted,
+        not_private=measurer.not_private,
+        cost_factor=cost_factor,
+        seeded=seed is not None,
+    )
+    seconds = time.perf_counter() - started
+    return Simulation(
+        synthetic, fitted, paper, _metrics(table, synthetic, workload, paper["labels"], seconds)
+    )
+
+
+def _measurer(table: Table, plan: Plan, grid: Grid, keys: RandomStream) -> tuple[Measurer, int]:
+    """The measurer of the plan's protocol, and what its parties are charged as a multiple of its accounts."""
+    granted = plan.mechanism.granted(plan.budget)
+    pieces = partition(table, grid)
+    horizontal, vertical = len(pieces), max(len(parties) for parties in pieces)
+    if plan.protocol == "theorem":
+        return TheoremMeasurer(table, horizontal, vertical, granted, keys.generator()), 1
+    copies = horizontal * vertical if plan.protocol == "indicator-mle" else 1
+    terms = ReleaseTerms(
+        release_id=secrets.token_hex(16),
+        protocol_version=PROTOCOL_VERSION,
+        protocol="trusted" if plan.protocol == "trusted" else "indicator",
+        adjacency=plan.adjacency,
+        granted_rho=float(granted) if copies == 1 else float(granted * copies) * (1 + 2.0**-50),
+    )
+    held = [[table]] if plan.protocol == "trusted" else pieces
+    federation = connect(plan.domain, start_parties(held, terms, keys))
+    federation.accept(terms)
+    if plan.protocol == "indicator-mle":
+        return IndicatorMleMeasurer(federation, terms, granted, copies), copies
+    return FederationMeasurer(federation, terms, granted), 1
+
+
+def _metrics(
+    real: Table, synthetic: Table, workload: Workload, labels: list[str], seconds: float
+) -> dict[str, Any]:
+    return {
+        "private": "computed from the real table: not for publication",
+        "labels": labels,
+        "kway": [asdict(error) for error in kway_errors(real, synthetic)],
+        "workload_error": workload.error(real, synthetic),
+        "seconds": round(seconds, 3),
+    }
