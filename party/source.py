@@ -121,6 +121,10 @@ class FileSource:
         """
         try:
             return connection.execute(sql).fetchnumpy()
+        except duckdb.OutOfMemoryException:
+            raise DataError(
+                f"{self.path.name} does not fit into memory; drop columns that are not needed"
+            ) from None
         except duckdb.Error as error:
             line = re.search(r"CSV Error on Line: (\d+)", str(error))
         where = f"{self.path.name}, line {line[1]}" if line else self.path.name
@@ -144,17 +148,21 @@ class FileSource:
         else:
             with duckdb.connect(config=_CONFIG) as connection:
                 names = tuple(self.query(connection, f"DESCRIBE SELECT * FROM {self._scan}")["column_name"])
-        for name in names:
-            if names.count(name) > 1:
-                raise DataError(f"{self.path.name} has two columns {name!r}; give each its own name")
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                raise DataError(
+                    f"{self.path.name}: columns {names.index(name) + 1} and {place + 1} have one name, or "
+                    "there is no header; name each column in the first line"
+                )
         return names
 
     def _header(self) -> list[str]:
         opener = gzip.open if self._suffix.endswith(".gz") else open
         try:
-            with opener(self.path, "rt", encoding="utf-8-sig", newline="") as lines:
+            with opener(self.path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
                 header = next(csv.reader(lines, delimiter=DELIMITERS[self._suffix], strict=True), [])
-        except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error):
+            "".join(header).encode("utf-8")
+        except (OSError, EOFError, UnicodeEncodeError, csv.Error, zlib.error):
             raise DataError(
                 f"{self.path.name}: its first line cannot be read as CSV in UTF-8; mend the file"
             ) from None
@@ -167,8 +175,7 @@ class FileSource:
     def _place(self, name: str) -> int:
         if name not in self._names:
             raise DataError(
-                f"{self.path.name} has no column {name!r}; it has {', '.join(self._names)}; "
-                "mend the file or the domain"
+                f"{self.path.name} has no column {name!r} in its header; mend the header or the domain"
             )
         return self._names.index(name)
 
