@@ -200,5 +200,14 @@ def open_source(path: str | Path) -> FileSource:
     return FileSource(Path(path))
 
 
+def read_table(path: str | Path, domain: Domain) -> Table:
+    """The columns of the domain in a CSV or Parquet file, encoded.
+
+    Raises:
+        DataError: the file cannot be read, lacks a column or rows, or holds a value without a code.
+    """
+    return open_source(path).read(domain)
+
+
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"

@@ -9,7 +9,7 @@ from dpmosaic.common.attribute import CategoricalAttribute, NumericAttribute
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.table import Table, decode_table
-from dpmosaic.party.source import FileSource, Source, TableSource, open_source
+from dpmosaic.party.source import FileSource, Source, TableSource, open_source, read_table
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -256,7 +256,8 @@ def test_a_table_in_memory_is_a_source():
 
 
 def test_file_and_memory_agree(tmp_path):
-    source: Source = FileSource(write(tmp_path / "rows.csv", "a,b\n0,2\n1,1\n").path)
+    source = FileSource(write(tmp_path / "rows.csv", "a,b\n0,2\n1,1\n").path)
     domain = Domain.coded({"a": 2, "b": 3})
     table = source.read(domain)
     assert TableSource(table).read(domain).digest() == table.digest()
+    assert read_table(str(source.path), domain).digest() == table.digest()
