@@ -4,15 +4,16 @@ from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 FOLDERS = ("common", "party", "curator", "simulations")
+ROOT_MODULES = ("__init__", "command")
 
 
-class ShipModulesOnly(build_py):
-    """Leaves the build script itself out of the package that the repository's root is."""
+class ShipRootModules(build_py):
+    """Of the Python files at the repository's root, ships the product's alone."""
 
     def find_package_modules(self, package, package_dir):
         """Returns (package, module, path) of every module that is part of the product."""
         modules = super().find_package_modules(package, package_dir)
-        return [found for found in modules if found[1] not in ("setup", "conftest")]
+        return [found for found in modules if package != "dpmosaic" or found[1] in ROOT_MODULES]
 
 
 setup(
@@ -23,7 +24,8 @@ setup(
         for package in (folder, *(f"{folder}.{sub}" for sub in find_packages(folder)))
     ],
     package_dir={"dpmosaic": "."},
-    package_data={"dpmosaic": ["py.typed"]},
+    # Files that are not modules: a new kind needs a new pattern here, and tests/test_packaging.py says so.
+    package_data={"": ["*.pyi"], "dpmosaic": ["py.typed"]},
     include_package_data=False,
-    cmdclass={"build_py": ShipModulesOnly},
+    cmdclass={"build_py": ShipRootModules},
 )

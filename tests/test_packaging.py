@@ -1,0 +1,186 @@
+"""What the wheel holds, and what an install without the extras can do."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("common", "party", "curator", "simulations")
+ROOT_FILES = ("__init__.py", "command.py", "py.typed")
+
+OPTIONAL_MODULES = {
+    "dp-accounting": "dp_accounting",
+    "jinja2": "jinja2",
+    "matplotlib": "matplotlib",
+    "networkx": "networkx",
+    "numba": "numba",
+    "pandas": "pandas",
+    "pyarrow": "pyarrow",
+    "scikit-learn": "sklearn",
+    "scipy": "scipy",
+    "statsmodels": "statsmodels",
+}
+
+HIDE_OPTIONAL_MODULES = f"""
+import sys
+from importlib.machinery import PathFinder
+
+class Hiding(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name.partition(".")[0] in {sorted(OPTIONAL_MODULES.values())}:
+            return None
+        return super().find_spec(name, path, target)
+
+sys.meta_path = [Hiding if finder is PathFinder else finder for finder in sys.meta_path]
+"""
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """The standard output of a command; its standard error is the failure's text."""
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command[0]} failed\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def shipped_files() -> set[str]:
+    """Every file of the product, as its path below `dpmosaic/`."""
+    in_folders = {
+        path.relative_to(ROOT).as_posix()
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
+    }
+    return in_folders | set(ROOT_FILES)
+
+
+def modules_of(files: set[str]) -> list[str]:
+    """Import names of the Python files among these."""
+    names = {
+        f"dpmosaic/{file}".removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for file in files
+        if file.endswith(".py")
+    }
+    return sorted(names)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy, so that nothing built before can slip in and nothing is left in the checkout."""
+    copy = tmp_path_factory.mktemp("checkout") / "a name that is no package"
+    unwanted = shutil.ignore_patterns(
+        ".git", ".venv", "build", "dist", "*.egg-info", "__pycache__", ".*_cache"
+    )
+    shutil.copytree(ROOT, copy, ignore=unwanted)
+    (copy / "conftest.py").write_text("")
+    (copy / "scratch.py").write_text("")
+    out = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, cwd=copy)
+    (built,) = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def fresh_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Python of an environment that holds the wheel, and sees this one's packages behind it."""
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    venv.create(folder, with_pip=False, symlinks=True)
+    python = folder / "bin" / "python"
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--no-deps",
+        "--no-index",
+        wheel,
+        cwd=folder,
+    )
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "zz_behind.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python
+
+
+def test_the_wheel_holds_the_four_folders_and_nothing_else(wheel):
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert names == {f"dpmosaic/{file}" for file in shipped_files()}
+
+
+def test_the_wheel_carries_its_licence_and_the_command(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (info,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
+    assert "Apache License" in archive.read(f"{info}/licenses/LICENSE").decode()
+    assert "dpmosaic = dpmosaic.command:main" in archive.read(f"{info}/entry_points.txt").decode()
+
+
+def test_every_module_of_the_wheel_imports_from_the_wheel(wheel, fresh_python):
+    files = {name.removeprefix("dpmosaic/") for name in zipfile.ZipFile(wheel).namelist()}
+    modules = modules_of({file for file in files if ".dist-info/" not in file})
+    assert {"dpmosaic", "dpmosaic.command", "dpmosaic.party.servicer"} <= set(modules)
+    code = f"import importlib\nfor name in {modules}:\n    print(importlib.import_module(name).__file__)"
+    origins = run(fresh_python, "-c", code, cwd=fresh_python.parent).split("\n")[:-1]
+    assert len(origins) == len(modules)
+    assert {origin for origin in origins if not origin.startswith(str(fresh_python.parent.parent))} == set()
+
+
+def test_the_wheel_installs_the_command(fresh_python):
+    import dpmosaic
+
+    assert run(fresh_python.parent / "dpmosaic", "--version", cwd=fresh_python.parent) == (
+        f"{dpmosaic.__version__}\n"
+    )
+
+
+def test_every_optional_dependency_is_hidden_below():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    wanted = [name for extra in ("curator", "eval", "demo") for name in extras[extra]]
+    names = {name.partition(">=")[0] for name in wanted if not name.startswith("dpmosaic")}
+    assert names == set(OPTIONAL_MODULES)
+
+
+def test_a_party_and_the_command_import_without_the_extras(tmp_path):
+    everyone = modules_of({file for file in shipped_files() if file.startswith(("common/", "party/"))})
+    code = f"import importlib\nfor name in {['dpmosaic', 'dpmosaic.command', *everyone]}:\n"
+    run(
+        sys.executable,
+        "-c",
+        f"{HIDE_OPTIONAL_MODULES}\n{code}    importlib.import_module(name)",
+        cwd=tmp_path,
+    )
+
+
+def test_what_needs_an_extra_says_how_to_install_it(tmp_path):
+    code = """
+import dpmosaic
+from dpmosaic.common.errors import MissingExtraError
+
+assert dpmosaic.Domain
+try:
+    dpmosaic.simulate
+except MissingExtraError as error:
+    print(error)
+"""
+    said = run(sys.executable, "-c", HIDE_OPTIONAL_MODULES + code, cwd=tmp_path)
+    assert "pip install 'dpmosaic[curator]'" in said
+    assert "pandas" in said
+
+
+def test_a_command_that_needs_an_extra_fails_with_one_sentence(tmp_path):
+    code = f"{HIDE_OPTIONAL_MODULES}\nsys.argv = ['dpmosaic', 'demo']\nimport dpmosaic.command as c\nc.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'dpmosaic[" in done.stderr
