@@ -9,13 +9,14 @@ _SQRT2 = math.sqrt(2)
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """The delta of mu-GDP at epsilon.
+    """The delta of mu-GDP at epsilon, rounded up by a bound on the floating-point error.
 
     Source: Balle and Wang 2018, Theorem 8: Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
     """
     upper = _normal_cdf(mu / 2 - epsilon / mu)
     lower = _normal_cdf(-mu / 2 - epsilon / mu)
-    return upper - math.exp(epsilon + math.log(lower)) if lower > 0 else upper
+    rounding = upper * (4 + 2 * (mu / 2 + epsilon / mu) ** 2) * 2.0**-52 if upper else 0.0
+    return rounding + (upper - math.exp(epsilon + math.log(lower)) if lower else upper)
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:

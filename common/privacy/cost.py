@@ -74,19 +74,21 @@ def exponential_cost(epsilon: float) -> Fraction:
 
 
 def gaussian_sigma(rho: Fraction, adjacency: Adjacency) -> float:
-    """The smallest scale (to 2^-50, relative) whose cost does not exceed rho.
+    """The smallest scale, to a float's precision, whose cost does not exceed rho.
 
     Raises:
-        BudgetError: rho is not positive.
+        BudgetError: rho is less than 2^-62, for which costs are too coarse.
     """
-    if rho <= 0:
-        raise BudgetError(
-            "expected a positive budget for a measurement, got none left; measure less or grant more"
-        )
-    ideal = math.sqrt(adjacency.squared_sensitivity / (2 * float(rho)))
-    sigma = math.hypot(ideal, math.sqrt(_SMOOTHING_VARIANCE) / grid_of(ideal))
+    if rho < Fraction(4, _UNIT):
+        raise BudgetError("expected a budget of at least 2^-62 for a measurement, got less; grant more")
+    # One unit less, because the cost will be rounded up.
+    ideal = adjacency.squared_sensitivity / (2 * (rho - Fraction(1, _UNIT)))
+    sigma = math.sqrt(ideal)
+    # Twice, because what the grid adds can take the scale past the border to a coarser grid.
+    for _ in range(2):
+        sigma = math.sqrt(ideal + _SMOOTHING_VARIANCE / grid_of(sigma) ** 2)
     while gaussian_cost(sigma, adjacency) > rho:
-        sigma *= 1 + 2.0**-50
+        sigma = math.nextafter(sigma, math.inf)
     return sigma
 
 

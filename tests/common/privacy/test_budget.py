@@ -1,0 +1,71 @@
+import math
+from fractions import Fraction
+
+import pytest
+from dpmosaic.common.errors import BudgetError
+from dpmosaic.common.privacy import conversion
+from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf])
+def test_an_epsilon_that_is_not_positive_and_finite_is_refused(epsilon):
+    with pytest.raises(BudgetError, match="epsilon: expected a positive finite number"):
+        Budget(epsilon, 1e-9)
+
+
+@pytest.mark.parametrize("delta", [0, 1, -1e-9, 1.5, math.nan])
+def test_a_delta_outside_zero_to_one_is_refused(delta):
+    with pytest.raises(BudgetError, match="delta: expected a number in"):
+        Budget(1.0, delta)
+
+
+def test_epsilon_without_delta_is_refused():
+    with pytest.raises(BudgetError, match="delta"):
+        Budget(1.0)
+
+
+@pytest.mark.parametrize("given", [{}, {"epsilon": 1.0, "delta": 1e-9, "zcdp_rho": 0.1}])
+def test_a_budget_is_given_one_way_and_not_both(given):
+    with pytest.raises(BudgetError, match="either epsilon with delta or rho"):
+        Budget(**given)
+
+
+@pytest.mark.parametrize("rho", [0, -0.5, math.inf])
+def test_a_rho_that_is_not_positive_and_finite_is_refused(rho):
+    with pytest.raises(BudgetError, match="rho: expected"):
+        Budget(zcdp_rho=rho)
+
+
+def test_a_gaussian_only_release_is_granted_more_than_one_with_other_steps():
+    budget = Budget(1.0, 1e-9)
+    assert (
+        budget.granted(gaussian_only=True)
+        > budget.granted(gaussian_only=False)
+        > budget.granted_by_bun_steinke()
+    )
+
+
+def test_a_grant_keeps_the_promise():
+    granted = float(Budget(2.0, 1e-6).granted(gaussian_only=True))
+    assert conversion.gaussian_delta(math.sqrt(2 * granted), 2.0) <= 1e-6
+
+
+def test_a_rho_is_granted_to_the_last_digit():
+    assert Budget(zcdp_rho=0.1).granted(gaussian_only=True) == Fraction(0.1)
+
+
+def test_an_accountant_adds_up_and_keeps_what_was_charged():
+    first, second = Charge("a", ("x",), Fraction(1, 3)), Charge("b", ("y",), Fraction(2, 3))
+    accountant = Accountant(Fraction(1)).charge(first).charge(second)
+    assert accountant.spent == 1
+    assert accountant.remaining == 0
+    assert accountant.charges == (first, second)
+
+
+def test_a_charge_past_the_grant_by_the_last_digit_is_refused_and_changes_nothing():
+    accountant = Accountant(Fraction(1)).charge(Charge("a", (), Fraction(1, 2)))
+    with pytest.raises(BudgetError, match="more than is left"):
+        accountant.charge(
+            Charge("b", (), Fraction(1, 4)), Charge("b", (), Fraction(1, 4) + Fraction(1, 2**200))
+        )
+    assert accountant.spent == Fraction(1, 2)
