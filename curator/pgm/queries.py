@@ -1,0 +1,189 @@
+"""Marginals of any cliques, inside a junction tree and across it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.domain import Clique
+from ...common.errors import ModelError
+from .elimination import bits
+from .junction_tree import JunctionTree
+from .reduction import Reduction
+
+Array = NDArray[np.float64]
+
+LARGEST_TABLE_CELLS = 2**26
+"""No table on the way to a marginal has more cells than this (512 MiB)."""
+_HELD_CELLS = 2**25
+"""Tables kept for later cliques of the same call have at most so many cells in total."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """A table over the attributes of a mask, axes in domain order."""
+
+    mask: int
+    values: Array
+
+
+@dataclass(frozen=True)
+class _Neighbour:
+    """A clique next to another.
+
+    Attributes:
+        place: the neighbour.
+        separator: mask of what the two share.
+        behind: mask of the attributes on the neighbour's side that are not in the separator.
+    """
+
+    place: int
+    separator: int
+    behind: int
+
+
+class MarginalQueries:
+    """Answers one call for marginals; tables that several cliques need are computed once.
+
+    A clique that no clique of the tree contains is assembled along the part of the tree that holds its
+    attributes: M_{u->v}(K, S_uv) is the sum over u's other attributes of b_u times
+    M_{w->u}(K_w, S_wu) / b(S_wu) for each neighbour w behind which some wanted attributes K_w lie; the other
+    neighbours would contribute 1.
+    """
+
+    def __init__(self, tree: JunctionTree, beliefs: Sequence[Array]) -> None:
+        self._tree = tree
+        self._beliefs = beliefs
+        self._neighbours = _neighbours(tree)
+        self._held: dict[tuple[int, int, int], _Factor] = {}
+        self._held_cells = 0
+
+    def marginal(self, clique: Clique) -> Array:
+        """The marginal of a clique in domain order, shape (n_r,).
+
+        Raises:
+            ModelError: a table on the way would have more than LARGEST_TABLE_CELLS cells.
+        """
+        wanted = sum(1 << self._tree.domain.position(name) for name in clique)
+        place = self._tree.home(clique)
+        if place is not None:
+            return self._summed(place, wanted).values.reshape(-1)
+        try:
+            return self._gathered(self._root(wanted), -1, wanted).values.reshape(-1)
+        except _TooLarge as cause:
+            raise ModelError(
+                f"the marginal of {clique} needs a table of {cause.cells} cells on the way, more than the "
+                f"{LARGEST_TABLE_CELLS} allowed; ask for a smaller clique or one inside the model's"
+            ) from cause
+
+    def _root(self, wanted: int) -> int:
+        """Where the messages meet: a clique with most of the wanted cells, the nearest such to the others."""
+        masks = self._tree.masks
+        place = max(range(len(masks)), key=lambda u: (self._cells(masks[u] & wanted), -u))
+        while True:
+            towards = [near for near in self._neighbours[place] if near.behind & wanted]
+            if len(towards) > 1 or masks[place] & wanted & ~towards[0].separator:
+                return place
+            place = towards[0].place
+
+    def _gathered(self, place: int, towards: int, wanted: int) -> _Factor:
+        """The marginal of `wanted`, all of which lies at `place` or behind its neighbours save `towards`."""
+        key = (place, towards, wanted)
+        if key in self._held:
+            return self._held[key]
+        sources = [near for near in self._neighbours[place] if near.place != towards and near.behind & wanted]
+        own = self._tree.masks[place] & wanted
+        for near in sources:
+            own |= near.separator
+        factor = self._summed(place, own)
+        for done, near in enumerate(sources, start=1):
+            keep = wanted
+            for later in sources[done:]:
+                keep |= later.separator
+            factor = self._contract(factor, self._conditional(place, near, near.behind & wanted), keep)
+        return self._hold(key, factor)
+
+    def _conditional(self, place: int, near: _Neighbour, retained: int) -> _Factor:
+        """Probabilities of `retained`, behind a neighbour, given the separator; 0 where that has no mass."""
+        key = (near.place, -2 - place, retained)
+        if key in self._held:
+            return self._held[key]
+        joint = self._gathered(near.place, place, retained | near.separator)
+        given = self._summed(near.place, near.separator).values
+        given = given.reshape(self._shape(joint.mask, near.separator))
+        values = np.divide(joint.values, given, out=np.zeros_like(joint.values), where=given > 0)
+        return self._hold(key, _Factor(joint.mask, values))
+
+    def _summed(self, place: int, wanted: int) -> _Factor:
+        """A clique's belief, summed to some of its attributes."""
+        key = (place, place, wanted)
+        if key in self._held:
+            return self._held[key]
+        belief = self._beliefs[place]
+        axes = [axis for axis, v in enumerate(bits(self._tree.masks[place])) if not wanted >> v & 1]
+        values = Reduction.of(belief.shape, axes).sum(belief).reshape(self._shape(wanted, wanted))
+        return self._hold(key, _Factor(wanted, values))
+
+    def _contract(self, left: _Factor, right: _Factor, keep: int) -> _Factor:
+        """Multiply two tables and sum what is not to be kept; all of that lies in both."""
+        both = left.mask & right.mask
+        batch, inner = both & keep, both & ~keep
+        rows, columns = left.mask & ~both, right.mask & ~both
+        if (cells := self._cells(batch | rows | columns)) > LARGEST_TABLE_CELLS:
+            raise _TooLarge(cells)
+        shape = [self._cells(batch), self._cells(rows), self._cells(inner), self._cells(columns)]
+        product = np.matmul(
+            _arranged(left, [batch, rows, inner]).reshape(shape[0], shape[1], shape[2]),
+            _arranged(right, [batch, inner, columns]).reshape(shape[0], shape[2], shape[3]),
+        )
+        order = [*bits(batch), *bits(rows), *bits(columns)]
+        sizes = self._tree.domain.sizes
+        values = product.reshape([sizes[v] for v in order]).transpose(np.argsort(order))
+        return _Factor(batch | rows | columns, np.ascontiguousarray(values))
+
+    def _hold(self, key: tuple[int, int, int], factor: _Factor) -> _Factor:
+        if self._held_cells + factor.values.size > _HELD_CELLS:
+            self._held.clear()
+            self._held_cells = 0
+        self._held[key] = factor
+        self._held_cells += factor.values.size
+        return factor
+
+    def _cells(self, mask: int) -> int:
+        return math.prod(self._tree.domain.sizes[v] for v in bits(mask))
+
+    def _shape(self, mask: int, present: int) -> list[int]:
+        """The shape of a table over `mask` that is constant along all but `present`."""
+        return [self._tree.domain.sizes[v] if present >> v & 1 else 1 for v in bits(mask)]
+
+
+class _TooLarge(Exception):
+    def __init__(self, cells: int) -> None:
+        super().__init__(cells)
+        self.cells = cells
+
+
+def _arranged(factor: _Factor, groups: Sequence[int]) -> Array:
+    """The factor's axes, group after group."""
+    axis = {v: place for place, v in enumerate(bits(factor.mask))}
+    return factor.values.transpose([axis[v] for group in groups for v in bits(group)])
+
+
+def _neighbours(tree: JunctionTree) -> list[list[_Neighbour]]:
+    """For each clique its parent and children."""
+    everything = (1 << len(tree.domain)) - 1
+    below = list(tree.masks)
+    for place in range(len(below) - 1, 0, -1):
+        below[tree.parents[place]] |= below[place]
+    neighbours: list[list[_Neighbour]] = [[] for _ in below]
+    for place in range(1, len(below)):
+        parent = tree.parents[place]
+        separator = tree.masks[place] & tree.masks[parent]
+        inside = below[place] & ~separator
+        neighbours[parent].append(_Neighbour(place, separator, inside))
+        neighbours[place].append(_Neighbour(parent, separator, everything & ~inside & ~separator))
+    return neighbours
