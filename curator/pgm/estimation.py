@@ -111,8 +111,8 @@ class _Fit:
     Attributes:
         leader: the point that gradients move, through its potentials.
         mean_marginals: a running mean of leaders, which is the solution; its measured marginals.
-        mean_beliefs: its marginals of the tree's cliques. A mean of marginals of one tree is again the marginals
-            of a distribution on that tree.
+        mean_beliefs: its marginals of the tree's cliques. A mean of marginals of one tree belongs to a
+            distribution on that tree again.
         loss_reached: the loss of the mean.
         iterations: steps taken.
     """
@@ -133,7 +133,7 @@ class _Fit:
         self.loss_reached = loss.of_marginals(marginals)
         self.iterations = 0
         self._weight = 0.0
-        # A stride of 1 / (total x largest weight) holds almost everywhere; the search starts ten times longer.
+        # A stride of 1 / (total x largest weight) holds almost everywhere; the search starts with ten times it.
         self._smoothness = 0.1 * oracle.total * float(loss.weights.max())
 
     def run(self, max_iterations: int, tolerance: float) -> None:

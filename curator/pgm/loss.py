@@ -84,7 +84,7 @@ def minimum_variance_total(measurements: Sequence[Measurement]) -> float:
 
 
 def dot(left: Array, right: Array) -> float:
-    """The inner product of two vectors, without BLAS, whose threads cost milliseconds where cores are busy."""
+    """The inner product of two vectors, without BLAS: its threads cost milliseconds where cores are busy."""
     return float(np.sum(left * right))
 
 

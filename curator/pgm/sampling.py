@@ -85,15 +85,16 @@ def _deal(
     Returns:
         Shape (rows,): values in 0..values - 1.
     """
-    present, members, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    values = np.empty(len(groups), dtype=np.int64)
+    sizes = np.bincount(groups, minlength=len(weights))
+    present = np.flatnonzero(sizes)
     at_once = max(1, _CELLS_AT_ONCE // weights.shape[1])
     dealt = []
     for start in range(0, len(present), at_once):
-        part = slice(start, start + at_once)
-        counts = _rounded(weights[present[part]], sizes[part], rng)
+        part = present[start : start + at_once]
+        counts = _rounded(weights[part], sizes[part], rng)
         dealt.append(np.repeat(np.arange(counts.size) % weights.shape[1], counts.ravel()))
-    values[_shuffled_by_group(members, len(present), rng)] = np.concatenate(dealt)
+    values = np.empty(len(groups), dtype=np.int64)
+    values[_shuffled_by_group(groups, len(weights), rng)] = np.concatenate(dealt)
     return values
 
 
@@ -116,10 +117,9 @@ def _rounded(
     return np.diff(steps, axis=1, prepend=0)
 
 
-def _shuffled_by_group(
-    members: NDArray[np.int64], groups: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _shuffled_by_group(groups: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """All rows, group after group, in uniformly random order within each group."""
-    order = rng.permutation(len(members))
-    narrow: np.dtype[Any] = np.min_scalar_type(groups)
-    return order[np.argsort(members[order].astype(narrow), kind="stable")]
+    order = rng.permutation(len(groups))
+    # Short integers are sorted by radix, ten times faster.
+    narrow: np.dtype[Any] = np.min_scalar_type(count)
+    return order[np.argsort(groups[order].astype(narrow), kind="stable")]
