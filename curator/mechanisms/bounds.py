@@ -38,7 +38,7 @@ class ErrorBound:
     selected: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WeightedAverage:
     """Unbiased estimate of a marginal from all measurements that contain it (Theorem 5.2).
 
@@ -47,7 +47,7 @@ class WeightedAverage:
 
     Attributes:
         values: shape (n_r,), counts.
-        sigma: standard deviation of one cell.
+        sigma: standard deviation of one cell; infinite before the first measurement.
         gaussian: the noise of the cells is independent and Gaussian.
     """
 
@@ -55,24 +55,25 @@ class WeightedAverage:
     sigma: float
     gaussian: bool
 
+    def with_measurement(self, domain: Domain, clique: Clique, measurement: Measurement) -> WeightedAverage:
+        """The estimate of the clique's marginal once a measurement of a clique that contains it is added."""
+        summed = tuple(i for i, name in enumerate(measurement.clique) if name not in clique)
+        marginal = measurement.values.reshape(domain.shape(measurement.clique)).sum(axis=summed).ravel()
+        before = self.sigma**-2
+        added = marginal.size / (measurement.values.size * measurement.sigma**2)
+        values = (before * self.values + added * marginal) / (before + added)
+        return WeightedAverage(values, (before + added) ** -0.5, self.gaussian and measurement.gaussian)
+
 
 def weighted_average(
     domain: Domain, clique: Clique, measurements: Sequence[Measurement]
 ) -> WeightedAverage | None:
     """The estimate of Theorem 5.2; None where no measurement contains the clique."""
-    values, precision, gaussian = np.zeros(domain.cells(clique)), 0.0, True
+    average = WeightedAverage(np.zeros(domain.cells(clique)), math.inf, True)
     for measurement in measurements:
-        if not set(clique) <= set(measurement.clique):
-            continue
-        summed = tuple(i for i, name in enumerate(measurement.clique) if name not in clique)
-        marginal = measurement.values.reshape(domain.shape(measurement.clique)).sum(axis=summed).ravel()
-        weight = marginal.size / (measurement.values.size * measurement.sigma**2)
-        values += weight * marginal
-        precision += weight
-        gaussian = gaussian and measurement.gaussian
-    if not precision:
-        return None
-    return WeightedAverage(values / precision, precision**-0.5, gaussian)
+        if set(clique) <= set(measurement.clique):
+            average = average.with_measurement(domain, clique, measurement)
+    return average if average.sigma < math.inf else None
 
 
 def noise_bound(cells: int, sigma: float, gaussian: bool, confidence: float) -> float:

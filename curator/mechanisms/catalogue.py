@@ -10,7 +10,7 @@ from .mechanism import Mechanism
 from .randdpgen import RandDPGen
 
 _MECHANISMS: dict[str, dict[str, Callable[[], Mechanism]]] = {
-    "randdpgen": {"default": RandDPGen, "paper": lambda: RandDPGen(variant="paper", allocation="attributes")},
+    "randdpgen": {"default": RandDPGen, "paper": RandDPGen.of_the_paper},
     "independent": {"default": Independent},
 }
 

@@ -1,13 +1,23 @@
 """RandDPGen: select a marginal, measure it, estimate the distribution, and spend more when little is learned.
 
 Source: Zhang et al., "High-dimensional Hybrid Partitioned Data Release under Differential Privacy",
-Algorithm 2. `variant="paper"` follows its text; the default differs where the text wastes budget, and every
-difference is named where it is made.
+Algorithm 2. `variant="paper"` follows its text. The default is private and spends less in vain:
+
+- Selecting from noisy marginals is post-processing, so it costs nothing (the paper runs an exponential
+  mechanism over them for most of every round's budget), and looking whether anything is worth a round's
+  budget is free: where nothing is, the budget grows and nothing is measured.
+- The candidates' noisy marginals are paid for, so they are fitted wherever the model's cliques contain them.
+- It starts from one-way marginals, not from the uniform distribution.
+- A candidate is judged by all that is known of its marginal, not by its first measurement alone.
+- What is left for the last round measures everything once more that the model is made of, split by
+  `allocate`, instead of one marginal.
+- Budgets are split by number of cells, and the model's size has a limit.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -26,12 +36,14 @@ from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import JunctionTree, size_mb
 from ..pgm.model import MarkovRandomField
-from .bounds import error_bounds
+from .bounds import WeightedAverage, error_bounds
 from .independent import one_way_marginals
 from .mechanism import FittedModel, Progress, Report, Round, allocate
 
 _EXPECTED_L1 = math.sqrt(2 / math.pi)
 """Expected absolute value of a standard normal variable."""
+
+_NOTHING = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -41,11 +53,9 @@ class RandDPGen:
     Attributes:
         variant: "default", or "paper" for the text of Algorithm 2.
         alpha: share of the budget for noisy marginals of all candidates, to select by.
-        beta: share of a round's budget that measures; in the paper's variant alone, where the rest pays for
-            an exponential mechanism. Selecting from noisy marginals is post-processing, so the default
-            measures with all of it.
-        one_way: share of the budget for one-way marginals, from which the default starts; the paper starts
-            from the uniform distribution.
+        beta: share of a round's budget that measures; in the paper's variant alone, where most of the rest
+            pays for an exponential mechanism.
+        one_way: share of the budget for one-way marginals; in the default alone.
         rounds_per_attribute: T = rounds_per_attribute * d bounds the number of rounds.
         maxsize: candidates with more cells are dropped (line 3).
         max_model_mb: limit of the model's size; grows to this with the budget used.
@@ -54,7 +64,7 @@ class RandDPGen:
     """
 
     variant: Literal["default", "paper"] = "default"
-    alpha: float = 0.1
+    alpha: float = 0.3
     beta: float = 0.2
     one_way: float = 0.1
     rounds_per_attribute: int = 16
@@ -75,6 +85,11 @@ class RandDPGen:
             raise DataError("alpha with beta or one_way leaves nothing for the rounds; lower them")
         if self.rounds_per_attribute < 1 or self.maxsize < 2 or self.max_model_mb <= 0:
             raise DataError("expected rounds_per_attribute >= 1, maxsize >= 2 and max_model_mb > 0")
+
+    @classmethod
+    def of_the_paper(cls) -> RandDPGen:
+        """The parameters of the paper's experiments (section 6.1)."""
+        return cls(variant="paper", alpha=0.1, beta=0.2, allocation="attributes")
 
     @property
     def name(self) -> str:
@@ -121,6 +136,7 @@ class _Run:
         self.report = report
         self.used: list[Measurement] = []
         self.candidates: list[Measurement] = []
+        self.averages: list[WeightedAverage] = []
         self.rounds: list[Round] = []
 
     def run(self) -> FittedModel:
@@ -128,7 +144,7 @@ class _Run:
         self._check_smallest()
         granted = self.measurer.accountant.remaining
         if not self.config.paper:
-            self.used += one_way_marginals(self.measurer, granted * Fraction(self.config.one_way))
+            self._use(one_way_marginals(self.measurer, granted * Fraction(self.config.one_way)))
             self._tell("one-way marginals")
         self._measure_candidates(granted * Fraction(self.config.alpha))
         self._tell("candidates")
@@ -138,8 +154,11 @@ class _Run:
         while not last:
             left = self.measurer.accountant.remaining
             last = left <= 2 * cost
+            if last and not self.config.paper:
+                model = self._measure_again(left, model)
+                break
             cost = left if last else cost
-            index = self._select(model, cost, last)
+            index = self._select(model, cost)
             if index is None:
                 cost *= 4
                 continue
@@ -166,6 +185,8 @@ class _Run:
         parts = allocate(budget, sizes)
         queries = [Query(c, rho, "candidates") for c, rho in zip(self.workload.cliques, parts, strict=True)]
         self.candidates = self.measurer.measure(queries)
+        nothing = WeightedAverage(np.zeros(1), math.inf, True)
+        self.averages = [nothing.with_measurement(self.domain, c.clique, c) for c in self.candidates]
 
     def _measuring_share(self, cost: Fraction) -> Fraction:
         """The part of a round's budget that measures (line 10)."""
@@ -174,47 +195,58 @@ class _Run:
         return cost * Fraction(self.config.beta) / (1 - Fraction(self.config.alpha))
 
     def _scores(self, model: MarkovRandomField, cost: Fraction) -> NDArray[np.float64]:
-        """What measuring each candidate is expected to improve, in records of L1 error (line 9)."""
+        """What measuring each candidate is expected to improve, in records of L1 error (line 9).
+
+        The distance between the model's marginal and the noisy one, less what its noise adds to that and
+        what the new measurement would leave. The paper takes one square root over both variances.
+        """
         rho = self._measuring_share(cost)
-        sigmas = np.array([self.measurer.expected_sigma(clique, rho) for clique in self.workload.cliques])
-        noise = np.array([candidate.sigma for candidate in self.candidates])
+        new = np.array([self.measurer.expected_sigma(clique, rho) for clique in self.workload.cliques])
+        known = np.array([average.sigma for average in self.averages])
         estimates = model.marginals(self.workload.cliques)
         distances = np.array(
-            [np.abs(c.values - m).sum() for c, m in zip(self.candidates, estimates, strict=True)]
+            [np.abs(average.values - m).sum() for average, m in zip(self.averages, estimates, strict=True)]
         )
-        return self.weights * (distances - _EXPECTED_L1 * np.hypot(sigmas, noise) * self.cells)
+        noise = np.hypot(new, known) if self.config.paper else known + 1 / np.hypot(1 / new, 1 / known)
+        return self.weights * (distances - _EXPECTED_L1 * noise * self.cells)
 
-    def _select(self, model: MarkovRandomField, cost: Fraction, last: bool) -> int | None:
-        """Lines 8 and 9: the candidate to measure, among those that leave the model small enough.
+    def _select(self, model: MarkovRandomField, cost: Fraction) -> int | None:
+        """Lines 8 and 9: the best candidate among those that leave the model small enough.
 
         Returns:
-            Its place in the workload; None where nothing is worth this round's budget, which the default
-            finds out for free.
+            Its place in the workload; None where nothing is worth this round's budget.
         """
         scores = self._scores(model, cost)
         if self.config.paper:
-            rho = cost - self._measuring_share(cost)
-            epsilon = math.sqrt(8 * rho)
-            charge = Charge("select", (), exponential_cost(epsilon * (1 - 2.0**-40)))
-            self.measurer.accountant = self.measurer.accountant.charge(charge)
-            # The text divides by the score's sensitivity, Algorithm 2 does not: line 9 is followed here.
-            scores = epsilon / 2 * scores + self.rng.gumbel(size=len(scores))
-        elif scores.max() <= 0 and not last:
+            scores = self._exponential(scores, cost - self._measuring_share(cost))
+        elif scores.max() <= 0:
             return None
-        limit = self.config.max_model_mb * (1.0 if last else self._spent_after(cost))
+        limit = self.config.max_model_mb * self._spent_share(cost)
         measured = [measurement.clique for measurement in self.used]
-        for index in np.argsort(-scores):
-            clique = self.workload.cliques[index]
-            if model.tree.home(clique) is not None or size_mb(self.domain, [*measured, clique]) <= limit:
-                return int(index)
-        return None
+        fitting = (
+            int(index)
+            for index in np.argsort(-scores)
+            if model.tree.home(self.workload.cliques[index]) is not None
+            or size_mb(self.domain, [*measured, self.workload.cliques[index]]) <= limit
+        )
+        return next(fitting, None)
+
+    def _exponential(self, scores: NDArray[np.float64], rho: Fraction) -> NDArray[np.float64]:
+        """Scores whose largest is the exponential mechanism's choice (line 9), by the Gumbel maximum.
+
+        The paper's text divides by the score's sensitivity, its Algorithm 2 does not; here neither.
+        """
+        epsilon = math.sqrt(8 * rho) * (1 - 2.0**-40)
+        charge = Charge("select", (), exponential_cost(epsilon))
+        self.measurer.accountant = self.measurer.accountant.charge(charge)
+        return epsilon / 2 * scores + self.rng.gumbel(size=len(scores))
 
     def _round(self, index: int, cost: Fraction, before: MarkovRandomField) -> MarkovRandomField:
         """Lines 10 to 16: measure, estimate, and decide whether the next round gets more."""
         clique = self.workload.cliques[index]
         query = Query(clique, self._measuring_share(cost), "round")
         (measurement,) = self.measurer.measure([query])
-        self.used.append(measurement)
+        self._use([measurement])
         model = self._estimate(before)
         learned = float(np.abs(model.marginal(clique) - before.marginal(clique)).sum())
         threshold = _EXPECTED_L1 * measurement.sigma * self.cells[index]
@@ -222,6 +254,26 @@ class _Run:
         self.rounds.append(done)
         self._tell("round", clique)
         return model
+
+    def _measure_again(self, left: Fraction, model: MarkovRandomField) -> MarkovRandomField:
+        """The last round of the default: the rest goes to all that the model is made of."""
+        cliques = list(dict.fromkeys(measurement.clique for measurement in self.used))
+        parts = allocate(left, [self.domain.cells(clique) for clique in cliques])
+        queries = [Query(clique, rho, "last round") for clique, rho in zip(cliques, parts, strict=True)]
+        self._use(self.measurer.measure(queries))
+        model = self._estimate(model)
+        self._tell("last round")
+        return model
+
+    def _use(self, measurements: Sequence[Measurement]) -> None:
+        """Takes measurements into the model, and into what is known of the candidates that they contain."""
+        self.used += measurements
+        for i, average in enumerate(self.averages):
+            clique = self.workload.cliques[i]
+            for measurement in measurements:
+                if set(clique) <= set(measurement.clique):
+                    average = average.with_measurement(self.domain, clique, measurement)
+            self.averages[i] = average
 
     def _estimate(self, warm_start: MarkovRandomField | None) -> MarkovRandomField:
         """Line 11; the default also fits the candidates inside the model's cliques: they are paid for."""
@@ -231,10 +283,10 @@ class _Run:
             measurements += [found for found in self.candidates if tree.home(found.clique) is not None]
         return estimate(self.domain, measurements, total=self.measurer.record_count, warm_start=warm_start)
 
-    def _spent_after(self, cost: Fraction) -> float:
+    def _spent_share(self, cost: Fraction = _NOTHING) -> float:
+        """Share of the budget spent once this is spent too."""
         accountant = self.measurer.accountant
         return float((accountant.spent + cost) / accountant.granted)
 
     def _tell(self, step: str, clique: Clique = ()) -> None:
-        spent = float(self.measurer.accountant.spent / self.measurer.accountant.granted)
-        self.report(Progress(step, clique, len(self.rounds), spent))
+        self.report(Progress(step, clique, len(self.rounds), self._spent_share()))
