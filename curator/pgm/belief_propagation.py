@@ -84,7 +84,8 @@ def calibrate(
         ModelError: a potential is not finite.
     """
     beliefs = [np.empty(shape) for shape in schedule.shapes] if out is None else out
-    sums, log_partition = _collect(schedule, potentials, beliefs)
+    with np.errstate(invalid="ignore", over="ignore"):
+        sums, log_partition = _collect(schedule, potentials, beliefs)
     if not math.isfinite(log_partition):
         raise ModelError(
             "expected finite potentials, but the log-partition is not finite; lower the step size"
