@@ -6,11 +6,9 @@ from importlib.util import find_spec
 
 from .errors import MissingExtraError
 
-_MODULES = {
-    "curator": ("networkx", "numba", "scipy", "pandas", "pyarrow", "dp_accounting", "matplotlib", "jinja2"),
-    "eval": ("sklearn",),
-    "demo": ("statsmodels",),
-}
+_CURATOR = ("networkx", "numba", "scipy", "pandas", "pyarrow", "dp_accounting", "matplotlib", "jinja2")
+_EVAL = (*_CURATOR, "sklearn")
+_MODULES = {"curator": _CURATOR, "eval": _EVAL, "demo": (*_EVAL, "statsmodels")}
 
 
 def require_extra(extra: str) -> None:

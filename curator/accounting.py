@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import reduce
 
 from dp_accounting.pld import privacy_loss_distribution as pld
 
@@ -38,14 +39,13 @@ def checked_epsilon(accountant: Accountant, delta: float, adjacency: Adjacency) 
 
 
 def _epsilon(scales: frozenset[tuple[float, int]], delta: float, changed_cells: int) -> float:
-    losses = None
-    for sigma, count in sorted(scales):
-        grid = grid_of(sigma)
-        loss = pld.from_discrete_gaussian_mechanism(
-            sigma=grid * sigma,
-            sensitivity=grid,
+    losses = [
+        pld.from_discrete_gaussian_mechanism(
+            sigma=grid_of(sigma) * sigma,
+            sensitivity=grid_of(sigma),
             value_discretization_interval=_INTERVAL,
             use_connect_dots=True,
         ).self_compose(count * changed_cells)
-        losses = loss if losses is None else losses.compose(loss)
-    return float(losses.get_epsilon_for_delta(delta))
+        for sigma, count in sorted(scales)
+    ]
+    return float(reduce(lambda one, other: one.compose(other), losses).get_epsilon_for_delta(delta))

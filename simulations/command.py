@@ -89,13 +89,11 @@ def demo(
     ] = False,
 ) -> None:
     """Release a bundled health insurance table from two insurers and two clinics, by each protocol."""
-    require_extra("curator")
     require_extra("demo")
     from . import demo as demonstration
 
-    lines = []
     with _progress() as report:
-        lines.extend(demonstration.run(report=report))
+        lines = list(demonstration.run(report=report))
     if json_output:
         typer.echo(json.dumps([vars(line) for line in lines]))
         return

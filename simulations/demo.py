@@ -37,7 +37,7 @@ class Line:
 _RUNS = (
     ("trusted", "independent", "the floor: no attribute knows of another"),
     ("trusted", "randdpgen", "one trusted place sees all rows: what a central curator reaches"),
-    ("indicator", "randdpgen", "nobody is trusted: noise on every record drowns what spans two parties"),
+    ("indicator", "randdpgen", "nobody is trusted: pairs inside one party survive, pairs across two drown"),
 )
 
 

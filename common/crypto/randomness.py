@@ -49,7 +49,7 @@ class RandomStream:
     def words(self, count: int) -> NDArray[np.uint64]:
         """The next `count` words, shape (count,), uniform on 0 .. 2^64 - 1."""
         words = np.empty(count, dtype=np.uint64)
-        buffer = memoryview(words).cast("B")
+        buffer = words.data.cast("B")
         for start in range(0, len(buffer), len(_ZEROS)):
             block = buffer[start : start + len(_ZEROS)]
             block[:] = self._cipher.update(_ZEROS[: len(block)])

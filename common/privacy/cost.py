@@ -53,7 +53,7 @@ def grid_of(sigma: float) -> int:
         raise BudgetError(
             "expected noise of at least 2^-20 counts, got a budget that calls for less; lower the budget"
         )
-    return 2 ** max(0, math.ceil(math.log2(_MIN_GRID_SIGMA / sigma)))
+    return 1 << max(0, math.ceil(math.log2(_MIN_GRID_SIGMA / sigma)))
 
 
 def gaussian_cost(sigma: float, adjacency: Adjacency) -> Fraction:

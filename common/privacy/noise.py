@@ -125,7 +125,8 @@ def _accepted(envelope: _Envelope, candidates: int, stream: RandomStream, doubt:
         keep[i] = _exactly_accepted(envelope, int(magnitude[i]), int(block[i]), int(words[2, i]), stream)
     # Zero is proposed with either sign and kept with one.
     keep &= inside & ~(negative & (magnitude == 0))
-    return np.where(negative, -magnitude, magnitude)[keep]
+    draws: NDArray[np.int64] = np.where(negative, -magnitude, magnitude)[keep]
+    return draws
 
 
 def _exactly_accepted(

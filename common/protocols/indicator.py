@@ -95,13 +95,11 @@ def multiply(blocks: Sequence[NDArray[np.int64]], sigmas: Sequence[float]) -> ND
         Shape (n_1, ..., n_s), float64, in counts.
     """
     factors = [block / grid_of(sigma) for block, sigma in zip(blocks, sigmas, strict=True)]
-    if len(factors) == 1:
-        return factors[0].sum(axis=0)
-    product = factors[0]
-    for factor in factors[1:-1]:
+    product = np.ones((len(factors[0]), 1))
+    for factor in factors[:-1]:
         product = (product[:, :, None] * factor[:, None, :]).reshape(len(product), -1)
-    shape = tuple(factor.shape[1] for factor in factors)
-    return (product.T @ factors[-1]).reshape(shape)
+    cells: NDArray[np.float64] = product.T @ factors[-1]
+    return cells.reshape([factor.shape[1] for factor in factors])
 
 
 def product_variance(records: int, cells: Sequence[int], sigmas: Sequence[float]) -> float:

@@ -88,7 +88,7 @@ def encode_query(query: MarginalQuery) -> bytes:
     message = pb.MarginalQuery(
         release_id=query.release_id,
         query_id=query.query_id,
-        form=pb.AnswerForm.ValueType(query.form.value),
+        form=pb.AnswerForm.Name(query.form.value),
         clique=query.clique,
         sigma=query.sigma,
     )

@@ -76,16 +76,16 @@ def weighted_average(
     return average if average.sigma < math.inf else None
 
 
-def noise_bound(cells: int, sigma: float, gaussian: bool, confidence: float) -> float:
-    """Upper bound on the L1 norm of the noise of a marginal, with this probability.
+def noise_bound(cells: int, sigma: float, gaussian: bool, failure: float) -> float:
+    """Upper bound on the L1 norm of the noise of a marginal, but for this probability.
 
-    Gaussian noise: sqrt(2 log 2) sigma n + lambda sigma sqrt(2 n) with 1 - exp(-lambda^2) = confidence
-    (Theorem 5.3). Any other noise of that root mean square: n sigma / sqrt(1 - confidence), by Chebyshev's
+    Gaussian noise: sqrt(2 log 2) sigma n + lambda sigma sqrt(2 n) with exp(-lambda^2) = failure
+    (Theorem 5.3). Any other noise of that root mean square: n sigma / sqrt(failure), by Chebyshev's
     inequality for the L2 norm and Cauchy's between the norms.
     """
     if not gaussian:
-        return cells * sigma / math.sqrt(1 - confidence)
-    deviation = math.sqrt(-math.log(1 - confidence))
+        return cells * sigma / math.sqrt(failure)
+    deviation = math.sqrt(-math.log(failure))
     return sigma * (math.sqrt(2 * math.log(2)) * cells + deviation * math.sqrt(2 * cells))
 
 
@@ -95,12 +95,20 @@ def error_bounds(
     measurements: Sequence[Measurement],
     selected: Sequence[Clique],
     records: int,
+    first: MarkovRandomField | None = None,
+    candidates: Sequence[Measurement] = (),
 ) -> tuple[ErrorBound, ...]:
-    """Bounds for every clique that some measurement contains (Corollary 5.1).
+    """Bounds for every clique that some measurement contains.
 
-    For a marginal that no round selected, the paper's Theorem 5.4 argues through the exponential mechanism
-    from the distance of the selected one. Selection here is post-processing of noisy marginals that are
-    released, so Corollary 5.1 applies to those directly, and holds whatever was selected.
+    Two bounds hold, each with failure probability (1 - confidence) / 2, and the smaller one is reported:
+
+    - Corollary 5.1: the distance between the model and the weighted average of all noisy marginals that
+      contain the clique, plus a bound on that average's noise.
+    - Corollary 5.2, for Gaussian noise: the distances from the model to the first model, and from that to
+      the candidate's noisy marginal, plus lambda sigma sqrt(n) (Lemma A.2, which wants a model that does
+      not depend on that noise: the first model does not, the later ones that the paper takes do). The
+      term with which Theorem 5.4 bounds the second distance through the exponential mechanism falls away,
+      because the noisy marginals are released and the distance is known.
 
     Args:
         model: the released distribution.
@@ -108,14 +116,33 @@ def error_bounds(
         measurements: all noisy marginals.
         selected: cliques of the rounds.
         records: of the table.
+        first: a model made without the candidates' noisy marginals.
+        candidates: noisy marginals that the first model does not depend on.
     """
-    bounds = []
-    for clique, marginal in zip(cliques, model.marginals(cliques), strict=True):
+    failure = (1 - CONFIDENCE) / 2
+    marginals = dict(zip(cliques, model.marginals(cliques), strict=True))
+    bounds: dict[Clique, float] = {}
+    for clique in cliques:
         average = weighted_average(model.domain, clique, measurements)
-        if average is None:
-            continue
-        distance = float(np.abs(marginal - average.values).sum())
-        l1 = distance + noise_bound(marginal.size, average.sigma, average.gaussian, CONFIDENCE)
-        contained = any(set(clique) <= set(larger) for larger in selected)
-        bounds.append(ErrorBound(clique, l1, min(1.0, l1 / (2 * records)), CONFIDENCE, contained))
-    return tuple(bounds)
+        if average is not None:
+            distance = float(np.abs(marginals[clique] - average.values).sum())
+            noise = noise_bound(average.values.size, average.sigma, average.gaussian, failure)
+            bounds[clique] = distance + noise
+    gaussian = [c for c in candidates if c.gaussian and c.clique in bounds]
+    starts = first.marginals([c.clique for c in gaussian]) if first is not None else []
+    for candidate, start in zip(gaussian, starts, strict=True):
+        moved = float(np.abs(marginals[candidate.clique] - start).sum())
+        distance = float(np.abs(start - candidate.values).sum())
+        noise = math.sqrt(-2 * math.log(failure)) * candidate.sigma * math.sqrt(start.size)
+        bounds[candidate.clique] = min(bounds[candidate.clique], moved + distance + noise)
+    chosen = [set(clique) for clique in selected]
+    return tuple(
+        ErrorBound(
+            clique,
+            l1,
+            min(1.0, l1 / (2 * records)),
+            CONFIDENCE,
+            any(set(clique) <= larger for larger in chosen),
+        )
+        for clique, l1 in bounds.items()
+    )

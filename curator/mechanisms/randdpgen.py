@@ -146,9 +146,10 @@ class _Run:
         if not self.config.paper:
             self._use(one_way_marginals(self.measurer, granted * Fraction(self.config.one_way)))
             self._tell("one-way marginals")
+        first = self._estimate(None)
         self._measure_candidates(granted * Fraction(self.config.alpha))
         self._tell("candidates")
-        model = self._estimate(None)
+        model = self._estimate(first)
         cost = self.measurer.accountant.remaining / (self.config.rounds_per_attribute * len(self.domain))
         last = False
         while not last:
@@ -166,7 +167,15 @@ class _Run:
             cost *= 4 if self.rounds[-1].annealed else 1
         measured = (*self.used, *self.candidates)
         selected = [done.clique for done in self.rounds]
-        bounds = error_bounds(model, self.workload.cliques, measured, selected, self.measurer.record_count)
+        bounds = error_bounds(
+            model,
+            self.workload.cliques,
+            measured,
+            selected,
+            self.measurer.record_count,
+            first,
+            self.candidates,
+        )
         return FittedModel(model, measured, tuple(self.rounds), bounds)
 
     def _check_smallest(self) -> None:
@@ -181,7 +190,7 @@ class _Run:
     def _measure_candidates(self, budget: Fraction) -> None:
         """Lines 3 and 4: noisy marginals of all candidates, to select by."""
         by_cells = self.config.allocation == "cells"
-        sizes = self.cells if by_cells else [len(clique) for clique in self.workload.cliques]
+        sizes = self.cells.tolist() if by_cells else [len(clique) for clique in self.workload.cliques]
         parts = allocate(budget, sizes)
         queries = [Query(c, rho, "candidates") for c, rho in zip(self.workload.cliques, parts, strict=True)]
         self.candidates = self.measurer.measure(queries)
@@ -208,7 +217,8 @@ class _Run:
             [np.abs(average.values - m).sum() for average, m in zip(self.averages, estimates, strict=True)]
         )
         noise = np.hypot(new, known) if self.config.paper else known + 1 / np.hypot(1 / new, 1 / known)
-        return self.weights * (distances - _EXPECTED_L1 * noise * self.cells)
+        scores: NDArray[np.float64] = self.weights * (distances - _EXPECTED_L1 * noise * self.cells)
+        return scores
 
     def _select(self, model: MarkovRandomField, cost: Fraction) -> int | None:
         """Lines 8 and 9: the best candidate among those that leave the model small enough.
@@ -249,7 +259,7 @@ class _Run:
         self._use([measurement])
         model = self._estimate(before)
         learned = float(np.abs(model.marginal(clique) - before.marginal(clique)).sum())
-        threshold = _EXPECTED_L1 * measurement.sigma * self.cells[index]
+        threshold = float(_EXPECTED_L1 * measurement.sigma * self.cells[index])
         done = Round(clique, measurement.sigma, float(cost), learned, learned <= threshold, model.size_mb)
         self.rounds.append(done)
         self._tell("round", clique)

@@ -2,6 +2,9 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
 from dpmosaic.common.attribute import (
     LARGEST_SIZE,
     CategoricalAttribute,
@@ -9,8 +12,6 @@ from dpmosaic.common.attribute import (
     NumericAttribute,
 )
 from dpmosaic.common.errors import DataError
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 finite = st.floats(-1e299, 1e299)
 categories = st.lists(

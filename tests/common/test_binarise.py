@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dpmosaic.common.binarise import Binarisation
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.table import Table
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def test_an_attribute_becomes_its_digits_most_significant_first():

@@ -2,6 +2,7 @@ import hashlib
 import json
 
 import pytest
+
 from dpmosaic.common.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.errors import DataError

@@ -2,6 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
+
 from dpmosaic.common import table as table_module
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.errors import DataError

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.values import read_numbers, read_texts, text_of
 

@@ -3,6 +3,7 @@ import math
 
 import numpy as np
 import pytest
+
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.table import Table

@@ -2,6 +2,7 @@ import json
 
 import duckdb
 import pytest
+
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.inference import NOT_PRIVATE, infer_domain

@@ -5,13 +5,14 @@ import io
 import duckdb
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
 from dpmosaic.common.attribute import CategoricalAttribute, NumericAttribute
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.table import Table, decode_table
 from dpmosaic.party.source import FileSource, Source, TableSource, open_source, read_table
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 NASTY = [
     "",

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from dpmosaic.common.crypto.randomness import RandomStream
 from scipy import stats
+
+from dpmosaic.common.crypto.randomness import RandomStream
 
 
 def test_a_stream_is_the_key_stream_of_aes_256_in_counter_mode():

@@ -2,6 +2,7 @@ import math
 from fractions import Fraction
 
 import pytest
+
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy import conversion
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge

@@ -4,8 +4,9 @@ import pytest
 from dp_accounting import dp_event
 from dp_accounting.pld import pld_privacy_accountant
 from dp_accounting.rdp import rdp_privacy_accountant
-from dpmosaic.common.privacy import conversion
 from scipy import stats
+
+from dpmosaic.common.privacy import conversion
 
 EPSILONS = [0.01, 0.1, 1.0, 10.0, 50.0]
 DELTAS = [1e-3, 1e-6, 1e-9, 1e-12]

@@ -3,10 +3,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from dpmosaic.common.errors import BudgetError
-from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_cost, gaussian_sigma, grid_of
 from hypothesis import given
 from hypothesis import strategies as st
+
+from dpmosaic.common.errors import BudgetError
+from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_cost, gaussian_sigma, grid_of
 
 RHOS = st.floats(1e-9, 1e6)
 

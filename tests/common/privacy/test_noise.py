@@ -8,11 +8,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.privacy import noise
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.privacy.noise import discrete_gaussian, noisy_counts
-from scipy import stats
 
 SIGMAS = [0.2, 0.5, 0.75, 1.0, 2.5, 15.9, 16.0, 31.9, 33.0, 257.3, 4_000.0]
 

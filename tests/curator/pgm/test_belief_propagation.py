@@ -49,7 +49,9 @@ def test_random_trees_agree_with_the_joint_table(seed: int, joint: Joint, summed
     table = joint(domain, dict(zip(tree.cliques, potentials, strict=True)))
     assert log_partition == pytest.approx(math.log(table.sum()))
     for clique, belief in zip(tree.cliques, beliefs, strict=True):
-        np.testing.assert_allclose(belief.reshape(-1), summed(domain, table, clique) / table.sum(), atol=1e-12)
+        np.testing.assert_allclose(
+            belief.reshape(-1), summed(domain, table, clique) / table.sum(), atol=1e-12
+        )
 
 
 def test_cliques_of_thousands_of_cells_agree_with_the_joint_table(joint: Joint, summed: Summed) -> None:
