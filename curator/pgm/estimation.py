@@ -79,9 +79,9 @@ def estimate(
     tree = JunctionTree.build(domain, loss.cliques)
     oracle = MarginalOracle(tree, loss.cliques, total)
     known = {} if warm_start is None else warm_start.potentials
-    start, marginals, log_partition = initial_potentials(oracle, loss, known)
-    fit = _Fit(oracle, loss, start, marginals, log_partition)
-    fit.run(max_iterations, tolerance)
+    with np.errstate(over="ignore", invalid="ignore"):
+        fit = _Fit(oracle, loss, *initial_potentials(oracle, loss, known))
+        fit.run(max_iterations, tolerance)
     return MarkovRandomField(
         domain=domain,
         tree=tree,
@@ -133,7 +133,8 @@ class _Fit:
         self.loss_reached = loss.of_marginals(marginals)
         self.iterations = 0
         self._weight = 0.0
-        # A stride of 1 / (total x largest weight) holds almost everywhere; the search starts with ten times it.
+        # A stride of 1 / (total x largest weight) holds almost everywhere; the search starts ten times
+        # longer and halves it where it must.
         self._smoothness = 0.1 * oracle.total * float(loss.weights.max())
 
     def run(self, max_iterations: int, tolerance: float) -> None:

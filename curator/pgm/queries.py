@@ -73,6 +73,7 @@ class MarginalQueries:
         if place is not None:
             return self._summed(place, wanted).values.reshape(-1)
         try:
+            self._check_size(wanted)
             return self._gathered(self._root(wanted), -1, wanted).values.reshape(-1)
         except _TooLarge as cause:
             raise ModelError(
@@ -133,8 +134,7 @@ class MarginalQueries:
         both = left.mask & right.mask
         batch, inner = both & keep, both & ~keep
         rows, columns = left.mask & ~both, right.mask & ~both
-        if (cells := self._cells(batch | rows | columns)) > LARGEST_TABLE_CELLS:
-            raise _TooLarge(cells)
+        self._check_size(batch | rows | columns)
         shape = [self._cells(batch), self._cells(rows), self._cells(inner), self._cells(columns)]
         product = np.matmul(
             _arranged(left, [batch, rows, inner]).reshape(shape[0], shape[1], shape[2]),
@@ -144,6 +144,10 @@ class MarginalQueries:
         sizes = self._tree.domain.sizes
         values = product.reshape([sizes[v] for v in order]).transpose(np.argsort(order))
         return _Factor(batch | rows | columns, np.ascontiguousarray(values))
+
+    def _check_size(self, mask: int) -> None:
+        if (cells := self._cells(mask)) > LARGEST_TABLE_CELLS:
+            raise _TooLarge(cells)
 
     def _hold(self, key: tuple[int, int, int], factor: _Factor) -> _Factor:
         if self._held_cells + factor.values.size > _HELD_CELLS:

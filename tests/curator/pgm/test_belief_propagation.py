@@ -65,7 +65,7 @@ def test_cliques_of_thousands_of_cells_agree_with_the_joint_table(joint: Joint, 
 
 
 def test_potentials_far_apart_do_not_underflow_in_messages() -> None:
-    # Along the chain each step would lose e^-1000 against the largest cell; per separator value nothing is lost.
+    # Against the largest cell e^-1000 is 0; against the largest of its separator value it is not.
     domain = Domain.coded({"a": 2, "b": 2, "c": 2})
     tree = JunctionTree.build(domain, [("a", "b"), ("b", "c")])
     potentials = {
