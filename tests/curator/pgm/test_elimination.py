@@ -87,9 +87,9 @@ def test_the_answer_is_the_same_every_time() -> None:
 
 
 def test_huge_cliques_do_not_overflow() -> None:
-    n = 400
+    n = 60
     adjacency = [((1 << n) - 1) ^ (1 << v) ^ (1 << (v + n // 2) % n) for v in range(n)]
-    _, cells = triangulate(adjacency, [100] * n)
+    _, cells = triangulate(adjacency, [10**6] * n)
     assert cells > 10**308
 
 
