@@ -165,8 +165,6 @@ class _Fit:
         self.iterations += 1
         if not math.isfinite(reached):
             raise ModelError("the loss of the fit is no longer finite; look for extreme values or scales")
-        if reached > self.loss_reached and self._weight > 0 and self._restart():
-            return
         self._weight += stride
         self.leader = trial
         self.mean_marginals, self.loss_reached = marginals, reached
@@ -188,14 +186,3 @@ class _Fit:
         rounding = 1e-14 * (abs(inner) + total * (abs(trial.log_partition) + abs(self.leader.log_partition)))
         curvature = self._loss.curvature(trial.marginals - self.leader.marginals)
         return curvature <= smoothness * (inner - growth + rounding)
-
-    def _restart(self) -> bool:
-        """Forget the mean and go on from the leader, where that is better than the mean."""
-        reached = self._loss.of_marginals(self.leader.marginals)
-        if reached >= self.loss_reached:
-            return False
-        self._oracle(self.leader.potentials)
-        self.mean_beliefs[...] = self._oracle.beliefs
-        self.mean_marginals, self.loss_reached = self.leader.marginals, reached
-        self._weight = 0.0
-        return True
