@@ -124,6 +124,7 @@ def _progress() -> Iterator[Report]:
         TimeElapsedColumn(),
         console=_STDERR,
         transient=True,
+        disable=not _STDERR.is_terminal,
     )
     with bar:
         task = bar.add_task("starting", total=1.0)

@@ -1,0 +1,89 @@
+"""An adversary tells neighbouring tables apart from noisy marginals, as well as they can be told apart.
+
+The audit measures, over many runs on two neighbouring tables, how often a threshold test is right, and turns
+that into a lower bound on epsilon with Clopper-Pearson intervals. For a correct program the bound exceeds
+the promise with probability at most 2e-6 for each audit (two intervals of failure 1e-6). Three planted bugs
+show that the audit would see them.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.messages import AnswerForm, MarginalQuery, ReleaseTerms
+from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.common.privacy.conversion import gaussian_epsilon
+from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
+from dpmosaic.common.privacy.noise import noisy_counts
+from dpmosaic.common.table import Table
+from dpmosaic.common.wire.codec import decode_answer
+from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.party import Party
+from dpmosaic.party.policy import Policy
+
+EPSILON, DELTA, RUNS = 1.0, 1e-5, 40_000
+SIGMA = gaussian_sigma(Budget(EPSILON, DELTA).granted(gaussian_only=True), Adjacency.ZERO_OUT)
+WITH, WITHOUT = np.array([5, 7, 2]), np.array([5, 6, 2])
+
+
+def audited_epsilon(noisy_with, noisy_without):
+    """Lower bound on epsilon from a threshold half-way between the two counts.
+
+    A mu-GDP mechanism forces quantile(1 - false alarms) - quantile(misses) <= mu on every test, so upper
+    bounds on both error rates give a lower bound on mu, and that one on epsilon at DELTA.
+    """
+    threshold = (WITH[1] + WITHOUT[1]) / 2
+    rates = []
+    for errors in (noisy_with < threshold, noisy_without >= threshold):
+        wrong, runs = errors.sum(), len(errors)
+        rates.append(stats.beta.ppf(1 - 1e-6, wrong + 1, runs - wrong))
+    mu = stats.norm.isf(rates[1]) - stats.norm.ppf(rates[0])
+    return gaussian_epsilon(mu, DELTA) if mu > 0 else 0.0
+
+
+def noisy_cell(counts, sigma, seed, runs=RUNS):
+    tables = np.broadcast_to(counts, (runs, len(counts)))
+    return noisy_counts(tables, sigma, RandomStream.from_seed(seed))[:, 1] / grid_of(sigma)
+
+
+def test_a_noisy_marginal_is_no_more_telling_than_promised_and_the_audit_is_not_blind():
+    found = audited_epsilon(noisy_cell(WITH, SIGMA, 1), noisy_cell(WITHOUT, SIGMA, 2))
+    assert 0.6 * EPSILON < found <= EPSILON
+
+
+def test_half_the_noise_is_caught():
+    assert audited_epsilon(noisy_cell(WITH, SIGMA / 2, 1), noisy_cell(WITHOUT, SIGMA / 2, 2)) > EPSILON
+
+
+def test_a_doubled_sensitivity_is_caught():
+    doubled = noisy_cell(np.array([5, 8, 2]), SIGMA, 1)
+    assert audited_epsilon(doubled, noisy_cell(WITHOUT, SIGMA, 2)) > EPSILON
+
+
+def test_noise_drawn_twice_from_one_key_is_caught():
+    """Two answers under one key: their difference has no noise left, so it tells the tables apart."""
+    first = noisy_counts(np.broadcast_to(WITH, (200, 3)), SIGMA, RandomStream.from_seed(3))
+    again = noisy_counts(np.broadcast_to(WITHOUT, (200, 3)), SIGMA, RandomStream.from_seed(3))
+    difference = (first - again)[:, 1] / grid_of(SIGMA)
+    assert audited_epsilon(WITHOUT[1] + np.tile(difference, 100), np.full(20_000, WITHOUT[1])) > EPSILON
+
+
+@pytest.mark.parametrize("form", AnswerForm)
+def test_a_party_never_draws_one_noise_for_two_queries(form):
+    """Equal answers would show a key used twice; by chance two agree with a probability under 1e-7."""
+    domain = Domain.coded({"a": 3})
+    table = Table.from_codes(domain, np.repeat([0, 1, 2], [5, 7, 2])[:, None])
+    policy = Policy(frozenset({"indicator"}), frozenset(Adjacency), Fraction(10), Fraction(10), 1, 10)
+    party = Party("p", table, policy, Ledger(), RandomStream.from_seed(1))
+    party.accept(ReleaseTerms("r", 1, "indicator", Adjacency.ZERO_OUT, 10.0))
+    rows = 1 if form is AnswerForm.HISTOGRAM else table.record_count
+    answers = set()
+    for number in range(20):
+        query = MarginalQuery("r", str(number), form, ("a",), SIGMA)
+        (block,) = decode_answer(party.answer(query), rows, 3, rows)
+        answers.add(block.tobytes())
+    assert len(answers) == 20

@@ -1,0 +1,163 @@
+"""The commands as a user types them: a process, its files, its output and its exit status."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.domain import Domain
+from dpmosaic.curator.pgm.model import MarkovRandomField
+from dpmosaic.party.source import read_table
+
+COMMAND = Path(sys.executable).with_name("dpmosaic")
+DOMAIN = {
+    "kind": ["x, y", "z"],
+    "age": {"type": "numeric", "min": 0, "max": 99, "bins": 10, "nullable": True, "integer": True},
+    "weight": {"type": "numeric", "min": 40.0, "max": 120.0, "bins": 8},
+    "code": 3,
+}
+
+
+def dpmosaic(*arguments, cwd):
+    return subprocess.run([COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["extra,weight,kind,code,age"]
+    for _ in range(300):
+        age = "" if rng.random() < 0.1 else rng.integers(0, 100)
+        kind = '"x, y"' if rng.random() < 0.3 else "z"
+        lines.append(f"secret,{rng.uniform(30, 130):.2f},{kind},{rng.integers(0, 3)},{age}")
+    (tmp_path / "data.csv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    (tmp_path / "domain.json").write_text(json.dumps(DOMAIN))
+    return tmp_path
+
+
+def simulate(folder, *more):
+    return dpmosaic(
+        "simulate",
+        "data.csv.gz",
+        "--domain",
+        "domain.json",
+        "--epsilon",
+        2,
+        "--out",
+        "out",
+        *more,
+        cwd=folder,
+    )
+
+
+def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
+    done = simulate(folder, "--grid", "2x2", "--protocol", "indicator", "--rows", 50)
+    assert done.returncode == 0, done.stderr
+    domain = Domain.load(folder / "domain.json")
+    header, *lines = (folder / "out/synthetic.csv").read_text().splitlines()
+    assert header == "weight,kind,code,age"
+    assert len(lines) == 50
+    synthetic = read_table(folder / "out/synthetic.csv", domain)
+    assert synthetic.record_count == 50
+    ages = [line.rsplit(",", 1)[1] for line in lines]
+    assert all(age == "" or 0 <= int(age) <= 99 for age in ages)
+    weights = [float(line.split(",", 1)[0]) for line in lines]
+    assert all(40 <= weight <= 120 for weight in weights)
+    certificate = json.loads((folder / "out/certificate.json").read_text())
+    assert certificate["differentially_private"]
+    assert certificate["plan"]["budget"]["epsilon"] == 2
+    assert json.loads((folder / "out/metrics.json").read_text())["private"].endswith("not for publication")
+    assert MarkovRandomField.load(folder / "out/model.npz").domain == domain
+
+
+def test_json_prints_one_object_and_nothing_else(folder):
+    done = simulate(folder, "--json", "--seed", 1, "--mechanism", "randdpgen", "--variant", "paper")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["metrics"]["kway"][1]["k"] == 2
+    assert "known seed" in summary["labels"][0]
+
+
+def test_one_seed_gives_one_file(folder):
+    for _ in range(2):
+        assert simulate(folder, "--seed", 1).returncode == 0
+        (folder / "out").rename(folder / f"out{len(list(folder.glob('out*')))}")
+    first, second = (path.joinpath("synthetic.csv").read_bytes() for path in sorted(folder.glob("out?")))
+    assert first == second
+
+
+def test_an_earlier_result_is_never_overwritten(folder):
+    assert simulate(folder).returncode == 0
+    before = (folder / "out/synthetic.csv").read_bytes()
+    again = simulate(folder)
+    assert again.returncode == 1
+    assert "already holds" in again.stderr
+    assert (folder / "out/synthetic.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--epsilon", 0], "epsilon: expected a positive finite number"),
+        (["--epsilon", -1], "epsilon: expected a positive finite number"),
+        (["--epsilon", "nan"], "epsilon: expected a positive finite number"),
+        (["--delta", 1], "delta: expected a number in"),
+        (["--adjacency", "swap"], "adjacency: expected one of"),
+        (["--protocol", "masked!"], "protocol: expected one of"),
+        (["--mechanism", "magic"], "mechanism: expected one of"),
+        (["--variant", "magic"], "variant of randdpgen"),
+        (["--workload", "none.json"], "none.json"),
+        (["--grid", "9x9"], "grid"),
+        (["--domain", "none.json"], "none.json"),
+    ],
+)
+def test_a_wrong_option_is_one_sentence_and_exit_status_one(folder, arguments, named):
+    done = simulate(folder, *arguments)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / "out/synthetic.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        (["kind,weight,code", "z,50,1"], "age"),
+        (["kind,weight,code,age", "z,50,1,7,8"], "line 2"),
+        (["kind,weight,code,age"], "no rows"),
+        (["kind,weight,code,age", "z,50,1,7", "w,50,1,7"], "column 'kind', row 2"),
+        (["kind,weight,code,age", "z,50,9,7"], "column 'code', row 1"),
+        (["kind,weight,code,age", "z,nan,1,7"], "column 'weight', row 1"),
+        (["kind,weight,code,age", "z,inf,1,7"], "column 'weight', row 1"),
+        (["kind,weight,code,age", "z,heavy,1,7"], "column 'weight', row 1"),
+    ],
+)
+def test_a_wrong_table_is_one_sentence_that_names_the_place_and_not_the_value(folder, lines, named):
+    (folder / "data.csv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    done = simulate(folder)
+    assert done.returncode == 1
+    assert named in done.stderr
+    assert "heavy" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_domain_is_drafted_with_a_warning_and_can_be_used(folder):
+    done = dpmosaic("domain", "infer", "data.csv.gz", "--out", "draft.json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "without any privacy" in done.stderr
+    assert read_table(folder / "data.csv.gz", Domain.load(folder / "draft.json")).record_count == 300
+
+
+def test_the_demo_compares_the_protocols(tmp_path):
+    done = dpmosaic("demo", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = {
+        (line["protocol"], line["mechanism"]): line["total_variation"] for line in json.loads(done.stdout)
+    }
+    assert lines["trusted", "randdpgen"] < lines["trusted", "independent"]

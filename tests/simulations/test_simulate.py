@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+
+import dpmosaic
+from dpmosaic.common.errors import BudgetError, DataError, ModelError
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.party.party import Party
+from dpmosaic.simulations.simulate import PROTOCOLS, simulate
+
+DOMAIN = dpmosaic.Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
+BUDGET = dpmosaic.Budget(1.0, 1e-9)
+
+
+def table(records=600, seed=0):
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 3, records)
+    columns = [first, first % 2, rng.integers(0, 4, records), rng.integers(0, 2, records)]
+    return dpmosaic.Table.from_codes(DOMAIN, np.column_stack(columns))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("mechanism", ["randdpgen", "independent", dpmosaic.RandDPGen.of_the_paper()])
+def test_every_protocol_runs_every_mechanism_within_its_grant(protocol, mechanism):
+    result = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol, mechanism=mechanism, seed=3)
+    promise = result.certificate["promise"]
+    assert promise["zcdp_rho_spent"] <= promise["zcdp_rho_granted"]
+    assert result.synthetic.record_count == 600
+    assert result.synthetic.domain == DOMAIN
+    assert result.certificate["plan"]["protocol"] == protocol
+
+
+@pytest.mark.parametrize("grid", ["1x1", "3x1", "1x4", "3x2"])
+def test_any_grid_gives_the_exact_table_in_the_limit_of_a_huge_budget(grid):
+    real = table()
+    result = simulate(real, budget=dpmosaic.Budget(zcdp_rho=1e9), grid=grid, protocol="indicator", seed=1)
+    for clique in (("a", "b"), ("a", "c"), ("c", "d")):
+        assert np.allclose(result.fitted.model.marginal(clique), real.marginal(clique), atol=4)
+    assert result.metrics["kway"][1]["total_variation"] < 0.02
+
+
+def test_one_seed_gives_one_table_and_says_that_it_is_no_release():
+    one, again, other = (simulate(table(), budget=BUDGET, seed=seed) for seed in (1, 1, 2))
+    assert one.synthetic.digest() == again.synthetic.digest() != other.synthetic.digest()
+    assert not one.certificate["differentially_private"]
+    assert "known seed" in one.certificate["labels"][0]
+
+
+def test_without_a_seed_the_noise_is_fresh_and_the_certificate_clean():
+    one, other = (simulate(table(), budget=BUDGET) for _ in range(2))
+    assert one.synthetic.digest() != other.synthetic.digest()
+    assert one.certificate["differentially_private"]
+    assert one.certificate["labels"] == []
+    assert one.certificate["promise"]["epsilon_by_privacy_loss_distribution"] <= 1.0005
+
+
+@pytest.mark.parametrize("protocol", ["theorem", "indicator-mle"])
+def test_what_exists_on_paper_alone_is_labelled_in_every_output(protocol):
+    result = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol)
+    for output in (result.certificate, result.metrics):
+        assert output["labels"][0].startswith("NOT DIFFERENTIALLY PRIVATE")
+    assert not result.certificate["differentially_private"]
+    assert "epsilon_by_privacy_loss_distribution" not in result.certificate["promise"]
+
+
+def test_averaging_copies_states_what_it_really_costs():
+    promise = simulate(table(), budget=BUDGET, grid="2x2", protocol="indicator-mle").certificate["promise"]
+    assert promise["zcdp_rho_really_spent"] == pytest.approx(4 * promise["zcdp_rho_spent"])
+
+
+def test_the_certificate_accounts_for_every_step():
+    certificate = simulate(table(), budget=BUDGET, grid="2x2", protocol="indicator").certificate
+    charges = certificate["charges"]
+    assert sum(certificate["steps"].values()) == pytest.approx(certificate["promise"]["zcdp_rho_spent"])
+    assert sum(charge["zcdp_rho"] for charge in charges) == pytest.approx(sum(certificate["steps"].values()))
+    assert len(charges) == len(certificate["measurements"])
+    assert all(len(charge["noise_sigmas_by_slice"]) == 2 for charge in charges)
+    assert certificate["plan"]["parties"] == [[["a", "b"], ["c", "d"]]] * 2
+
+
+def test_replace_one_adds_more_noise_for_the_same_promise():
+    sigmas = [
+        simulate(table(), budget=BUDGET, mechanism="independent", adjacency=adjacency).certificate[
+            "measurements"
+        ][0]["sigma"]
+        for adjacency in (Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE)
+    ]
+    assert sigmas[1] == pytest.approx(sigmas[0] * 2**0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "named"),
+    [
+        ({"grid": "0x2"}, DataError, "at least 1 x 1"),
+        ({"grid": "2x9"}, DataError, "grid"),
+        ({"grid": "700x1"}, DataError, "grid"),
+        ({"grid": "two"}, DataError, "grid"),
+        ({"protocol": "magic"}, DataError, "protocol: expected one of"),
+        ({"mechanism": "magic"}, DataError, "mechanism: expected one of"),
+        ({"workload": "9way"}, DataError, "k from 1 to"),
+        ({"workload": dpmosaic.Workload((("a", "z"),), (1.0,))}, DataError, "z"),
+        ({"workload": "nowhere.json"}, DataError, "nowhere.json"),
+        ({"rows": 0}, DataError, "rows: expected at least 1"),
+        ({"mechanism": dpmosaic.RandDPGen(maxsize=2)}, DataError, "cells"),
+        ({"mechanism": dpmosaic.RandDPGen(max_model_mb=1e-6)}, ModelError, "max_model_mb"),
+        ({"budget": dpmosaic.Budget(zcdp_rho=1e30)}, BudgetError, "lower the budget"),
+        ({"budget": dpmosaic.Budget(zcdp_rho=1e-30)}, BudgetError, "grant more"),
+    ],
+)
+def test_what_does_not_fit_is_one_error_before_anything_is_spent(options, error, named, monkeypatch):
+    answered = []
+    monkeypatch.setattr(Party, "answer", lambda self, query: answered.append(query))
+    with pytest.raises(error, match=named):
+        simulate(table(), **{"budget": BUDGET, **options})
+    assert answered == []
