@@ -162,7 +162,7 @@ class TestRandDPGenOfThePaper(MechanismContract):
         return RandDPGen.of_the_paper()
 
     def test_its_budget_is_split_as_the_papers_proof_has_it(self):
-        """Theorem 5.1: alpha of the budget first, then beta to measure and the rest to select in every round."""
+        """Theorem 5.1: alpha of the budget first, then beta to measure, the rest to select."""
         _, measurer = run(self.mechanism(), chain_table(), Budget(1.0, 1e-9))
         spent = {}
         for charge in measurer.accountant.charges:
