@@ -37,7 +37,7 @@ def decode_description(data: bytes) -> PartyDescription:
     message = _parsed(pb.PartyDescription, data)
     try:
         domain = Domain.from_json(json.loads(message.domain_json))
-    except (MosaicError, json.JSONDecodeError):
+    except (MosaicError, ValueError, OverflowError, RecursionError):
         raise ProtocolError(
             "expected a party's domain as JSON, got something else; compare versions"
         ) from None
@@ -74,7 +74,7 @@ def decode_terms(data: bytes) -> ReleaseTerms:
             adjacency=Adjacency.named(message.adjacency),
             granted_rho=message.granted_rho,
         )
-    except ValueError as cause:
+    except (MosaicError, ValueError) as cause:
         raise ProtocolError(f"the terms of a release do not hold together: {cause}") from None
 
 
