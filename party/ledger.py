@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -54,6 +55,7 @@ class Ledger:
         self._database.execute("PRAGMA synchronous = FULL")
         self._database.execute("PRAGMA foreign_keys = ON")
         self._database.executescript(_SCHEMA)
+        weakref.finalize(self, self._database.close)
 
     def close(self) -> None:
         """Closes the file."""

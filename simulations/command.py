@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
+from ..common.binarise import Binarisation
 from ..common.domain import Domain
 from ..common.extras import require_extra
 from ..common.privacy.budget import Budget
@@ -36,6 +38,12 @@ def simulate(
     protocol: Annotated[str, typer.Option(help="trusted, indicator, theorem or indicator-mle.")] = "trusted",
     mechanism: Annotated[str, typer.Option(help="randdpgen or independent.")] = "randdpgen",
     variant: Annotated[str, typer.Option(help="default, or paper for the paper's own text.")] = "default",
+    binarise: Annotated[
+        bool, typer.Option("--binarise", help="Release binary digits of the codes, as PrivBayes does.")
+    ] = False,
+    record_wise: Annotated[
+        bool, typer.Option("--record-wise", help="indicator: noise on every record even inside one party.")
+    ] = False,
     workload: Annotated[str, typer.Option(help="2way, 3way, or a JSON file.")] = "2way",
     adjacency: Annotated[str, typer.Option(help="zero-out or replace-one.")] = "zero-out",
     rows: Annotated[
@@ -60,20 +68,24 @@ def simulate(
     source = FileSource(data)
     loaded = Domain.load(domain)
     table = source.read(loaded)
+    binary = Binarisation(loaded) if binarise else None
     output.check_folder(out)
     with _progress() as report:
         result = run(
-            table,
+            binary.encode(table) if binary else table,
             budget=budget,
             grid=grid,
             protocol=protocol,
             mechanism=chosen,
             workload=workload,
             adjacency=Adjacency.named(adjacency),
+            record_wise=record_wise,
             rows=rows,
             seed=seed,
             report=report,
         )
+    if binary:
+        result = replace(result, synthetic=binary.decode(result.synthetic))
     values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     columns = [name for name in source.columns() if name in loaded.names]
     output.write(result, out, columns, values.generator())

@@ -55,6 +55,7 @@ def simulate(
     mechanism: Mechanism | str = "randdpgen",
     workload: Workload | str = "2way",
     adjacency: Adjacency = Adjacency.ZERO_OUT,
+    record_wise: bool = False,
     rows: int | None = None,
     seed: int | None = None,
     report: Report = ignore,
@@ -69,6 +70,8 @@ def simulate(
         mechanism: a name, or a configured mechanism such as `RandDPGen(alpha=0.2)`.
         workload: "1way", "2way", "3way", a file, or a Workload.
         adjacency: which tables are neighbours.
+        record_wise: with "indicator", follow the paper to the letter: noise on every record, also where one
+            party holds the whole clique.
         rows: synthetic rows; as many as the table has where left out.
         seed: makes the run reproducible, and unfit for a release; the result is labelled so.
         report: called after every step.
@@ -82,6 +85,8 @@ def simulate(
         raise DataError(f"protocol: expected one of {', '.join(PROTOCOLS)}, got {protocol!r}")
     if rows is not None and rows < 1:
         raise DataError(f"rows: expected at least 1, got {rows}")
+    if record_wise and protocol != "indicator":
+        raise DataError("record_wise goes with the protocol 'indicator' alone; leave it out or choose that")
     if isinstance(mechanism, str):
         mechanism = mechanism_named(mechanism)
     if isinstance(grid, str):
@@ -99,7 +104,7 @@ def simulate(
         budget,
     )
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
-    measurer, cost_factor = _measurer(table, plan, grid, stream.child("parties"))
+    measurer, cost_factor = _measurer(table, plan, grid, stream.child("parties"), record_wise)
     fitted = mechanism.run(measurer, workload, stream.child("mechanism"), report)
     synthetic = generate(fitted.model, rows or table.record_count, stream.child("rows").generator())
     paper = certificate(
@@ -116,7 +121,9 @@ def simulate(
     )
 
 
-def _measurer(table: Table, plan: Plan, grid: Grid, keys: RandomStream) -> tuple[Measurer, int]:
+def _measurer(
+    table: Table, plan: Plan, grid: Grid, keys: RandomStream, record_wise: bool
+) -> tuple[Measurer, int]:
     """The measurer of the plan's protocol, and what its parties are charged as a multiple of its accounts."""
     granted = plan.mechanism.granted(plan.budget)
     pieces = partition(table, grid)
@@ -136,7 +143,7 @@ def _measurer(table: Table, plan: Plan, grid: Grid, keys: RandomStream) -> tuple
     federation.accept(terms)
     if plan.protocol == "indicator-mle":
         return IndicatorMleMeasurer(federation, terms, granted, copies), copies
-    return FederationMeasurer(federation, terms, granted), 1
+    return FederationMeasurer(federation, terms, granted, record_wise=record_wise), 1
 
 
 def _metrics(

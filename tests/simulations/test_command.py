@@ -82,6 +82,15 @@ def test_json_prints_one_object_and_nothing_else(folder):
     assert "known seed" in summary["labels"][0]
 
 
+def test_binary_digits_are_released_and_spelled_out_again(folder):
+    done = simulate(folder, "--binarise", "--rows", 40)
+    assert done.returncode == 0, done.stderr
+    certificate = json.loads((folder / "out/certificate.json").read_text())
+    assert set(certificate["plan"]["attributes"].values()) <= {1, 2}
+    domain = Domain.load(folder / "domain.json")
+    assert read_table(folder / "out/synthetic.csv", domain).record_count == 40
+
+
 def test_one_seed_gives_one_file(folder):
     for _ in range(2):
         assert simulate(folder, "--seed", 1).returncode == 0

@@ -29,6 +29,13 @@ def test_every_protocol_runs_every_mechanism_within_its_grant(protocol, mechanis
     assert result.certificate["plan"]["protocol"] == protocol
 
 
+def test_noise_on_every_record_is_more_noise_than_noise_on_their_sum():
+    options = {"budget": BUDGET, "protocol": "indicator", "mechanism": "independent"}
+    letter, sum_first = (simulate(table(), **options, record_wise=option) for option in (True, False))
+    sigmas = [result.certificate["measurements"][0]["sigma"] for result in (letter, sum_first)]
+    assert sigmas[0] == pytest.approx(600**0.5 * sigmas[1], rel=0.01)
+
+
 @pytest.mark.parametrize("grid", ["1x1", "3x1", "1x4", "3x2"])
 def test_any_grid_gives_the_exact_table_in_the_limit_of_a_huge_budget(grid):
     real = table()
@@ -99,6 +106,7 @@ def test_replace_one_adds_more_noise_for_the_same_promise():
         ({"workload": "9way"}, DataError, "k from 1 to"),
         ({"workload": dpmosaic.Workload((("a", "z"),), (1.0,))}, DataError, "z"),
         ({"workload": "nowhere.json"}, DataError, "nowhere.json"),
+        ({"record_wise": True}, DataError, "indicator"),
         ({"rows": 0}, DataError, "rows: expected at least 1"),
         ({"mechanism": dpmosaic.RandDPGen(maxsize=2)}, DataError, "cells"),
         ({"mechanism": dpmosaic.RandDPGen(max_model_mb=1e-6)}, ModelError, "max_model_mb"),
