@@ -1,0 +1,294 @@
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmosaic import __version__
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.errors import BudgetError, MosaicError, PolicyError, ProtocolError
+from dpmosaic.common.messages import (
+    PROTOCOL_VERSION,
+    AnswerForm,
+    MarginalQuery,
+    PartyDescription,
+    ReleaseTerms,
+)
+from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
+from dpmosaic.common.table import Table
+from dpmosaic.common.wire.codec import decode_answer, encode_query
+from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.party import Party
+from dpmosaic.party.policy import Policy
+from dpmosaic.party.servicer import PartyServicer
+
+DOMAIN = Domain.coded({"a": 100, "b": 60, "c": 3})
+TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 3.0)
+RECORD_WISE = replace(QUERY, form=AnswerForm.RECORD_WISE, clique=("b", "c"))
+POLICY = Policy(
+    protocols=frozenset({"trusted", "indicator"}),
+    adjacencies=frozenset(Adjacency),
+    max_release_rho=Fraction(10**9),
+    lifetime_rho=Fraction(10**9),
+    max_cells=6_000,
+)
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(5)
+    return Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, size, 700) for size in DOMAIN.sizes]))
+
+
+@pytest.fixture
+def ledger():
+    ledger = Ledger()
+    yield ledger
+    ledger.close()
+
+
+@pytest.fixture
+def party(table, ledger):
+    party = started(table, ledger)
+    party.accept(TERMS)
+    return party
+
+
+def started(table, ledger, policy=POLICY, seed=1):
+    return Party("north", table, policy, ledger, RandomStream.from_seed(seed))
+
+
+def asked(party, query, rows=1):
+    """The answer in counts, shape (rows, cells)."""
+    integers = list(decode_answer(party.answer(query), rows, DOMAIN.cells(query.clique), 64))
+    return np.concatenate(integers) / grid_of(query.sigma)
+
+
+def test_a_party_says_who_it_is_and_nothing_of_its_values(party):
+    assert party.describe() == PartyDescription(
+        "north", PROTOCOL_VERSION, __version__, DOMAIN, 700, ("indicator", "trusted")
+    )
+
+
+@pytest.mark.parametrize("sigma", [0.3, 3.0, 400.0])
+def test_a_histogram_is_unbiased_and_has_the_noise_of_its_sigma(table, ledger, sigma):
+    """A correct party fails one of these six checks in fewer than 1 of 100,000 choices of the seed."""
+    party = started(table, ledger)
+    party.accept(replace(TERMS, granted_rho=10.0))
+    noise = asked(party, replace(QUERY, sigma=sigma))[0] - table.marginal(("a", "b"))
+    assert abs(noise.mean()) < 5 * sigma / math.sqrt(noise.size)
+    squares = stats.chi2(noise.size)
+    assert squares.ppf(5e-7) < np.sum((noise / sigma) ** 2) < squares.isf(5e-7)
+
+
+def test_a_record_wise_answer_is_unbiased_and_has_the_noise_of_its_sigma(table, party):
+    """A correct party fails one of these two checks in fewer than 1 of 500,000 choices of the seed."""
+    indicators = np.eye(180)[table.cell_codes(("b", "c"), 0, 700)]
+    noise = asked(party, RECORD_WISE, rows=700) - indicators
+    assert noise.shape == (700, 180)
+    assert abs(noise.mean()) < 5 * 3.0 / math.sqrt(noise.size)
+    squares = stats.chi2(noise.size)
+    assert squares.ppf(5e-7) < np.sum((noise / 3.0) ** 2) < squares.isf(5e-7)
+
+
+def test_a_record_wise_answer_has_a_row_with_one_one_for_every_record_in_their_order(table, ledger):
+    party = started(table, ledger)
+    party.accept(replace(TERMS, granted_rho=1e8))
+    indicators = asked(party, replace(RECORD_WISE, sigma=1e-4), rows=700)
+    assert np.array_equal(np.rint(indicators), np.eye(180)[table.cell_codes(("b", "c"), 0, 700)])
+    assert np.abs(indicators.sum(axis=1) - 1).max() < 180 * 15 * 1e-4
+    assert np.any(indicators != np.rint(indicators))
+
+
+@pytest.mark.parametrize("query", [QUERY, RECORD_WISE])
+def test_the_same_query_again_gets_the_same_bytes_and_is_charged_once(party, ledger, query):
+    first = list(party.answer(query))
+    assert list(party.answer(query)) == first
+    assert ledger.spent("r") == gaussian_cost(3.0, Adjacency.ZERO_OUT)
+
+
+def test_the_same_query_gets_the_same_bytes_after_a_restart(table, tmp_path):
+    before = Ledger(tmp_path / "ledger.sqlite")
+    party = started(table, before, seed=1)
+    party.accept(TERMS)
+    first = list(party.answer(QUERY))
+    before.close()
+    after = Ledger(tmp_path / "ledger.sqlite")
+    party = started(table, after, seed=2)
+    party.accept(TERMS)
+    assert list(party.answer(QUERY)) == first
+    assert after.spent("r") == gaussian_cost(3.0, Adjacency.ZERO_OUT)
+    after.close()
+
+
+def test_another_id_and_another_party_get_other_noise(table, party):
+    other = started(table, Ledger(), seed=2)
+    other.accept(TERMS)
+    answers = [
+        asked(party, QUERY)[0],
+        asked(party, replace(QUERY, query_id="q2"))[0],
+        asked(other, QUERY)[0],
+    ]
+    for one, two in [(0, 1), (0, 2), (1, 2)]:
+        # Independent noise agrees in a cell with probability under 0.01: in half of them, never.
+        assert np.mean(answers[one] == answers[two]) < 0.5
+
+
+def test_a_large_sigma_is_sent_in_wider_words(table, party):
+    noise = asked(party, replace(QUERY, sigma=1e9))[0]
+    assert 2**31 < np.abs(noise).max() < 15e9
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("query", [QUERY, RECORD_WISE])
+def test_the_party_charges_what_its_own_noise_costs(table, ledger, query, adjacency):
+    party = started(table, ledger)
+    party.accept(replace(TERMS, adjacency=adjacency))
+    sigma = gaussian_sigma(Fraction(1), adjacency)
+    with pytest.raises(BudgetError, match="more than is left"):
+        party.answer(replace(query, sigma=sigma * (1 - 1e-9)))
+    assert ledger.spent("r") == 0
+    party.answer(replace(query, sigma=sigma))
+    assert ledger.spent("r") == gaussian_cost(sigma, adjacency)
+    assert 1 - 1e-9 < ledger.spent("r") <= 1
+
+
+def test_a_query_is_charged_before_its_first_frame_is_read(party, ledger):
+    party.answer(RECORD_WISE)
+    assert ledger.spent("r") == gaussian_cost(3.0, Adjacency.ZERO_OUT)
+
+
+def test_a_trusted_release_gets_histograms_and_no_record_wise_answers(table, ledger):
+    party = started(table, ledger)
+    party.accept(replace(TERMS, protocol="trusted"))
+    with pytest.raises(ProtocolError, match="'trusted' has no answers of the form RECORD_WISE"):
+        party.answer(RECORD_WISE)
+    assert ledger.spent("r") == 0
+    assert asked(party, QUERY).shape == (1, 6_000)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "reason"),
+    [
+        ({"release_id": "s"}, ProtocolError, "accept it first"),
+        ({"clique": ("a", "z")}, ProtocolError, "not attributes of this party"),
+        ({"clique": ("b", "a")}, ProtocolError, "not attributes of this party in domain order"),
+        ({"clique": ("a", "a")}, MosaicError, "a"),
+        ({"clique": ("a", "b", "c")}, PolicyError, "max_cells"),
+        ({"sigma": 2.0**-21}, BudgetError, "lower the budget"),
+        ({"sigma": 0.1}, BudgetError, "more than is left"),
+    ],
+)
+@pytest.mark.parametrize("form", AnswerForm)
+def test_a_query_that_does_not_fit_is_refused_with_a_typed_error_and_charged_nothing(
+    party, ledger, change, kind, reason, form
+):
+    with pytest.raises(kind, match=reason):
+        party.answer(replace(QUERY, form=form, **change))
+    assert ledger.spent("r") == 0
+    party.answer(QUERY)
+
+
+def test_a_query_without_attributes_is_refused_before_it_reaches_the_party(party, ledger):
+    with pytest.raises(ValueError, match="at least one attribute"):
+        replace(QUERY, clique=())
+    data = encode_query(replace(QUERY, clique=("?",))).replace(b"\x22\x01?", b"")
+    with pytest.raises(ProtocolError, match="at least one attribute"):
+        list(PartyServicer(party).serve("Answer", data))
+    assert ledger.spent("r") == 0
+
+
+@pytest.mark.parametrize("protocol", ["theorem", "masked"])
+def test_a_protocol_that_no_party_knows_is_refused_whatever_the_policy_says(table, ledger, protocol):
+    party = started(table, ledger, replace(POLICY, protocols=frozenset({protocol})))
+    with pytest.raises(PolicyError, match="no party takes part"):
+        party.accept(replace(TERMS, protocol=protocol))
+    assert ledger.reserved() == 0
+
+
+def test_a_release_that_the_policy_refuses_reserves_nothing(table, ledger):
+    party = started(table, ledger, replace(POLICY, min_records=701))
+    with pytest.raises(PolicyError, match="min_records"):
+        party.accept(TERMS)
+    assert ledger.reserved() == 0
+    with pytest.raises(ProtocolError, match="accept it first"):
+        party.answer(QUERY)
+
+
+def test_releases_have_grants_of_their_own_and_share_the_lifetime(table, ledger):
+    party = started(table, ledger, replace(POLICY, lifetime_rho=Fraction(2)))
+    cost = gaussian_cost(3.0, Adjacency.ZERO_OUT)
+    for release in ("r", "s"):
+        party.accept(replace(TERMS, release_id=release))
+    dear = replace(QUERY, sigma=gaussian_sigma(Fraction(1), Adjacency.ZERO_OUT))
+    party.answer(dear)
+    with pytest.raises(BudgetError):
+        party.answer(replace(QUERY, query_id="q2"))
+    party.answer(replace(QUERY, release_id="s"))
+    assert ledger.spent("s") == cost
+    with pytest.raises(PolicyError, match="lifetime_rho"):
+        party.accept(replace(TERMS, release_id="t", granted_rho=2.0**-40))
+    assert ledger.reserved() == 2
+
+
+def test_accepting_again_changes_nothing_even_where_the_lifetime_is_used_up(table, ledger):
+    party = started(table, ledger, replace(POLICY, lifetime_rho=Fraction(1)))
+    party.accept(TERMS)
+    party.accept(TERMS)
+    assert ledger.reserved() == 1
+    with pytest.raises(ProtocolError, match="other terms"):
+        party.accept(replace(TERMS, granted_rho=0.5))
+
+
+def test_a_party_whose_data_changed_under_an_accepted_release_refuses(table, party, ledger):
+    party.answer(QUERY)
+    changed = started(table.take(np.arange(699, -1, -1)), ledger)
+    with pytest.raises(ProtocolError, match="other data"):
+        changed.accept(TERMS)
+    for query in (QUERY, replace(QUERY, query_id="q2")):
+        with pytest.raises(ProtocolError, match="data changed"):
+            changed.answer(query)
+    assert ledger.spent("r") == gaussian_cost(3.0, Adjacency.ZERO_OUT)
+
+
+def test_no_error_of_a_party_tells_of_its_data():
+    domain = Domain.coded({"a": 90_000, "b": 8_000})
+    table = Table.from_codes(domain, np.array([[77_377, 5_995]] * 613 + [[66_166, 4_884]] * 89))
+    policy = replace(POLICY, max_cells=100_000)
+    query = replace(QUERY, clique=("a",))
+    texts = []
+
+    def refused(action, argument):
+        with pytest.raises(MosaicError) as refusal:
+            action(argument)
+        texts.append(str(refusal.value))
+
+    party = started(table, Ledger(), policy)
+    refused(party.answer, query)
+    refused(started(table, Ledger(), replace(policy, min_records=703)).accept, TERMS)
+    refused(started(table, Ledger(), replace(policy, max_release_rho=Fraction(0))).accept, TERMS)
+    refused(started(table, Ledger(), replace(policy, lifetime_rho=Fraction(0))).accept, TERMS)
+    for change in ({"protocol": "masked"}, {"protocol_version": 9}):
+        refused(party.accept, replace(TERMS, **change))
+    party.accept(TERMS)
+    refused(party.accept, replace(TERMS, granted_rho=0.5))
+    party.answer(query)
+    for change in (
+        {"clique": ("b",)},
+        {"query_id": "2", "clique": ("a", "b")},
+        {"query_id": "3", "clique": ("b", "a")},
+        {"query_id": "4", "clique": ("b", "b")},
+        {"query_id": "5", "clique": ("z",)},
+        {"query_id": "6", "sigma": 0.01},
+        {"query_id": "7", "sigma": 2.0**-30},
+        {"query_id": "8", "release_id": "s"},
+    ):
+        refused(party.answer, replace(query, **change))
+    told = " ".join(texts).replace("_", "").replace(",", "")
+    for private in ("77377", "5995", "66166", "4884", "613", "89", "702", "720000000"):
+        assert private not in told
+    assert len(texts) == 15
