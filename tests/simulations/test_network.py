@@ -1,0 +1,150 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpmosaic.common import errors
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.table import Table
+from dpmosaic.common.wire.codec import encode_query
+from dpmosaic.curator.party_client import PartyClient
+from dpmosaic.simulations.network import InProcessConnection, start_parties
+
+TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
+TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
+
+
+class FailingServicer:
+    """Fails after so many replies."""
+
+    def __init__(self, error, replies=0):
+        self.error, self.replies = error, replies
+
+    def serve(self, method, request):
+        yield from [b"frame"] * self.replies
+        raise self.error
+
+
+class Tap:
+    """A connection that keeps what crosses it."""
+
+    def __init__(self, connection):
+        self.connection, self.crossed = connection, []
+
+    def call(self, method, request):
+        self.crossed.append(request)
+        for reply in self.connection.call(method, request):
+            self.crossed.append(reply)
+            yield reply
+
+
+def one_party(seed=1):
+    ((connection,),) = start_parties([[TABLE]], TERMS, RandomStream.from_seed(seed))
+    return connection
+
+
+def histogram(connection):
+    client = PartyClient(connection)
+    client.accept(TERMS)
+    (counts,) = client.answer(QUERY, 1, 40, 1)
+    return counts.tolist()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        errors.DataError,
+        errors.BudgetError,
+        errors.PolicyError,
+        errors.ProtocolError,
+        errors.PartyUnavailable,
+    ],
+)
+def test_an_error_of_a_party_arrives_typed_and_with_its_text(kind):
+    error = kind("mend the plan")
+    with pytest.raises(kind, match="mend the plan") as arrived:
+        list(InProcessConnection(FailingServicer(error)).call("Answer", b""))
+    assert type(arrived.value) is kind
+    assert str(arrived.value) == str(error)
+    assert arrived.value is not error
+
+
+def test_replies_before_an_error_arrive():
+    replies = InProcessConnection(FailingServicer(errors.DataError("late"), 2)).call("Answer", b"")
+    assert [next(replies), next(replies)] == [b"frame", b"frame"]
+    with pytest.raises(errors.DataError, match="late"):
+        next(replies)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"granted_rho": 2.0}, "max_release_rho"),
+        ({"protocol": "trusted"}, "'trusted'"),
+        ({"adjacency": Adjacency.REPLACE_ONE}, "'replace-one'"),
+        ({"protocol_version": PROTOCOL_VERSION + 1}, "bring both to one release"),
+    ],
+)
+def test_the_policy_of_a_party_refuses_through_the_connection(change, reason):
+    with pytest.raises(errors.PolicyError, match=reason):
+        PartyClient(one_party()).accept(replace(TERMS, **change))
+
+
+@pytest.mark.parametrize(
+    ("change", "cells", "kind", "reason"),
+    [
+        ({"sigma": 0.1}, 40, errors.BudgetError, "more than is left"),
+        ({"clique": ("z",)}, 40, errors.ProtocolError, "not attributes of this party"),
+        ({"release_id": "s"}, 40, errors.ProtocolError, "accept it first"),
+        ({}, 41, errors.ProtocolError, "more or fewer integers"),
+    ],
+)
+def test_a_question_that_does_not_fit_is_refused_through_the_connection(change, cells, kind, reason):
+    client = PartyClient(one_party())
+    client.accept(TERMS)
+    with pytest.raises(kind, match=reason):
+        list(client.answer(replace(QUERY, **change), 1, cells, 1))
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(errors.ProtocolError, match="no method 'Records'"):
+        list(one_party().call("Records", encode_query(QUERY)))
+
+
+def test_all_that_crosses_is_bytes():
+    tap = Tap(one_party())
+    client = PartyClient(tap)
+    client.describe()
+    client.accept(TERMS)
+    list(client.answer(QUERY, 1, 40, 1))
+    list(client.answer(replace(QUERY, query_id="q2", form=AnswerForm.RECORD_WISE), 3, 40, 2))
+    assert len(tap.crossed) == 8
+    assert {type(message) for message in tap.crossed} == {bytes}
+
+
+def test_parties_of_a_simulation_allow_its_one_release():
+    connection = one_party()
+    histogram(connection)
+    with pytest.raises(errors.PolicyError, match="lifetime_rho"):
+        PartyClient(connection).accept(replace(TERMS, release_id="s"))
+
+
+def test_a_seed_determines_all_answers():
+    assert histogram(one_party(seed=1)) == histogram(one_party(seed=1))
+    assert histogram(one_party(seed=1)) != histogram(one_party(seed=2))
+
+
+def test_every_party_has_a_name_and_noise_of_its_own():
+    grid = start_parties([[TABLE, TABLE], [TABLE]], TERMS, RandomStream.from_seed(1))
+    connections = [connection for row in grid for connection in row]
+    assert [PartyClient(connection).describe().name for connection in connections] == [
+        "party-1-1",
+        "party-1-2",
+        "party-2-1",
+    ]
+    answers = [histogram(connection) for connection in connections]
+    assert all(answers[one] != answers[two] for one, two in [(0, 1), (0, 2), (1, 2)])
