@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,6 +48,11 @@ class Grid:
         Raises:
             DataError: more slices than records, or more parties than attributes.
         """
+        if not 1 <= vertical <= len(domain):
+            raise DataError(
+                f"grid: expected 1 to {len(domain)} parties in a slice, one attribute each at least, "
+                f"got {vertical}"
+            )
         groups = tuple(tuple(part) for part in np.array_split(np.array(domain.names, dtype=object), vertical))
         return cls._of(domain, records, horizontal, groups)
 
@@ -80,7 +86,10 @@ class Grid:
         try:
             layouts = json.loads(Path(text).read_text(encoding="utf-8"))
             slices = tuple(
-                SliceLayout(int(layout["rows"]), tuple(domain.canonical(group) for group in layout["groups"]))
+                SliceLayout(
+                    operator.index(layout["rows"]),
+                    tuple(domain.canonical(group) for group in layout["groups"]),
+                )
                 for layout in layouts
             )
         except (OSError, UnicodeDecodeError, json.JSONDecodeError, TypeError, KeyError, ValueError):
