@@ -172,6 +172,8 @@ def decode_answer(
             del pending[:size]
             yield block.astype(np.int64).reshape(-1, cells)
             left -= block.size // cells
+        if pending and not left:
+            break
     if not ended or left or pending:
         raise ProtocolError("an answer has more or fewer integers than its query calls for; ask again")
 

@@ -1,3 +1,4 @@
+import itertools
 import json
 from dataclasses import replace
 from unittest import mock
@@ -221,6 +222,12 @@ def test_rows_are_handed_on_before_the_last_frame_came():
 )
 def test_an_answer_that_is_not_the_one_due_is_refused(frames):
     with pytest.raises(ProtocolError):
+        decoded(frames, 2, 2)
+
+
+def test_an_answer_without_end_is_refused_before_it_fills_the_memory():
+    frames = itertools.repeat(frame([1, 2, 3], last=False))
+    with pytest.raises(ProtocolError, match="more or fewer integers"):
         decoded(frames, 2, 2)
 
 
