@@ -218,6 +218,16 @@ def test_two_ledgers_on_one_file_charge_one_id_once(ledger, path):
     second.close()
 
 
+def test_two_ledgers_on_one_file_reserve_a_release_once(ledger, path):
+    second = Ledger(path)
+    for number in range(20):
+        terms = replace(TERMS, release_id=str(number))
+        outcomes = together([lambda book=book, t=terms: book.reserve(t, DATA) for book in (ledger, second)])
+        assert outcomes == [None, None]
+    assert ledger.reserved() == 21
+    second.close()
+
+
 def test_a_process_that_dies_right_after_a_charge_leaves_it(ledger, path):
     in_another_process(path, "charge(); os._exit(7)")
     assert ledger.spent("r") == HALF
