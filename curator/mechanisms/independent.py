@@ -12,8 +12,9 @@ from ...common.privacy.budget import Budget
 from ...common.workload import Workload
 from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
+from .allocation import allocate
 from .bounds import error_bounds
-from .mechanism import FittedModel, Progress, Report, allocate
+from .mechanism import FittedModel, Progress, Report
 
 
 @dataclass(frozen=True)

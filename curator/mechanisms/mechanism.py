@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -107,22 +107,3 @@ class Mechanism(Protocol):
 
 def ignore(progress: Progress) -> None:
     """Reports nowhere."""
-
-
-def allocate(total: Fraction, sizes: Sequence[float]) -> list[Fraction]:
-    """Splits a budget in proportion to size^(2/3), which minimises the sum of expected L1 errors.
-
-    Source: RandDPGen, section 4.3 and Algorithm 2, line 4; ABSyn, Equation 11. The expected L1 error of a
-    marginal of n cells at cost rho is n / sqrt(pi rho).
-
-    Args:
-        total: what there is to split.
-        sizes: one positive number for each query: cells, or attributes as the RandDPGen paper's text has it.
-
-    Returns:
-        One part for each query; they add up to at most the total, exactly.
-    """
-    shares = [Fraction(size ** (2 / 3)) for size in sizes]
-    whole = sum(shares, Fraction(0))
-    # Parts become short fractions, rounded down, so that sums of many stay cheap and exact.
-    return [Fraction(int(total * share / whole * 2**80), 2**80) for share in shares]

@@ -8,6 +8,7 @@ Algorithm 2. `variant="paper"` follows its text. The default is private and spen
   budget is free: where nothing is, the budget grows and nothing is measured.
 - The candidates' noisy marginals are paid for, so they are fitted wherever the model's cliques contain them.
 - It starts from one-way marginals, not from the uniform distribution.
+- Candidates that their part of the budget could not measure are dropped (`measurable`).
 - A candidate is judged by all that is known of its marginal, not by its first measurement alone.
 - What is left for the last round measures everything once more that the model is made of, split by
   `allocate`, instead of one marginal.
@@ -36,12 +37,10 @@ from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import JunctionTree, size_mb
 from ..pgm.model import MarkovRandomField
+from .allocation import EXPECTED_L1, allocate, measurable
 from .bounds import WeightedAverage, error_bounds
 from .independent import one_way_marginals
-from .mechanism import FittedModel, Progress, Report, Round, allocate
-
-_EXPECTED_L1 = math.sqrt(2 / math.pi)
-"""Expected absolute value of a standard normal variable."""
+from .mechanism import FittedModel, Progress, Report, Round
 
 _NOTHING = Fraction(0)
 
@@ -129,9 +128,14 @@ class _Run:
         self.config = config
         self.measurer = measurer
         self.domain = measurer.domain
-        self.workload = workload
-        self.weights = np.array(workload.overlap_weights())
-        self.cells = np.array([self.domain.cells(clique) for clique in workload.cliques], dtype=float)
+        self.granted = measurer.accountant.remaining
+        self.first_phase = self.granted * Fraction(config.alpha)
+        kept = range(len(workload))
+        if not config.paper:
+            kept = measurable(measurer, workload.cliques, self.first_phase)
+        self.cliques = [workload.cliques[i] for i in kept]
+        self.weights = np.array(workload.overlap_weights())[kept]
+        self.cells = np.array([self.domain.cells(clique) for clique in self.cliques], dtype=float)
         self.rng = stream.generator()
         self.report = report
         self.used: list[Measurement] = []
@@ -142,12 +146,11 @@ class _Run:
     def run(self) -> FittedModel:
         """Lines 1 to 19."""
         self._check_smallest()
-        granted = self.measurer.accountant.remaining
         if not self.config.paper:
-            self._use(one_way_marginals(self.measurer, granted * Fraction(self.config.one_way)))
+            self._use(one_way_marginals(self.measurer, self.granted * Fraction(self.config.one_way)))
             self._tell("one-way marginals")
         first = self._estimate(None)
-        self._measure_candidates(granted * Fraction(self.config.alpha))
+        self._measure_candidates()
         self._tell("candidates")
         model = self._estimate(first)
         cost = self.measurer.accountant.remaining / (self.config.rounds_per_attribute * len(self.domain))
@@ -169,7 +172,7 @@ class _Run:
         selected = [done.clique for done in self.rounds]
         bounds = error_bounds(
             model,
-            self.workload.cliques,
+            self.cliques,
             measured,
             selected,
             self.measurer.record_count,
@@ -179,7 +182,7 @@ class _Run:
         return FittedModel(model, measured, tuple(self.rounds), bounds)
 
     def _check_smallest(self) -> None:
-        smallest = self.workload.cliques[int(self.cells.argmin())]
+        smallest = min(self.cliques, key=self.domain.cells, default=())
         needed = size_mb(self.domain, [smallest])
         if needed > self.config.max_model_mb:
             raise ModelError(
@@ -187,12 +190,12 @@ class _Run:
                 "raise it or use fewer bins"
             )
 
-    def _measure_candidates(self, budget: Fraction) -> None:
+    def _measure_candidates(self) -> None:
         """Lines 3 and 4: noisy marginals of all candidates, to select by."""
         by_cells = self.config.allocation == "cells"
-        sizes = self.cells.tolist() if by_cells else [len(clique) for clique in self.workload.cliques]
-        parts = allocate(budget, sizes)
-        queries = [Query(c, rho, "candidates") for c, rho in zip(self.workload.cliques, parts, strict=True)]
+        sizes = self.cells.tolist() if by_cells else [len(clique) for clique in self.cliques]
+        parts = allocate(self.first_phase, sizes)
+        queries = [Query(c, rho, "candidates") for c, rho in zip(self.cliques, parts, strict=True)]
         self.candidates = self.measurer.measure(queries)
         nothing = WeightedAverage(np.zeros(1), math.inf, True)
         self.averages = [nothing.with_measurement(self.domain, c.clique, c) for c in self.candidates]
@@ -206,18 +209,24 @@ class _Run:
     def _scores(self, model: MarkovRandomField, cost: Fraction) -> NDArray[np.float64]:
         """What measuring each candidate is expected to improve, in records of L1 error (line 9).
 
-        The distance between the model's marginal and the noisy one, less what its noise adds to that and
-        what the new measurement would leave. The paper takes one square root over both variances.
+        The distance between the model's marginal and the noisy one, less what its noise adds to that, and
+        no further than two marginals can be apart; less what the new measurement would leave. The paper
+        takes one square root over both variances and has no such limit, so that the noisiest candidate wins.
         """
         rho = self._measuring_share(cost)
-        new = np.array([self.measurer.expected_sigma(clique, rho) for clique in self.workload.cliques])
+        new = np.array([self.measurer.expected_sigma(clique, rho) for clique in self.cliques])
         known = np.array([average.sigma for average in self.averages])
-        estimates = model.marginals(self.workload.cliques)
+        estimates = model.marginals(self.cliques)
         distances = np.array(
             [np.abs(average.values - m).sum() for average, m in zip(self.averages, estimates, strict=True)]
         )
-        noise = np.hypot(new, known) if self.config.paper else known + 1 / np.hypot(1 / new, 1 / known)
-        scores: NDArray[np.float64] = self.weights * (distances - _EXPECTED_L1 * noise * self.cells)
+        if self.config.paper:
+            gains = distances - EXPECTED_L1 * np.hypot(new, known) * self.cells
+        else:
+            left = EXPECTED_L1 / np.hypot(1 / new, 1 / known) * self.cells
+            furthest = 2 * self.measurer.record_count
+            gains = np.minimum(distances - EXPECTED_L1 * known * self.cells, furthest) - left
+        scores: NDArray[np.float64] = self.weights * gains
         return scores
 
     def _select(self, model: MarkovRandomField, cost: Fraction) -> int | None:
@@ -229,15 +238,15 @@ class _Run:
         scores = self._scores(model, cost)
         if self.config.paper:
             scores = self._exponential(scores, cost - self._measuring_share(cost))
-        elif scores.max() <= 0:
+        elif not np.any(scores > 0):
             return None
         limit = self.config.max_model_mb * self._spent_share(cost)
         measured = [measurement.clique for measurement in self.used]
         fitting = (
             int(index)
             for index in np.argsort(-scores)
-            if model.tree.home(self.workload.cliques[index]) is not None
-            or size_mb(self.domain, [*measured, self.workload.cliques[index]]) <= limit
+            if model.tree.home(self.cliques[index]) is not None
+            or size_mb(self.domain, [*measured, self.cliques[index]]) <= limit
         )
         return next(fitting, None)
 
@@ -253,13 +262,13 @@ class _Run:
 
     def _round(self, index: int, cost: Fraction, before: MarkovRandomField) -> MarkovRandomField:
         """Lines 10 to 16: measure, estimate, and decide whether the next round gets more."""
-        clique = self.workload.cliques[index]
+        clique = self.cliques[index]
         query = Query(clique, self._measuring_share(cost), "round")
         (measurement,) = self.measurer.measure([query])
         self._use([measurement])
         model = self._estimate(before)
         learned = float(np.abs(model.marginal(clique) - before.marginal(clique)).sum())
-        threshold = float(_EXPECTED_L1 * measurement.sigma * self.cells[index])
+        threshold = float(EXPECTED_L1 * measurement.sigma * self.cells[index])
         done = Round(clique, measurement.sigma, float(cost), learned, learned <= threshold, model.size_mb)
         self.rounds.append(done)
         self._tell("round", clique)
@@ -279,7 +288,7 @@ class _Run:
         """Takes measurements into the model, and into what is known of the candidates that they contain."""
         self.used += measurements
         for i, average in enumerate(self.averages):
-            clique = self.workload.cliques[i]
+            clique = self.cliques[i]
             for measurement in measurements:
                 if set(clique) <= set(measurement.clique):
                     average = average.with_measurement(self.domain, clique, measurement)

@@ -18,7 +18,7 @@ from dpmosaic.curator.federation import connect
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.mechanisms.independent import Independent
-from dpmosaic.curator.mechanisms.mechanism import Progress, allocate, ignore
+from dpmosaic.curator.mechanisms.mechanism import Progress, ignore
 from dpmosaic.curator.mechanisms.randdpgen import RandDPGen
 from dpmosaic.simulations.network import start_parties
 
@@ -180,19 +180,6 @@ class TestRandDPGenOfThePaper(MechanismContract):
             assert following.zcdp_rho == pytest.approx(now.zcdp_rho * (4 if now.annealed else 1))
         planned = rounds[-2].zcdp_rho * (4 if rounds[-2].annealed else 1)
         assert rounds[-1].zcdp_rho <= 2 * planned * (1 + 1e-9)
-
-
-def test_a_budget_is_split_by_the_two_thirds_power_and_adds_up():
-    parts = allocate(Fraction(1), [1, 8, 27])
-    assert [float(part) for part in parts] == pytest.approx([1 / 14, 4 / 14, 9 / 14])
-    assert Fraction(1) - Fraction(1, 2**70) < sum(parts) <= 1
-
-
-def test_the_split_minimises_the_expected_error():
-    """Against a fine search over two cliques of 10 and 200 cells."""
-    shares = np.linspace(0.001, 0.999, 9999)
-    errors = 10 / np.sqrt(shares) + 200 / np.sqrt(1 - shares)
-    assert float(allocate(Fraction(1), [10, 200])[0]) == pytest.approx(shares[errors.argmin()], abs=2e-4)
 
 
 @pytest.mark.parametrize(
