@@ -10,7 +10,7 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from ..common.privacy.budget import Accountant
 from ..common.privacy.cost import Adjacency, grid_of
 
-_INTERVAL = 1e-4
+_INTERVAL = 2e-5
 
 
 def checked_epsilon(accountant: Accountant, delta: float, adjacency: Adjacency) -> float | None:

@@ -93,6 +93,7 @@ def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None
     holder: dict[str, str] = {}
     for member in members:
         name = member.description.name
+        ordered = [attribute for attribute in domain if attribute in member.attributes]
         for attribute in member.description.domain:
             if attribute not in domain.names:
                 raise DataError(
@@ -109,6 +110,11 @@ def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None
                     "give both the same domain file"
                 )
             holder[attribute] = name
+        if list(member.attributes) != ordered:
+            raise DataError(
+                f"slice {number}: party {name!r} holds its attributes in another order than the plan; "
+                "give both the same domain file"
+            )
     missing = [attribute for attribute in domain if attribute not in holder]
     if missing:
         raise DataError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -64,8 +65,7 @@ class Ledger:
     def reserved(self) -> Fraction:
         """Budgets of all releases accepted so far, zCDP."""
         with self._lock:
-            rows = self._database.execute("SELECT granted FROM release").fetchall()
-        return sum((Fraction(granted) for (granted,) in rows), Fraction(0))
+            return self._reserved()
 
     def release(self, release_id: str) -> bytes | None:
         """The encoded terms of an accepted release; None where it is unknown."""
@@ -75,8 +75,14 @@ class Ledger:
             ).fetchone()
         return row[0] if row else None
 
-    def reserve(self, terms: ReleaseTerms, data_digest: str) -> None:
+    def reserve(self, terms: ReleaseTerms, data_digest: str, admit: Callable[[Fraction], None]) -> None:
         """Sets a release's budget aside. The same terms again change nothing.
+
+        Args:
+            terms: of the release.
+            data_digest: of the party's rows.
+            admit: refuses a new release by raising, given what all earlier ones reserved; called in the
+                transaction, so that no other release can be accepted in between.
 
         Raises:
             ProtocolError: the id is taken by other terms or other data.
@@ -88,6 +94,7 @@ class Ledger:
                 "SELECT terms, data_digest FROM release WHERE release_id = ?", (terms.release_id,)
             ).fetchone()
             if row is None:
+                admit(self._reserved())
                 self._database.execute(
                     "INSERT INTO release VALUES (?, ?, ?, '0', ?)",
                     (terms.release_id, encoded, str(Fraction(terms.granted_rho)), data_digest),
@@ -149,3 +156,7 @@ class Ledger:
                 "SELECT spent FROM release WHERE release_id = ?", (release_id,)
             ).fetchone()
         return Fraction(row[0]) if row else Fraction(0)
+
+    def _reserved(self) -> Fraction:
+        rows = self._database.execute("SELECT granted FROM release").fetchall()
+        return sum((Fraction(granted) for (granted,) in rows), Fraction(0))

@@ -66,9 +66,10 @@ class Party:
             raise PolicyError(
                 f"no party takes part in the protocol {terms.protocol!r}; use one of {sorted(_FORMS)}"
             )
-        if self._ledger.release(terms.release_id) is None:
-            self._policy.check_terms(terms, self._table.record_count, self._ledger.reserved())
-        self._ledger.reserve(terms, self._digest)
+        records = self._table.record_count
+        self._ledger.reserve(
+            terms, self._digest, lambda reserved: self._policy.check_terms(terms, records, reserved)
+        )
 
     def answer(self, query: MarginalQuery) -> Iterator[bytes]:
         """The frames of a noisy answer; the cost is computed here, from the noise that is added here.

@@ -191,3 +191,9 @@ def test_a_party_that_does_not_reply_once_is_refused(replies):
 def test_a_party_that_replies_with_something_else_is_refused():
     with pytest.raises(ProtocolError, match="bytes that do not parse"):
         connect(DOMAIN, [[Replies(b"\xff\xff\xff")]])
+
+
+def test_a_party_whose_attributes_stand_in_another_order_is_refused():
+    backwards = Domain(DOMAIN.attributes[::-1])
+    with pytest.raises(DataError, match="another order"):
+        connect(DOMAIN, [[FakeConnection("p", backwards)]])

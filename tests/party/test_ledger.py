@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpmosaic.common.errors import BudgetError, ProtocolError
+from dpmosaic.common.errors import BudgetError, PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.codec import encode_terms
@@ -21,6 +21,10 @@ DATA = "d" * 64
 KEY, SECOND_KEY = b"k" * 32, b"s" * 32
 
 
+def anything(reserved):
+    """Admits every release."""
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "ledger.sqlite"
@@ -29,7 +33,7 @@ def path(tmp_path):
 @pytest.fixture
 def ledger(path):
     ledger = Ledger(path)
-    ledger.reserve(TERMS, DATA)
+    ledger.reserve(TERMS, DATA, anything)
     yield ledger
     ledger.close()
 
@@ -80,14 +84,14 @@ def test_a_new_ledger_knows_nothing(path):
 
 
 def test_reserved_budgets_add_up_exactly(ledger):
-    ledger.reserve(replace(TERMS, release_id="s", granted_rho=0.1), DATA)
+    ledger.reserve(replace(TERMS, release_id="s", granted_rho=0.1), DATA, anything)
     assert ledger.reserved() == 1 + Fraction(0.1)
     assert ledger.release("r") == encode_terms(TERMS)
     assert ledger.spent("r") == ledger.spent("s") == 0
 
 
 def test_charges_add_up_in_their_release_alone(ledger):
-    ledger.reserve(replace(TERMS, release_id="s"), DATA)
+    ledger.reserve(replace(TERMS, release_id="s"), DATA, anything)
     assert ledger.charge(QUERY, Fraction(1, 3), DATA, KEY) == LedgerEntry("q1", Fraction(1, 3), KEY)
     ledger.charge(OTHER, Fraction(2, 3), DATA, KEY)
     ledger.charge(replace(QUERY, release_id="s"), Fraction(1, 7), DATA, KEY)
@@ -121,7 +125,7 @@ def test_a_restart_forgets_nothing(ledger, path):
     first = ledger.charge(QUERY, HALF, DATA, KEY)
     ledger.close()
     again = Ledger(path)
-    again.reserve(TERMS, DATA)
+    again.reserve(TERMS, DATA, anything)
     assert (again.reserved(), again.spent("r")) == (1, HALF)
     assert again.charge(QUERY, HALF, DATA, SECOND_KEY) == first
     assert again.spent("r") == HALF
@@ -147,7 +151,7 @@ def test_another_query_under_a_used_id_is_refused(ledger, change):
 
 
 def test_an_id_may_be_used_once_in_each_release(ledger):
-    ledger.reserve(replace(TERMS, release_id="s"), DATA)
+    ledger.reserve(replace(TERMS, release_id="s"), DATA, anything)
     ledger.charge(QUERY, HALF, DATA, KEY)
     other = ledger.charge(replace(QUERY, release_id="s"), HALF, DATA, SECOND_KEY)
     assert other.noise_key == SECOND_KEY
@@ -169,7 +173,7 @@ def test_a_query_for_an_unknown_release_is_refused(ledger):
 
 def test_the_same_terms_again_change_nothing(ledger):
     ledger.charge(QUERY, HALF, DATA, KEY)
-    ledger.reserve(TERMS, DATA)
+    ledger.reserve(TERMS, DATA, anything)
     assert (ledger.reserved(), ledger.spent("r")) == (1, HALF)
 
 
@@ -185,7 +189,7 @@ def test_the_same_terms_again_change_nothing(ledger):
 )
 def test_other_terms_or_other_data_under_a_used_release_id_are_refused(ledger, change, data):
     with pytest.raises(ProtocolError, match="other terms or other data"):
-        ledger.reserve(replace(TERMS, **change), data)
+        ledger.reserve(replace(TERMS, **change), data, anything)
     assert ledger.reserved() == 1
     assert ledger.release("r") == encode_terms(TERMS)
 
@@ -222,9 +226,24 @@ def test_two_ledgers_on_one_file_reserve_a_release_once(ledger, path):
     second = Ledger(path)
     for number in range(20):
         terms = replace(TERMS, release_id=str(number))
-        outcomes = together([lambda book=book, t=terms: book.reserve(t, DATA) for book in (ledger, second)])
+        outcomes = together(
+            [lambda book=book, t=terms: book.reserve(t, DATA, anything) for book in (ledger, second)]
+        )
         assert outcomes == [None, None]
     assert ledger.reserved() == 21
+    second.close()
+
+
+def test_releases_that_race_for_the_rest_of_a_lifetime_do_not_pass_it(ledger, path):
+    second = Ledger(path)
+
+    def room_for_three(reserved):
+        if reserved + 1 > 3:
+            raise PolicyError("full")
+
+    tasks = [(book, replace(TERMS, release_id=f"x{i}")) for i in range(4) for book in (ledger, second)]
+    together([lambda book=book, t=terms: book.reserve(t, DATA, room_for_three) for book, terms in tasks])
+    assert ledger.reserved() == 3
     second.close()
 
 
@@ -261,7 +280,7 @@ def test_an_error_between_the_two_writes_of_a_charge_leaves_neither(ledger):
 
 def test_ledgers_in_memory_are_apart(path):
     first, second = Ledger(), Ledger()
-    first.reserve(TERMS, DATA)
+    first.reserve(TERMS, DATA, anything)
     assert first.reserved() == 1
     assert second.reserved() == 0
     first.close()

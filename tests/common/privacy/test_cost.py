@@ -72,6 +72,11 @@ def test_a_budget_that_calls_for_less_noise_than_the_grid_can_carry_is_refused()
         gaussian_sigma(Fraction(10**15), Adjacency.ZERO_OUT)
 
 
+def test_more_noise_than_can_be_drawn_is_refused_before_it_is_charged():
+    with pytest.raises(BudgetError, match="at most 2\\^40"):
+        gaussian_cost(2.0**41, Adjacency.ZERO_OUT)
+
+
 def test_an_unknown_adjacency_is_refused_with_the_known_ones():
     with pytest.raises(BudgetError, match="zero-out, replace-one"):
         Adjacency.named("swap")
