@@ -98,7 +98,7 @@ def error_bounds(
     first: MarkovRandomField | None = None,
     candidates: Sequence[Measurement] = (),
 ) -> tuple[ErrorBound, ...]:
-    """Bounds for every clique that some measurement contains.
+    """Bounds for every clique that some measurement contains and whose marginal the model can give.
 
     Two bounds hold, each with failure probability (1 - confidence) / 2, and the smaller one is reported:
 
@@ -120,18 +120,21 @@ def error_bounds(
         candidates: noisy marginals that the first model does not depend on.
     """
     failure = (1 - CONFIDENCE) / 2
-    marginals = dict(zip(cliques, model.marginals(cliques), strict=True))
+    marginals = dict(zip(cliques, model.marginals_within_limits(cliques), strict=True))
     bounds: dict[Clique, float] = {}
-    for clique in cliques:
+    for clique, marginal in marginals.items():
         average = weighted_average(model.domain, clique, measurements)
-        if average is not None:
-            distance = float(np.abs(marginals[clique] - average.values).sum())
+        if average is not None and marginal is not None:
+            distance = float(np.abs(marginal - average.values).sum())
             noise = noise_bound(average.values.size, average.sigma, average.gaussian, failure)
             bounds[clique] = distance + noise
     gaussian = [c for c in candidates if c.gaussian and c.clique in bounds]
-    starts = first.marginals([c.clique for c in gaussian]) if first is not None else []
-    for candidate, start in zip(gaussian, starts, strict=True):
-        moved = float(np.abs(marginals[candidate.clique] - start).sum())
+    starts = first.marginals_within_limits([c.clique for c in gaussian]) if first is not None else []
+    for candidate, start in zip(gaussian, starts, strict=False):
+        final = marginals[candidate.clique]
+        if start is None or final is None:
+            continue
+        moved = float(np.abs(final - start).sum())
         distance = float(np.abs(start - candidate.values).sum())
         noise = math.sqrt(-2 * math.log(failure)) * candidate.sigma * math.sqrt(start.size)
         bounds[candidate.clique] = min(bounds[candidate.clique], moved + distance + noise)

@@ -130,7 +130,7 @@ class _Run:
         self.domain = measurer.domain
         self.granted = measurer.accountant.remaining
         self.first_phase = self.granted * Fraction(config.alpha)
-        kept = range(len(workload))
+        kept = list(range(len(workload)))
         if not config.paper:
             kept = measurable(measurer, workload.cliques, self.first_phase)
         self.cliques = [workload.cliques[i] for i in kept]
@@ -198,7 +198,8 @@ class _Run:
         queries = [Query(c, rho, "candidates") for c, rho in zip(self.cliques, parts, strict=True)]
         self.candidates = self.measurer.measure(queries)
         nothing = WeightedAverage(np.zeros(1), math.inf, True)
-        self.averages = [nothing.with_measurement(self.domain, c.clique, c) for c in self.candidates]
+        self.averages = [nothing] * len(self.cliques)
+        self._learn([*self.used, *self.candidates])
 
     def _measuring_share(self, cost: Fraction) -> Fraction:
         """The part of a round's budget that measures (line 10)."""
@@ -216,9 +217,12 @@ class _Run:
         rho = self._measuring_share(cost)
         new = np.array([self.measurer.expected_sigma(clique, rho) for clique in self.cliques])
         known = np.array([average.sigma for average in self.averages])
-        estimates = model.marginals(self.cliques)
+        estimates = model.marginals_within_limits(self.cliques)
         distances = np.array(
-            [np.abs(average.values - m).sum() for average, m in zip(self.averages, estimates, strict=True)]
+            [
+                -math.inf if estimate is None else np.abs(average.values - estimate).sum()
+                for average, estimate in zip(self.averages, estimates, strict=True)
+            ]
         )
         if self.config.paper:
             gains = distances - EXPECTED_L1 * np.hypot(new, known) * self.cells
@@ -238,17 +242,15 @@ class _Run:
         scores = self._scores(model, cost)
         if self.config.paper:
             scores = self._exponential(scores, cost - self._measuring_share(cost))
-        elif not np.any(scores > 0):
-            return None
         limit = self.config.max_model_mb * self._spent_share(cost)
         measured = [measurement.clique for measurement in self.used]
-        fitting = (
-            int(index)
-            for index in np.argsort(-scores)
-            if model.tree.home(self.cliques[index]) is not None
-            or size_mb(self.domain, [*measured, self.cliques[index]]) <= limit
-        )
-        return next(fitting, None)
+        for index in np.argsort(-scores):
+            clique = self.cliques[index]
+            if scores[index] == -math.inf or (scores[index] <= 0 and not self.config.paper):
+                break
+            if model.tree.home(clique) is not None or size_mb(self.domain, [*measured, clique]) <= limit:
+                return int(index)
+        return None
 
     def _exponential(self, scores: NDArray[np.float64], rho: Fraction) -> NDArray[np.float64]:
         """Scores whose largest is the exponential mechanism's choice (line 9), by the Gumbel maximum.
@@ -285,8 +287,12 @@ class _Run:
         return model
 
     def _use(self, measurements: Sequence[Measurement]) -> None:
-        """Takes measurements into the model, and into what is known of the candidates that they contain."""
+        """Takes measurements into the model."""
         self.used += measurements
+        self._learn(measurements)
+
+    def _learn(self, measurements: Sequence[Measurement]) -> None:
+        """Takes measurements into what is known of the candidates that they contain."""
         for i, average in enumerate(self.averages):
             clique = self.cliques[i]
             for measurement in measurements:

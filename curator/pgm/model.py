@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.domain import Clique, Domain
-from ...common.errors import DataError, MosaicError
+from ...common.errors import DataError, ModelError, MosaicError
 from .junction_tree import JunctionTree
 from .queries import MarginalQueries
 
@@ -85,6 +85,17 @@ class MarkovRandomField:
         """The marginals of several cliques, as `marginal` gives them; what they share is computed once."""
         queries = MarginalQueries(self.tree, self.beliefs)
         return [queries.marginal(self.domain.canonical(clique)).copy() for clique in cliques]
+
+    def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[Array | None]:
+        """As `marginals`, with None for each clique that needs too large a table on the way."""
+        queries = MarginalQueries(self.tree, self.beliefs)
+        found: list[Array | None] = []
+        for clique in cliques:
+            try:
+                found.append(queries.marginal(self.domain.canonical(clique)).copy())
+            except ModelError:
+                found.append(None)
+        return found
 
     def save(self, path: str | Path) -> None:
         """Write the model to one file in numpy's .npz format, without pickled objects."""

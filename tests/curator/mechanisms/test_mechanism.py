@@ -151,6 +151,13 @@ class TestRandDPGen(MechanismContract):
         assert fitted.model.size_mb <= limit
         assert len({done.clique for done in fitted.rounds}) >= 2
 
+    def test_marginals_that_the_model_cannot_give_are_passed_over(self, monkeypatch):
+        monkeypatch.setattr("dpmosaic.curator.pgm.queries.LARGEST_TABLE_CELLS", 7)
+        fitted, measurer = run(self.mechanism(), chain_table(), Budget(5.0, 1e-9))
+        assert measurer.accountant.spent > measurer.accountant.granted * Fraction(999, 1000)
+        assert all(np.isfinite(bound.l1) for bound in fitted.bounds)
+        assert len(fitted.bounds) < 6
+
     def test_candidates_with_too_many_cells_are_dropped(self):
         fitted, _ = run(RandDPGen(maxsize=6), chain_table(), Budget(5.0, 1e-9))
         assert {len(m.clique) for m in fitted.measurements} == {1, 2}
