@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from functools import reduce
 
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 from ..common.privacy.budget import Accountant
+from ..common.privacy.conversion import gaussian_epsilon
 from ..common.privacy.cost import Adjacency, grid_of
 
-_INTERVAL = 2e-5
+_RELATIVE_INTERVAL = 1e-4
+"""Losses are rounded to multiples of this share of epsilon, connecting the dots: an error of its square."""
 
 
 def checked_epsilon(accountant: Accountant, delta: float, adjacency: Adjacency) -> float | None:
@@ -35,15 +38,18 @@ def checked_epsilon(accountant: Accountant, delta: float, adjacency: Adjacency) 
         return None
     slices = zip(*(charge.sigmas for charge in accountant.charges), strict=True)
     noise = {frozenset(Counter(s for sigmas in piece for s in sigmas).items()) for piece in slices}
-    return max(_epsilon(scales, delta, adjacency.squared_sensitivity) for scales in noise)
+    interval = _RELATIVE_INTERVAL * gaussian_epsilon(math.sqrt(2 * accountant.spent), delta)
+    return max(_epsilon(scales, delta, adjacency.squared_sensitivity, interval) for scales in noise)
 
 
-def _epsilon(scales: frozenset[tuple[float, int]], delta: float, changed_cells: int) -> float:
+def _epsilon(
+    scales: frozenset[tuple[float, int]], delta: float, changed_cells: int, interval: float
+) -> float:
     losses = [
         pld.from_discrete_gaussian_mechanism(
             sigma=grid_of(sigma) * sigma,
             sensitivity=grid_of(sigma),
-            value_discretization_interval=_INTERVAL,
+            value_discretization_interval=interval,
             use_connect_dots=True,
         ).self_compose(count * changed_cells)
         for sigma, count in sorted(scales)

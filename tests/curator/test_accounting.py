@@ -39,7 +39,7 @@ def test_the_dearest_slice_decides():
     cheap = Charge("m", (), Fraction(1), ((8.0,),))
     dear = Charge("m", (), Fraction(1), ((4.0, 4.0),))
     found = [
-        checked_epsilon(Accountant(Fraction(9), (c,)), 1e-6, Adjacency.ZERO_OUT)
+        checked_epsilon(Accountant(Fraction(9), (c,), Fraction(1)), 1e-6, Adjacency.ZERO_OUT)
         for c in (charge, cheap, dear)
     ]
     assert found[0] == found[2] > found[1]
