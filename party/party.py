@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import __version__
 from ..common.crypto.randomness import RandomStream
+from ..common.domain import Domain
 from ..common.errors import PolicyError, ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
@@ -19,10 +20,10 @@ from ..common.messages import (
 from ..common.privacy.cost import gaussian_cost, grid_of
 from ..common.privacy.noise import TAIL_SIGMAS
 from ..common.protocols.indicator import noisy_histogram, noisy_indicators
-from ..common.table import Table
 from ..common.wire.codec import decode_terms, encode_answer
 from .ledger import Ledger
 from .policy import Policy
+from .source import Source
 
 _FORMS = {
     "trusted": {AnswerForm.HISTOGRAM},
@@ -35,19 +36,22 @@ class Party:
 
     Args:
         name: as the federation knows it.
-        table: its rows, coded.
+        source: where its rows live.
+        domain: of its attributes.
         policy: what its institution allows.
         ledger: what it granted and answered before.
         keys: where noise keys come from; `RandomStream.from_os()` in every release.
     """
 
-    def __init__(self, name: str, table: Table, policy: Policy, ledger: Ledger, keys: RandomStream) -> None:
+    def __init__(
+        self, name: str, source: Source, domain: Domain, policy: Policy, ledger: Ledger, keys: RandomStream
+    ) -> None:
         self._name = name
-        self._table = table
+        self._table = source.read(domain)
         self._policy = policy
         self._ledger = ledger
         self._keys = keys
-        self._digest = table.digest()
+        self._digest = self._table.digest()
 
     def describe(self) -> PartyDescription:
         """What others may know of the party."""

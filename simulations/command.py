@@ -32,8 +32,9 @@ def simulate(
     data: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
     domain: Annotated[Path, typer.Option(help="Domain file; `dpmosaic domain infer` drafts one.")],
     out: Annotated[Path, typer.Option(help="Folder for the results.")],
-    epsilon: Annotated[float, typer.Option(help="The promise.")],
-    delta: Annotated[float, typer.Option(help="The promise.")] = 1e-9,
+    epsilon: Annotated[float | None, typer.Option(help="The promise, with delta.")] = None,
+    delta: Annotated[float, typer.Option(help="The promise, with epsilon.")] = 1e-9,
+    rho: Annotated[float | None, typer.Option(help="The promise in zCDP, in place of epsilon.")] = None,
     grid: Annotated[str, typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.")] = "1x1",
     protocol: Annotated[str, typer.Option(help="trusted, indicator, theorem or indicator-mle.")] = "trusted",
     mechanism: Annotated[str, typer.Option(help="randdpgen or independent.")] = "randdpgen",
@@ -63,7 +64,7 @@ def simulate(
     from . import output
     from .simulate import simulate as run
 
-    budget = Budget(epsilon, delta)
+    budget = Budget(epsilon, delta, rho)
     chosen = mechanism_named(mechanism, variant)
     source = FileSource(data)
     loaded = Domain.load(domain)

@@ -14,6 +14,7 @@ from ..party.ledger import Ledger
 from ..party.party import Party
 from ..party.policy import Policy
 from ..party.servicer import PartyServicer
+from ..party.source import TableSource
 
 _MAX_CELLS = 1 << 28
 """Of one marginal of one party's attributes: 2 GiB of counts."""
@@ -63,7 +64,7 @@ def start_parties(
         row = []
         for j, table in enumerate(slice_pieces, start=1):
             name = f"party-{i}-{j}"
-            party = Party(name, table, policy, Ledger(), keys.child(name))
+            party = Party(name, TableSource(table), table.domain, policy, Ledger(), keys.child(name))
             row.append(InProcessConnection(PartyServicer(party)))
         connections.append(row)
     return connections

@@ -24,14 +24,12 @@ class MarginalOracle:
         tree: has a clique around each of the cliques.
         total: what the marginals sum to.
         beliefs: shape (cells of the tree,): the marginals of the tree's cliques at the latest call.
-        calls: how often the marginals were computed.
     """
 
     def __init__(self, tree: JunctionTree, cliques: Sequence[Clique], total: float) -> None:
         self.tree = tree
         self.total = total
         self.beliefs: Array = np.empty(tree.cells)
-        self.calls = 0
         self._schedule = Schedule.of(tree)
         self._projection = Projection.of(tree, cliques)
         self._belief_views = split(self.beliefs, tree.shapes)
@@ -54,5 +52,4 @@ class MarginalOracle:
         _, log_partition = calibrate(self._schedule, self._potential_views, self.total, self._belief_views)
         marginals = np.empty(len(potentials))
         self._projection.project(self._belief_views, split(marginals, shapes))
-        self.calls += 1
         return marginals, log_partition

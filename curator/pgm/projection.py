@@ -40,12 +40,10 @@ class Projection:
     A clique inside another of the same list is summed from that one, not from the tree.
 
     Attributes:
-        tree_shapes: the shapes of the tree's cliques, which lie one after another in one vector.
-        shapes: the shapes of the marginals, likewise.
+        shapes: the shapes of the marginals, which lie one after another in one vector.
         routes: hosts before their guests.
     """
 
-    tree_shapes: tuple[tuple[int, ...], ...]
     shapes: tuple[tuple[int, ...], ...]
     routes: tuple[Route, ...]
 
@@ -81,7 +79,7 @@ class Projection:
                     ),
                 )
             )
-        return cls(tree.shapes, shapes, tuple(routes))
+        return cls(shapes, tuple(routes))
 
     def project(self, beliefs: Sequence[Array], out: Sequence[Array]) -> None:
         """Write to `out`, in the order of the cliques, the marginals of `beliefs`, in tree order."""

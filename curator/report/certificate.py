@@ -16,6 +16,7 @@ from typing import Any
 from ... import __version__
 from ...common.domain import Domain
 from ...common.privacy.budget import Accountant, Budget
+from ...common.privacy.conversion import zcdp_epsilon
 from ...common.privacy.cost import Adjacency
 from ...common.workload import Workload
 from ..accounting import checked_epsilon
@@ -141,7 +142,11 @@ def _promise(plan: Plan, accountant: Accountant, private: bool, cost_factor: int
         "spent_within_grant": accountant.spent <= accountant.granted,
         "zcdp_rho_really_spent": float(accountant.spent * cost_factor),
     }
-    if private and budget.delta is not None:
+    if budget.delta is None:
+        return promise
+    if cost_factor > 1:
+        promise["epsilon_really_spent"] = zcdp_epsilon(float(accountant.spent * cost_factor), budget.delta)
+    if private:
         promise["epsilon_by_privacy_loss_distribution"] = checked_epsilon(
             accountant, budget.delta, plan.adjacency
         )

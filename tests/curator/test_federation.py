@@ -23,6 +23,7 @@ from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
 from dpmosaic.party.servicer import PartyServicer
+from dpmosaic.party.source import TableSource
 from dpmosaic.simulations.network import InProcessConnection, start_parties
 from dpmosaic.simulations.partition import Grid, SliceLayout, partition
 
@@ -168,7 +169,7 @@ def test_every_party_is_asked_for_the_same_terms():
 def test_the_refusal_of_a_party_ends_the_acceptance(table):
     policy = Policy(frozenset({"indicator"}), frozenset(Adjacency), Fraction(1, 2), Fraction(1, 2))
     ledger = Ledger()
-    strict = Party("strict", table, policy, ledger, RandomStream.from_seed(1))
+    strict = Party("strict", TableSource(table), table.domain, policy, ledger, RandomStream.from_seed(1))
     last = holding("last", *DOMAIN, records=5)
     federation = connect(DOMAIN, [[InProcessConnection(PartyServicer(strict))], [last]])
     with pytest.raises(PolicyError, match="max_release_rho"):

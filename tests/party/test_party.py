@@ -24,6 +24,7 @@ from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
 from dpmosaic.party.servicer import PartyServicer
+from dpmosaic.party.source import TableSource
 
 DOMAIN = Domain.coded({"a": 100, "b": 60, "c": 3})
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
@@ -59,7 +60,7 @@ def party(table, ledger):
 
 
 def started(table, ledger, policy=POLICY, seed=1):
-    return Party("north", table, policy, ledger, RandomStream.from_seed(seed))
+    return Party("north", TableSource(table), table.domain, policy, ledger, RandomStream.from_seed(seed))
 
 
 def asked(party, query, rows=1):

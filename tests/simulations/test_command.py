@@ -112,6 +112,7 @@ def test_an_earlier_result_is_never_overwritten(folder):
     ("arguments", "named"),
     [
         (["--epsilon", 0], "epsilon: expected a positive finite number"),
+        (["--rho", 0.1], "either epsilon with delta or rho"),
         (["--epsilon", -1], "epsilon: expected a positive finite number"),
         (["--epsilon", "nan"], "epsilon: expected a positive finite number"),
         (["--delta", 1], "delta: expected a number in"),

@@ -72,6 +72,7 @@ def test_what_exists_on_paper_alone_is_labelled_in_every_output(protocol):
 def test_averaging_copies_states_what_it_really_costs():
     promise = simulate(table(), budget=BUDGET, grid="2x2", protocol="indicator-mle").certificate["promise"]
     assert promise["zcdp_rho_really_spent"] == pytest.approx(4 * promise["zcdp_rho_spent"])
+    assert promise["epsilon_really_spent"] > 1.9
 
 
 def test_the_certificate_accounts_for_every_step():

@@ -24,6 +24,7 @@ from dpmosaic.common.wire.codec import decode_answer
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
+from dpmosaic.party.source import TableSource
 
 EPSILON, DELTA, RUNS = 1.0, 1e-5, 40_000
 SIGMA = gaussian_sigma(Budget(EPSILON, DELTA).granted(gaussian_only=True), Adjacency.ZERO_OUT)
@@ -78,7 +79,7 @@ def test_a_party_never_draws_one_noise_for_two_queries(form):
     domain = Domain.coded({"a": 3})
     table = Table.from_codes(domain, np.repeat([0, 1, 2], [5, 7, 2])[:, None])
     policy = Policy(frozenset({"indicator"}), frozenset(Adjacency), Fraction(10), Fraction(10), 1, 10)
-    party = Party("p", table, policy, Ledger(), RandomStream.from_seed(1))
+    party = Party("p", TableSource(table), table.domain, policy, Ledger(), RandomStream.from_seed(1))
     party.accept(ReleaseTerms("r", 1, "indicator", Adjacency.ZERO_OUT, 10.0))
     rows = 1 if form is AnswerForm.HISTOGRAM else table.record_count
     answers = set()
