@@ -88,11 +88,11 @@ class Grid:
             slices = tuple(
                 SliceLayout(
                     operator.index(layout["rows"]),
-                    tuple(domain.canonical(group) for group in layout["groups"]),
+                    tuple(domain.canonical(_names(group)) for group in layout["groups"]),
                 )
                 for layout in layouts
             )
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError, TypeError, KeyError, ValueError):
+        except (OSError, UnicodeDecodeError, TypeError, KeyError, ValueError, RecursionError):
             raise DataError(
                 f"grid {text!r}: expected KxS such as 2x2, or a JSON file of "
                 '[{"rows": 100, "groups": [["a"], ["b", "c"]]}, ...]'
@@ -109,6 +109,12 @@ class Grid:
             )
         sizes = [len(part) for part in np.array_split(np.empty(records), horizontal)]
         return cls(tuple(SliceLayout(size, groups) for size in sizes))
+
+
+def _names(group: object) -> list[str]:
+    if not isinstance(group, list):
+        raise TypeError("a group is a list of attribute names")
+    return group
 
 
 def partition(table: Table, grid: Grid) -> list[list[Table]]:

@@ -154,6 +154,7 @@ def test_text_that_is_no_grid_is_refused_with_both_forms(text):
         '["rows"]',
         [{"rows": 5}],
         [{"groups": [["a"]]}],
+        [{"rows": 7, "groups": ["a", "b", "c"]}],
         [{"rows": "many", "groups": []}],
         [{"rows": None, "groups": []}],
         [{"rows": 4.5, "groups": []}],
