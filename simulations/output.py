@@ -14,6 +14,8 @@ from ..common.table import Table, decode_table
 from .simulate import Simulation
 
 FILES = ("synthetic.csv", "metrics.json", "certificate.json", "model.npz")
+WARNING = "NOT-FOR-RELEASE.txt"
+"""Lies beside the results of a run that is labelled; a CSV has no place for a label."""
 
 
 def check_folder(folder: Path) -> None:
@@ -22,7 +24,7 @@ def check_folder(folder: Path) -> None:
     Raises:
         DataError: one of the files is there, or the path is a file.
     """
-    taken = [name for name in FILES if (folder / name).exists()]
+    taken = [name for name in (*FILES, WARNING) if (folder / name).exists()]
     if taken:
         raise DataError(f"{folder} already holds {', '.join(taken)}; choose another folder or remove them")
     try:
@@ -32,7 +34,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write(result: Simulation, folder: Path, columns: Sequence[str], rng: np.random.Generator) -> None:
-    """Writes synthetic.csv, metrics.json, certificate.json and model.npz.
+    """Writes the files of `FILES`, and a warning where the certificate has labels.
 
     Args:
         result: of `simulate`.
@@ -40,6 +42,9 @@ def write(result: Simulation, folder: Path, columns: Sequence[str], rng: np.rand
         columns: order of the synthetic table's columns.
         rng: for values inside numeric bins.
     """
+    labels = result.certificate["labels"]
+    if labels:
+        (folder / WARNING).write_text("\n".join(labels) + "\n", encoding="utf-8")
     frame(result.synthetic, columns, rng).to_csv(folder / "synthetic.csv", index=False)
     for name, content in (("metrics.json", result.metrics), ("certificate.json", result.certificate)):
         (folder / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -67,6 +67,7 @@ def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
     assert all(age == "" or 0 <= int(age) <= 99 for age in ages)
     weights = [float(line.split(",", 1)[0]) for line in lines]
     assert all(40 <= weight <= 120 for weight in weights)
+    assert not (folder / "out/NOT-FOR-RELEASE.txt").exists()
     certificate = json.loads((folder / "out/certificate.json").read_text())
     assert certificate["differentially_private"]
     assert certificate["plan"]["budget"]["epsilon"] == 2
@@ -80,6 +81,13 @@ def test_json_prints_one_object_and_nothing_else(folder):
     summary = json.loads(done.stdout)
     assert summary["metrics"]["kway"][1]["k"] == 2
     assert "known seed" in summary["labels"][0]
+
+
+@pytest.mark.parametrize("options", [["--protocol", "theorem"], ["--seed", 1]])
+def test_a_result_that_is_no_release_has_a_warning_beside_its_table(folder, options):
+    assert simulate(folder, *options).returncode == 0
+    (label,) = json.loads((folder / "out/certificate.json").read_text())["labels"]
+    assert (folder / "out/NOT-FOR-RELEASE.txt").read_text() == label + "\n"
 
 
 def test_binary_digits_are_released_and_spelled_out_again(folder):
