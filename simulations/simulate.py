@@ -107,7 +107,7 @@ def simulate(
     measurer, cost_factor = _measurer(table, plan, grid, stream.child("parties"), record_wise)
     fitted = mechanism.run(measurer, workload, stream.child("mechanism"), report)
     synthetic = generate(fitted.model, rows or table.record_count, stream.child("rows").generator())
-    paper = certificate(
+    issued = certificate(
         plan,
         measurer.accountant,
         fitted,
@@ -117,7 +117,7 @@ def simulate(
     )
     seconds = time.perf_counter() - started
     return Simulation(
-        synthetic, fitted, paper, _metrics(table, synthetic, workload, paper["labels"], seconds)
+        synthetic, fitted, issued, _metrics(table, synthetic, workload, issued["labels"], seconds)
     )
 
 

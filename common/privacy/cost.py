@@ -21,7 +21,9 @@ from ..errors import BudgetError
 _UNIT = 2**64
 _MIN_GRID_SIGMA = 256.0
 _MIN_SIGMA = 2.0**-20
-_MAX_SIGMA = 2.0**40
+MAX_SIGMA = 2.0**40
+"""No noise is drawn with a larger scale."""
+
 _SMOOTHING_VARIANCE = Fraction(5, 2)
 
 
@@ -54,7 +56,7 @@ def grid_of(sigma: float) -> int:
         raise BudgetError(
             "expected noise of at least 2^-20 counts, got a budget that calls for less; lower the budget"
         )
-    if sigma > _MAX_SIGMA:
+    if sigma > MAX_SIGMA:
         raise BudgetError("expected noise of at most 2^40 counts, got more; grant more for the measurement")
     return 1 << max(0, math.ceil(math.log2(_MIN_GRID_SIGMA / sigma)))
 

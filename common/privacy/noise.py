@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..crypto.randomness import RandomStream
-from .cost import grid_of
+from .cost import MAX_SIGMA, grid_of
 
 STATISTICAL_DISTANCE = 2.0**-128
 """Bound on the total variation distance of one draw from the discrete Gaussian: the tail beyond 14 sigma
@@ -33,7 +33,6 @@ _TABLE_BITS = 60
 _CHUNK = 1 << 15
 _DOUBT = 1e-11
 _DIGITS = 60
-_MAX_SIGMA = 2.0**40
 
 
 def discrete_gaussian(sigma: float, size: int, stream: RandomStream) -> NDArray[np.int64]:
@@ -48,7 +47,7 @@ def discrete_gaussian(sigma: float, size: int, stream: RandomStream) -> NDArray[
     Returns:
         Shape (size,), int64, independent draws, each within `STATISTICAL_DISTANCE` of the distribution.
     """
-    if not 0 < sigma <= _MAX_SIGMA:
+    if not 0 < sigma <= MAX_SIGMA:
         raise ValueError(f"sigma must lie in (0, 2^40], not {sigma}")
     envelope = _envelope(sigma)
     draws = np.empty(size, dtype=np.int64)

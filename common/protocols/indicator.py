@@ -36,7 +36,7 @@ def divide(clique: Clique, holders: Sequence[Clique]) -> dict[int, Clique]:
     Returns:
         Party index to its non-empty part of the clique, in domain order.
     """
-    parts = {j: tuple(name for name in clique if name in set(held)) for j, held in enumerate(holders)}
+    parts = {j: tuple(name for name in clique if name in held) for j, held in enumerate(holders)}
     return {j: part for j, part in parts.items() if part}
 
 

@@ -77,13 +77,13 @@ class FederationMeasurer(Measurer):
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         self._asked += 1
         values = np.zeros(self.domain.cells(query.clique))
-        variance, gaussian = 0.0, True
+        gaussian = True
         for members, records in zip(self._federation.slices, self._federation.record_counts, strict=True):
             shares = self._shares(members, query.clique, query.zcdp_rho)
             values += self._slice_values(shares, query.clique, records)
-            variance += self._variance(shares, records)
             gaussian = gaussian and self._sums_first(shares)
-        return Measurement(query.clique, values, math.sqrt(variance), float(charge.zcdp_rho), gaussian)
+        sigma = self.expected_sigma(query.clique, query.zcdp_rho)
+        return Measurement(query.clique, values, sigma, float(charge.zcdp_rho), gaussian)
 
     def _shares(self, members: Sequence[Member], clique: Clique, rho: Fraction) -> list[_Share]:
         parts = indicator.divide(clique, [member.attributes for member in members])
@@ -119,12 +119,12 @@ class FederationMeasurer(Measurer):
             share.member.client.answer(self._ask(share, AnswerForm.RECORD_WISE), records, n, rows)
             for share, n in zip(shares, cells, strict=True)
         ]
-        shape = [self.domain.cells((name,)) for share in shares for name in share.part]
         product = np.zeros(cells)
         for blocks in zip(*streams, strict=True):
             product += indicator.multiply(blocks, sigmas)
-        held = [name for share in shares for name in share.part]
-        return product.reshape(shape).transpose([held.index(name) for name in clique]).ravel()
+        held = tuple(name for share in shares for name in share.part)
+        axes = [held.index(name) for name in clique]
+        return product.reshape(self.domain.shape(held)).transpose(axes).ravel()
 
     def _ask(self, share: _Share, form: AnswerForm) -> MarginalQuery:
         return MarginalQuery(self._release_id, f"{self._asked:06d}", form, share.part, share.sigma)

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from ...common.domain import Clique
-from ..measurers.measurer import Measurer
+from ...common.measurement import Measurement
+from ..measurers.measurer import Measurer, Query
 
 EXPECTED_L1 = math.sqrt(2 / math.pi)
 """Expected absolute value of a standard normal variable."""
@@ -32,6 +33,14 @@ def allocate(total: Fraction, sizes: Sequence[float]) -> list[Fraction]:
     whole = sum(shares, Fraction(0))
     # Parts become short fractions, rounded down, so that sums of many stay cheap and exact.
     return [Fraction(int(total * share / whole * 2**80), 2**80) for share in shares]
+
+
+def measure_split(
+    measurer: Measurer, cliques: Sequence[Clique], sizes: Sequence[float], budget: Fraction, step: str
+) -> list[Measurement]:
+    """Measures the cliques, the budget split over them by `allocate`."""
+    parts = allocate(budget, sizes)
+    return measurer.measure([Query(c, rho, step) for c, rho in zip(cliques, parts, strict=True)])
 
 
 def measurable(measurer: Measurer, cliques: Sequence[Clique], budget: Fraction) -> list[int]:

@@ -6,7 +6,7 @@ Source: RandDPGen, Theorems 5.2 to 5.4 and Corollaries 5.1 and 5.2, after AIM (M
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,14 +91,14 @@ def noise_bound(cells: int, sigma: float, gaussian: bool, failure: float) -> flo
 
 def error_bounds(
     model: MarkovRandomField,
-    cliques: Sequence[Clique],
-    measurements: Sequence[Measurement],
+    averages: Mapping[Clique, WeightedAverage],
     selected: Sequence[Clique],
     records: int,
+    *,
     first: MarkovRandomField | None = None,
     candidates: Sequence[Measurement] = (),
 ) -> tuple[ErrorBound, ...]:
-    """Bounds for every clique that some measurement contains and whose marginal the model can give.
+    """Bounds for every measured clique whose marginal the model can give.
 
     Two bounds hold, each with failure probability (1 - confidence) / 2, and the smaller one is reported:
 
@@ -112,29 +112,27 @@ def error_bounds(
 
     Args:
         model: the released distribution.
-        cliques: which marginals.
-        measurements: all noisy marginals.
+        averages: for each clique what all noisy marginals together say of it.
         selected: cliques of the rounds.
         records: of the table.
-        first: a model made without the candidates' noisy marginals.
-        candidates: noisy marginals that the first model does not depend on.
+        first: a model made without the candidates' noisy marginals; needed where there are candidates.
+        candidates: noisy marginals that the first model does not depend on, of cliques in `averages`.
     """
     failure = (1 - CONFIDENCE) / 2
-    marginals = dict(zip(cliques, model.marginals_within_limits(cliques), strict=True))
+    marginals = dict(zip(averages, model.marginals_within_limits(averages), strict=True))
     bounds: dict[Clique, float] = {}
     for clique, marginal in marginals.items():
-        average = weighted_average(model.domain, clique, measurements)
-        if average is not None and marginal is not None:
+        if marginal is not None:
+            average = averages[clique]
             distance = float(np.abs(marginal - average.values).sum())
-            noise = noise_bound(average.values.size, average.sigma, average.gaussian, failure)
-            bounds[clique] = distance + noise
-    gaussian = [c for c in candidates if c.gaussian and c.clique in bounds]
-    starts = first.marginals_within_limits([c.clique for c in gaussian]) if first is not None else []
-    for candidate, start in zip(gaussian, starts, strict=False):
-        final = marginals[candidate.clique]
-        if start is None or final is None:
+            bounds[clique] = distance + noise_bound(marginal.size, average.sigma, average.gaussian, failure)
+    gaussian = [] if first is None else [c for c in candidates if c.gaussian]
+    starts = [] if first is None else first.marginals_within_limits([c.clique for c in gaussian])
+    for candidate, start in zip(gaussian, starts, strict=True):
+        marginal = marginals[candidate.clique]
+        if start is None or marginal is None:
             continue
-        moved = float(np.abs(final - start).sum())
+        moved = float(np.abs(marginal - start).sum())
         distance = float(np.abs(start - candidate.values).sum())
         noise = math.sqrt(-2 * math.log(failure)) * candidate.sigma * math.sqrt(start.size)
         bounds[candidate.clique] = min(bounds[candidate.clique], moved + distance + noise)

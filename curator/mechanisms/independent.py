@@ -10,10 +10,10 @@ from ...common.crypto.randomness import RandomStream
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Budget
 from ...common.workload import Workload
-from ..measurers.measurer import Measurer, Query
+from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
-from .allocation import allocate
-from .bounds import error_bounds
+from .allocation import measure_split
+from .bounds import error_bounds, weighted_average
 from .mechanism import FittedModel, Progress, Report
 
 
@@ -41,12 +41,13 @@ class Independent:
         measurements = one_way_marginals(measurer, measurer.accountant.remaining)
         model = estimate(measurer.domain, measurements, total=measurer.record_count)
         report(Progress("one-way marginals", (), 0, 1.0))
-        bounds = error_bounds(model, workload.cliques, measurements, (), measurer.record_count)
+        averages = (weighted_average(measurer.domain, clique, measurements) for clique in workload.cliques)
+        known = {c: a for c, a in zip(workload.cliques, averages, strict=True) if a is not None}
+        bounds = error_bounds(model, known, (), measurer.record_count)
         return FittedModel(model, tuple(measurements), (), bounds)
 
 
 def one_way_marginals(measurer: Measurer, budget: Fraction) -> list[Measurement]:
     """Measures every attribute's marginal, the budget split by `allocate`."""
     cliques = [(name,) for name in measurer.domain]
-    parts = allocate(budget, [measurer.domain.cells(clique) for clique in cliques])
-    return measurer.measure([Query(c, rho, "one-way") for c, rho in zip(cliques, parts, strict=True)])
+    return measure_split(measurer, cliques, measurer.domain.sizes, budget, "one-way")

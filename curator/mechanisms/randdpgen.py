@@ -37,7 +37,7 @@ from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import JunctionTree, size_mb
 from ..pgm.model import MarkovRandomField
-from .allocation import EXPECTED_L1, allocate, measurable
+from .allocation import EXPECTED_L1, measurable, measure_split
 from .bounds import WeightedAverage, error_bounds
 from .independent import one_way_marginals
 from .mechanism import FittedModel, Progress, Report, Round
@@ -170,14 +170,9 @@ class _Run:
             cost *= 4 if self.rounds[-1].annealed else 1
         measured = (*self.used, *self.candidates)
         selected = [done.clique for done in self.rounds]
+        known = dict(zip(self.cliques, self.averages, strict=True))
         bounds = error_bounds(
-            model,
-            self.cliques,
-            measured,
-            selected,
-            self.measurer.record_count,
-            first,
-            self.candidates,
+            model, known, selected, self.measurer.record_count, first=first, candidates=self.candidates
         )
         return FittedModel(model, measured, tuple(self.rounds), bounds)
 
@@ -194,9 +189,7 @@ class _Run:
         """Lines 3 and 4: noisy marginals of all candidates, to select by."""
         by_cells = self.config.allocation == "cells"
         sizes = self.cells.tolist() if by_cells else [len(clique) for clique in self.cliques]
-        parts = allocate(self.first_phase, sizes)
-        queries = [Query(c, rho, "candidates") for c, rho in zip(self.cliques, parts, strict=True)]
-        self.candidates = self.measurer.measure(queries)
+        self.candidates = measure_split(self.measurer, self.cliques, sizes, self.first_phase, "candidates")
         nothing = WeightedAverage(np.zeros(1), math.inf, True)
         self.averages = [nothing] * len(self.cliques)
         self._learn([*self.used, *self.candidates])
@@ -279,9 +272,8 @@ class _Run:
     def _measure_again(self, left: Fraction, model: MarkovRandomField) -> MarkovRandomField:
         """The last round of the default: the rest goes to all that the model is made of."""
         cliques = list(dict.fromkeys(measurement.clique for measurement in self.used))
-        parts = allocate(left, [self.domain.cells(clique) for clique in cliques])
-        queries = [Query(clique, rho, "last round") for clique, rho in zip(cliques, parts, strict=True)]
-        self._use(self.measurer.measure(queries))
+        sizes = [self.domain.cells(clique) for clique in cliques]
+        self._use(measure_split(self.measurer, cliques, sizes, left, "last round"))
         model = self._estimate(model)
         self._tell("last round")
         return model
