@@ -1,0 +1,90 @@
+"""Long-term identities: what lets a party know another one's messages although a curator relays them."""
+
+from __future__ import annotations
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from ..errors import ProtocolError
+
+PUBLIC_BYTES = 32
+SIGNATURE_BYTES = 64
+_PREFIX = b"dpmosaic signature 1"
+
+_FIELD = 2**255 - 19
+_ORDER_8_Y = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
+_SMALL_ORDER_Y = frozenset({0, 1, _FIELD - 1, _ORDER_8_Y, _FIELD - _ORDER_8_Y})
+
+
+class Identity:
+    """A party's or a curator's long-term Ed25519 key pair.
+
+    Source: RFC 8032, section 5.1.
+    """
+
+    def __init__(self, key: Ed25519PrivateKey) -> None:
+        self._key = key
+
+    @classmethod
+    def generate(cls) -> Identity:
+        """A new identity from the operating system's generator."""
+        return cls(Ed25519PrivateKey.generate())
+
+    @classmethod
+    def from_seed(cls, seed: bytes) -> Identity:
+        """The identity of a seed of 32 bytes: what a key file holds, and what simulations derive.
+
+        Raises:
+            ValueError: the seed has another length.
+        """
+        return cls(Ed25519PrivateKey.from_private_bytes(seed))
+
+    @property
+    def public(self) -> bytes:
+        """The public key, 32 bytes: what the others pin."""
+        return self._key.public_key().public_bytes_raw()
+
+    def sign(self, purpose: str, message: bytes) -> bytes:
+        """A signature of 64 bytes that is good for this purpose alone; the same message gets the same one."""
+        return self._key.sign(_signed(purpose, message))
+
+    def __repr__(self) -> str:
+        return "Identity(<key not shown>)"
+
+
+def verify(public: bytes, purpose: str, message: bytes, signature: bytes) -> None:
+    """Returns only if the holder of `public` signed this message for this purpose.
+
+    A key of small order is refused, such as the 32 zeros of a field that nobody filled in: anybody can sign
+    under it.
+
+    Source: RFC 8032, section 5.1.7.
+    Assumes (not enforced): `public` was pinned, and did not come with the message.
+
+    Raises:
+        ProtocolError: the signature is another one, or the key or the signature is malformed.
+    """
+    if len(public) != PUBLIC_BYTES or _has_small_order(public):
+        raise ProtocolError(
+            f"the pinned public key is no Ed25519 key: expected {PUBLIC_BYTES} bytes that a key pair can "
+            f"have, got {len(public)} bytes that none has; ask its owner for the key and pin that"
+        )
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, _signed(purpose, message))
+    except (InvalidSignature, ValueError) as cause:
+        raise ProtocolError(
+            f"a signature for {purpose!r} does not verify: expected {SIGNATURE_BYTES} bytes that the pinned "
+            f"key's owner made for this message, got {len(signature)} bytes that are not; compare the pinned "
+            f"key with its owner's, and if they are the same, do not trust who relayed the message"
+        ) from cause
+
+
+def _signed(purpose: str, message: bytes) -> bytes:
+    """What is signed; the purpose enters with its length, so that it cannot run into the message."""
+    label = purpose.encode()
+    return _PREFIX + len(label).to_bytes(4, "big") + label + message
+
+
+def _has_small_order(public: bytes) -> bool:
+    y = int.from_bytes(public, "little") & (2**255 - 1)
+    return y % _FIELD in _SMALL_ORDER_Y
