@@ -16,7 +16,9 @@ _RELATIVE_INTERVAL = 1e-4
 """Losses are rounded to multiples of this share of epsilon, connecting the dots: an error of its square."""
 
 
-def checked_epsilon(accountant: Accountant, delta: float, adjacency: Adjacency) -> float | None:
+def checked_epsilon(
+    accountant: Accountant, delta: float, adjacency: Adjacency, noise_factor: float = 1.0
+) -> float | None:
     """Upper bound on epsilon at delta, from the probability masses of the discrete noise itself.
 
     One record changes one cell of a marginal by 1 (two cells under replace-one), so the privacy loss of a
@@ -30,6 +32,8 @@ def checked_epsilon(accountant: Accountant, delta: float, adjacency: Adjacency) 
         accountant: what was charged.
         delta: in (0, 1).
         adjacency: which tables are neighbours.
+        noise_factor: the noise that is looked at, as a multiple of the scales that were charged; it lies on
+            their grid.
 
     Returns:
         None where a charge is not Gaussian, or nothing was charged.
@@ -38,16 +42,17 @@ def checked_epsilon(accountant: Accountant, delta: float, adjacency: Adjacency) 
         return None
     slices = zip(*(charge.sigmas for charge in accountant.charges), strict=True)
     noise = {frozenset(Counter(s for sigmas in piece for s in sigmas).items()) for piece in slices}
-    interval = _RELATIVE_INTERVAL * gaussian_epsilon(math.sqrt(2 * accountant.spent), delta)
-    return max(_epsilon(scales, delta, adjacency.squared_sensitivity, interval) for scales in noise)
+    interval = _RELATIVE_INTERVAL * gaussian_epsilon(math.sqrt(2 * accountant.spent) / noise_factor, delta)
+    cells = adjacency.squared_sensitivity
+    return max(_epsilon(scales, noise_factor, delta, cells, interval) for scales in noise)
 
 
 def _epsilon(
-    scales: frozenset[tuple[float, int]], delta: float, changed_cells: int, interval: float
+    scales: frozenset[tuple[float, int]], factor: float, delta: float, changed_cells: int, interval: float
 ) -> float:
     losses = [
         pld.from_discrete_gaussian_mechanism(
-            sigma=grid_of(sigma) * sigma,
+            sigma=grid_of(sigma) * sigma * factor,
             sensitivity=grid_of(sigma),
             value_discretization_interval=interval,
             use_connect_dots=True,

@@ -27,6 +27,27 @@ class Query:
     step: str
 
 
+@dataclass(frozen=True)
+class Observer:
+    """What somebody sees: the noise that hides a record from them, over the noise that was charged.
+
+    Attributes:
+        who: sees the answers.
+        assumes: what has to hold for that; "nothing" where nothing has to.
+        noise_factor: at least 1.
+    """
+
+    who: str
+    assumes: str
+    noise_factor: float
+
+    def __post_init__(self) -> None:
+        if not self.noise_factor >= 1:
+            raise ValueError(
+                f"nobody may see less noise than was charged, but the noise factor is {self.noise_factor}"
+            )
+
+
 class Measurer(ABC):
     """Measures marginals of one table under one grant; charges its accountant before any noise is drawn.
 
@@ -38,6 +59,9 @@ class Measurer(ABC):
 
     not_private: str | None = None
     """Why what it measures is not differentially private at the stated cost; None where it is."""
+
+    observers: tuple[Observer, ...] = ()
+    """What holds against whom, where more noise hides a record from some than was charged; else empty."""
 
     def __init__(self, domain: Domain, record_count: int, granted: Fraction) -> None:
         self.domain = domain

@@ -6,7 +6,7 @@ Everything in it is public: plans, scales of noise, costs and bounds computed fr
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -20,6 +20,7 @@ from ...common.privacy.conversion import zcdp_epsilon
 from ...common.privacy.cost import Adjacency
 from ...common.workload import Workload
 from ..accounting import checked_epsilon
+from ..measurers.measurer import Observer
 from ..mechanisms.mechanism import FittedModel, Mechanism
 
 FORMAT = "dpmosaic certificate 1"
@@ -64,6 +65,7 @@ def certificate(
     not_private: str | None = None,
     cost_factor: int = 1,
     seeded: bool = False,
+    observers: Sequence[Observer] = (),
 ) -> dict[str, Any]:
     """The certificate as JSON values.
 
@@ -74,6 +76,7 @@ def certificate(
         not_private: why the result is not differentially private at the stated cost; None where it is.
         cost_factor: what the parties were charged, as a multiple of the accounts (see `indicator-mle`).
         seeded: the noise came from a known seed.
+        observers: what noise hides a record from whom (`Measurer.observers`).
     """
     labels = [NOT_PRIVATE + not_private] if not_private else []
     labels += [SEEDED] if seeded else []
@@ -84,7 +87,7 @@ def certificate(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": _versions(),
         "plan": _plan(plan),
-        "promise": _promise(plan, accountant, not_private is None, cost_factor),
+        "promise": _promise(plan, accountant, not_private is None, cost_factor, observers),
         "steps": _steps(accountant),
         "charges": [
             {
@@ -132,7 +135,9 @@ def _plan(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _promise(plan: Plan, accountant: Accountant, private: bool, cost_factor: int) -> dict[str, Any]:
+def _promise(
+    plan: Plan, accountant: Accountant, private: bool, cost_factor: int, observers: Sequence[Observer]
+) -> dict[str, Any]:
     budget = plan.budget
     promise: dict[str, Any] = {
         "epsilon": budget.epsilon,
@@ -142,15 +147,38 @@ def _promise(plan: Plan, accountant: Accountant, private: bool, cost_factor: int
         "spent_within_grant": accountant.spent <= accountant.granted,
         "zcdp_rho_really_spent": float(accountant.spent * cost_factor),
     }
-    if budget.delta is None:
-        return promise
-    if cost_factor > 1:
+    if budget.delta is not None and cost_factor > 1:
         promise["epsilon_really_spent"] = zcdp_epsilon(float(accountant.spent * cost_factor), budget.delta)
-    if private:
-        promise["epsilon_by_privacy_loss_distribution"] = checked_epsilon(
-            accountant, budget.delta, plan.adjacency
-        )
+    if not private:
+        return promise
+
+    checked: dict[float, float | None] = {}
+    if budget.delta is not None:
+        # A privacy loss distribution takes seconds: one for each factor.
+        for factor in {1.0, *(observer.noise_factor for observer in observers)}:
+            checked[factor] = checked_epsilon(accountant, budget.delta, plan.adjacency, factor)
+        promise["epsilon_by_privacy_loss_distribution"] = checked[1.0]
+    if observers:
+        promise["observers"] = [
+            {
+                "who": observer.who,
+                "assumes": observer.assumes,
+                "zcdp_rho": _rho_seen(accountant, observer.noise_factor),
+                "epsilon": checked.get(observer.noise_factor),
+            }
+            for observer in observers
+        ]
     return promise
+
+
+def _rho_seen(accountant: Accountant, noise_factor: float) -> float:
+    """What was spent, as a bound for somebody who sees noise_factor times the noise."""
+    # A charge is sensitivity^2 / (2 (sigma^2 - 2.5 / g^2)); noise of scale f sigma on the same grid has
+    # f^2 sigma^2 - 2.5 / g^2 in the denominator, at least f^2 times as much since f >= 1. Other steps cost
+    # everybody the same.
+    square = Fraction(noise_factor) ** 2
+    costs = (charge.zcdp_rho / (square if charge.sigmas else 1) for charge in accountant.charges)
+    return float(sum(costs, Fraction(0)))
 
 
 def _steps(accountant: Accountant) -> Mapping[str, float]:

@@ -1,0 +1,145 @@
+"""Noise that many parties draw and only their sum shows: how much each draws, and why it is charged as one.
+
+Everybody adds discrete Gaussian noise to a share, and the shares are revealed only added up. Parties that
+collude can take their own noise away, so what the others drew has to suffice. The sum of discrete Gaussians
+is not a discrete Gaussian, but so close to one that `gaussian_cost` still covers it.
+
+Source: Kairouz, Liu, Steinke, "The Distributed Discrete Gaussian Mechanism" (2021), whose tau (10 times a sum
+of exponentials) bounds what the sum adds to the privacy loss. The bound here takes the same path;
+`docs/adr/0006` has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..crypto.randomness import RandomStream
+from ..errors import BudgetError
+from .cost import grid_of
+from .noise import TAIL_SIGMAS, discrete_gaussian
+
+MAX_EXCESS = 1e-21
+"""What the sum may differ from one discrete Gaussian, so that the margins of the grant cover it."""
+
+_ROUNDING = 1 + 1e-9
+
+
+def sum_excess(draws: int, scale: float) -> float:
+    """How far the sum of independent discrete Gaussians may be from a single one of the same variance.
+
+    Adding one draw to the sum of k is a sum over the integers of a Gaussian of variance scale^2 k / (k + 1).
+    By Poisson summation that is the same for every total up to a factor 1 +- eta_k, so each step costs at
+    most 2 atanh(eta_k). The first step counts by itself, the later ones as much as the second.
+
+    Args:
+        draws: how many are added, at least 1.
+        scale: of each draw, on the integers; positive.
+
+    Returns:
+        Upper bound on |log(p / q)|, p and q the probabilities of any total under the sum and under the
+        discrete Gaussian of scale sqrt(draws) * scale. It never falls as draws grow; 0.0 also stands for
+        less than 1e-300, and infinity for a scale too small to say anything.
+    """
+    if draws == 1:
+        return 0.0
+    first, later = (_oscillation(scale * scale * share) for share in (1 / 2, 2 / 3))
+    if first >= 1:
+        return math.inf
+    return 2 * (math.atanh(first) + (draws - 2) * math.atanh(later)) * _ROUNDING
+
+
+@dataclass(frozen=True)
+class DistributedNoise:
+    """How the noise of a query is divided among parties, some of whom may collude.
+
+    All scales follow from the scale sigma that the query is charged for, in counts; its noise is drawn in
+    units of 1/g, g = `grid_of(sigma)`.
+
+    Attributes:
+        parties: everyone who draws noise.
+        tolerated: so many of them may pool what they know; the noise of the others alone has scale sigma.
+    """
+
+    parties: int
+    tolerated: int
+
+    def __post_init__(self) -> None:
+        if self.parties < 1:
+            raise BudgetError(f"parties: expected at least 1 to draw noise, got {self.parties}")
+        if not 0 <= self.tolerated < self.parties:
+            raise BudgetError(
+                f"tolerated collusions: expected 0 to {self.parties - 1} of {self.parties} parties, "
+                f"got {self.tolerated}; at least one party's noise has to stay unknown"
+            )
+
+    @property
+    def factor(self) -> float:
+        """The deviation of the noise of all parties, as a multiple of sigma."""
+        return math.sqrt(self.parties / (self.parties - self.tolerated))
+
+    def share_scale(self, sigma: float) -> float:
+        """The scale of each party's noise, in units of 1/g; the least that suffices, to a float's precision.
+
+        Raises:
+            BudgetError: each party's noise would be so narrow that the sum's grain shows.
+        """
+        if self.excess(sigma) > MAX_EXCESS:
+            raise BudgetError(
+                "parties: expected few enough that their noise adds up to one discrete Gaussian, got "
+                f"{self.parties} with {self.tolerated} tolerated collusions; let fewer parties take part"
+            )
+        return self._scale(sigma)
+
+    def total_sigma(self, sigma: float) -> float:
+        """Standard deviation of the noise of all parties together, in counts."""
+        return math.sqrt(self.parties) * self.share_scale(sigma) / grid_of(sigma)
+
+    def excess(self, sigma: float) -> float:
+        """Bound on the max-divergence, either way, between summed noise and one discrete Gaussian.
+
+        It holds for the sum over all parties and for the sum over any of them.
+        """
+        return sum_excess(self.parties, self._scale(sigma))
+
+    def largest(self, sigma: float) -> int:
+        """What the absolute value of the noise of all parties never exceeds, in units of 1/g."""
+        # A draw ends within two blocks of the tail; a block is 1 wide, or a sixteenth of a sigma at most.
+        return self.parties * math.ceil((TAIL_SIGMAS + 1) * self.share_scale(sigma) + 2)
+
+    def draw(self, sigma: float, size: int, stream: RandomStream) -> NDArray[np.int64]:
+        """One party's noise, in units of 1/g.
+
+        Guarantee: added up over the parties that do not collude, `gaussian_cost(sigma, adjacency)` for each
+            marginal, if nothing but the sum over all parties is revealed.
+
+        Args:
+            sigma: the scale that is charged, in counts.
+            size: number of cells.
+            stream: random words of this party, which no other party knows.
+
+        Returns:
+            Shape (size,), int64.
+        """
+        return discrete_gaussian(self.share_scale(sigma), size, stream)
+
+    def _scale(self, sigma: float) -> float:
+        needed = (grid_of(sigma) * Fraction(sigma)) ** 2 / (self.parties - self.tolerated)
+        scale = math.sqrt(needed)
+        while Fraction(scale) ** 2 < needed:
+            scale = math.nextafter(scale, math.inf)
+        return scale
+
+
+def _oscillation(variance: float) -> float:
+    """The eta that bounds how much the grid shows in a sum of Gaussian weights over the integers.
+
+    The sum of exp(-(x - c)^2 / 2 variance) over the integers x lies within 1 +- eta of its mean over c. The
+    exact eta is 2 (q + q^4 + q^9 + ...) with q = exp(-2 pi^2 variance), and j^2 >= 1 + 3 (j - 1).
+    """
+    q = math.exp(-2 * math.pi**2 * variance)
+    return 2 * q / (1 - q**3) if q < 1 / 2 else math.inf
