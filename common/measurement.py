@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .boxes import Box
 from .domain import Clique
 
 
@@ -21,6 +22,7 @@ class Measurement:
             where cells differ).
         zcdp_rho: what the answer cost.
         gaussian: the cells' noise is independent and Gaussian; products of noisy indicators are not.
+        boxes: where not empty, values are sums over these boxes of cells, shape (len(boxes),).
     """
 
     clique: Clique
@@ -28,6 +30,7 @@ class Measurement:
     sigma: float
     zcdp_rho: float
     gaussian: bool = True
+    boxes: tuple[Box, ...] = ()
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1:

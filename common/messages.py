@@ -6,10 +6,13 @@ import enum
 import math
 from dataclasses import dataclass
 
+from .boxes import Box
+from .crypto.randomness import KEY_BYTES
 from .domain import Clique, Domain
 from .privacy.cost import Adjacency
+from .protocols.masked.plan import Chain, MaskedPlan
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 """Raised with every change that makes an older party or curator misread a message."""
 
 FRAME_BYTES = 1 << 20
@@ -27,6 +30,7 @@ class PartyDescription:
         domain: the attributes that it holds.
         record_count: rows of its slice; public.
         protocols: names of the protocols that its policy allows.
+        identity: its long-term Ed25519 public key, 32 bytes.
     """
 
     name: str
@@ -35,6 +39,7 @@ class PartyDescription:
     domain: Domain
     record_count: int
     protocols: tuple[str, ...]
+    identity: bytes
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class ReleaseTerms:
         protocol: name of the measurement protocol.
         adjacency: which tables are neighbours.
         granted_rho: upper limit of all costs of the release, zCDP.
+        masked: what the protocol `masked` needs; None with any other.
     """
 
     release_id: str
@@ -54,12 +60,100 @@ class ReleaseTerms:
     protocol: str
     adjacency: Adjacency
     granted_rho: float
+    masked: MaskedPlan | None = None
 
     def __post_init__(self) -> None:
         if not self.release_id or not self.protocol:
             raise ValueError("a release has an id and a protocol")
         if not 0 < self.granted_rho < math.inf:
             raise ValueError("a release's budget is a positive finite rho")
+        if (self.masked is not None) != (self.protocol == "masked"):
+            raise ValueError("a release by the protocol 'masked' has a masked plan, any other has none")
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What a party signs when it takes part.
+
+    Attributes:
+        ephemeral: its X25519 public key for this release, 32 bytes.
+        signature: Ed25519 by its identity, over the terms and the ephemeral key.
+    """
+
+    ephemeral: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class Introduction:
+    """What makes the parties of a masked release known to each other.
+
+    Attributes:
+        release_id: an accepted release.
+        acceptances: of every party, in the roster's order.
+        mask_seed: 32 bytes that the dealer and the addressed party share.
+    """
+
+    release_id: str
+    acceptances: tuple[Acceptance, ...]
+    mask_seed: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.mask_seed) != KEY_BYTES:
+            raise ValueError(f"a mask seed has {KEY_BYTES} bytes")
+
+
+@dataclass(frozen=True)
+class OpeningRequest:
+    """Asks a party to seal a matrix without its mask for another one.
+
+    Attributes:
+        release_id: an accepted release.
+        chain: the parts multiplied so far; a chain of one part is the party's own indicators.
+        recipient: place in the roster.
+    """
+
+    release_id: str
+    chain: Chain
+    recipient: int
+
+
+class DeliveryKind(enum.Enum):
+    """What is delivered; the value is the number on the wire."""
+
+    OPENING = 1
+    DEALT_ROWS = 2
+    DEALT_PRODUCT = 3
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Says what a stream of words is.
+
+    Attributes:
+        release_id: an accepted release.
+        kind: another party's opening, or a share that the dealer deals.
+        chain: of the opened matrix, or of the product.
+        sender: place in the roster of who opened it; 0 for the dealer's.
+    """
+
+    release_id: str
+    kind: DeliveryKind
+    chain: Chain
+    sender: int = 0
+
+
+@dataclass(frozen=True)
+class MultiplyRequest:
+    """Asks a party for its shares of products.
+
+    Attributes:
+        release_id: an accepted release.
+        chains: of two or more parts each, of the party's slice.
+    """
+
+    release_id: str
+    chains: tuple[Chain, ...]
 
 
 class AnswerForm(enum.Enum):
@@ -67,6 +161,7 @@ class AnswerForm(enum.Enum):
 
     HISTOGRAM = 1
     RECORD_WISE = 2
+    SHARE = 3
 
 
 @dataclass(frozen=True)
@@ -76,9 +171,10 @@ class MarginalQuery:
     Attributes:
         release_id: an accepted release.
         query_id: unique within the release; the same id with the same question gets the same answer.
-        form: one histogram, or one indicator vector for each record.
-        clique: attributes of this party, in domain order.
+        form: one histogram, one indicator vector for each record, or a masked share of one histogram.
+        clique: attributes in domain order: of this party, or with SHARE of the whole table.
         sigma: scale of the noise in counts.
+        boxes: sums over these boxes are asked for, in place of single cells.
     """
 
     release_id: str
@@ -86,6 +182,7 @@ class MarginalQuery:
     form: AnswerForm
     clique: Clique
     sigma: float
+    boxes: tuple[Box, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.query_id or not self.clique:

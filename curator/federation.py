@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..common.domain import Clique, Domain
 from ..common.errors import DataError, PolicyError, ProtocolError
-from ..common.messages import PROTOCOL_VERSION, PartyDescription, ReleaseTerms
+from ..common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms
 from .party_client import Connection, PartyClient
 
 
@@ -37,25 +37,31 @@ class Federation:
     slices: tuple[tuple[Member, ...], ...]
 
     @property
+    def members(self) -> tuple[Member, ...]:
+        """All parties, slice by slice: the roster's order."""
+        return tuple(member for piece in self.slices for member in piece)
+
+    @property
     def record_counts(self) -> tuple[int, ...]:
         """Records of each slice; public."""
         return tuple(members[0].description.record_count for members in self.slices)
 
-    def accept(self, terms: ReleaseTerms) -> None:
+    def accept(self, terms: ReleaseTerms) -> tuple[Acceptance, ...]:
         """Asks every party to reserve the release's budget; the first refusal ends it.
+
+        Returns:
+            What each party signed, in the order of `members`.
 
         Raises:
             PolicyError: a party's policy does not allow the release; names the party.
         """
-        members = [member for piece in self.slices for member in piece]
-        for member in members:
+        for member in self.members:
             if terms.protocol not in member.description.protocols:
                 raise PolicyError(
                     f"party {member.description.name!r} does not allow the protocol {terms.protocol!r}; "
                     "choose another or ask its owner"
                 )
-        for member in members:
-            member.client.accept(terms)
+        return tuple(member.client.accept(terms) for member in self.members)
 
 
 def connect(domain: Domain, slices: Sequence[Sequence[Connection]]) -> Federation:

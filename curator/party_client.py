@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..common.errors import ProtocolError
-from ..common.messages import MarginalQuery, PartyDescription, ReleaseTerms
+from ..common.messages import (
+    FRAME_BYTES,
+    Acceptance,
+    Delivery,
+    Introduction,
+    MarginalQuery,
+    MultiplyRequest,
+    OpeningRequest,
+    PartyDescription,
+    ReleaseTerms,
+)
+from ..common.protocols.masked.ring import Words
 from ..common.wire import codec
 
 
 class Connection(Protocol):
-    """The transport seam: carries one encoded request to a party and its encoded replies back."""
+    """The transport seam: carries encoded requests to a party and its encoded replies back."""
 
-    def call(self, method: str, request: bytes) -> Iterator[bytes]:
-        """Replies to one request.
+    def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
+        """Replies to a request.
 
         Args:
             method: name of a method of the service Party.
-            request: its encoded request.
+            requests: its encoded request, or the stream of them.
 
         Raises:
             MosaicError: what the party raised, or PartyUnavailable.
@@ -41,11 +53,35 @@ class PartyClient:
 
     def describe(self) -> PartyDescription:
         """What others may know of the party."""
-        return codec.decode_description(self._single("Describe", b""))
+        return codec.decode_description(self._single("Describe", [b""]))
 
-    def accept(self, terms: ReleaseTerms) -> None:
-        """Asks the party to reserve a release's budget."""
-        self._single("Accept", codec.encode_terms(terms))
+    def accept(self, terms: ReleaseTerms) -> Acceptance:
+        """Asks the party to reserve a release's budget and to sign its terms."""
+        return codec.decode_acceptance(self._single("Accept", [codec.encode_terms(terms)]))
+
+    def introduce(self, introduction: Introduction) -> None:
+        """Tells the party who else takes part."""
+        self._single("Introduce", [codec.encode_introduction(introduction)])
+
+    def relay(self, request: OpeningRequest, delivery: Delivery, recipient: PartyClient) -> None:
+        """Carries a sealed matrix from this party to another, frame by frame.
+
+        Args:
+            request: what this party opens.
+            delivery: how it is announced to the other one.
+            recipient: the other one.
+        """
+        sealed = self._connection.call("Open", [codec.encode_opening_request(request)])
+        recipient._single("Deliver", itertools.chain([codec.encode_delivery(delivery)], sealed))
+
+    def deal(self, delivery: Delivery, blocks: Iterable[Words]) -> None:
+        """Gives the party the dealer's share of a product, in blocks of rows."""
+        frames = codec.encode_payload(_pieces(blocks))
+        self._single("Deliver", itertools.chain([codec.encode_delivery(delivery)], frames))
+
+    def multiply(self, request: MultiplyRequest) -> None:
+        """Asks the party to compute its shares of products."""
+        self._single("Multiply", [codec.encode_multiply_request(request)])
 
     def answer(
         self, query: MarginalQuery, rows: int, cells: int, block_rows: int
@@ -61,11 +97,19 @@ class PartyClient:
         Yields:
             Shape (block_rows, cells), int64, in units of 1/grid of the query's sigma.
         """
-        frames = self._connection.call("Answer", codec.encode_query(query))
+        frames = self._connection.call("Answer", [codec.encode_query(query)])
         return codec.decode_answer(frames, rows, cells, block_rows)
 
-    def _single(self, method: str, request: bytes) -> bytes:
-        replies = list(self._connection.call(method, request))
+    def _single(self, method: str, requests: Iterable[bytes]) -> bytes:
+        replies = list(self._connection.call(method, requests))
         if len(replies) != 1:
             raise ProtocolError(f"expected one reply to {method}, got {len(replies)}; compare versions")
         return replies[0]
+
+
+def _pieces(blocks: Iterable[Words]) -> Iterator[bytes]:
+    """The bytes of each block, cut to the size of a frame."""
+    for block in blocks:
+        data = np.ascontiguousarray(block).data.cast("B")
+        for start in range(0, len(data), FRAME_BYTES):
+            yield bytes(data[start : start + FRAME_BYTES])

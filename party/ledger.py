@@ -20,7 +20,9 @@ CREATE TABLE IF NOT EXISTS release (
     terms BLOB NOT NULL,
     granted TEXT NOT NULL,
     spent TEXT NOT NULL,
-    data_digest TEXT NOT NULL
+    data_digest TEXT NOT NULL,
+    secret BLOB NOT NULL,
+    introduction BLOB
 ) STRICT;
 CREATE TABLE IF NOT EXISTS answer (
     release_id TEXT NOT NULL REFERENCES release,
@@ -31,6 +33,23 @@ CREATE TABLE IF NOT EXISTS answer (
     PRIMARY KEY (release_id, query_id)
 ) STRICT;
 """
+
+
+@dataclass(frozen=True)
+class LedgerRelease:
+    """An accepted release.
+
+    Attributes:
+        terms: encoded.
+        data_digest: of the rows that it was accepted for.
+        secret: 32 bytes for this release alone.
+        introduction: encoded; None before it came.
+    """
+
+    terms: bytes
+    data_digest: str
+    secret: bytes
+    introduction: bytes | None
 
 
 @dataclass(frozen=True)
@@ -67,20 +86,30 @@ class Ledger:
         with self._lock:
             return self._reserved()
 
-    def release(self, release_id: str) -> bytes | None:
-        """The encoded terms of an accepted release; None where it is unknown."""
+    def release(self, release_id: str) -> LedgerRelease:
+        """What is known of an accepted release.
+
+        Raises:
+            ProtocolError: it was not accepted.
+        """
         with self._lock:
             row = self._database.execute(
-                "SELECT terms FROM release WHERE release_id = ?", (release_id,)
+                "SELECT terms, data_digest, secret, introduction FROM release WHERE release_id = ?",
+                (release_id,),
             ).fetchone()
-        return row[0] if row else None
+        if row is None:
+            raise _unknown()
+        return LedgerRelease(*row)
 
-    def reserve(self, terms: ReleaseTerms, data_digest: str, admit: Callable[[Fraction], None]) -> None:
+    def reserve(
+        self, terms: ReleaseTerms, data_digest: str, secret: bytes, admit: Callable[[Fraction], None]
+    ) -> LedgerRelease:
         """Sets a release's budget aside. The same terms again change nothing.
 
         Args:
             terms: of the release.
             data_digest: of the party's rows.
+            secret: 32 fresh bytes; kept if the release is new.
             admit: refuses a new release by raising, given what all earlier ones reserved; called in the
                 transaction, so that no other release can be accepted in between.
 
@@ -96,11 +125,32 @@ class Ledger:
             if row is None:
                 admit(self._reserved())
                 self._database.execute(
-                    "INSERT INTO release VALUES (?, ?, ?, '0', ?)",
-                    (terms.release_id, encoded, str(Fraction(terms.granted_rho)), data_digest),
+                    "INSERT INTO release VALUES (?, ?, ?, '0', ?, ?, NULL)",
+                    (terms.release_id, encoded, str(Fraction(terms.granted_rho)), data_digest, secret),
                 )
             elif row != (encoded, data_digest):
                 raise ProtocolError("this release id stands for other terms or other data; use a new id")
+        return self.release(terms.release_id)
+
+    def introduce(self, release_id: str, introduction: bytes) -> None:
+        """Keeps an introduction. The same again changes nothing.
+
+        Raises:
+            ProtocolError: the release is unknown, or was introduced otherwise.
+        """
+        with self._lock, self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            row = self._database.execute(
+                "SELECT introduction FROM release WHERE release_id = ?", (release_id,)
+            ).fetchone()
+            if row is None:
+                raise _unknown()
+            if row[0] is None:
+                self._database.execute(
+                    "UPDATE release SET introduction = ? WHERE release_id = ?", (introduction, release_id)
+                )
+            elif row[0] != introduction:
+                raise ProtocolError("this release was introduced with other parties or masks; use a new id")
 
     def charge(self, query: MarginalQuery, rho: Fraction, data_digest: str, noise_key: bytes) -> LedgerEntry:
         """Charges a query before its noise is drawn; asked again, it returns the first entry, uncharged.
@@ -122,9 +172,7 @@ class Ledger:
                 "SELECT granted, spent, data_digest FROM release WHERE release_id = ?", (query.release_id,)
             ).fetchone()
             if release is None:
-                raise ProtocolError(
-                    "the query is for a release that this party has not accepted; accept it first"
-                )
+                raise _unknown()
             granted, spent = Fraction(release[0]), Fraction(release[1])
             if release[2] != data_digest:
                 raise ProtocolError(
@@ -160,3 +208,7 @@ class Ledger:
     def _reserved(self) -> Fraction:
         rows = self._database.execute("SELECT granted FROM release").fetchall()
         return sum((Fraction(granted) for (granted,) in rows), Fraction(0))
+
+
+def _unknown() -> ProtocolError:
+    return ProtocolError("the message is for a release that this party has not accepted; accept it first")

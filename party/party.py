@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 
 import numpy as np
 
 from .. import __version__
-from ..common.crypto.randomness import RandomStream
+from ..common.boxes import box_labels
+from ..common.crypto.identity import Identity
+from ..common.crypto.randomness import KEY_BYTES, RandomStream
 from ..common.domain import Domain
 from ..common.errors import PolicyError, ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
+    Acceptance,
     AnswerForm,
+    Delivery,
+    DeliveryKind,
+    Introduction,
     MarginalQuery,
+    MultiplyRequest,
+    OpeningRequest,
     PartyDescription,
     ReleaseTerms,
 )
 from ..common.privacy.cost import gaussian_cost, grid_of
 from ..common.privacy.noise import TAIL_SIGMAS
 from ..common.protocols.indicator import noisy_histogram, noisy_indicators
-from ..common.wire.codec import decode_terms, encode_answer
+from ..common.wire.codec import (
+    decode_introduction,
+    decode_terms,
+    encode_answer,
+    encode_introduction,
+)
+from . import masked
 from .ledger import Ledger
 from .policy import Policy
 from .source import Source
@@ -28,6 +43,7 @@ from .source import Source
 _FORMS = {
     "trusted": {AnswerForm.HISTOGRAM},
     "indicator": {AnswerForm.HISTOGRAM, AnswerForm.RECORD_WISE},
+    "masked": {AnswerForm.SHARE},
 }
 
 
@@ -41,17 +57,30 @@ class Party:
         policy: what its institution allows.
         ledger: what it granted and answered before.
         keys: where noise keys come from; `RandomStream.from_os()` in every release.
+        identity: its long-term key.
+        peers: names and public keys of the parties that its institution knows; for `masked`.
     """
 
     def __init__(
-        self, name: str, source: Source, domain: Domain, policy: Policy, ledger: Ledger, keys: RandomStream
+        self,
+        name: str,
+        source: Source,
+        domain: Domain,
+        policy: Policy,
+        ledger: Ledger,
+        keys: RandomStream,
+        identity: Identity,
+        peers: Mapping[str, bytes] | None = None,
     ) -> None:
         self._name = name
         self._table = source.read(domain)
         self._policy = policy
         self._ledger = ledger
         self._keys = keys
+        self._identity = identity
+        self._peers = peers or {}
         self._digest = self._table.digest()
+        self._sessions: dict[str, masked.MaskedSession] = {}
 
     def describe(self) -> PartyDescription:
         """What others may know of the party."""
@@ -62,18 +91,49 @@ class Party:
             domain=self._table.domain,
             record_count=self._table.record_count,
             protocols=tuple(sorted(self._policy.protocols)),
+            identity=self._identity.public,
         )
 
-    def accept(self, terms: ReleaseTerms) -> None:
+    def accept(self, terms: ReleaseTerms) -> Acceptance:
         """Reserves the release's budget, if the policy allows; the same terms again change nothing."""
         if terms.protocol not in _FORMS:
             raise PolicyError(
                 f"no party takes part in the protocol {terms.protocol!r}; use one of {sorted(_FORMS)}"
             )
-        records = self._table.record_count
-        self._ledger.reserve(
-            terms, self._digest, lambda reserved: self._policy.check_terms(terms, records, reserved)
+
+        def admit(reserved: Fraction) -> None:
+            self._policy.check_terms(terms, self._table.record_count, reserved)
+            if terms.masked is not None:
+                masked.check_plan(terms.masked, self._name, self._table, self._identity.public, self._peers)
+
+        release = self._ledger.reserve(terms, self._digest, self._fresh_key(), admit)
+        return masked.accept(terms, self._identity, release.secret)
+
+    def introduce(self, introduction: Introduction) -> None:
+        """Learns who else takes part in an accepted release, and its own masks."""
+        release = self._ledger.release(introduction.release_id)
+        masked.MaskedSession(
+            self._table, decode_terms(release.terms), self._name, release.secret, introduction
         )
+        self._ledger.introduce(introduction.release_id, encode_introduction(introduction))
+
+    def open(self, request: OpeningRequest) -> Iterator[bytes]:
+        """Sealed frames of a matrix without its mask, for another party of the slice."""
+        return self._session(request.release_id).open(request.chain, request.recipient)
+
+    def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Keeps what another party opened for this one, or what the dealer dealt."""
+        session = self._session(delivery.release_id)
+        if delivery.kind is DeliveryKind.DEALT_PRODUCT:
+            self._policy.check_cells(session.cells(delivery.chain))
+        session.deliver(delivery, chunks)
+
+    def multiply(self, request: MultiplyRequest) -> None:
+        """Computes shares of products, from what was delivered."""
+        session = self._session(request.release_id)
+        for chain in request.chains:
+            self._policy.check_cells(session.cells(chain))
+        session.multiply(request.chains)
 
     def answer(self, query: MarginalQuery) -> Iterator[bytes]:
         """The frames of a noisy answer; the cost is computed here, from the noise that is added here.
@@ -83,31 +143,67 @@ class Party:
             PolicyError: the policy does not allow it.
             BudgetError: the release's grant does not cover it.
         """
-        terms = self._ledger.release(query.release_id)
-        if terms is None:
-            raise ProtocolError(
-                "the query is for a release that this party has not accepted; accept it first"
-            )
-        accepted = decode_terms(terms)
+        accepted = decode_terms(self._ledger.release(query.release_id).terms)
         if query.form not in _FORMS[accepted.protocol]:
             raise ProtocolError(
                 f"the protocol {accepted.protocol!r} has no answers of the form {query.form.name}"
             )
-        domain = self._table.domain
+        domain = accepted.masked.domain if accepted.masked else self._table.domain
         unknown = [name for name in query.clique if name not in domain.names]
         if unknown or domain.canonical(query.clique) != query.clique:
-            raise ProtocolError("the query's attributes are not attributes of this party in domain order")
+            raise ProtocolError(
+                "expected attributes that can be asked for, in domain order; compare the plan"
+            )
         self._policy.check_cells(domain.cells(query.clique))
+        if query.boxes:
+            box_labels(domain.shape(query.clique), query.boxes)
+        match query.form:
+            case AnswerForm.SHARE:
+                return self._masked_share(query, accepted)
+            case AnswerForm.HISTOGRAM:
+                stream = self._charged(query, accepted)
+                counts = noisy_histogram(self._table, query.clique, query.sigma, stream, query.boxes)
+                return encode_answer([counts], _word_bytes(self._table.record_count, query.sigma))
+            case AnswerForm.RECORD_WISE:
+                if query.boxes:
+                    raise ProtocolError("indicator vectors have no boxes; ask for single cells")
+                stream = self._charged(query, accepted)
+                blocks = noisy_indicators(self._table, query.clique, query.sigma, stream)
+                return encode_answer(blocks, _word_bytes(1, query.sigma))
+
+    def _masked_share(self, query: MarginalQuery, accepted: ReleaseTerms) -> Iterator[bytes]:
+        session = self._session(query.release_id)
+        share = session.share(query)
+        stream = self._charged(query, accepted)
+        return encode_answer([session.answer(query, share, stream)], session.word_bytes)
+
+    def _charged(self, query: MarginalQuery, accepted: ReleaseTerms) -> RandomStream:
+        """The stream of the query's noise, once its cost is on disk."""
         cost = gaussian_cost(query.sigma, accepted.adjacency)
-        entry = self._ledger.charge(query, cost, self._digest, self._keys.words(4).tobytes())
-        stream = RandomStream(entry.noise_key)
-        if query.form is AnswerForm.HISTOGRAM:
-            largest = self._table.record_count
-            blocks = iter([noisy_histogram(self._table, query.clique, query.sigma, stream)])
-        else:
-            largest = 1
-            blocks = noisy_indicators(self._table, query.clique, query.sigma, stream)
-        return encode_answer(blocks, _word_bytes(largest, query.sigma))
+        entry = self._ledger.charge(query, cost, self._digest, self._fresh_key())
+        return RandomStream(entry.noise_key)
+
+    def _session(self, release_id: str) -> masked.MaskedSession:
+        """The party's part in a masked release; what was delivered to it does not outlive the process."""
+        if release_id not in self._sessions:
+            release = self._ledger.release(release_id)
+            if release.data_digest != self._digest:
+                raise ProtocolError(
+                    "the party's data changed after it accepted the release; start a new release"
+                )
+            if release.introduction is None:
+                raise ProtocolError("the release's parties are not known to each other; introduce them first")
+            self._sessions[release_id] = masked.MaskedSession(
+                self._table,
+                decode_terms(release.terms),
+                self._name,
+                release.secret,
+                decode_introduction(release.introduction),
+            )
+        return self._sessions[release_id]
+
+    def _fresh_key(self) -> bytes:
+        return self._keys.bytes(KEY_BYTES).tobytes()
 
 
 def _word_bytes(largest_count: int, sigma: float) -> int:

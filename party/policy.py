@@ -20,7 +20,9 @@ class Policy:
         max_release_rho: upper limit of one release's budget, zCDP.
         lifetime_rho: upper limit of the budgets of all releases together, zCDP.
         min_records: fewer rows than this are never asked about.
-        max_cells: upper limit of the cells of a marginal of the party's own attributes.
+        max_cells: upper limit of the cells of a marginal.
+        min_tolerated: with `masked`, so many other parties may collude and still see no more than promised;
+            all but this one where the release has fewer.
     """
 
     protocols: frozenset[str] = frozenset()
@@ -29,6 +31,7 @@ class Policy:
     lifetime_rho: Fraction = Fraction(0)
     min_records: int = 1
     max_cells: int = 0
+    min_tolerated: int = 1
 
     def check_terms(self, terms: ReleaseTerms, record_count: int, reserved: Fraction) -> None:
         """Refuses a release that the policy does not allow.
@@ -59,6 +62,13 @@ class Policy:
             raise PolicyError(
                 "the party has fewer records than its policy asks for; its owner can lower min_records"
             )
+        if terms.masked is not None:
+            others = len(terms.masked.roster) - 1
+            if terms.masked.tolerated < min(self.min_tolerated, others):
+                raise PolicyError(
+                    "the release tolerates fewer collusions than min_tolerated of the policy; raise its "
+                    "number of tolerated collusions"
+                )
         if granted > self.max_release_rho:
             raise PolicyError("the release asks for more than max_release_rho; lower its epsilon")
         if reserved + granted > self.lifetime_rho:

@@ -36,7 +36,12 @@ def simulate(
     delta: Annotated[float, typer.Option(help="The promise, with epsilon.")] = 1e-9,
     rho: Annotated[float | None, typer.Option(help="The promise in zCDP, in place of epsilon.")] = None,
     grid: Annotated[str, typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.")] = "1x1",
-    protocol: Annotated[str, typer.Option(help="trusted, indicator, theorem or indicator-mle.")] = "trusted",
+    protocol: Annotated[
+        str, typer.Option(help="masked, trusted, indicator, theorem or indicator-mle.")
+    ] = "masked",
+    collusions: Annotated[
+        int | None, typer.Option(help="masked: parties that may pool what they know; 1 if left out.")
+    ] = None,
     mechanism: Annotated[str, typer.Option(help="randdpgen or independent.")] = "randdpgen",
     variant: Annotated[str, typer.Option(help="default, or paper for the paper's own text.")] = "default",
     binarise: Annotated[
@@ -77,6 +82,7 @@ def simulate(
             budget=budget,
             grid=grid,
             protocol=protocol,
+            collusions=collusions,
             mechanism=chosen,
             workload=workload,
             adjacency=Adjacency.named(adjacency),

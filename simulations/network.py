@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
+from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import RandomStream
 from ..common.errors import MosaicError
-from ..common.messages import ReleaseTerms
+from ..common.privacy.cost import Adjacency
 from ..common.table import Table
 from ..common.wire.refusals import decode_refusal, encode_refusal
 from ..party.ledger import Ledger
@@ -25,46 +26,74 @@ class InProcessConnection:
 
     Args:
         servicer: the party's.
+
+    Attributes:
+        bytes_in: of all requests so far.
+        bytes_out: of all replies so far.
     """
 
     def __init__(self, servicer: PartyServicer) -> None:
         self._servicer = servicer
+        self.bytes_in = 0
+        self.bytes_out = 0
 
-    def call(self, method: str, request: bytes) -> Iterator[bytes]:
-        """Replies to one encoded request; see `Connection`."""
+    def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
+        """Replies to encoded requests; see `Connection`."""
         try:
-            yield from self._servicer.serve(method, request)
+            for reply in self._servicer.serve(method, self._counted(requests)):
+                self.bytes_out += len(reply)
+                yield reply
         except MosaicError as error:
             raise decode_refusal(encode_refusal(error)) from error
 
+    def _counted(self, requests: Iterable[bytes]) -> Iterator[bytes]:
+        for request in requests:
+            self.bytes_in += len(request)
+            yield request
+
 
 def start_parties(
-    pieces: Sequence[Sequence[Table]], terms: ReleaseTerms, keys: RandomStream
+    pieces: Sequence[Sequence[Table]], policy: Policy, keys: RandomStream
 ) -> list[list[InProcessConnection]]:
-    """Starts a party for every piece of a table, with a ledger in memory and a policy for this one release.
+    """Starts a party for every piece of a table, with a ledger in memory; they know each other's identities.
 
     Args:
         pieces: for each slice, the rows and columns of each of its parties.
-        terms: of the release that the parties' policies allow.
-        keys: where the parties' noise keys come from.
+        policy: of every party.
+        keys: where the parties' keys come from.
 
     Returns:
         Connections, slice by slice.
     """
-    granted = Fraction(terms.granted_rho)
-    policy = Policy(
-        protocols=frozenset({terms.protocol}),
-        adjacencies=frozenset({terms.adjacency}),
+    names = [[f"party-{i}-{j}" for j, _ in enumerate(row, start=1)] for i, row in enumerate(pieces, start=1)]
+    identities = {name: Identity.from_seed(keys.child_key("identity", name)) for row in names for name in row}
+    peers = {name: identity.public for name, identity in identities.items()}
+
+    def started(name: str, table: Table) -> InProcessConnection:
+        source, stream = TableSource(table), keys.child(name)
+        party = Party(name, source, table.domain, policy, Ledger(), stream, identities[name], peers)
+        return InProcessConnection(PartyServicer(party))
+
+    return [
+        [started(name, table) for name, table in zip(row, tables, strict=True)]
+        for row, tables in zip(names, pieces, strict=True)
+    ]
+
+
+def policy_for(protocol: str, adjacency: Adjacency, granted_rho: float) -> Policy:
+    """A policy that allows one release and nothing else.
+
+    Args:
+        protocol: of the release.
+        adjacency: of the release.
+        granted_rho: of the release.
+    """
+    granted = Fraction(granted_rho)
+    return Policy(
+        protocols=frozenset({protocol}),
+        adjacencies=frozenset({adjacency}),
         max_release_rho=granted,
         lifetime_rho=granted,
         max_cells=_MAX_CELLS,
+        min_tolerated=0,
     )
-    connections = []
-    for i, slice_pieces in enumerate(pieces, start=1):
-        row = []
-        for j, table in enumerate(slice_pieces, start=1):
-            name = f"party-{i}-{j}"
-            party = Party(name, TableSource(table), table.domain, policy, Ledger(), keys.child(name))
-            row.append(InProcessConnection(PartyServicer(party)))
-        connections.append(row)
-    return connections

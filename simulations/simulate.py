@@ -16,17 +16,18 @@ from ..common.table import Table
 from ..common.workload import Workload
 from ..curator.federation import connect
 from ..curator.measurers.federation import FederationMeasurer
+from ..curator.measurers.masked import MaskedMeasurer, masked_plan
 from ..curator.measurers.measurer import Measurer
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import FittedModel, Mechanism, Report, ignore
 from ..curator.pgm.sampling import generate
 from ..curator.report.certificate import Plan, certificate
 from .metrics import kway_errors
-from .network import start_parties
+from .network import InProcessConnection, policy_for, start_parties
 from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
 from .partition import Grid, partition
 
-PROTOCOLS = ("trusted", "indicator", "theorem", "indicator-mle")
+PROTOCOLS = ("masked", "trusted", "indicator", "theorem", "indicator-mle")
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,11 @@ def simulate(
     *,
     budget: Budget,
     grid: Grid | str = "1x1",
-    protocol: str = "trusted",
+    protocol: str = "masked",
     mechanism: Mechanism | str = "randdpgen",
     workload: Workload | str = "2way",
     adjacency: Adjacency = Adjacency.ZERO_OUT,
+    collusions: int | None = None,
     record_wise: bool = False,
     rows: int | None = None,
     seed: int | None = None,
@@ -66,10 +68,12 @@ def simulate(
         table: the real table; `dpmosaic.read_table` reads one.
         budget: the promise.
         grid: which party holds what; "KxS", a file, or a Grid.
-        protocol: "trusted", "indicator", "theorem" or "indicator-mle".
+        protocol: "masked", "trusted", "indicator", "theorem" or "indicator-mle".
         mechanism: a name, or a configured mechanism such as `RandDPGen(alpha=0.2)`.
         workload: "1way", "2way", "3way", a file, or a Workload.
         adjacency: which tables are neighbours.
+        collusions: with "masked", how many parties may pool what they know and still see no more than was
+            promised; 1 where left out, or 0 for a single party. Zero gives the noise of a trusted place.
         record_wise: with "indicator", follow the paper to the letter: noise on every record, also where one
             party holds the whole clique.
         rows: synthetic rows; as many as the table has where left out.
@@ -87,6 +91,8 @@ def simulate(
         raise DataError(f"rows: expected at least 1, got {rows}")
     if record_wise and protocol != "indicator":
         raise DataError("record_wise goes with the protocol 'indicator' alone; leave it out or choose that")
+    if collusions is not None and protocol != "masked":
+        raise DataError("collusions go with the protocol 'masked' alone; leave them out or choose that")
     if isinstance(mechanism, str):
         mechanism = mechanism_named(mechanism)
     if isinstance(grid, str):
@@ -104,7 +110,7 @@ def simulate(
         budget,
     )
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
-    measurer, cost_factor = _measurer(table, plan, grid, stream.child("parties"), record_wise)
+    links, measurer, cost_factor = _measurer(table, plan, grid, stream, collusions, record_wise)
     fitted = mechanism.run(measurer, workload, stream.child("mechanism"), report)
     synthetic = generate(fitted.model, rows or table.record_count, stream.child("rows").generator())
     issued = certificate(
@@ -113,46 +119,54 @@ def simulate(
         fitted,
         not_private=measurer.not_private,
         cost_factor=cost_factor,
+        observers=measurer.observers,
         seeded=seed is not None,
     )
     seconds = time.perf_counter() - started
-    return Simulation(
-        synthetic, fitted, issued, _metrics(table, synthetic, workload, issued["labels"], seconds)
-    )
+    metrics = {
+        "private": "computed from the real table: not for publication",
+        "labels": issued["labels"],
+        "kway": [asdict(error) for error in kway_errors(table, synthetic)],
+        "workload_error": workload.error(table, synthetic),
+        "seconds": round(seconds, 3),
+        "traffic_bytes": [[{"in": p.bytes_in, "out": p.bytes_out} for p in row] for row in links],
+    }
+    return Simulation(synthetic, fitted, issued, metrics)
 
 
 def _measurer(
-    table: Table, plan: Plan, grid: Grid, keys: RandomStream, record_wise: bool
-) -> tuple[Measurer, int]:
-    """The measurer of the plan's protocol, and what its parties are charged as a multiple of its accounts."""
+    table: Table,
+    plan: Plan,
+    grid: Grid,
+    stream: RandomStream,
+    collusions: int | None,
+    record_wise: bool,
+) -> tuple[list[list[InProcessConnection]], Measurer, int]:
+    """The parties, their measurer, and what they are charged as a multiple of its accounts."""
     granted = plan.mechanism.granted(plan.budget)
-    pieces = partition(table, grid)
+    pieces = [[table]] if plan.protocol == "trusted" else partition(table, grid)
     horizontal, vertical = len(pieces), max(len(parties) for parties in pieces)
     if plan.protocol == "theorem":
-        return TheoremMeasurer(table, horizontal, vertical, granted, keys.generator()), 1
+        rng = stream.child("noise").generator()
+        return [], TheoremMeasurer(table, horizontal, vertical, granted, rng), 1
     copies = horizontal * vertical if plan.protocol == "indicator-mle" else 1
+    spoken = "indicator" if plan.protocol == "indicator-mle" else plan.protocol
+    granted_rho = float(granted) if copies == 1 else float(granted * copies) * (1 + 2.0**-50)
+    policy = policy_for(spoken, plan.adjacency, granted_rho)
+    links = start_parties(pieces, policy, stream.child("parties"))
+    federation = connect(plan.domain, links)
     terms = ReleaseTerms(
         release_id=secrets.token_hex(16),
         protocol_version=PROTOCOL_VERSION,
-        protocol="trusted" if plan.protocol == "trusted" else "indicator",
+        protocol=spoken,
         adjacency=plan.adjacency,
-        granted_rho=float(granted) if copies == 1 else float(granted * copies) * (1 + 2.0**-50),
+        granted_rho=granted_rho,
+        masked=(masked_plan(federation, granted, plan.adjacency, collusions) if spoken == "masked" else None),
     )
-    held = [[table]] if plan.protocol == "trusted" else pieces
-    federation = connect(plan.domain, start_parties(held, terms, keys))
-    federation.accept(terms)
-    if plan.protocol == "indicator-mle":
-        return IndicatorMleMeasurer(federation, terms, granted, copies), copies
-    return FederationMeasurer(federation, terms, granted, record_wise=record_wise), 1
-
-
-def _metrics(
-    real: Table, synthetic: Table, workload: Workload, labels: list[str], seconds: float
-) -> dict[str, Any]:
-    return {
-        "private": "computed from the real table: not for publication",
-        "labels": labels,
-        "kway": [asdict(error) for error in kway_errors(real, synthetic)],
-        "workload_error": workload.error(real, synthetic),
-        "seconds": round(seconds, 3),
-    }
+    acceptances = federation.accept(terms)
+    if spoken == "masked":
+        dealer = stream.child("dealer")
+        return links, MaskedMeasurer(federation, terms, acceptances, granted, dealer), 1
+    if copies > 1:
+        return links, IndicatorMleMeasurer(federation, terms, granted, copies), copies
+    return links, FederationMeasurer(federation, terms, granted, record_wise=record_wise), 1

@@ -11,7 +11,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 KEY_BYTES = 32
-_ZEROS = bytes(1 << 20)
+_ZEROS = bytes(1 << 18)
+_BLOCK_BYTES = 16
 
 
 class RandomStream:
@@ -48,12 +49,16 @@ class RandomStream:
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """The next `count` words, shape (count,), uniform on 0 .. 2^64 - 1."""
-        words = np.empty(count, dtype=np.uint64)
-        buffer = words.data.cast("B")
-        for start in range(0, len(buffer), len(_ZEROS)):
-            block = buffer[start : start + len(_ZEROS)]
-            block[:] = self._cipher.update(_ZEROS[: len(block)])
-        return words
+        return self.bytes(8 * count).view(np.uint64)
+
+    def bytes(self, count: int) -> NDArray[np.uint8]:
+        """The next `count` bytes, shape (count,), uniform; however cut, the same bytes in the same order."""
+        # The cipher asks for room of one block, less a byte, past what it writes.
+        stream = np.empty(count + _BLOCK_BYTES - 1, dtype=np.uint8)
+        for start in range(0, count, len(_ZEROS)):
+            zeros = memoryview(_ZEROS)[: count - start]
+            self._cipher.update_into(zeros, stream.data[start:])
+        return stream[:count]
 
     def generator(self) -> np.random.Generator:
         """A NumPy generator seeded from this stream, for what is public: rounding, shuffling."""

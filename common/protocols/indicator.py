@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ..boxes import Box, box_sums
 from ..crypto.randomness import RandomStream
 from ..domain import Clique
 from ..privacy.cost import grid_of
@@ -45,12 +46,19 @@ def allocate(rho: Fraction, part: Clique, clique: Clique) -> Fraction:
     return rho * len(part) / len(clique)
 
 
-def noisy_histogram(table: Table, clique: Clique, sigma: float, stream: RandomStream) -> NDArray[np.int64]:
+def noisy_histogram(
+    table: Table, clique: Clique, sigma: float, stream: RandomStream, boxes: Sequence[Box] = ()
+) -> NDArray[np.int64]:
     """Run by a party that holds the whole clique: its counts plus noise, in units of 1/grid.
+
+    Counts of boxes of cells, where boxes are given.
 
     Guarantee: `gaussian_cost(sigma, adjacency)` for the records of the party's slice.
     """
-    return noisy_counts(table.marginal(clique), sigma, stream)
+    counts = table.marginal(clique)
+    if boxes:
+        counts = box_sums(counts, table.domain.shape(clique), boxes)
+    return noisy_counts(counts, sigma, stream)
 
 
 def noisy_indicators(

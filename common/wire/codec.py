@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from google.protobuf.message import DecodeError, Message
@@ -12,8 +13,22 @@ from numpy.typing import NDArray
 
 from ..domain import Domain
 from ..errors import MosaicError, ProtocolError
-from ..messages import FRAME_BYTES, AnswerForm, MarginalQuery, PartyDescription, ReleaseTerms
+from ..messages import (
+    FRAME_BYTES,
+    Acceptance,
+    AnswerForm,
+    Delivery,
+    DeliveryKind,
+    Introduction,
+    MarginalQuery,
+    MultiplyRequest,
+    OpeningRequest,
+    PartyDescription,
+    ReleaseTerms,
+)
 from ..privacy.cost import Adjacency
+from ..protocols.masked.plan import Chain, MaskedPlan, RosterEntry
+from ..protocols.masked.ring import Ring
 from . import party_pb2 as pb
 
 _M = TypeVar("_M", bound=Message)
@@ -28,6 +43,7 @@ def encode_description(description: PartyDescription) -> bytes:
         domain_json=json.dumps(description.domain.to_json()),
         record_count=description.record_count,
         protocols=description.protocols,
+        identity=description.identity,
     )
     return message.SerializeToString()
 
@@ -48,19 +64,21 @@ def decode_description(data: bytes) -> PartyDescription:
         domain=domain,
         record_count=message.record_count,
         protocols=tuple(message.protocols),
+        identity=message.identity,
     )
 
 
 def encode_terms(terms: ReleaseTerms) -> bytes:
-    """Bytes of a ReleaseTerms."""
+    """Bytes of a ReleaseTerms; equal terms have equal bytes, which is what parties sign."""
     message = pb.ReleaseTerms(
         release_id=terms.release_id,
         protocol_version=terms.protocol_version,
         protocol=terms.protocol,
         adjacency=terms.adjacency.value,
         granted_rho=terms.granted_rho,
+        masked=_encoded_plan(terms.masked) if terms.masked else None,
     )
-    return message.SerializeToString()
+    return message.SerializeToString(deterministic=True)
 
 
 def decode_terms(data: bytes) -> ReleaseTerms:
@@ -73,14 +91,117 @@ def decode_terms(data: bytes) -> ReleaseTerms:
             protocol=message.protocol,
             adjacency=Adjacency.named(message.adjacency),
             granted_rho=message.granted_rho,
+            masked=_decoded_plan(message.masked) if message.HasField("masked") else None,
         )
     except (MosaicError, ValueError) as cause:
         raise ProtocolError(f"the terms of a release do not hold together: {cause}") from None
 
 
-def encode_acceptance() -> bytes:
+def encode_acceptance(acceptance: Acceptance) -> bytes:
     """Bytes of an Acceptance."""
-    return pb.Acceptance().SerializeToString()
+    return _encoded_acceptance(acceptance).SerializeToString()
+
+
+def decode_acceptance(data: bytes) -> Acceptance:
+    """The Acceptance of these bytes."""
+    return _decoded_acceptance(_parsed(pb.Acceptance, data))
+
+
+def encode_acknowledgement() -> bytes:
+    """Bytes of an Acknowledgement."""
+    return pb.Acknowledgement().SerializeToString()
+
+
+def encode_introduction(introduction: Introduction) -> bytes:
+    """Bytes of an Introduction; equal ones have equal bytes."""
+    message = pb.Introduction(
+        release_id=introduction.release_id,
+        acceptances=[_encoded_acceptance(acceptance) for acceptance in introduction.acceptances],
+        mask_seed=introduction.mask_seed,
+    )
+    return message.SerializeToString(deterministic=True)
+
+
+def decode_introduction(data: bytes) -> Introduction:
+    """The Introduction of these bytes."""
+    message = _parsed(pb.Introduction, data)
+    try:
+        return Introduction(
+            message.release_id,
+            tuple(_decoded_acceptance(acceptance) for acceptance in message.acceptances),
+            message.mask_seed,
+        )
+    except ValueError as cause:
+        raise ProtocolError(f"an introduction does not hold together: {cause}") from None
+
+
+def encode_opening_request(request: OpeningRequest) -> bytes:
+    """Bytes of an OpeningRequest."""
+    message = pb.OpeningRequest(
+        release_id=request.release_id, chain=_encoded_chain(request.chain), recipient=request.recipient
+    )
+    return message.SerializeToString()
+
+
+def decode_opening_request(data: bytes) -> OpeningRequest:
+    """The OpeningRequest of these bytes."""
+    message = _parsed(pb.OpeningRequest, data)
+    return OpeningRequest(message.release_id, _decoded_chain(message.chain), message.recipient)
+
+
+def encode_multiply_request(request: MultiplyRequest) -> bytes:
+    """Bytes of a MultiplyRequest."""
+    message = pb.MultiplyRequest(
+        release_id=request.release_id,
+        chains=[pb.Chain(parts=_encoded_chain(chain)) for chain in request.chains],
+    )
+    return message.SerializeToString()
+
+
+def decode_multiply_request(data: bytes) -> MultiplyRequest:
+    """The MultiplyRequest of these bytes."""
+    message = _parsed(pb.MultiplyRequest, data)
+    return MultiplyRequest(message.release_id, tuple(_decoded_chain(chain.parts) for chain in message.chains))
+
+
+def encode_delivery(delivery: Delivery) -> bytes:
+    """Bytes of the frame that says what is delivered."""
+    header = pb.Delivery(
+        release_id=delivery.release_id,
+        kind=pb.DeliveryKind.Name(delivery.kind.value),
+        chain=_encoded_chain(delivery.chain),
+        sender=delivery.sender,
+    )
+    return pb.DeliveryFrame(header=header).SerializeToString()
+
+
+def encode_payload(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Frames that carry these chunks, each of at most `FRAME_BYTES`."""
+    for chunk in chunks:
+        yield pb.DeliveryFrame(payload=chunk).SerializeToString()
+
+
+def decode_delivery(frames: Iterator[bytes]) -> tuple[Delivery, Iterator[bytes]]:
+    """What is delivered, and its chunks."""
+    frame = _parsed(pb.DeliveryFrame, next(frames, b""))
+    header = frame.header
+    try:
+        kind = DeliveryKind(header.kind)
+    except ValueError:
+        raise ProtocolError(
+            "expected a frame that says what is delivered, got another; compare versions"
+        ) from None
+    delivery = Delivery(header.release_id, kind, _decoded_chain(header.chain), header.sender)
+    return delivery, decode_payload(frames)
+
+
+def decode_payload(frames: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunks that these frames carry."""
+    for data in frames:
+        frame = _parsed(pb.DeliveryFrame, data)
+        if frame.WhichOneof("content") != "payload" or len(frame.payload) > FRAME_BYTES:
+            raise ProtocolError("expected frames of at most 1 MiB of payload, got another; compare versions")
+        yield frame.payload
 
 
 def encode_query(query: MarginalQuery) -> bytes:
@@ -91,6 +212,7 @@ def encode_query(query: MarginalQuery) -> bytes:
         form=pb.AnswerForm.Name(query.form.value),
         clique=query.clique,
         sigma=query.sigma,
+        boxes=[pb.Box(starts=[a for a, _ in box], stops=[b for _, b in box]) for box in query.boxes],
     )
     return message.SerializeToString(deterministic=True)
 
@@ -105,6 +227,7 @@ def decode_query(data: bytes) -> MarginalQuery:
             form=AnswerForm(message.form),
             clique=tuple(message.clique),
             sigma=message.sigma,
+            boxes=tuple(tuple(zip(box.starts, box.stops, strict=True)) for box in message.boxes),
         )
     except ValueError as cause:
         raise ProtocolError(f"a query does not hold together: {cause}") from None
@@ -154,28 +277,104 @@ def decode_answer(
     Raises:
         ProtocolError: more or fewer integers came than are due.
     """
+    parsed = (_parsed(pb.AnswerFrame, data) for data in frames)
+    first = next(parsed, pb.AnswerFrame())
+    if first.word_bytes not in (4, 8):
+        raise ProtocolError("expected integers of 4 or 8 bytes, got another width; compare versions")
+    payloads = _payloads(itertools.chain([first], parsed))
+    for block in row_blocks(payloads, np.dtype(f"<i{first.word_bytes}"), rows, cells, block_rows):
+        yield block.astype(np.int64)
+
+
+def row_blocks(
+    chunks: Iterable[bytes], dtype: np.dtype[Any], rows: int, cells: int, block_rows: int
+) -> Iterator[NDArray[Any]]:
+    """The rows of a matrix that came in chunks, which were cut without regard to the rows' borders.
+
+    Args:
+        chunks: little-endian words, row-major.
+        dtype: of a word.
+        rows: how many rows are due.
+        cells: words in one row.
+        block_rows: rows of every block but the last.
+
+    Yields:
+        Shape (block_rows, cells); the last block may have fewer rows.
+
+    Raises:
+        ProtocolError: more or fewer words came than are due.
+    """
     pending = bytearray()
-    word_bytes, ended, left = 0, False, rows
-    for data in frames:
-        frame = _parsed(pb.AnswerFrame, data)
+    left = rows
+    for chunk in chunks:
+        pending += chunk
+        while left and len(pending) >= (size := min(block_rows, left) * cells * dtype.itemsize):
+            block = np.frombuffer(bytes(pending[:size]), dtype=dtype)
+            del pending[:size]
+            yield block.reshape(-1, cells)
+            left -= block.size // cells
+        if pending and not left:
+            break
+    if left or pending:
+        raise ProtocolError("a message has more or fewer integers than are due; ask again")
+
+
+def _payloads(frames: Iterable[pb.AnswerFrame]) -> Iterator[bytes]:
+    ended = False
+    for frame in frames:
         if ended or len(frame.payload) > FRAME_BYTES:
             raise ProtocolError(
                 "expected frames of at most 1 MiB up to the last one, got more; compare versions"
             )
-        word_bytes = word_bytes or frame.word_bytes
-        if word_bytes not in (4, 8):
-            raise ProtocolError("expected integers of 4 or 8 bytes, got another width; compare versions")
-        pending += frame.payload
+        yield frame.payload
         ended = frame.last
-        while left and len(pending) >= (size := min(block_rows, left) * cells * word_bytes):
-            block = np.frombuffer(bytes(pending[:size]), dtype=f"<i{word_bytes}")
-            del pending[:size]
-            yield block.astype(np.int64).reshape(-1, cells)
-            left -= block.size // cells
-        if pending and not left:
-            break
-    if not ended or left or pending:
-        raise ProtocolError("an answer has more or fewer integers than its query calls for; ask again")
+    if not ended:
+        raise ProtocolError("an answer ended before its last frame; ask again")
+
+
+def _encoded_plan(plan: MaskedPlan) -> pb.MaskedPlan:
+    return pb.MaskedPlan(
+        attributes=[pb.AttributeSize(name=name, size=plan.domain[name].size) for name in plan.domain],
+        roster=[
+            pb.RosterEntry(
+                name=entry.name,
+                slice=entry.slice,
+                attributes=entry.attributes,
+                record_count=entry.record_count,
+                identity=entry.identity,
+            )
+            for entry in plan.roster
+        ],
+        tolerated=plan.tolerated,
+        ring_bits=plan.ring.bits,
+    )
+
+
+def _decoded_plan(message: pb.MaskedPlan) -> MaskedPlan:
+    sizes = {attribute.name: attribute.size for attribute in message.attributes}
+    if len(sizes) < len(message.attributes):
+        raise ProtocolError("a plan names an attribute twice")
+    roster = tuple(
+        RosterEntry(entry.name, entry.slice, tuple(entry.attributes), entry.record_count, entry.identity)
+        for entry in message.roster
+    )
+    return MaskedPlan(Domain.coded(sizes), roster, message.tolerated, Ring(message.ring_bits))
+
+
+def _encoded_acceptance(acceptance: Acceptance) -> pb.Acceptance:
+    return pb.Acceptance(ephemeral=acceptance.ephemeral, signature=acceptance.signature)
+
+
+def _decoded_acceptance(message: pb.Acceptance) -> Acceptance:
+    return Acceptance(message.ephemeral, message.signature)
+
+
+def _encoded_chain(chain: Chain) -> list[pb.Part]:
+    return [pb.Part(attributes=part) for part in chain]
+
+
+def _decoded_chain(parts: Iterable[pb.Part]) -> Chain:
+    return tuple(tuple(part.attributes) for part in parts)
 
 
 def _parsed(kind: type[_M], data: bytes) -> _M:

@@ -2,71 +2,200 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DELIVERY_KIND_UNSPECIFIED: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_OPENING: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_DEALT_ROWS: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_DEALT_PRODUCT: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ANSWER_FORM_UNSPECIFIED: _ClassVar[AnswerForm]
     ANSWER_FORM_HISTOGRAM: _ClassVar[AnswerForm]
     ANSWER_FORM_RECORD_WISE: _ClassVar[AnswerForm]
+    ANSWER_FORM_SHARE: _ClassVar[AnswerForm]
+DELIVERY_KIND_UNSPECIFIED: DeliveryKind
+DELIVERY_KIND_OPENING: DeliveryKind
+DELIVERY_KIND_DEALT_ROWS: DeliveryKind
+DELIVERY_KIND_DEALT_PRODUCT: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm
+ANSWER_FORM_SHARE: AnswerForm
 
 class DescribeRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class PartyDescription(_message.Message):
-    __slots__ = ("name", "protocol_version", "software_version", "domain_json", "record_count", "protocols")
+    __slots__ = ("name", "protocol_version", "software_version", "domain_json", "record_count", "protocols", "identity")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
     SOFTWARE_VERSION_FIELD_NUMBER: _ClassVar[int]
     DOMAIN_JSON_FIELD_NUMBER: _ClassVar[int]
     RECORD_COUNT_FIELD_NUMBER: _ClassVar[int]
     PROTOCOLS_FIELD_NUMBER: _ClassVar[int]
+    IDENTITY_FIELD_NUMBER: _ClassVar[int]
     name: str
     protocol_version: int
     software_version: str
     domain_json: str
     record_count: int
     protocols: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ...) -> None: ...
+    identity: bytes
+    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ...) -> None: ...
 
 class ReleaseTerms(_message.Message):
-    __slots__ = ("release_id", "protocol_version", "protocol", "adjacency", "granted_rho")
+    __slots__ = ("release_id", "protocol_version", "protocol", "adjacency", "granted_rho", "masked")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
     GRANTED_RHO_FIELD_NUMBER: _ClassVar[int]
+    MASKED_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     protocol_version: int
     protocol: str
     adjacency: str
     granted_rho: float
-    def __init__(self, release_id: _Optional[str] = ..., protocol_version: _Optional[int] = ..., protocol: _Optional[str] = ..., adjacency: _Optional[str] = ..., granted_rho: _Optional[float] = ...) -> None: ...
+    masked: MaskedPlan
+    def __init__(self, release_id: _Optional[str] = ..., protocol_version: _Optional[int] = ..., protocol: _Optional[str] = ..., adjacency: _Optional[str] = ..., granted_rho: _Optional[float] = ..., masked: _Optional[_Union[MaskedPlan, _Mapping]] = ...) -> None: ...
+
+class MaskedPlan(_message.Message):
+    __slots__ = ("attributes", "roster", "tolerated", "ring_bits")
+    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
+    ROSTER_FIELD_NUMBER: _ClassVar[int]
+    TOLERATED_FIELD_NUMBER: _ClassVar[int]
+    RING_BITS_FIELD_NUMBER: _ClassVar[int]
+    attributes: _containers.RepeatedCompositeFieldContainer[AttributeSize]
+    roster: _containers.RepeatedCompositeFieldContainer[RosterEntry]
+    tolerated: int
+    ring_bits: int
+    def __init__(self, attributes: _Optional[_Iterable[_Union[AttributeSize, _Mapping]]] = ..., roster: _Optional[_Iterable[_Union[RosterEntry, _Mapping]]] = ..., tolerated: _Optional[int] = ..., ring_bits: _Optional[int] = ...) -> None: ...
+
+class AttributeSize(_message.Message):
+    __slots__ = ("name", "size")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    size: int
+    def __init__(self, name: _Optional[str] = ..., size: _Optional[int] = ...) -> None: ...
+
+class RosterEntry(_message.Message):
+    __slots__ = ("name", "slice", "attributes", "record_count", "identity")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SLICE_FIELD_NUMBER: _ClassVar[int]
+    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
+    RECORD_COUNT_FIELD_NUMBER: _ClassVar[int]
+    IDENTITY_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    slice: int
+    attributes: _containers.RepeatedScalarFieldContainer[str]
+    record_count: int
+    identity: bytes
+    def __init__(self, name: _Optional[str] = ..., slice: _Optional[int] = ..., attributes: _Optional[_Iterable[str]] = ..., record_count: _Optional[int] = ..., identity: _Optional[bytes] = ...) -> None: ...
 
 class Acceptance(_message.Message):
+    __slots__ = ("ephemeral", "signature")
+    EPHEMERAL_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    ephemeral: bytes
+    signature: bytes
+    def __init__(self, ephemeral: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
+
+class Acknowledgement(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
+class Introduction(_message.Message):
+    __slots__ = ("release_id", "acceptances", "mask_seed")
+    RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    ACCEPTANCES_FIELD_NUMBER: _ClassVar[int]
+    MASK_SEED_FIELD_NUMBER: _ClassVar[int]
+    release_id: str
+    acceptances: _containers.RepeatedCompositeFieldContainer[Acceptance]
+    mask_seed: bytes
+    def __init__(self, release_id: _Optional[str] = ..., acceptances: _Optional[_Iterable[_Union[Acceptance, _Mapping]]] = ..., mask_seed: _Optional[bytes] = ...) -> None: ...
+
+class Part(_message.Message):
+    __slots__ = ("attributes",)
+    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
+    attributes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, attributes: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class OpeningRequest(_message.Message):
+    __slots__ = ("release_id", "chain", "recipient")
+    RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    CHAIN_FIELD_NUMBER: _ClassVar[int]
+    RECIPIENT_FIELD_NUMBER: _ClassVar[int]
+    release_id: str
+    chain: _containers.RepeatedCompositeFieldContainer[Part]
+    recipient: int
+    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ...) -> None: ...
+
+class Delivery(_message.Message):
+    __slots__ = ("release_id", "kind", "chain", "sender")
+    RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CHAIN_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    release_id: str
+    kind: DeliveryKind
+    chain: _containers.RepeatedCompositeFieldContainer[Part]
+    sender: int
+    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sender: _Optional[int] = ...) -> None: ...
+
+class DeliveryFrame(_message.Message):
+    __slots__ = ("header", "payload")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    header: Delivery
+    payload: bytes
+    def __init__(self, header: _Optional[_Union[Delivery, _Mapping]] = ..., payload: _Optional[bytes] = ...) -> None: ...
+
+class MultiplyRequest(_message.Message):
+    __slots__ = ("release_id", "chains")
+    RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    CHAINS_FIELD_NUMBER: _ClassVar[int]
+    release_id: str
+    chains: _containers.RepeatedCompositeFieldContainer[Chain]
+    def __init__(self, release_id: _Optional[str] = ..., chains: _Optional[_Iterable[_Union[Chain, _Mapping]]] = ...) -> None: ...
+
+class Chain(_message.Message):
+    __slots__ = ("parts",)
+    PARTS_FIELD_NUMBER: _ClassVar[int]
+    parts: _containers.RepeatedCompositeFieldContainer[Part]
+    def __init__(self, parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ...) -> None: ...
+
+class Box(_message.Message):
+    __slots__ = ("starts", "stops")
+    STARTS_FIELD_NUMBER: _ClassVar[int]
+    STOPS_FIELD_NUMBER: _ClassVar[int]
+    starts: _containers.RepeatedScalarFieldContainer[int]
+    stops: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, starts: _Optional[_Iterable[int]] = ..., stops: _Optional[_Iterable[int]] = ...) -> None: ...
+
 class MarginalQuery(_message.Message):
-    __slots__ = ("release_id", "query_id", "form", "clique", "sigma")
+    __slots__ = ("release_id", "query_id", "form", "clique", "sigma", "boxes")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     FORM_FIELD_NUMBER: _ClassVar[int]
     CLIQUE_FIELD_NUMBER: _ClassVar[int]
     SIGMA_FIELD_NUMBER: _ClassVar[int]
+    BOXES_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     query_id: str
     form: AnswerForm
     clique: _containers.RepeatedScalarFieldContainer[str]
     sigma: float
-    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., clique: _Optional[_Iterable[str]] = ..., sigma: _Optional[float] = ...) -> None: ...
+    boxes: _containers.RepeatedCompositeFieldContainer[Box]
+    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., clique: _Optional[_Iterable[str]] = ..., sigma: _Optional[float] = ..., boxes: _Optional[_Iterable[_Union[Box, _Mapping]]] = ...) -> None: ...
 
 class AnswerFrame(_message.Message):
     __slots__ = ("payload", "word_bytes", "last")

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.boxes import Box, box_sums
 from ...common.domain import Clique
 from ...common.measurement import Measurement
 from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
@@ -59,10 +60,16 @@ class FederationMeasurer(Measurer):
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
         """Root mean square of the standard deviations of the clique's cells; from public facts alone."""
+        return self._sigma_of(Query(clique, zcdp_rho, ""))
+
+    def _sigma_of(self, query: Query) -> float:
+        # A box whose cells the curator adds up has their variances added up.
+        cells_in_boxes = [math.prod(b - a for a, b in box) for box in query.boxes]
+        cells = sum(cells_in_boxes) / len(cells_in_boxes) if cells_in_boxes else 1
         variance = 0.0
         for members, records in zip(self._federation.slices, self._federation.record_counts, strict=True):
-            shares = self._shares(members, clique, zcdp_rho)
-            variance += self._variance(shares, records)
+            shares = self._shares(members, query.clique, query.zcdp_rho)
+            variance += self._variance(shares, records) * (1 if self._sums_first(shares) else cells)
         return math.sqrt(variance)
 
     def _charge(self, query: Query) -> Charge:
@@ -76,14 +83,14 @@ class FederationMeasurer(Measurer):
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         self._asked += 1
-        values = np.zeros(self.domain.cells(query.clique))
+        values = np.zeros(len(query.boxes) or self.domain.cells(query.clique))
         gaussian = True
         for members, records in zip(self._federation.slices, self._federation.record_counts, strict=True):
             shares = self._shares(members, query.clique, query.zcdp_rho)
-            values += self._slice_values(shares, query.clique, records)
+            values += self._slice_values(shares, query, records)
             gaussian = gaussian and self._sums_first(shares)
-        sigma = self.expected_sigma(query.clique, query.zcdp_rho)
-        return Measurement(query.clique, values, sigma, float(charge.zcdp_rho), gaussian)
+        sigma = self._sigma_of(query)
+        return Measurement(query.clique, values, sigma, float(charge.zcdp_rho), gaussian, query.boxes)
 
     def _shares(self, members: Sequence[Member], clique: Clique, rho: Fraction) -> list[_Share]:
         parts = indicator.divide(clique, [member.attributes for member in members])
@@ -105,13 +112,13 @@ class FederationMeasurer(Measurer):
         cells = [self.domain.cells(share.part) for share in shares]
         return indicator.product_variance(records, cells, [share.sigma for share in shares])
 
-    def _slice_values(self, shares: Sequence[_Share], clique: Clique, records: int) -> NDArray[np.float64]:
-        """A slice's noisy marginal, shape (n_r,), in counts."""
+    def _slice_values(self, shares: Sequence[_Share], query: Query, records: int) -> NDArray[np.float64]:
+        """A slice's noisy cells or sums over boxes, in counts."""
         sigmas = [share.sigma for share in shares]
         cells = [self.domain.cells(share.part) for share in shares]
         if self._sums_first(shares):
             (counts,) = shares[0].member.client.answer(
-                self._ask(shares[0], AnswerForm.HISTOGRAM), 1, cells[0], 1
+                self._ask(shares[0], AnswerForm.HISTOGRAM, query.boxes), 1, len(query.boxes) or cells[0], 1
             )
             return counts.ravel() / grid_of(sigmas[0])
         rows = indicator.block_rows(cells)
@@ -123,8 +130,9 @@ class FederationMeasurer(Measurer):
         for blocks in zip(*streams, strict=True):
             product += indicator.multiply(blocks, sigmas)
         held = tuple(name for share in shares for name in share.part)
-        axes = [held.index(name) for name in clique]
-        return product.reshape(self.domain.shape(held)).transpose(axes).ravel()
+        axes = [held.index(name) for name in query.clique]
+        values = product.reshape(self.domain.shape(held)).transpose(axes).ravel()
+        return box_sums(values, self.domain.shape(query.clique), query.boxes) if query.boxes else values
 
-    def _ask(self, share: _Share, form: AnswerForm) -> MarginalQuery:
-        return MarginalQuery(self._release_id, f"{self._asked:06d}", form, share.part, share.sigma)
+    def _ask(self, share: _Share, form: AnswerForm, boxes: tuple[Box, ...] = ()) -> MarginalQuery:
+        return MarginalQuery(self._release_id, f"{self._asked:06d}", form, share.part, share.sigma, boxes)

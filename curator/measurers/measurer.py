@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ...common.boxes import Box, box_labels
 from ...common.domain import Clique, Domain
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Accountant, Charge
@@ -20,11 +21,13 @@ class Query:
         clique: attributes of the marginal, in domain order.
         zcdp_rho: what it may cost.
         step: which step of the mechanism asks; for the accounts.
+        boxes: disjoint boxes of cells whose sums are wanted, in place of single cells.
     """
 
     clique: Clique
     zcdp_rho: Fraction
     step: str
+    boxes: tuple[Box, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,16 @@ class Measurer(ABC):
         """Noisy marginals, in the order of the queries.
 
         Raises:
+            DataError: a query's attributes or boxes do not fit; nothing is charged or measured.
             BudgetError: together they cost more than is left; nothing is charged or measured.
             PartyUnavailable: a party does not answer.
         """
+        for query in queries:
+            if query.boxes:
+                box_labels(self.domain.shape(query.clique), query.boxes)
         charges = [self._charge(query) for query in queries]
         self.accountant = self.accountant.charge(*charges)
-        return [self._answer(query, charge) for query, charge in zip(queries, charges, strict=True)]
+        return self._answers(queries, charges)
 
     @abstractmethod
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
@@ -86,6 +93,10 @@ class Measurer(ABC):
     @abstractmethod
     def _charge(self, query: Query) -> Charge:
         """What the query will cost, exactly."""
+
+    def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
+        """Measures queries that have been charged."""
+        return [self._answer(query, charge) for query, charge in zip(queries, charges, strict=True)]
 
     @abstractmethod
     def _answer(self, query: Query, charge: Charge) -> Measurement:

@@ -1,0 +1,194 @@
+"""Who takes part and what follows from that: public facts, from which every role computes the same steps.
+
+A marginal of a slice is a product over the parties that hold a part of its clique. A *chain* names the parts
+in the order in which they are multiplied. Its first product of two parts is shared between two parties, the
+product of that with the third part between three, and so on; only the last product is summed over records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...domain import Clique, Domain
+from ...errors import DataError
+from ...privacy.cost import grid_of
+from ...privacy.distributed import DistributedNoise
+from ..indicator import divide
+from .ring import Ring
+
+Chain = tuple[Clique, ...]
+"""Parts of a clique, each held by another party of the slice, in the order of their multiplication."""
+
+MAX_OPENING_BYTES = 1 << 32
+"""No party opens or is dealt a larger matrix: records times the cells of the parts multiplied so far."""
+
+_BLOCK_BYTES = 1 << 25
+_MAX_BLOCK_ROWS = 1 << 13
+_MAX_RECTANGLE = 1 << 22
+
+
+@dataclass(frozen=True)
+class RosterEntry:
+    """One party, as the plan names it.
+
+    Attributes:
+        name: as the federation knows it.
+        slice: number of its slice, from 0.
+        attributes: what it holds, in domain order.
+        record_count: records of its slice; public.
+        identity: its long-term Ed25519 public key, 32 bytes.
+    """
+
+    name: str
+    slice: int
+    attributes: Clique
+    record_count: int
+    identity: bytes
+
+
+@dataclass(frozen=True)
+class MaskedPlan:
+    """What all parties of a release agree on; they sign it.
+
+    Attributes:
+        domain: names and sizes of the whole table's attributes.
+        roster: the parties, slice by slice.
+        tolerated: how many of them may collude before noise no longer hides a record as promised.
+        ring: where shares live.
+    """
+
+    domain: Domain
+    roster: tuple[RosterEntry, ...]
+    tolerated: int
+    ring: Ring
+
+    def __post_init__(self) -> None:
+        slices = [entry.slice for entry in self.roster]
+        if not slices or slices != sorted(slices) or set(slices) != set(range(slices[-1] + 1)):
+            raise DataError("a plan names its parties slice by slice, from slice 0 on")
+        if len({entry.name for entry in self.roster}) < len(slices):
+            raise DataError("a plan names two parties alike; give each a name of its own")
+        for number in range(slices[-1] + 1):
+            members = [self.roster[i] for i in self.members(number)]
+            held = [name for entry in members for name in entry.attributes]
+            if sorted(held) != sorted(self.domain.names):
+                raise DataError(f"slice {number + 1}: its parties do not hold every attribute exactly once")
+            if any(entry.attributes != self.domain.canonical(entry.attributes) for entry in members):
+                raise DataError(f"slice {number + 1}: a party's attributes are not in domain order")
+            if len({entry.record_count for entry in members}) > 1:
+                raise DataError(f"slice {number + 1}: its parties hold different numbers of records")
+        # Refuses a number of tolerated collusions that leaves nobody.
+        DistributedNoise(len(slices), self.tolerated)
+
+    @cached_property
+    def noise(self) -> DistributedNoise:
+        """How noise is drawn by all parties together."""
+        return DistributedNoise(len(self.roster), self.tolerated)
+
+    @property
+    def slice_count(self) -> int:
+        """K."""
+        return self.roster[-1].slice + 1
+
+    @property
+    def record_count(self) -> int:
+        """Records of the whole table."""
+        return sum(self.records(number) for number in range(self.slice_count))
+
+    def records(self, number: int) -> int:
+        """Records of one slice."""
+        return self.roster[self.members(number)[0]].record_count
+
+    def members(self, number: int) -> tuple[int, ...]:
+        """Places in the roster of a slice's parties."""
+        return tuple(i for i, entry in enumerate(self.roster) if entry.slice == number)
+
+    def chain(self, clique: Clique, number: int) -> Chain:
+        """The parts of a clique in a slice, in the order in which they are multiplied.
+
+        Two parts come in the roster's order, so that pairs of the same two parties multiply together. More
+        come by their cells, since every product but the last is as large as the records times its cells.
+        """
+        members = self.members(number)
+        parts = divide(clique, [self.roster[i].attributes for i in members])
+        if len(parts) > 2:
+            return tuple(sorted(parts.values(), key=self.domain.cells))
+        return tuple(parts.values())
+
+    def holders(self, chain: Chain, number: int) -> tuple[int, ...]:
+        """Places in the roster of the parties that hold the parts of a chain."""
+        holder = {name: i for i in self.members(number) for name in self.roster[i].attributes}
+        return tuple(holder[part[0]] for part in chain)
+
+    def cells(self, chain: Chain) -> int:
+        """Columns of the product of these parts."""
+        return math.prod(self.domain.cells(part) for part in chain)
+
+    def opening_bytes(self, chain: Chain, number: int) -> int:
+        """Bytes of the product of these parts, record by record."""
+        return self.records(number) * self.cells(chain) * self.ring.word_bytes
+
+    def feasible(self, clique: Clique) -> bool:
+        """Whether no slice needs an opening past `MAX_OPENING_BYTES` for this clique."""
+        return all(
+            self.opening_bytes(opened, number) <= MAX_OPENING_BYTES
+            for number in range(self.slice_count)
+            for opened in _opened(self.chain(clique, number))
+        )
+
+    def largest(self, sigma: float) -> int:
+        """What no noisy count at this scale exceeds, in units of 1/grid."""
+        return grid_of(sigma) * self.record_count + self.noise.largest(sigma)
+
+
+def _opened(chain: Chain) -> Iterator[Chain]:
+    """What is opened, record by record, to multiply the parts of a chain."""
+    if len(chain) > 1:
+        yield from ((part,) for part in chain)
+        yield from (chain[:k] for k in range(2, len(chain)))
+
+
+def labels(chain: Chain) -> list[str]:
+    """A chain as the labels of a stream; different chains have different labels."""
+    return [text for part in chain for text in (str(len(part)), *part)]
+
+
+def block_rows(ring: Ring, cells: int) -> int:
+    """Rows multiplied at a time, for matrices of so many columns together: bounds every role's memory."""
+    # A word and its float64 limbs.
+    row_bytes = cells * (ring.word_bytes + ring.bits // 2)
+    return max(1, min(_BLOCK_BYTES // row_bytes, _MAX_BLOCK_ROWS, ring.exact_rows))
+
+
+def rectangles(plan: MaskedPlan, chains: Iterable[Chain]) -> list[tuple[list[Chain], list[Clique]]]:
+    """Groups products into matrices: every left of a group is multiplied by every right of it.
+
+    A group's rows are read once for all of its products. How products are grouped does not change them.
+
+    Args:
+        plan: knows how many cells a part has.
+        chains: of one slice, of two or more parts; the last part is the right one.
+
+    Returns:
+        For each group its lefts (chains without the last part) and its rights.
+    """
+    rights_of: dict[Chain, list[Clique]] = {}
+    for chain in dict.fromkeys(chains):
+        rights_of.setdefault(chain[:-1], []).append(chain[-1])
+    groups: dict[tuple[Clique, ...], list[list[Chain]]] = {}
+    for left, rights in rights_of.items():
+        together = groups.setdefault(tuple(sorted(rights)), [[]])
+        cells = sum(map(plan.cells, [*together[-1], left])) * sum(map(plan.domain.cells, rights))
+        if together[-1] and cells > _MAX_RECTANGLE:
+            together.append([])
+        together[-1].append(left)
+    return [(lefts, list(rights)) for rights, together in groups.items() for lefts in together]
+
+
+def spans(widths: Sequence[int]) -> list[slice]:
+    """The columns of each of these blocks where they stand side by side."""
+    ends = [sum(widths[: i + 1]) for i in range(len(widths))]
+    return [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]

@@ -1,0 +1,207 @@
+"""Marginals over the parties of a federation by the protocol `masked`: the curator sees noisy sums alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.crypto.randomness import RandomStream
+from ...common.domain import Clique, Domain
+from ...common.errors import DataError
+from ...common.measurement import Measurement
+from ...common.messages import (
+    Acceptance,
+    AnswerForm,
+    Delivery,
+    DeliveryKind,
+    Introduction,
+    MarginalQuery,
+    MultiplyRequest,
+    OpeningRequest,
+    ReleaseTerms,
+)
+from ...common.privacy.budget import Charge
+from ...common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
+from ...common.privacy.distributed import DistributedNoise
+from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan, RosterEntry
+from ...common.protocols.masked.reveal import opened_sum
+from ...common.protocols.masked.ring import Ring
+from ..dealer import Dealer
+from ..federation import Federation
+from .measurer import Measurer, Observer, Query
+
+
+def masked_plan(
+    federation: Federation, granted: Fraction, adjacency: Adjacency, tolerated: int | None = None
+) -> MaskedPlan:
+    """The plan of a release over these parties.
+
+    Args:
+        federation: the parties.
+        granted: upper limit of the costs of all queries together, zCDP: no query has less noise than it buys.
+        adjacency: which tables are neighbours.
+        tolerated: how many parties may collude; one, where there is more than one party, if left out.
+
+    Raises:
+        BudgetError: it leaves no party that does not collude.
+    """
+    roster = tuple(
+        RosterEntry(
+            member.description.name,
+            number,
+            member.attributes,
+            member.description.record_count,
+            member.description.identity,
+        )
+        for number, members in enumerate(federation.slices)
+        for member in members
+    )
+    if tolerated is None:
+        tolerated = min(1, len(roster) - 1)
+    sigma = gaussian_sigma(granted, adjacency)
+    largest = grid_of(sigma) * sum(federation.record_counts)
+    ring = Ring.holding(largest + DistributedNoise(len(roster), tolerated).largest(sigma))
+    sizes = {name: federation.domain[name].size for name in federation.domain}
+    return MaskedPlan(Domain.coded(sizes), roster, tolerated, ring)
+
+
+class MaskedMeasurer(Measurer):
+    """Measures through shares that parties compute, mask and add noise to.
+
+    Args:
+        federation: the parties.
+        terms: of the release.
+        acceptances: what each party signed.
+        granted: upper limit of the costs of all queries together, zCDP.
+        keys: where the dealer's seeds come from.
+    """
+
+    def __init__(
+        self,
+        federation: Federation,
+        terms: ReleaseTerms,
+        acceptances: tuple[Acceptance, ...],
+        granted: Fraction,
+        keys: RandomStream,
+    ) -> None:
+        super().__init__(federation.domain, sum(federation.record_counts), granted)
+        if terms.masked is None:
+            raise ValueError("the terms of a masked release have a masked plan")
+        self._plan = terms.masked
+        self._clients = [member.client for member in federation.members]
+        self._release_id = terms.release_id
+        self._adjacency = terms.adjacency
+        self._dealer = Dealer(self._plan, keys)
+        self._opened: set[tuple[int, Chain, int]] = set()
+        self._multiplied: set[tuple[int, Chain]] = set()
+        self._asked = 0
+        self.observers = _observers(self._plan)
+        for client, seed in zip(self._clients, self._dealer.seeds, strict=True):
+            client.introduce(Introduction(terms.release_id, acceptances, seed))
+
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
+        """Standard deviation of every cell; infinite where the clique takes openings past the limit."""
+        if not self._plan.feasible(clique):
+            return math.inf
+        return self._plan.noise.total_sigma(gaussian_sigma(zcdp_rho, self._adjacency))
+
+    def _charge(self, query: Query) -> Charge:
+        if not self._plan.feasible(query.clique):
+            raise DataError(
+                f"measuring {', '.join(query.clique)} takes an opening of more than "
+                f"{MAX_OPENING_BYTES >> 30} GiB; ask for a smaller marginal or let fewer parties hold it"
+            )
+        sigma = gaussian_sigma(query.zcdp_rho, self._adjacency)
+        # One noise variable hides a record, whichever slice it lies in.
+        sigmas = ((sigma,),) * self._plan.slice_count
+        return Charge(query.step, query.clique, gaussian_cost(sigma, self._adjacency), sigmas)
+
+    def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
+        self._prepare(queries)
+        return super()._answers(queries, charges)
+
+    def _prepare(self, queries: Sequence[Query]) -> None:
+        """Opens, deals and multiplies what the queries need and no earlier one did."""
+        for number in range(self._plan.slice_count):
+            chains = dict.fromkeys(self._plan.chain(query.clique, number) for query in queries)
+            new = [c for c in chains if len(c) > 1 and (number, c) not in self._multiplied]
+            # Longer chains go one by one: what they open is large and freed once it is multiplied.
+            self._multiply([chain for chain in new if len(chain) == 2], number)
+            for chain in new:
+                if len(chain) > 2:
+                    self._multiply([chain], number)
+
+    def _multiply(self, chains: Sequence[Chain], number: int) -> None:
+        for chain in chains:
+            for k in range(2, len(chain) + 1):
+                self._exchange(chain[: k - 1], chain[k - 1], number)
+                if k < len(chain):
+                    self._deal(chain[:k], number)
+        for chain, words in self._dealer.products(chains, number):
+            delivery = Delivery(self._release_id, DeliveryKind.DEALT_PRODUCT, chain)
+            self._clients[self._plan.holders(chain, number)[-1]].deal(delivery, [words])
+        for party in self._plan.members(number):
+            own = tuple(c for c in chains if party in self._plan.holders(c, number))
+            if own:
+                self._clients[party].multiply(MultiplyRequest(self._release_id, own))
+        self._multiplied.update((number, chain) for chain in chains)
+
+    def _exchange(self, left: Chain, right: Clique, number: int) -> None:
+        """Left and right open to each other what they multiply."""
+        (last,) = self._plan.holders((right,), number)
+        for owner in self._plan.holders(left, number):
+            self._open(owner, left, last)
+            self._open(last, (right,), owner)
+
+    def _open(self, owner: int, chain: Chain, recipient: int) -> None:
+        if (owner, chain, recipient) in self._opened:
+            return
+        request = OpeningRequest(self._release_id, chain, recipient)
+        delivery = Delivery(self._release_id, DeliveryKind.OPENING, chain, owner)
+        self._clients[owner].relay(request, delivery, self._clients[recipient])
+        if len(chain) == 1:
+            # The parties keep what they hold of single parts; the rest serves one product.
+            self._opened.add((owner, chain, recipient))
+
+    def _deal(self, chain: Chain, number: int) -> None:
+        delivery = Delivery(self._release_id, DeliveryKind.DEALT_ROWS, chain)
+        self._clients[self._plan.holders(chain, number)[-1]].deal(delivery, self._dealer.rows(chain, number))
+
+    def _answer(self, query: Query, charge: Charge) -> Measurement:
+        self._asked += 1
+        sigma = gaussian_sigma(query.zcdp_rho, self._adjacency)
+        asked = MarginalQuery(
+            self._release_id, f"{self._asked:06d}", AnswerForm.SHARE, query.clique, sigma, query.boxes
+        )
+        counts = opened_sum(self._plan.ring, self._shares(asked)) / grid_of(sigma)
+        total = self._plan.noise.total_sigma(sigma)
+        return Measurement(query.clique, counts, total, float(charge.zcdp_rho), boxes=query.boxes)
+
+    def _shares(self, asked: MarginalQuery) -> Iterator[NDArray[np.int64]]:
+        cells = len(asked.boxes) or self.domain.cells(asked.clique)
+        for client in self._clients:
+            (answer,) = client.answer(asked, 1, cells, 1)
+            yield answer[0]
+
+
+def _observers(plan: MaskedPlan) -> tuple[Observer, ...]:
+    """What holds against whom."""
+    factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
+    dealing = "the curator, who deals, does not collude with a party of the record's slice"
+    observers = [
+        Observer("the public", "nothing", factor),
+        Observer("the curator", dealing, factor),
+    ]
+    if tolerated:
+        observers.append(
+            Observer(
+                f"up to {tolerated} of the {parties} parties together, with the public's view",
+                f"at most {tolerated} parties pool what they know; {dealing}",
+                1.0,
+            )
+        )
+    return tuple(observers)

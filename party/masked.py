@@ -1,0 +1,340 @@
+"""A party's part in one release by the protocol `masked`: what it opens, receives, multiplies and shares."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..common.boxes import box_sums
+from ..common.crypto.agreement import EphemeralKey
+from ..common.crypto.envelope import seal, unseal
+from ..common.crypto.identity import Identity, verify
+from ..common.crypto.randomness import RandomStream
+from ..common.domain import Clique
+from ..common.errors import PolicyError, ProtocolError
+from ..common.messages import Acceptance, Delivery, DeliveryKind, Introduction, MarginalQuery, ReleaseTerms
+from ..common.privacy.cost import grid_of
+from ..common.protocols.masked import products, reveal
+from ..common.protocols.masked.plan import (
+    MAX_OPENING_BYTES,
+    Chain,
+    MaskedPlan,
+    block_rows,
+    labels,
+    rectangles,
+    spans,
+)
+from ..common.protocols.masked.ring import Words
+from ..common.table import Table
+from ..common.wire.codec import encode_query, encode_terms, row_blocks
+from .openings import Openings
+
+_PURPOSE = "acceptance of a release"
+
+
+def accept(terms: ReleaseTerms, identity: Identity, secret: bytes) -> Acceptance:
+    """The party's signature of a release, with the key that the other parties agree on keys with.
+
+    Args:
+        terms: of the release.
+        identity: of the party.
+        secret: 32 bytes that the ledger keeps for this release alone.
+    """
+    ephemeral = EphemeralKey.from_seed(secret).public
+    return Acceptance(ephemeral, identity.sign(_PURPOSE, _signed(terms, ephemeral)))
+
+
+def check_plan(
+    plan: MaskedPlan, name: str, table: Table, identity: bytes, peers: Mapping[str, bytes]
+) -> None:
+    """Refuses a plan that is wrong about this party, or names parties that its institution does not know.
+
+    Args:
+        plan: what the curator proposes.
+        name: of this party.
+        table: its records.
+        identity: its public key.
+        peers: the public keys of the other parties that its institution pinned.
+
+    Raises:
+        ProtocolError: the plan says something else of this party than is true.
+        PolicyError: a party of the plan is not pinned, or pinned with another key.
+    """
+    own = [entry for entry in plan.roster if entry.name == name]
+    if not own or (own[0].identity, own[0].attributes, own[0].record_count) != (
+        identity,
+        table.domain.names,
+        table.record_count,
+    ):
+        raise ProtocolError(
+            "expected a plan that names this party with its identity, attributes and records, got another; "
+            "describe the party again"
+        )
+    if plan.domain.shape(table.domain.names) != table.domain.sizes:
+        raise ProtocolError("the plan has other sizes of this party's attributes; give both one domain file")
+    for entry in plan.roster:
+        if entry.name != name and peers.get(entry.name) != entry.identity:
+            raise PolicyError(
+                f"the plan names party {entry.name!r} with an identity that is not pinned here; compare "
+                "fingerprints with its operator and pin it"
+            )
+
+
+class MaskedSession:
+    """Computes the party's masked shares.
+
+    Memory: the table, blocks of `block_rows`, and the shares of products, 4 or 8 bytes for each of their
+    cells; openings live on disk.
+
+    Args:
+        table: the party's records.
+        terms: of the release.
+        name: of the party.
+        secret: the ledger's for this release.
+        introduction: what the curator sent; every acceptance in it is verified here.
+
+    Raises:
+        ProtocolError: an acceptance is not signed by the party that the plan names.
+    """
+
+    def __init__(
+        self, table: Table, terms: ReleaseTerms, name: str, secret: bytes, introduction: Introduction
+    ) -> None:
+        if terms.masked is None:
+            raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no products")
+        self._table = table
+        self._plan = plan = terms.masked
+        self._me = [entry.name for entry in plan.roster].index(name)
+        self._slice = plan.roster[self._me].slice
+        self._digest = hashlib.sha256(encode_terms(terms)).digest()
+        self._pair_keys = self._agreed(terms, EphemeralKey.from_seed(secret), introduction)
+        self._masks = RandomStream(introduction.mask_seed)
+        self._openings = Openings(plan.ring)
+        self._products: dict[Chain, Words] = {}
+        self._dealt: dict[Chain, Words] = {}
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes of one word of an answer."""
+        return self._plan.ring.word_bytes
+
+    def cells(self, chain: Chain) -> int:
+        """Columns of the product of a chain's parts.
+
+        Raises:
+            ProtocolError: it is no chain of this party's slice, or the party holds no part of it.
+        """
+        self._check(chain, held=True)
+        return self._plan.cells(chain)
+
+    def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
+        """A matrix of this party without its mask, sealed for another party of the slice.
+
+        Args:
+            chain: of the matrix: a part of the party's own, or parts that were multiplied so far.
+            recipient: place in the roster.
+
+        Yields:
+            Sealed frames.
+        """
+        if recipient not in self._pair_keys or recipient not in self._plan.members(self._slice):
+            raise ProtocolError("an opening goes to another party of the same slice; compare the plan")
+        self._check(chain, held=True)
+        self._check_size(chain)
+        rows = self._rows_at_once(chain)
+        masks = self._masks.child("mask", *labels(chain))
+        cells = self._plan.cells(chain)
+        opened = (
+            products.opening(block, self._plan.ring.uniform(masks, len(block), cells)).data
+            for block in self._matrix(chain, rows)
+        )
+        return seal(self._pair_keys[recipient], self._context(chain, self._me, recipient), opened)
+
+    def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Keeps what another party opened for this one, or what the dealer dealt."""
+        chain, kind = delivery.chain, delivery.kind
+        self._check(chain, held=kind is not DeliveryKind.OPENING)
+        cells, records = self._plan.cells(chain), self._table.record_count
+        if kind is not DeliveryKind.DEALT_PRODUCT:
+            self._check_size(chain)
+        if kind is DeliveryKind.OPENING:
+            if delivery.sender not in self._pair_keys or delivery.sender not in self._plan.members(
+                self._slice
+            ):
+                raise ProtocolError("an opening comes from another party of the same slice; compare the plan")
+            context = self._context(chain, delivery.sender, self._me)
+            opened = unseal(self._pair_keys[delivery.sender], context, chunks)
+            self._openings.put((delivery.sender, chain), records, cells, opened)
+        elif kind is DeliveryKind.DEALT_ROWS:
+            self._openings.put((kind, chain), records, cells, chunks)
+        else:
+            (words,) = row_blocks(chunks, self._plan.ring.dtype, 1, cells, 1)
+            self._dealt[chain] = words[0]
+
+    def multiply(self, chains: Sequence[Chain]) -> None:
+        """Computes the party's shares of products, from what was opened and dealt."""
+        for chain in chains:
+            self._check(chain, held=True)
+        wanted = [chain for chain in chains if chain not in self._products]
+        ends_here = {chain: self._holders(chain)[-1] == self._me for chain in wanted}
+        for lefts, rights in rectangles(self._plan, [chain for chain in wanted if not ends_here[chain]]):
+            self._multiply_left(lefts, rights)
+        for lefts, rights in rectangles(self._plan, [chain for chain in wanted if ends_here[chain]]):
+            self._multiply_right(lefts, rights)
+        for chain in wanted:
+            for k in range(2, len(chain)):
+                self._forget(chain[:k])
+
+    def share(self, query: MarginalQuery) -> Words:
+        """The party's exact share of a marginal, shape (cells,); all shares add up to the exact counts.
+
+        Raises:
+            ProtocolError: the counts and their noise could overflow, or a product was not computed.
+        """
+        ring, domain = self._plan.ring, self._plan.domain
+        if not ring.holds(self._plan.largest(query.sigma)):
+            raise ProtocolError("the answer could overflow the plan's ring; plan a release with 64 bits")
+        chain = self._plan.chain(query.clique, self._slice)
+        holders = self._holders(chain)
+        shape = domain.shape(query.clique)
+        if self._me not in holders:
+            exact = np.zeros(domain.cells(query.clique), dtype=ring.dtype)
+        elif len(chain) == 1:
+            exact = ring.words(self._table.marginal(query.clique))
+        elif chain in self._products:
+            held = [name for part in chain for name in part]
+            axes = [held.index(name) for name in query.clique]
+            exact = self._products[chain].reshape(domain.shape(held)).transpose(axes).ravel()
+        else:
+            raise ProtocolError("the answer needs a product that was not computed; multiply first")
+        return box_sums(exact, shape, query.boxes) if query.boxes else exact
+
+    def answer(self, query: MarginalQuery, share: Words, stream: RandomStream) -> NDArray[np.int64]:
+        """The share with the party's noise, under its mask: ring words as integers, shape (cells,)."""
+        ring = self._plan.ring
+        noise = self._plan.noise.draw(query.sigma, share.size, stream)
+        digest = hashlib.sha256(encode_query(query)).hexdigest()
+        streams = {other: RandomStream(key) for other, key in self._pair_keys.items()}
+        mask = reveal.pairwise_mask(ring, self._me, streams, digest, share.size)
+        return ring.signed(reveal.masked_answer(ring, share, grid_of(query.sigma), noise, mask))
+
+    def _agreed(self, terms: ReleaseTerms, own: EphemeralKey, introduction: Introduction) -> dict[int, bytes]:
+        """The key shared with every other party, by its place in the roster."""
+        if len(introduction.acceptances) != len(self._plan.roster):
+            raise ProtocolError("expected one acceptance for each party of the plan; introduce all of them")
+        keys = {}
+        for i, (entry, accepted) in enumerate(zip(self._plan.roster, introduction.acceptances, strict=True)):
+            verify(entry.identity, _PURPOSE, _signed(terms, accepted.ephemeral), accepted.signature)
+            if i != self._me:
+                keys[i] = own.pair_key(accepted.ephemeral, self._digest)
+        return keys
+
+    def _check(self, chain: Chain, *, held: bool) -> None:
+        """Refuses a chain that is none of this slice, or of which the party holds nothing but should."""
+        names = [name for part in chain for name in part]
+        if not names or not all(chain) or len(set(names)) < len(names) or set(names) - set(self._plan.domain):
+            raise ProtocolError("expected parts of attributes of the plan, each once; compare the plan")
+        holders = self._holders(chain)
+        for part, holder in zip(chain, holders, strict=True):
+            if part != tuple(name for name in self._plan.roster[holder].attributes if name in part):
+                raise ProtocolError("expected parts in domain order, each of one party; compare the plan")
+        if held and self._me not in holders:
+            raise ProtocolError("the party holds no part of what it is asked for; compare the plan")
+
+    def _check_size(self, chain: Chain) -> None:
+        if self._plan.opening_bytes(chain, self._slice) > MAX_OPENING_BYTES:
+            raise PolicyError(
+                "the product takes openings past the protocol's limit; ask for a smaller clique"
+            )
+
+    def _holders(self, chain: Chain) -> tuple[int, ...]:
+        return self._plan.holders(chain, self._slice)
+
+    def _context(self, chain: Chain, sender: int, recipient: int) -> bytes:
+        """What a sealed stream is bound to: the signed terms, who to whom, and what."""
+        text = "\0".join([str(sender), str(recipient), *labels(chain)])
+        return self._digest + text.encode()
+
+    def _rows_at_once(self, chain: Chain) -> int:
+        return block_rows(self._plan.ring, 4 * self._plan.cells(chain))
+
+    def _codes(self, part: Clique, start: int, rows: int) -> NDArray[np.int64]:
+        return self._table.cell_codes(part, start, start + rows)
+
+    def _opened(self, chain: Chain, rows: int) -> Iterator[Words]:
+        """What the other holders of a chain opened to this party, added up, block by block."""
+        matrices = [self._openings.blocks((i, chain), rows) for i in self._holders(chain)]
+        for blocks in zip(*matrices, strict=True):
+            yield sum(blocks[1:], start=blocks[0])
+
+    def _matrix(self, chain: Chain, rows: int) -> Iterator[Words]:
+        """This party's matrix: indicators of its own part, or its share of a row-wise product."""
+        ring = self._plan.ring
+        records = range(0, self._table.record_count, rows)
+        last, cells = chain[-1], self._plan.domain.cells(chain[-1])
+        if len(chain) == 1:
+            for start in records:
+                yield products.indicators(ring, self._codes(last, start, rows), cells)
+        elif self._holders(chain)[-1] == self._me:
+            dealt = self._openings.blocks((DeliveryKind.DEALT_ROWS, chain), rows)
+            for start, opened, share in zip(records, self._opened(chain[:-1], rows), dealt, strict=True):
+                yield products.right_rows(opened, self._codes(last, start, rows), cells, share)
+        else:
+            masks = self._masks.child("mask", *labels(chain[:-1]))
+            shares = self._masks.child("row-wise share", *labels(chain))
+            for opened in self._opened((last,), rows):
+                mask = ring.uniform(masks, len(opened), self._plan.cells(chain[:-1]))
+                share = ring.uniform(shares, len(opened), self._plan.cells(chain))
+                yield products.left_rows(mask, opened, share)
+
+    def _multiply_left(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
+        """A^T F + C_left for every left with every right."""
+        ring, plan = self._plan.ring, self._plan
+        widths, right_widths = [plan.cells(c) for c in lefts], [plan.domain.cells(r) for r in rights]
+        rows = block_rows(ring, sum(widths) + sum(right_widths))
+        masks = [self._masks.child("mask", *labels(chain)) for chain in lefts]
+        total = np.zeros((sum(widths), sum(right_widths)), dtype=ring.dtype)
+        for blocks in zip(*(self._opened((right,), rows) for right in rights), strict=True):
+            mask = [ring.uniform(s, len(blocks[0]), w) for s, w in zip(masks, widths, strict=True)]
+            total += products.left_product(ring, np.hstack(mask), np.hstack(blocks))
+        for left, at in zip(lefts, spans(widths), strict=True):
+            for right, columns in zip(rights, spans(right_widths), strict=True):
+                chain = (*left, right)
+                stream = self._masks.child("product share", *labels(chain))
+                own = ring.uniform(stream, 1, plan.cells(chain))[0]
+                self._products[chain] = total[at, columns].ravel() + own
+
+    def _multiply_right(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
+        """E^T V + C_right for every left with every right."""
+        plan = self._plan
+        missing = [left for left in lefts for right in rights if (*left, right) not in self._dealt]
+        if missing:
+            raise ProtocolError(
+                "a product needs the dealer's share, which was not delivered; deliver it first"
+            )
+        widths = [plan.cells(chain) for chain in lefts]
+        cells = [plan.domain.cells(right) for right in rights]
+        rows = block_rows(plan.ring, sum(widths))
+        totals = [np.zeros((sum(widths), n), dtype=plan.ring.dtype) for n in cells]
+        matrices = zip(*(self._opened(left, rows) for left in lefts), strict=True)
+        for start, blocks in zip(range(0, self._table.record_count, rows), matrices, strict=True):
+            opened = np.hstack(blocks)
+            for total, right, n in zip(totals, rights, cells, strict=True):
+                total += products.right_product(opened, self._codes(right, start, rows), n)
+        for right, total in zip(rights, totals, strict=True):
+            for left, at in zip(lefts, spans(widths), strict=True):
+                chain = (*left, right)
+                self._products[chain] = total[at].ravel() + self._dealt.pop(chain)
+
+    def _forget(self, chain: Chain) -> None:
+        """Frees what was opened and dealt for one clique alone."""
+        self._openings.drop((DeliveryKind.DEALT_ROWS, chain))
+        for sender in self._pair_keys:
+            self._openings.drop((sender, chain))
+
+
+def _signed(terms: ReleaseTerms, ephemeral: bytes) -> bytes:
+    return hashlib.sha256(encode_terms(terms)).digest() + ephemeral
