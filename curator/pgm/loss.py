@@ -95,6 +95,8 @@ def _check(domain: Domain, measurement: Measurement) -> None:
             f"expected the clique {domain.canonical(clique)} in domain order, found {clique}; "
             "measure it in that order"
         )
+    if measurement.boxes:
+        raise ModelError(f"expected the cells of {clique}, found sums over boxes; measure single cells")
     if len(measurement.values) != domain.cells(clique):
         raise ModelError(
             f"expected {domain.cells(clique)} cells for {clique}, found {len(measurement.values)}; "

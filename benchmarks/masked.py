@@ -1,0 +1,147 @@
+"""All cross pairs of two parties' attributes by the protocol `masked`, against counting the pooled table.
+
+One slice, two parties with seven attributes of Adult's sizes each: 49 pairs, 83,300 cells. What the protocol
+costs does not depend on the values, so the rows are made here; or give a table and its domain file to
+resample its rows. All roles run in this process, one at a time: the peak memory bounds that of each.
+
+Run: python benchmarks/masked.py [TABLE DOMAIN]
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.table import Table
+from dpmosaic.curator.federation import connect
+from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
+from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.party.source import FileSource
+from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
+
+SIZES = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
+RECORDS = (10_000, 48_842, 100_000, 1_000_000)
+GRANTED = Fraction(10)
+
+
+class Clock:
+    """Seconds of each role; a role that waits for another one is not charged for it."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._roles = ["curator"]
+        self._since = time.perf_counter()
+
+    @contextmanager
+    def role(self, name: str) -> Iterator[None]:
+        """Charges what happens inside to this role."""
+        self._stop()
+        self._roles.append(name)
+        try:
+            yield
+        finally:
+            self._stop()
+            self._roles.pop()
+
+    def _stop(self) -> None:
+        now = time.perf_counter()
+        role = self._roles[-1]
+        self.seconds[role] = self.seconds.get(role, 0.0) + now - self._since
+        self._since = now
+
+
+class TimedConnection:
+    """Charges a party's work to it, and what its requests wait for to whoever makes them."""
+
+    def __init__(self, link: InProcessConnection, clock: Clock, name: str) -> None:
+        self._link, self._clock, self._name = link, clock, name
+
+    def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
+        """See `Connection`."""
+        replies = self._link.call(method, self._requested(requests))
+        while True:
+            with self._clock.role(self._name):
+                reply = next(replies, None)
+            if reply is None:
+                return
+            yield reply
+
+    def _requested(self, requests: Iterable[bytes]) -> Iterator[bytes]:
+        iterator = iter(requests)
+        while True:
+            with self._clock.role("curator"):
+                request = next(iterator, None)
+            if request is None:
+                return
+            yield request
+
+
+def table_of(records: int) -> Table:
+    """Rows of Adult's sizes, or resampled from the table given."""
+    rng = np.random.default_rng(0)
+    if len(sys.argv) == 3:
+        table = FileSource(Path(sys.argv[1])).read(Domain.load(sys.argv[2]))
+        return table.take(rng.integers(0, table.record_count, records))
+    domain = Domain.coded({f"x{i:02}": size for i, size in enumerate(SIZES)})
+    return Table.from_codes(domain, {n: rng.integers(0, domain[n].size, records) for n in domain})
+
+
+def masked(table: Table, pairs: list[Clique], clock: Clock) -> tuple[list[InProcessConnection], float]:
+    """Measures the pairs; returns the connections and the root mean square error over its stated value."""
+    names = table.domain.names
+    pieces = [[table.project(names[:7]), table.project(names[7:])]]
+    policy = policy_for("masked", Adjacency.ZERO_OUT, float(GRANTED))
+    ((one, other),) = start_parties(pieces, policy, RandomStream.from_os())
+    links = [TimedConnection(one, clock, "party 1"), TimedConnection(other, clock, "party 2")]
+    federation = connect(table.domain, [links])
+    plan = masked_plan(federation, GRANTED, Adjacency.ZERO_OUT)
+    terms = ReleaseTerms("benchmark", PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, float(GRANTED), plan)
+    acceptances = federation.accept(terms)
+    measurer = MaskedMeasurer(federation, terms, acceptances, GRANTED, RandomStream.from_os())
+    measured = measurer.measure([Query(pair, GRANTED / len(pairs), "pairs") for pair in pairs])
+    with clock.role("check"):
+        errors = np.concatenate([(m.values - table.marginal(m.clique)) / m.sigma for m in measured])
+    return [one, other], float(np.sqrt(np.mean(errors**2)))
+
+
+def main() -> None:
+    """Prints seconds and bytes of each role, for each number of records."""
+    print(
+        f"{'records':>9} {'dealer s':>9} {'party 1 s':>10} {'party 2 s':>10} {'all s':>7} {'MB sent 1':>10} "
+        f"{'MB sent 2':>10} {'of N w 4':>9} {'peak MB':>8} {'error/sigma':>12} {'pooled s':>9} {'ratio':>7}"
+    )
+    for records in RECORDS:
+        table = table_of(records)
+        names = table.domain.names
+        pairs = list(product(names[:7], names[7:]))
+        started = time.perf_counter()
+        for pair in pairs:
+            table.marginal(pair)
+        pooled = time.perf_counter() - started
+        clock = Clock()
+        links, error = masked(table, pairs, clock)
+        spent = [clock.seconds[role] for role in ("curator", "party 1", "party 2")]
+        sent = [link.bytes_out for link in links]
+        opened = records * sum(table.domain.sizes) * 4
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(
+            f"{records:>9} {spent[0]:>9.2f} {spent[1]:>10.2f} {spent[2]:>10.2f} {sum(spent):>7.2f} "
+            f"{sent[0] / 1e6:>10.1f} {sent[1] / 1e6:>10.1f} {sum(sent) / opened:>9.4f} {peak:>8.0f} "
+            f"{error:>12.3f} {pooled:>9.2f} {sum(spent) / pooled:>7.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
