@@ -1,14 +1,17 @@
+import hashlib
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from dpmosaic.common.crypto.identity import Identity, verify
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
 from dpmosaic.common.messages import (
     PROTOCOL_VERSION,
+    Acceptance,
     AnswerForm,
     MarginalQuery,
     PartyDescription,
@@ -16,7 +19,7 @@ from dpmosaic.common.messages import (
 )
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.table import Table
-from dpmosaic.common.wire.codec import decode_terms, encode_acceptance, encode_description
+from dpmosaic.common.wire.codec import decode_terms, encode_acceptance, encode_description, encode_terms
 from dpmosaic.curator.federation import connect
 from dpmosaic.curator.party_client import PartyClient
 from dpmosaic.party.ledger import Ledger
@@ -24,27 +27,31 @@ from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
 from dpmosaic.party.servicer import PartyServicer
 from dpmosaic.party.source import TableSource
-from dpmosaic.simulations.network import InProcessConnection, start_parties
+from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
 from dpmosaic.simulations.partition import Grid, SliceLayout, partition
 
 DOMAIN = Domain.from_json({"a": 2, "b": ["x", "y"], "c": {"type": "numeric", "min": 0, "max": 3, "bins": 4}})
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
 
 
 class FakeConnection:
-    """A party that describes itself as told, accepts everything and remembers the terms."""
+    """A party that describes itself as told, signs everything with its name and remembers the terms."""
 
     def __init__(self, name, domain, records=10, version=PROTOCOL_VERSION, protocols=("indicator",)):
-        self.description = PartyDescription(name, version, "0", domain, records, protocols)
+        identity = name.encode().ljust(32)
+        self.description = PartyDescription(name, version, "0", domain, records, protocols, identity)
+        self.acceptance = Acceptance(identity, name.encode() * 64)
         self.accepted = []
 
-    def call(self, method, request):
+    def call(self, method, requests):
+        (request,) = requests
         if method == "Describe":
             yield encode_description(self.description)
         else:
             assert method == "Accept"
             self.accepted.append(decode_terms(request))
-            yield encode_acceptance()
+            yield encode_acceptance(self.acceptance)
 
 
 class Replies:
@@ -53,7 +60,7 @@ class Replies:
     def __init__(self, *replies):
         self.replies = replies
 
-    def call(self, method, request):
+    def call(self, method, requests):
         yield from self.replies
 
 
@@ -80,7 +87,7 @@ def ragged(table):
 
 
 def test_a_ragged_grid_of_parties_is_one_table(ragged):
-    federation = connect(DOMAIN, start_parties(ragged, TERMS, RandomStream.from_seed(1)))
+    federation = connect(DOMAIN, start_parties(ragged, POLICY, RandomStream.from_seed(1)))
     assert federation.domain == DOMAIN
     assert federation.record_counts == (40, 30, 20)
     assert [[member.attributes for member in members] for members in federation.slices] == [
@@ -91,8 +98,24 @@ def test_a_ragged_grid_of_parties_is_one_table(ragged):
     assert federation.slices[2][1].description.name == "party-3-2"
 
 
+def test_members_are_all_parties_slice_by_slice(ragged):
+    federation = connect(DOMAIN, start_parties(ragged, POLICY, RandomStream.from_seed(1)))
+    names = [member.description.name for member in federation.members]
+    assert names == ["party-1-1", "party-1-2", "party-2-1", "party-3-1", "party-3-2", "party-3-3"]
+    assert len({member.description.identity for member in federation.members}) == 6
+
+
+def test_an_acceptance_has_what_every_party_signed_in_the_order_of_members(ragged):
+    federation = connect(DOMAIN, start_parties(ragged, POLICY, RandomStream.from_seed(1)))
+    acceptances = federation.accept(TERMS)
+    assert len({accepted.ephemeral for accepted in acceptances}) == 6
+    for member, accepted in zip(federation.members, acceptances, strict=True):
+        signed = hashlib.sha256(encode_terms(TERMS)).digest() + accepted.ephemeral
+        verify(member.description.identity, "acceptance of a release", signed, accepted.signature)
+
+
 def test_every_party_reserves_the_budget_and_can_be_asked(ragged):
-    federation = connect(DOMAIN, start_parties(ragged, TERMS, RandomStream.from_seed(1)))
+    federation = connect(DOMAIN, start_parties(ragged, POLICY, RandomStream.from_seed(1)))
     federation.accept(TERMS)
     for piece in federation.slices:
         for member in piece:
@@ -162,14 +185,16 @@ def test_a_protocol_that_a_policy_lacks_is_refused_before_any_party_is_asked():
 
 def test_every_party_is_asked_for_the_same_terms():
     parties = [holding("p", "a"), holding("q", "b", "c")]
-    connect(DOMAIN, [parties]).accept(TERMS)
+    acceptances = connect(DOMAIN, [parties]).accept(TERMS)
     assert [party.accepted for party in parties] == [[TERMS], [TERMS]]
+    assert acceptances == tuple(party.acceptance for party in parties)
 
 
 def test_the_refusal_of_a_party_ends_the_acceptance(table):
     policy = Policy(frozenset({"indicator"}), frozenset(Adjacency), Fraction(1, 2), Fraction(1, 2))
     ledger = Ledger()
-    strict = Party("strict", TableSource(table), table.domain, policy, ledger, RandomStream.from_seed(1))
+    source, keys, identity = TableSource(table), RandomStream.from_seed(1), Identity.from_seed(bytes(32))
+    strict = Party("strict", source, table.domain, policy, ledger, keys, identity)
     last = holding("last", *DOMAIN, records=5)
     federation = connect(DOMAIN, [[InProcessConnection(PartyServicer(strict))], [last]])
     with pytest.raises(PolicyError, match="max_release_rho"):

@@ -11,14 +11,16 @@ from dpmosaic.common.errors import BudgetError, PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.codec import encode_terms
-from dpmosaic.party.ledger import Ledger, LedgerEntry
+from dpmosaic.party.ledger import Ledger, LedgerEntry, LedgerRelease
 
-TERMS = ReleaseTerms("r", 1, "indicator", Adjacency.ZERO_OUT, 1.0)
+TERMS = ReleaseTerms("r", 2, "indicator", Adjacency.ZERO_OUT, 1.0)
 QUERY = MarginalQuery("r", "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
 OTHER = replace(QUERY, query_id="q2")
 HALF = Fraction(1, 2)
 DATA = "d" * 64
 KEY, SECOND_KEY = b"k" * 32, b"s" * 32
+SECRET, SECOND_SECRET = b"e" * 32, b"f" * 32
+INTRODUCTION = b"who takes part, encoded"
 
 
 def anything(reserved):
@@ -33,7 +35,7 @@ def path(tmp_path):
 @pytest.fixture
 def ledger(path):
     ledger = Ledger(path)
-    ledger.reserve(TERMS, DATA, anything)
+    ledger.reserve(TERMS, DATA, SECRET, anything)
     yield ledger
     ledger.close()
 
@@ -79,19 +81,27 @@ def test_a_new_ledger_knows_nothing(path):
     ledger = Ledger(path)
     assert ledger.reserved() == 0
     assert ledger.spent("r") == 0
-    assert ledger.release("r") is None
+    with pytest.raises(ProtocolError, match="has not accepted; accept it first"):
+        ledger.release("r")
     ledger.close()
 
 
 def test_reserved_budgets_add_up_exactly(ledger):
-    ledger.reserve(replace(TERMS, release_id="s", granted_rho=0.1), DATA, anything)
+    ledger.reserve(replace(TERMS, release_id="s", granted_rho=0.1), DATA, SECRET, anything)
     assert ledger.reserved() == 1 + Fraction(0.1)
-    assert ledger.release("r") == encode_terms(TERMS)
+    assert ledger.release("r").terms == encode_terms(TERMS)
     assert ledger.spent("r") == ledger.spent("s") == 0
 
 
+def test_a_release_is_kept_with_its_data_its_secret_and_no_introduction(ledger):
+    kept = ledger.reserve(replace(TERMS, release_id="s"), DATA, SECOND_SECRET, anything)
+    encoded = encode_terms(replace(TERMS, release_id="s"))
+    assert kept == ledger.release("s") == LedgerRelease(encoded, DATA, SECOND_SECRET, None)
+    assert ledger.release("r") == LedgerRelease(encode_terms(TERMS), DATA, SECRET, None)
+
+
 def test_charges_add_up_in_their_release_alone(ledger):
-    ledger.reserve(replace(TERMS, release_id="s"), DATA, anything)
+    ledger.reserve(replace(TERMS, release_id="s"), DATA, SECRET, anything)
     assert ledger.charge(QUERY, Fraction(1, 3), DATA, KEY) == LedgerEntry("q1", Fraction(1, 3), KEY)
     ledger.charge(OTHER, Fraction(2, 3), DATA, KEY)
     ledger.charge(replace(QUERY, release_id="s"), Fraction(1, 7), DATA, KEY)
@@ -125,7 +135,7 @@ def test_a_restart_forgets_nothing(ledger, path):
     first = ledger.charge(QUERY, HALF, DATA, KEY)
     ledger.close()
     again = Ledger(path)
-    again.reserve(TERMS, DATA, anything)
+    assert again.reserve(TERMS, DATA, SECOND_SECRET, anything).secret == SECRET
     assert (again.reserved(), again.spent("r")) == (1, HALF)
     assert again.charge(QUERY, HALF, DATA, SECOND_KEY) == first
     assert again.spent("r") == HALF
@@ -141,6 +151,7 @@ def test_a_restart_forgets_nothing(ledger, path):
         {"clique": ("b",)},
         {"clique": ("a", "b")},
         {"form": AnswerForm.RECORD_WISE},
+        {"boxes": (((0, 1),),)},
     ],
 )
 def test_another_query_under_a_used_id_is_refused(ledger, change):
@@ -151,7 +162,7 @@ def test_another_query_under_a_used_id_is_refused(ledger, change):
 
 
 def test_an_id_may_be_used_once_in_each_release(ledger):
-    ledger.reserve(replace(TERMS, release_id="s"), DATA, anything)
+    ledger.reserve(replace(TERMS, release_id="s"), DATA, SECRET, anything)
     ledger.charge(QUERY, HALF, DATA, KEY)
     other = ledger.charge(replace(QUERY, release_id="s"), HALF, DATA, SECOND_KEY)
     assert other.noise_key == SECOND_KEY
@@ -171,10 +182,24 @@ def test_a_query_for_an_unknown_release_is_refused(ledger):
     assert ledger.spent("s") == 0
 
 
-def test_the_same_terms_again_change_nothing(ledger):
+def test_the_same_terms_again_change_nothing_and_return_what_was_kept(ledger):
     ledger.charge(QUERY, HALF, DATA, KEY)
-    ledger.reserve(TERMS, DATA, anything)
+    ledger.introduce("r", INTRODUCTION)
+    again = ledger.reserve(TERMS, DATA, SECOND_SECRET, anything)
+    assert again == LedgerRelease(encode_terms(TERMS), DATA, SECRET, INTRODUCTION)
     assert (ledger.reserved(), ledger.spent("r")) == (1, HALF)
+
+
+def test_the_same_terms_again_are_not_asked_about_anew(ledger):
+    def nothing(reserved):
+        raise PolicyError("full")
+
+    assert ledger.reserve(TERMS, DATA, SECOND_SECRET, nothing).secret == SECRET
+    with pytest.raises(PolicyError, match="full"):
+        ledger.reserve(replace(TERMS, release_id="s"), DATA, SECOND_SECRET, nothing)
+    with pytest.raises(ProtocolError, match="accept it first"):
+        ledger.release("s")
+    assert ledger.reserved() == 1
 
 
 @pytest.mark.parametrize(
@@ -183,15 +208,52 @@ def test_the_same_terms_again_change_nothing(ledger):
         ({"granted_rho": 2.0}, DATA),
         ({"protocol": "trusted"}, DATA),
         ({"adjacency": Adjacency.REPLACE_ONE}, DATA),
-        ({"protocol_version": 2}, DATA),
+        ({"protocol_version": 3}, DATA),
         ({}, "e" * 64),
     ],
 )
 def test_other_terms_or_other_data_under_a_used_release_id_are_refused(ledger, change, data):
     with pytest.raises(ProtocolError, match="other terms or other data"):
-        ledger.reserve(replace(TERMS, **change), data, anything)
+        ledger.reserve(replace(TERMS, **change), data, SECOND_SECRET, anything)
     assert ledger.reserved() == 1
-    assert ledger.release("r") == encode_terms(TERMS)
+    assert ledger.release("r") == LedgerRelease(encode_terms(TERMS), DATA, SECRET, None)
+
+
+def test_an_introduction_is_kept_with_its_release_alone(ledger):
+    ledger.reserve(replace(TERMS, release_id="s"), DATA, SECOND_SECRET, anything)
+    ledger.introduce("r", INTRODUCTION)
+    assert ledger.release("r").introduction == INTRODUCTION
+    assert ledger.release("s").introduction is None
+
+
+def test_the_same_introduction_again_changes_nothing_also_after_a_restart(ledger, path):
+    ledger.introduce("r", INTRODUCTION)
+    ledger.introduce("r", INTRODUCTION)
+    ledger.close()
+    again = Ledger(path)
+    again.introduce("r", INTRODUCTION)
+    assert again.release("r").introduction == INTRODUCTION
+    again.close()
+
+
+def test_another_introduction_of_a_release_is_refused_and_the_first_one_kept(ledger):
+    ledger.introduce("r", INTRODUCTION)
+    with pytest.raises(ProtocolError, match="introduced with other parties or masks"):
+        ledger.introduce("r", INTRODUCTION + b"!")
+    assert ledger.release("r").introduction == INTRODUCTION
+
+
+def test_an_introduction_of_an_unknown_release_is_refused(ledger):
+    with pytest.raises(ProtocolError, match="accept it first"):
+        ledger.introduce("s", INTRODUCTION)
+
+
+def test_threads_that_introduce_a_release_otherwise_leave_one_introduction(ledger):
+    introductions = [bytes([place]) for place in range(6)]
+    outcomes = together([lambda i=i: ledger.introduce("r", i) for i in introductions])
+    (first,) = [place for place, outcome in enumerate(outcomes) if outcome is None]
+    assert sum(isinstance(outcome, ProtocolError) for outcome in outcomes) == 5
+    assert ledger.release("r").introduction == introductions[first]
 
 
 def test_threads_that_charge_one_id_get_one_key_and_charge_once(ledger):
@@ -222,14 +284,18 @@ def test_two_ledgers_on_one_file_charge_one_id_once(ledger, path):
     second.close()
 
 
-def test_two_ledgers_on_one_file_reserve_a_release_once(ledger, path):
+def test_two_ledgers_on_one_file_reserve_a_release_once_with_one_secret(ledger, path):
     second = Ledger(path)
     for number in range(20):
         terms = replace(TERMS, release_id=str(number))
-        outcomes = together(
-            [lambda book=book, t=terms: book.reserve(t, DATA, anything) for book in (ledger, second)]
+        first, other = together(
+            [
+                lambda book=book, t=terms, secret=secret: book.reserve(t, DATA, secret, anything)
+                for book, secret in ((ledger, SECRET), (second, SECOND_SECRET))
+            ]
         )
-        assert outcomes == [None, None]
+        assert first == other == ledger.release(str(number))
+        assert first.secret in (SECRET, SECOND_SECRET)
     assert ledger.reserved() == 21
     second.close()
 
@@ -242,7 +308,9 @@ def test_releases_that_race_for_the_rest_of_a_lifetime_do_not_pass_it(ledger, pa
             raise PolicyError("full")
 
     tasks = [(book, replace(TERMS, release_id=f"x{i}")) for i in range(4) for book in (ledger, second)]
-    together([lambda book=book, t=terms: book.reserve(t, DATA, room_for_three) for book, terms in tasks])
+    together(
+        [lambda book=book, t=terms: book.reserve(t, DATA, SECRET, room_for_three) for book, terms in tasks]
+    )
     assert ledger.reserved() == 3
     second.close()
 
@@ -280,7 +348,7 @@ def test_an_error_between_the_two_writes_of_a_charge_leaves_neither(ledger):
 
 def test_ledgers_in_memory_are_apart(path):
     first, second = Ledger(), Ledger()
-    first.reserve(TERMS, DATA, anything)
+    first.reserve(TERMS, DATA, SECRET, anything)
     assert first.reserved() == 1
     assert second.reserved() == 0
     first.close()

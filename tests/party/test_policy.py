@@ -4,9 +4,12 @@ from fractions import Fraction
 
 import pytest
 
+from dpmosaic.common.domain import Domain
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.party.policy import Policy
 
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 0.1)
@@ -87,3 +90,39 @@ def test_a_release_past_what_is_left_of_the_lifetime_is_refused():
 def test_a_marginal_of_one_cell_too_many_is_refused():
     with pytest.raises(PolicyError, match="ask for a smaller marginal"):
         POLICY.check_cells(1_001)
+
+
+def masked(parties, tolerated):
+    """Terms over so many slices of one party each."""
+    roster = tuple(RosterEntry(str(i), i, ("a",), 50, bytes([i]) * 32) for i in range(parties))
+    plan = MaskedPlan(Domain.coded({"a": 2}), roster, tolerated, Ring(32))
+    return replace(TERMS, protocol="masked", masked=plan)
+
+
+@pytest.mark.parametrize(
+    ("parties", "tolerated", "least"),
+    [(3, 2, 2), (3, 1, 1), (3, 1, 0), (3, 0, 0), (2, 1, 1), (2, 1, 5), (1, 0, 1), (1, 0, 5)],
+)
+def test_as_many_tolerated_collusions_as_the_policy_asks_for_or_there_can_be_are_allowed(
+    parties, tolerated, least
+):
+    policy = replace(POLICY, protocols=frozenset({"masked"}), min_tolerated=least)
+    policy.check_terms(masked(parties, tolerated), 50, Fraction(0))
+
+
+@pytest.mark.parametrize(("parties", "tolerated", "least"), [(3, 1, 2), (3, 0, 1), (2, 0, 1), (2, 0, 5)])
+def test_too_few_tolerated_collusions_are_refused(parties, tolerated, least):
+    policy = replace(POLICY, protocols=frozenset({"masked"}), min_tolerated=least)
+    with pytest.raises(PolicyError, match="fewer collusions than min_tolerated"):
+        policy.check_terms(masked(parties, tolerated), 50, Fraction(0))
+
+
+def test_one_other_party_may_collude_by_default():
+    policy = replace(POLICY, protocols=frozenset({"masked"}))
+    policy.check_terms(masked(2, 1), 50, Fraction(0))
+    with pytest.raises(PolicyError, match="min_tolerated"):
+        policy.check_terms(masked(2, 0), 50, Fraction(0))
+
+
+def test_other_protocols_are_not_asked_how_many_collusions_they_tolerate():
+    replace(POLICY, min_tolerated=9).check_terms(TERMS, 50, Fraction(0))

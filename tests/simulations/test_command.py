@@ -75,6 +75,19 @@ def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
     assert MarkovRandomField.load(folder / "out/model.npz").domain == domain
 
 
+def test_masked_shares_are_the_default_and_tolerate_as_many_collusions_as_asked_for(folder):
+    done = simulate(folder, "--grid", "2x1", "--collusions", 0, "--mechanism", "independent")
+    assert done.returncode == 0, done.stderr
+    certificate = json.loads((folder / "out/certificate.json").read_text())
+    assert certificate["plan"]["protocol"] == "masked"
+    assert [observer["who"] for observer in certificate["promise"]["observers"]] == [
+        "the public",
+        "the curator",
+    ]
+    traffic = json.loads((folder / "out/metrics.json").read_text())["traffic_bytes"]
+    assert [[sorted(party) for party in row] for row in traffic] == [[["in", "out"]]] * 2
+
+
 def test_json_prints_one_object_and_nothing_else(folder):
     done = simulate(folder, "--json", "--seed", 1, "--mechanism", "randdpgen", "--variant", "paper")
     assert done.returncode == 0, done.stderr
@@ -126,6 +139,8 @@ def test_an_earlier_result_is_never_overwritten(folder):
         (["--delta", 1], "delta: expected a number in"),
         (["--adjacency", "swap"], "adjacency: expected one of"),
         (["--protocol", "masked!"], "protocol: expected one of"),
+        (["--collusions", 1], "tolerated collusions: expected 0 to 0"),
+        (["--collusions", 0, "--protocol", "trusted"], "collusions go with the protocol 'masked' alone"),
         (["--mechanism", "magic"], "mechanism: expected one of"),
         (["--variant", "magic"], "variant of randdpgen"),
         (["--workload", "none.json"], "none.json"),
@@ -178,4 +193,6 @@ def test_the_demo_compares_the_protocols(tmp_path):
     lines = {
         (line["protocol"], line["mechanism"]): line["total_variation"] for line in json.loads(done.stdout)
     }
-    assert lines["trusted", "randdpgen"] < lines["trusted", "independent"]
+    assert {protocol for protocol, _ in lines} == {"trusted", "masked", "indicator"}
+    for protocol in ("trusted", "masked"):
+        assert lines[protocol, "randdpgen"] < lines["trusted", "independent"]

@@ -9,11 +9,12 @@ from dpmosaic.common.domain import Domain
 from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.table import Table
-from dpmosaic.common.wire.codec import encode_query
+from dpmosaic.common.wire.codec import encode_description, encode_query, encode_terms
 from dpmosaic.curator.party_client import PartyClient
-from dpmosaic.simulations.network import InProcessConnection, start_parties
+from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
 
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
 TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
 
@@ -24,7 +25,7 @@ class FailingServicer:
     def __init__(self, error, replies=0):
         self.error, self.replies = error, replies
 
-    def serve(self, method, request):
+    def serve(self, method, requests):
         yield from [b"frame"] * self.replies
         raise self.error
 
@@ -35,15 +36,16 @@ class Tap:
     def __init__(self, connection):
         self.connection, self.crossed = connection, []
 
-    def call(self, method, request):
-        self.crossed.append(request)
-        for reply in self.connection.call(method, request):
+    def call(self, method, requests):
+        requests = list(requests)
+        self.crossed += requests
+        for reply in self.connection.call(method, requests):
             self.crossed.append(reply)
             yield reply
 
 
 def one_party(seed=1):
-    ((connection,),) = start_parties([[TABLE]], TERMS, RandomStream.from_seed(seed))
+    ((connection,),) = start_parties([[TABLE]], POLICY, RandomStream.from_seed(seed))
     return connection
 
 
@@ -67,14 +69,14 @@ def histogram(connection):
 def test_an_error_of_a_party_arrives_typed_and_with_its_text(kind):
     error = kind("mend the plan")
     with pytest.raises(kind, match="mend the plan") as arrived:
-        list(InProcessConnection(FailingServicer(error)).call("Answer", b""))
+        list(InProcessConnection(FailingServicer(error)).call("Answer", [b""]))
     assert type(arrived.value) is kind
     assert str(arrived.value) == str(error)
     assert arrived.value is not error
 
 
 def test_replies_before_an_error_arrive():
-    replies = InProcessConnection(FailingServicer(errors.DataError("late"), 2)).call("Answer", b"")
+    replies = InProcessConnection(FailingServicer(errors.DataError("late"), 2)).call("Answer", [b""])
     assert [next(replies), next(replies)] == [b"frame", b"frame"]
     with pytest.raises(errors.DataError, match="late"):
         next(replies)
@@ -98,7 +100,7 @@ def test_the_policy_of_a_party_refuses_through_the_connection(change, reason):
     ("change", "cells", "kind", "reason"),
     [
         ({"sigma": 0.1}, 40, errors.BudgetError, "more than is left"),
-        ({"clique": ("z",)}, 40, errors.ProtocolError, "not attributes of this party"),
+        ({"clique": ("z",)}, 40, errors.ProtocolError, "attributes that can be asked for"),
         ({"release_id": "s"}, 40, errors.ProtocolError, "accept it first"),
         ({}, 41, errors.ProtocolError, "more or fewer integers"),
     ],
@@ -112,7 +114,7 @@ def test_a_question_that_does_not_fit_is_refused_through_the_connection(change, 
 
 def test_an_unknown_method_is_refused():
     with pytest.raises(errors.ProtocolError, match="no method 'Records'"):
-        list(one_party().call("Records", encode_query(QUERY)))
+        list(one_party().call("Records", [encode_query(QUERY)]))
 
 
 def test_all_that_crosses_is_bytes():
@@ -124,6 +126,37 @@ def test_all_that_crosses_is_bytes():
     list(client.answer(replace(QUERY, query_id="q2", form=AnswerForm.RECORD_WISE), 3, 40, 2))
     assert len(tap.crossed) == 8
     assert {type(message) for message in tap.crossed} == {bytes}
+
+
+def test_a_connection_counts_the_bytes_of_all_requests_and_replies():
+    connection = one_party()
+    tap = Tap(connection)
+    assert (connection.bytes_in, connection.bytes_out) == (0, 0)
+    client = PartyClient(tap)
+    description = client.describe()
+    assert (connection.bytes_in, connection.bytes_out) == (0, len(encode_description(description)))
+    client.accept(TERMS)
+    list(client.answer(QUERY, 1, 40, 1))
+    with pytest.raises(errors.ProtocolError):
+        list(client.answer(replace(QUERY, release_id="s"), 1, 40, 1))
+    assert connection.bytes_in + connection.bytes_out == sum(map(len, tap.crossed))
+    assert connection.bytes_in == sum(
+        len(data) for data in (encode_terms(TERMS), encode_query(QUERY), encode_query(QUERY))
+    )
+
+
+def test_requests_are_read_one_by_one_as_the_servicer_asks_for_them():
+    class Reading:
+        def serve(self, method, requests):
+            for request in requests:
+                yield request * 2
+
+    connection = InProcessConnection(Reading())
+    requests = iter([b"a", b"b", b"c"])
+    replies = connection.call("Deliver", requests)
+    assert next(replies) == b"aa"
+    assert (connection.bytes_in, connection.bytes_out) == (1, 2)
+    assert next(requests) == b"b"
 
 
 def test_parties_of_a_simulation_allow_its_one_release():
@@ -138,13 +171,11 @@ def test_a_seed_determines_all_answers():
     assert histogram(one_party(seed=1)) != histogram(one_party(seed=2))
 
 
-def test_every_party_has_a_name_and_noise_of_its_own():
-    grid = start_parties([[TABLE, TABLE], [TABLE]], TERMS, RandomStream.from_seed(1))
+def test_every_party_has_a_name_an_identity_and_noise_of_its_own():
+    grid = start_parties([[TABLE, TABLE], [TABLE]], POLICY, RandomStream.from_seed(1))
     connections = [connection for row in grid for connection in row]
-    assert [PartyClient(connection).describe().name for connection in connections] == [
-        "party-1-1",
-        "party-1-2",
-        "party-2-1",
-    ]
+    descriptions = [PartyClient(connection).describe() for connection in connections]
+    assert [description.name for description in descriptions] == ["party-1-1", "party-1-2", "party-2-1"]
+    assert len({description.identity for description in descriptions}) == 3
     answers = [histogram(connection) for connection in connections]
     assert all(answers[one] != answers[two] for one, two in [(0, 1), (0, 2), (1, 2)])

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,8 @@ from dpmosaic.simulations.simulate import PROTOCOLS, simulate
 
 DOMAIN = dpmosaic.Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
 BUDGET = dpmosaic.Budget(1.0, 1e-9)
+CHEAP = dpmosaic.Budget(zcdp_rho=0.02)
+"""Without a delta there is no privacy loss distribution to compute, which takes most of a run's time."""
 
 
 def table(records=600, seed=0):
@@ -36,17 +40,80 @@ def test_noise_on_every_record_is_more_noise_than_noise_on_their_sum():
     assert sigmas[0] == pytest.approx(600**0.5 * sigmas[1], rel=0.01)
 
 
+@pytest.mark.parametrize("protocol", ["masked", "indicator"])
 @pytest.mark.parametrize("grid", ["1x1", "3x1", "1x4", "3x2"])
-def test_any_grid_gives_the_exact_table_in_the_limit_of_a_huge_budget(grid):
+def test_any_grid_gives_the_exact_table_in_the_limit_of_a_huge_budget(grid, protocol):
     real = table()
-    result = simulate(real, budget=dpmosaic.Budget(zcdp_rho=1e9), grid=grid, protocol="indicator", seed=1)
+    result = simulate(real, budget=dpmosaic.Budget(zcdp_rho=1e9), grid=grid, protocol=protocol, seed=1)
     for clique in (("a", "b"), ("a", "c"), ("c", "d")):
         assert np.allclose(result.fitted.model.marginal(clique), real.marginal(clique), atol=4)
     assert result.metrics["kway"][1]["total_variation"] < 0.02
 
 
-def test_one_seed_gives_one_table_and_says_that_it_is_no_release():
-    one, again, other = (simulate(table(), budget=BUDGET, seed=seed) for seed in (1, 1, 2))
+def first_sigma(**options):
+    options = {"budget": CHEAP, "mechanism": "independent", **options}
+    return simulate(table(), **options).certificate["measurements"][0]["sigma"]
+
+
+def test_the_protocol_is_masked_where_none_is_named():
+    assert (
+        simulate(table(), budget=CHEAP, mechanism="independent").certificate["plan"]["protocol"] == "masked"
+    )
+
+
+@pytest.mark.parametrize("grid", ["1x1", "4x1", "1x4", "2x2"])
+def test_masked_shares_without_collusions_have_the_noise_of_a_trusted_place(grid):
+    assert first_sigma(grid=grid, collusions=0) == pytest.approx(first_sigma(protocol="trusted"), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("grid", "collusions", "factor"),
+    [("1x1", None, 1), ("2x1", None, 2), ("2x2", None, 4 / 3), ("2x2", 1, 4 / 3), ("2x2", 3, 4)],
+)
+def test_tolerated_collusions_cost_the_noise_of_those_who_may_collude(grid, collusions, factor):
+    sigma = first_sigma(grid=grid, collusions=collusions)
+    assert sigma == pytest.approx(factor**0.5 * first_sigma(protocol="trusted"), rel=1e-9)
+
+
+def test_the_certificate_says_against_whom_masked_shares_hold():
+    promise = simulate(table(), budget=BUDGET, grid="2x2", collusions=2).certificate["promise"]
+    public, curator, parties = promise["observers"]
+    assert (public["who"], curator["who"]) == ("the public", "the curator")
+    assert "2 of the 4 parties" in parties["who"]
+    assert "does not collude" in curator["assumes"]
+    assert public["zcdp_rho"] == pytest.approx(parties["zcdp_rho"] / 2)
+    assert public["epsilon"] < parties["epsilon"] <= 1.0005
+    assert len(simulate(table(), budget=CHEAP, collusions=0).certificate["promise"]["observers"]) == 2
+
+
+def test_the_traffic_of_every_party_is_among_the_metrics_and_openings_grow_with_the_records():
+    few, many = (
+        simulate(table(records), budget=CHEAP, grid="2x2", seed=1).metrics["traffic_bytes"]
+        for records in (600, 1200)
+    )
+    for number, place in itertools.product(range(2), repeat=2):
+        for direction in ("in", "out"):
+            # 300 records more in each slice, and no attribute has fewer than two cells of four bytes.
+            grown = many[number][place][direction] - few[number][place][direction]
+            assert grown >= 300 * 2 * 4
+    assert [[set(party) for party in row] for row in few] == [[{"in", "out"}] * 2] * 2
+
+
+def test_noisy_histograms_are_as_large_however_many_records_there_are():
+    options = {"budget": CHEAP, "grid": "2x2", "mechanism": "independent", "seed": 1}
+    few, many = (simulate(table(n), **options).metrics["traffic_bytes"] for n in (600, 1200))
+    assert all(
+        abs(few[i][j][way] - many[i][j][way]) < 50 for i in (0, 1) for j in (0, 1) for way in few[i][j]
+    )
+
+
+def test_a_protocol_without_parties_has_no_traffic():
+    assert simulate(table(), budget=CHEAP, grid="2x2", protocol="theorem").metrics["traffic_bytes"] == []
+
+
+@pytest.mark.parametrize("options", [{}, {"grid": "2x2"}, {"protocol": "trusted"}])
+def test_one_seed_gives_one_table_and_says_that_it_is_no_release(options):
+    one, again, other = (simulate(table(), budget=CHEAP, **options, seed=seed) for seed in (1, 1, 2))
     assert one.synthetic.digest() == again.synthetic.digest() != other.synthetic.digest()
     assert not one.certificate["differentially_private"]
     assert "known seed" in one.certificate["labels"][0]
@@ -75,8 +142,9 @@ def test_averaging_copies_states_what_it_really_costs():
     assert promise["epsilon_really_spent"] > 1.9
 
 
-def test_the_certificate_accounts_for_every_step():
-    certificate = simulate(table(), budget=BUDGET, grid="2x2", protocol="indicator").certificate
+@pytest.mark.parametrize("protocol", ["masked", "indicator"])
+def test_the_certificate_accounts_for_every_step(protocol):
+    certificate = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol).certificate
     charges = certificate["charges"]
     assert sum(certificate["steps"].values()) == pytest.approx(certificate["promise"]["zcdp_rho_spent"])
     assert sum(charge["zcdp_rho"] for charge in charges) == pytest.approx(sum(certificate["steps"].values()))
@@ -108,6 +176,11 @@ def test_replace_one_adds_more_noise_for_the_same_promise():
         ({"workload": dpmosaic.Workload((("a", "z"),), (1.0,))}, DataError, "z"),
         ({"workload": "nowhere.json"}, DataError, "nowhere.json"),
         ({"record_wise": True}, DataError, "indicator"),
+        ({"collusions": 1}, BudgetError, "tolerated collusions: expected 0 to 0 of 1 parties"),
+        ({"collusions": 4, "grid": "2x2"}, BudgetError, "tolerated collusions: expected 0 to 3"),
+        ({"collusions": -1, "grid": "2x2"}, BudgetError, "tolerated collusions: expected 0 to 3"),
+        ({"collusions": 0, "protocol": "trusted"}, DataError, "with the protocol 'masked' alone"),
+        ({"collusions": 0, "protocol": "indicator"}, DataError, "with the protocol 'masked' alone"),
         ({"rows": 0}, DataError, "rows: expected at least 1"),
         ({"mechanism": dpmosaic.RandDPGen(maxsize=2)}, DataError, "cells"),
         ({"mechanism": dpmosaic.RandDPGen(max_model_mb=1e-6)}, ModelError, "max_model_mb"),

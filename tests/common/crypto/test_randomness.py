@@ -1,14 +1,48 @@
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from hypothesis import example, given
+from hypothesis import strategies as st
 from scipy import stats
 
 from dpmosaic.common.crypto.randomness import RandomStream
 
+KEY = bytes(range(32))
+AT_ONCE = 1 << 18
+"""Bytes that a stream asks of its cipher at a time."""
+
+
+def key_stream(count):
+    """The first bytes of the key stream of AES-256 in counter mode."""
+    return Cipher(algorithms.AES(KEY), modes.CTR(bytes(16))).encryptor().update(bytes(count))
+
 
 def test_a_stream_is_the_key_stream_of_aes_256_in_counter_mode():
-    cipher = Cipher(algorithms.AES(bytes(range(32))), modes.CTR(bytes(16))).encryptor()
-    assert RandomStream(bytes(range(32))).words(1000).tobytes() == cipher.update(bytes(8000))
+    assert RandomStream(KEY).words(1000).tobytes() == key_stream(8000)
+
+
+@pytest.mark.parametrize("count", [0, 1, 15, 16, 17, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, 3 * AT_ONCE + 7])
+def test_bytes_are_the_key_stream_to_the_last_byte(count):
+    octets = RandomStream(KEY).bytes(count)
+    assert (octets.dtype, octets.shape) == (np.uint8, (count,))
+    assert octets.tobytes() == key_stream(count)
+
+
+@given(st.lists(st.integers(0, 70) | st.integers(AT_ONCE - 20, AT_ONCE + 20), max_size=6))
+@example([1, AT_ONCE, 15, 0, AT_ONCE + 1])
+def test_bytes_are_the_same_however_they_are_cut(cuts):
+    stream = RandomStream(KEY)
+    parts = [stream.bytes(count) for count in cuts]
+    assert b"".join(part.tobytes() for part in parts) == key_stream(sum(cuts))
+
+
+def test_words_and_bytes_are_read_from_one_stream():
+    stream = RandomStream(KEY)
+    parts = [stream.bytes(3), stream.words(2), stream.bytes(21)]
+    assert b"".join(part.tobytes() for part in parts) == key_stream(40)
+    # Who writes over what was read does not change what comes next.
+    parts[1][:] = 0
+    assert stream.bytes(8).tobytes() == key_stream(48)[40:]
 
 
 def test_words_do_not_depend_on_how_many_are_asked_for_at_once():

@@ -12,13 +12,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.domain import Domain
-from dpmosaic.common.messages import AnswerForm, MarginalQuery, ReleaseTerms
+from dpmosaic.common.messages import (
+    PROTOCOL_VERSION,
+    AnswerForm,
+    Introduction,
+    MarginalQuery,
+    ReleaseTerms,
+)
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
 from dpmosaic.common.privacy.noise import noisy_counts
+from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.table import Table
 from dpmosaic.common.wire.codec import decode_answer
 from dpmosaic.party.ledger import Ledger
@@ -73,15 +82,31 @@ def test_noise_drawn_twice_from_one_key_is_caught():
     assert audited_epsilon(WITHOUT[1] + np.tile(difference, 100), np.full(20_000, WITHOUT[1])) > EPSILON
 
 
-@pytest.mark.parametrize("form", AnswerForm)
-def test_a_party_never_draws_one_noise_for_two_queries(form):
-    """Equal answers would show a key used twice; by chance two agree with a probability under 1e-7."""
+@pytest.mark.parametrize(
+    ("protocol", "form"),
+    [
+        ("trusted", AnswerForm.HISTOGRAM),
+        ("indicator", AnswerForm.HISTOGRAM),
+        ("indicator", AnswerForm.RECORD_WISE),
+        ("masked", AnswerForm.SHARE),
+    ],
+)
+def test_a_party_never_draws_one_noise_for_two_queries(protocol, form):
+    """Equal answers would show a key used twice; by chance two agree with a probability under 1e-7.
+
+    A single party has nobody to share masks with: all that differs between its answers is noise.
+    """
     domain = Domain.coded({"a": 3})
     table = Table.from_codes(domain, np.repeat([0, 1, 2], [5, 7, 2])[:, None])
-    policy = Policy(frozenset({"indicator"}), frozenset(Adjacency), Fraction(10), Fraction(10), 1, 10)
-    party = Party("p", TableSource(table), table.domain, policy, Ledger(), RandomStream.from_seed(1))
-    party.accept(ReleaseTerms("r", 1, "indicator", Adjacency.ZERO_OUT, 10.0))
-    rows = 1 if form is AnswerForm.HISTOGRAM else table.record_count
+    policy = Policy(frozenset({protocol}), frozenset(Adjacency), Fraction(10), Fraction(10), 1, 10)
+    source, keys, identity = TableSource(table), RandomStream.from_seed(1), Identity.from_seed(bytes(32))
+    party = Party("p", source, table.domain, policy, Ledger(), keys, identity)
+    plan = MaskedPlan(domain, (RosterEntry("p", 0, ("a",), 14, identity.public),), 0, Ring(32))
+    masked = plan if protocol == "masked" else None
+    accepted = party.accept(ReleaseTerms("r", PROTOCOL_VERSION, protocol, Adjacency.ZERO_OUT, 10.0, masked))
+    if masked:
+        party.introduce(Introduction("r", (accepted,), bytes(32)))
+    rows = table.record_count if form is AnswerForm.RECORD_WISE else 1
     answers = set()
     for number in range(20):
         query = MarginalQuery("r", str(number), form, ("a",), SIGMA)

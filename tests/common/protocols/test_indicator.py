@@ -41,6 +41,22 @@ def test_products_are_exact_counts_where_the_noise_is_negligible(parties):
     assert np.allclose(product.ravel(), real.marginal(("a", "b", "c")), atol=0.01)
 
 
+def test_a_histogram_is_exact_where_the_noise_is_negligible():
+    real, clique = table(), ("a", "c")
+    cells = real.marginal(clique)
+    boxes = [((0, 2), (1, 2)), ((1, 2), (2, 4))]
+    for given, exact in [((), cells), (boxes, [cells[1] + cells[5], cells[6] + cells[7]])]:
+        counts = indicator.noisy_histogram(real, clique, 1e-5, RandomStream.from_seed(1), given)
+        assert np.allclose(counts / grid_of(1e-5), exact, atol=1e-3)
+
+
+def test_a_box_has_the_noise_of_one_cell():
+    rows_of_a = [((0, 1), (0, 4)), ((1, 2), (0, 4))]
+    boxes = indicator.noisy_histogram(table(), ("a", "c"), 3.0, RandomStream.from_seed(1), rows_of_a)
+    cells = indicator.noisy_histogram(table(), ("a",), 3.0, RandomStream.from_seed(1))
+    assert np.array_equal(boxes, cells)
+
+
 def test_indicator_vectors_come_in_blocks_that_hold_every_record_once():
     domain = Domain.coded({"x": 100_000})
     real = Table.from_codes(domain, np.array([[5], [99_999], [5], [0], [7]]))
