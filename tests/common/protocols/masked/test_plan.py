@@ -1,0 +1,295 @@
+"""What every role computes from public facts: chains, their holders, what is feasible, what goes together."""
+
+import itertools
+import math
+import tracemalloc
+from collections import Counter
+from dataclasses import replace
+from unittest import mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.errors import BudgetError, DataError
+from dpmosaic.common.privacy.cost import grid_of
+from dpmosaic.common.privacy.distributed import DistributedNoise
+from dpmosaic.common.protocols.masked import plan as plans
+from dpmosaic.common.protocols.masked.plan import (
+    MAX_OPENING_BYTES,
+    MaskedPlan,
+    RosterEntry,
+    block_rows,
+    labels,
+    rectangles,
+    spans,
+)
+from dpmosaic.common.protocols.masked.ring import Ring
+
+DOMAIN = Domain.coded({"a": 5, "b": 2, "c": 3, "d": 2, "e": 1})
+CLIQUES = [c for size in range(1, 6) for c in itertools.combinations(DOMAIN.names, size)]
+
+
+def roster(*slices, records=(7, 4, 9)):
+    """Entries of parties p0, p1, ... that hold these letters, slice by slice."""
+    places = [(number, held) for number, parties in enumerate(slices) for held in parties]
+    return tuple(
+        RosterEntry(f"p{i}", number, tuple(held), records[number], bytes(32))
+        for i, (number, held) in enumerate(places)
+    )
+
+
+def plan_of(*slices, records=(7, 4, 9), domain=DOMAIN, tolerated=0, bits=32):
+    return MaskedPlan(domain, roster(*slices, records=records), tolerated, Ring(bits))
+
+
+RAGGED = plan_of(["ae", "b", "cd"], ["abcde"], ["d", "abce"])
+
+
+@st.composite
+def ragged_plans(draw):
+    """Plans of up to three slices, in each of which the attributes are dealt out anew to 1 to 5 parties."""
+    slices = []
+    for _ in range(draw(st.integers(1, 3))):
+        seats = draw(st.lists(st.integers(0, 4), min_size=len(DOMAIN), max_size=len(DOMAIN)))
+        slices.append([[n for n, s in zip(DOMAIN.names, seats, strict=True) if s == j] for j in set(seats)])
+    return plan_of(*slices)
+
+
+@given(plan=ragged_plans(), clique=st.sampled_from(CLIQUES))
+def test_a_chain_takes_from_each_holder_its_part_in_domain_order_and_nothing_twice(plan, clique):
+    for number in range(plan.slice_count):
+        chain = plan.chain(clique, number)
+        holders = plan.holders(chain, number)
+        assert len(set(holders)) == len(chain)
+        for part, holder in zip(chain, holders, strict=True):
+            assert plan.roster[holder].slice == number
+            assert part == tuple(name for name in clique if name in plan.roster[holder].attributes)
+        assert sorted(itertools.chain(*chain)) == sorted(clique)
+        assert plan.cells(chain) == DOMAIN.cells(clique)
+
+
+@given(plan=ragged_plans(), clique=st.sampled_from(CLIQUES))
+def test_two_parts_come_in_the_rosters_order_and_more_by_their_cells(plan, clique):
+    for number in range(plan.slice_count):
+        chain = plan.chain(clique, number)
+        if len(chain) <= 2:
+            holders = plan.holders(chain, number)
+            assert list(holders) == sorted(holders)
+        else:
+            cells = [DOMAIN.cells(part) for part in chain]
+            assert cells == sorted(cells)
+
+
+def test_equal_parts_of_a_long_chain_keep_the_rosters_order():
+    plan = plan_of(["d", "b", "a", "c", "e"])
+    assert plan.chain(("a", "b", "c", "d"), 0) == (("d",), ("b",), ("c",), ("a",))
+
+
+@pytest.mark.parametrize(
+    ("clique", "chains"),
+    [
+        ("a", ["a", "a", "a"]),
+        ("ae", ["ae", "ae", "ae"]),
+        ("bd", ["b d", "bd", "d b"]),
+        ("abde", ["b d ae", "abde", "d abe"]),
+        ("abcde", ["b ae cd", "abcde", "d abce"]),
+    ],
+)
+def test_slices_with_other_splits_have_other_chains(clique, chains):
+    found = [RAGGED.chain(tuple(clique), number) for number in range(3)]
+    assert found == [tuple(map(tuple, chain.split())) for chain in chains]
+
+
+def test_a_plan_knows_its_slices_and_their_records():
+    assert RAGGED.slice_count == 3
+    assert [RAGGED.members(number) for number in range(3)] == [(0, 1, 2), (3,), (4, 5)]
+    assert [RAGGED.records(number) for number in range(3)] == [7, 4, 9]
+    assert RAGGED.record_count == 20
+    assert RAGGED.holders((("b",), ("c", "d")), 0) == (1, 2)
+    assert RAGGED.holders((("d",), ("b",)), 2) == (4, 5)
+
+
+@pytest.mark.parametrize("tolerated", [0, 1, 5])
+@pytest.mark.parametrize("sigma", [2.0**-15, 1.0, 300.0])
+def test_the_largest_noisy_count_has_room_for_all_records_and_everybodys_noise(tolerated, sigma):
+    plan = replace(RAGGED, tolerated=tolerated)
+    assert plan.noise == DistributedNoise(6, tolerated)
+    assert plan.largest(sigma) == 20 * grid_of(sigma) + plan.noise.largest(sigma)
+
+
+LARGEST = MAX_OPENING_BYTES // 4
+"""Words of the largest opening in the ring of 32 bits."""
+
+
+@pytest.mark.parametrize(
+    ("held", "clique", "cells"),
+    [
+        (["abcde"], "abcde", None),  # one party: nothing is opened
+        (["ae", "bc", "d"], "abe", 5),  # both parts are opened
+        (["ae", "bc", "d"], "bcde", 6),  # d and e are one cell each less than bc
+        (["a", "b", "c", "d", "e"], "abc", 6),  # b x c; the product with a is never opened
+        (["a", "b", "c", "d", "e"], "abcde", 12),  # e x b x d x c; that with a is never opened
+    ],
+)
+@pytest.mark.parametrize("bits", [32, 64])
+def test_a_clique_is_feasible_up_to_the_limit_of_what_is_opened_for_it(held, clique, cells, bits):
+    for records in [LARGEST * 32 // bits // (cells or 1), LARGEST * 32 // bits // (cells or 1) + 1]:
+        plan = plan_of(held, records=(records,), bits=bits)
+        fits = cells is None or records * cells * bits // 8 <= MAX_OPENING_BYTES
+        assert plan.feasible(tuple(clique)) == fits
+    assert fits == (cells is None)
+
+
+@given(
+    plan=ragged_plans(),
+    clique=st.sampled_from(CLIQUES),
+    data=st.data(),
+    bits=st.sampled_from([32, 64]),
+)
+def test_feasible_cliques_are_those_of_which_no_slice_opens_a_larger_matrix(plan, clique, data, bits):
+    plan = replace(plan, ring=Ring(bits))
+    opened = [0]
+    for number in range(plan.slice_count):
+        sizes = [DOMAIN.cells(part) for part in plan.chain(clique, number)]
+        if len(sizes) > 1:
+            opened += [plan.records(number) * n * bits // 8 for n in sizes]
+            opened += [plan.records(number) * math.prod(sizes[:k]) * bits // 8 for k in range(2, len(sizes))]
+    limit = data.draw(st.sampled_from(opened)) + data.draw(st.integers(-1, 0))
+    with mock.patch.object(plans, "MAX_OPENING_BYTES", limit):
+        assert plan.feasible(clique) == (max(opened) <= limit or max(opened) == 0)
+
+
+def test_an_opening_takes_a_word_for_each_record_and_cell():
+    assert plan_of(["abcde"]).opening_bytes((("a",), ("b", "c")), 0) == 7 * 30 * 4
+    assert plan_of(["abcde"], bits=64).opening_bytes((("a",), ("b", "c")), 0) == 7 * 30 * 8
+
+
+def chain_sets(plan, number):
+    chains = [plan.chain(clique, number) for clique in CLIQUES]
+    products = [chain for chain in chains if len(chain) > 1]
+    return st.lists(st.sampled_from(products), max_size=30) if products else st.just([])
+
+
+@given(data=st.data(), plan=ragged_plans(), limit=st.integers(1, 400))
+def test_rectangles_cover_every_chain_once_and_stay_in_the_limit_unless_one_left_alone_exceeds_it(
+    data, plan, limit
+):
+    number = data.draw(st.integers(0, plan.slice_count - 1))
+    chains = data.draw(chain_sets(plan, number))
+    with mock.patch.object(plans, "_MAX_RECTANGLE", limit):
+        groups = rectangles(plan, chains)
+    covered = [(*left, right) for lefts, rights in groups for left in lefts for right in rights]
+    assert Counter(covered) == Counter(set(chains))
+    for lefts, rights in groups:
+        assert lefts
+        assert rights
+        size = sum(map(plan.cells, lefts)) * sum(map(DOMAIN.cells, rights))
+        assert size <= limit or len(lefts) == 1
+
+
+def test_lefts_that_meet_the_same_rights_are_multiplied_together():
+    plan = plan_of(["ab", "cd", "e"])
+    chains = [((left,), (right,)) for left in "ab" for right in "cde"]
+    assert rectangles(plan, chains) == [([(("a",),), (("b",),)], [("c",), ("d",), ("e",)])]
+    assert rectangles(plan, chains[:-1]) == [
+        ([(("a",),)], [("c",), ("d",), ("e",)]),
+        ([(("b",),)], [("c",), ("d",)]),
+    ]
+
+
+def test_no_chains_make_no_rectangles():
+    assert rectangles(RAGGED, []) == []
+
+
+PARTS = st.lists(st.text("ab12\0", max_size=3), min_size=1, max_size=3).map(tuple)
+CHAINS = st.lists(PARTS, min_size=1, max_size=4).map(tuple)
+
+
+def chain_of(texts):
+    """The chain that these labels are of."""
+    chain, rest = [], list(texts)
+    while rest:
+        size = int(rest.pop(0))
+        chain.append(tuple(rest[:size]))
+        del rest[:size]
+    return tuple(chain)
+
+
+@given(CHAINS)
+def test_a_chain_can_be_read_off_its_labels_so_different_chains_have_different_ones(chain):
+    assert chain_of(labels(chain)) == chain
+
+
+def test_names_that_look_like_numbers_do_not_make_two_chains_alike():
+    alike = [(("1", "1"),), (("1",), ("1",)), (("1", "1", "1"),), (("1",),), (("2", "1"),), (("1", "2"),)]
+    assert len({tuple(labels(chain)) for chain in alike}) == len(alike)
+
+
+@given(bits=st.sampled_from([32, 64]), cells=st.integers(1, 10**9))
+def test_a_block_has_a_row_at_least_and_no_more_than_are_multiplied_exactly_or_fit(bits, cells):
+    ring = Ring(bits)
+    rows = block_rows(ring, cells)
+    assert 1 <= rows <= ring.exact_rows
+    assert rows == 1 or rows * cells * ring.word_bytes <= 1 << 25
+
+
+@given(st.lists(st.integers(1, 9), max_size=6))
+def test_spans_lie_side_by_side(widths):
+    found = spans(widths)
+    assert [at.stop - at.start for at in found] == widths
+    assert [at.start for at in found] == [sum(widths[:i]) for i in range(len(widths))]
+
+
+@pytest.mark.parametrize(
+    ("slices", "reason"),
+    [
+        ([], "slice by slice"),
+        ([["abcde"], ["abcd"]], "slice 2: .* every attribute exactly once"),
+        ([["abc", "cde"]], "slice 1: .* every attribute exactly once"),
+        ([["abcdef"]], "slice 1: .* every attribute exactly once"),
+        ([["abcde", "a"]], "slice 1: .* every attribute exactly once"),
+        ([["ba", "cde"]], "slice 1: .* not in domain order"),
+    ],
+)
+def test_a_plan_whose_slices_do_not_each_make_up_the_table_is_refused(slices, reason):
+    with pytest.raises(DataError, match=reason):
+        plan_of(*slices)
+
+
+TWO_SLICES = roster(["abc", "de"], ["abcde"])
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({0: {"slice": 1}, 1: {"slice": 1}, 2: {"slice": 0}}, "slice by slice"),
+        ({0: {"slice": 1}, 1: {"slice": 1}, 2: {"slice": 2}}, "from slice 0 on"),
+        ({2: {"slice": 2}}, "slice by slice"),
+        ({2: {"name": "p0"}}, "two parties alike"),
+        ({1: {"record_count": 8}}, "slice 1: .* different numbers of records"),
+    ],
+)
+def test_a_plan_whose_roster_does_not_hold_together_is_refused(change, reason):
+    entries = [replace(entry, **change.get(i, {})) for i, entry in enumerate(TWO_SLICES)]
+    with pytest.raises(DataError, match=reason):
+        MaskedPlan(DOMAIN, tuple(entries), 0, Ring(32))
+
+
+@pytest.mark.parametrize("tolerated", [-1, 3, 4])
+def test_a_plan_that_tolerates_the_collusion_of_everybody_is_refused(tolerated):
+    with pytest.raises(BudgetError, match="tolerated collusions"):
+        MaskedPlan(DOMAIN, TWO_SLICES, tolerated, Ring(32))
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="all numbers up to the largest are listed")
+def test_a_plan_with_a_huge_slice_number_is_refused_without_counting_up_to_it():
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match="slice by slice"):
+            MaskedPlan(DOMAIN, (replace(TWO_SLICES[2], slice=10**5),), 0, Ring(32))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1 << 20
