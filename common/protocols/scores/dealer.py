@@ -85,7 +85,8 @@ def deal(shape: ScoreShape, streams: tuple[RandomStream, RandomStream]) -> bytes
     Returns:
         `shape.dealt_bytes` bytes, uniform to whoever does not know the stream of evaluator 0.
 
-    Assumes (not enforced): both streams are fresh, and serve this batch alone.
+    Assumes (not enforced): both streams are fresh, and serve this batch alone; evaluator 0 never reads the
+        string, from which it would know b and so every d.
     """
     left, right = (draw_masks(shape, stream) for stream in streams)
     share = read_complement(shape, streams[0].bytes(shape.dealt_bytes))

@@ -38,6 +38,7 @@ def evaluate(
         Its share of the scores, shape (cliques,).
 
     Raises:
+        ValueError: at the first `next`, where arguments do not fit together.
         ProtocolError: what the dealer or the other evaluator sent is not as long as the shape says.
 
     Assumes (not enforced): the stream is fresh, serves this batch alone, and is the one that was dealt for;
