@@ -384,7 +384,7 @@ def test_chunks_are_handed_on_before_the_last_frame_came():
         pytest.param([b""], id="an empty frame"),
         pytest.param(list(codec.encode_payload([b"words"])), id="a frame of payload"),
         pytest.param([pb.DeliveryFrame(header=pb.Delivery()).SerializeToString()], id="no kind"),
-        pytest.param([pb.DeliveryFrame(header=pb.Delivery(kind=4)).SerializeToString()], id="a kind of 4"),
+        pytest.param([pb.DeliveryFrame(header=pb.Delivery(kind=99)).SerializeToString()], id="a kind of 99"),
         pytest.param([codec.encode_delivery(DELIVERY)[:-1]], id="a truncated frame"),
         pytest.param([b"\xff" * 20], id="no frame but noise"),
     ],
