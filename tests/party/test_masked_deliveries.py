@@ -2,12 +2,12 @@
 
 import contextlib
 import hashlib
+import itertools
 
 import numpy as np
 import pytest
 
 from dpmosaic.common.crypto.agreement import EphemeralKey
-from dpmosaic.common.crypto.envelope import unseal
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
@@ -34,29 +34,46 @@ CHAINS = {
 FOREIGN = {"a part of another": (C,), "a product of others": (C, D)}
 
 
-def test_an_opening_is_the_indicators_without_the_mask_sealed_under_the_key_of_the_pair(release):
-    """By hand: the key is bound to the terms, and the stream to its sender, recipient and chain."""
+def test_an_opening_is_the_indicators_without_the_mask_sealed_under_the_key_of_the_pair(release, monkeypatch):
+    """By hand, from what only the two parties know."""
     terms = hashlib.sha256(encode_terms(release.terms)).digest()
     secret = EphemeralKey.from_seed(release.ledgers["east"].release("r").secret)
     key = secret.pair_key(release.acceptances[NORTH].ephemeral, terms)
-    context = terms + b"0\x001\x002\x00a\x00b"
-    opened = b"".join(unseal(key, context, release.sealed(NORTH, (("a", "b"),), EAST)))
-    rows = release.rows(0).cell_codes(("a", "b"), 0, 40)
+    sealed = []
+    monkeypatch.setattr(party_masked, "seal", lambda *arguments: sealed.append(arguments) or iter([]))
+    release.sealed(NORTH, (("a", "b"),), EAST)
+    ((used, context, payload),) = sealed
+    assert used == key
+    assert context.startswith(terms)
     mask = RandomStream(release.dealer.seeds[NORTH]).child("mask", "2", "a", "b").bytes(40 * 6 * 4)
-    shown = np.frombuffer(opened, dtype="<u4") + mask.view("<u4")
-    assert np.array_equal(shown.reshape(40, 6), np.eye(6)[rows])
+    shown = np.frombuffer(b"".join(payload), dtype="<u4") + mask.view("<u4")
+    assert np.array_equal(shown.reshape(40, 6), np.eye(6)[release.rows(0).cell_codes(("a", "b"), 0, 40)])
+
+
+def test_no_two_openings_are_sealed_under_one_key_and_context(release, monkeypatch):
+    sealed = []
+    monkeypatch.setattr(party_masked, "seal", lambda *arguments: sealed.append(arguments[:2]) or iter([]))
+    chains = {
+        NORTH: [(A,), (B,), (("a", "b"),), (A, C), (A, D), (("a", "b"), C, D)],
+        EAST: [(C,), (A, C), (C, D)],
+        WEST: [(D,), (A, D), (C, D), (D, C), (("a", "b"), C, D)],
+    }
+    for owner, recipient in itertools.permutations(chains, 2):
+        for chain in chains[owner]:
+            release.sealed(owner, chain, recipient)
+    assert len(set(sealed)) == len(sealed) == 2 * 14
 
 
 @pytest.mark.parametrize("recipient", [NORTH, SOUTH, 4, 2**32 - 1])
 def test_nothing_is_opened_for_itself_for_another_slice_or_for_nobody(release, recipient):
-    with pytest.raises(ProtocolError, match="goes to another party of the same slice"):
+    with pytest.raises(ProtocolError, match="compare the plan"):
         release.sealed(NORTH, (A,), recipient)
 
 
 @pytest.mark.parametrize("sender", [NORTH, SOUTH, 4, 2**32 - 1])
 def test_no_opening_comes_from_itself_from_another_slice_or_from_nobody(release, sender):
     sealed = release.sealed(EAST, (C,), NORTH)
-    with pytest.raises(ProtocolError, match="comes from another party of the same slice"):
+    with pytest.raises(ProtocolError, match="compare the plan"):
         release.deliver(OPENING, (C,), NORTH, sealed, sender)
 
 

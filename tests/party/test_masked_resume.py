@@ -24,7 +24,7 @@ class Died(Exception):
     """The party's process ended here."""
 
 
-def dies(*_):
+def dies(*_, **__):
     raise Died
 
 
@@ -172,3 +172,15 @@ def test_a_release_introduced_with_another_seed_or_other_acceptances_stays_as_it
     release.start("north", seed=4)
     assert release.prepare(THREE).frames(QUERY) == first
     assert set(release.spent().values()) == {COST}
+
+
+@pytest.mark.xfail(strict=True, raises=ValueError, reason="the new name is looked for in the roster")
+def test_a_party_that_was_renamed_since_it_accepted_is_told_so(masked):
+    ledger, plan = Ledger(), masked.plan_of()
+    release = masked.Release().accept()
+    masked.party_of("north", ledger=ledger).accept(release.terms)
+    renamed = tuple(replace(entry, name="nord") if entry.name == "north" else entry for entry in plan.roster)
+    table = masked.rows_of(plan, 0).project(("a", "b"))
+    party = masked.party_of("nord", replace(plan, roster=renamed), ledger=ledger, table=table)
+    with pytest.raises(ProtocolError):
+        party.introduce(release.introduction("north"))
