@@ -105,17 +105,21 @@ class Introduction:
 
 @dataclass(frozen=True)
 class OpeningRequest:
-    """Asks a party to seal a matrix without its mask for another one.
+    """Asks a party to seal for another one what it opens to it.
 
     Attributes:
         release_id: an accepted release.
         chain: the parts multiplied so far; a chain of one part is the party's own indicators.
         recipient: place in the roster.
+        query_id: of a score query, whose step is asked for in place of a chain.
+        step: 0 for the party's shares of the cells, k for what an evaluator opens in round k - 1.
     """
 
     release_id: str
     chain: Chain
     recipient: int
+    query_id: str = ""
+    step: int = 0
 
 
 class DeliveryKind(enum.Enum):
@@ -124,6 +128,9 @@ class DeliveryKind(enum.Enum):
     OPENING = 1
     DEALT_ROWS = 2
     DEALT_PRODUCT = 3
+    SCORE_STEP = 4
+    SCORE_REFERENCES = 5
+    DEALT_SCORES = 6
 
 
 @dataclass(frozen=True)
@@ -132,15 +139,19 @@ class Delivery:
 
     Attributes:
         release_id: an accepted release.
-        kind: another party's opening, or a share that the dealer deals.
+        kind: what another party opened, what the dealer deals, or public references.
         chain: of the opened matrix, or of the product.
         sender: place in the roster of who opened it; 0 for the dealer's.
+        query_id: of a score query, where it belongs to one.
+        step: see `OpeningRequest`.
     """
 
     release_id: str
     kind: DeliveryKind
-    chain: Chain
+    chain: Chain = ()
     sender: int = 0
+    query_id: str = ""
+    step: int = 0
 
 
 @dataclass(frozen=True)
@@ -189,3 +200,34 @@ class MarginalQuery:
             raise ValueError("a query has an id and at least one attribute")
         if not 0 < self.sigma < math.inf:
             raise ValueError("a query's sigma is a positive finite number")
+
+
+@dataclass(frozen=True)
+class ScoreQuery:
+    """Asks for the L1 distances of marginals to public references, with noise.
+
+    Attributes:
+        release_id: an accepted release.
+        query_id: unique within the release, among marginal queries too.
+        cliques: attributes of the whole table, each clique in domain order.
+        sigma: scale of the noise of every score, in records.
+        references: SHA-256 of the references, one clique after the other, as little-endian int64.
+        largest_reference: no reference of a cell exceeds it in absolute value.
+        largest_total: the absolute values of no clique's references add up to more.
+    """
+
+    release_id: str
+    query_id: str
+    cliques: tuple[Clique, ...]
+    sigma: float
+    references: bytes
+    largest_reference: int
+    largest_total: int
+
+    def __post_init__(self) -> None:
+        if not self.query_id or not self.cliques or not all(self.cliques):
+            raise ValueError("a score query has an id and cliques of at least one attribute")
+        if not 0 < self.sigma < math.inf:
+            raise ValueError("a query's sigma is a positive finite number")
+        if not 0 <= self.largest_reference <= self.largest_total < 1 << 62:
+            raise ValueError("a score query's bounds are whole numbers, the larger one for the total")

@@ -22,7 +22,8 @@ def checked_epsilon(
     """Upper bound on epsilon at delta, from the probability masses of the discrete noise itself.
 
     One record changes one cell of a marginal by 1 (two cells under replace-one), so the privacy loss of a
-    measurement is that of one noise variable against its shift, whatever the number of cells. The bound is
+    measurement is that of one noise variable against its shift, whatever the number of cells. It changes
+    every score by 1 (by 2 under replace-one), so each score counts. The bound is
     for the scales as they were chosen; that choosing them along the way costs nothing more is what the
     Gaussian accounting of the grant is for.
 
@@ -41,22 +42,32 @@ def checked_epsilon(
     if not accountant.charges or not all(charge.sigmas for charge in accountant.charges):
         return None
     slices = zip(*(charge.sigmas for charge in accountant.charges), strict=True)
-    noise = {frozenset(Counter(s for sigmas in piece for s in sigmas).items()) for piece in slices}
+    scored = [charge.scores for charge in accountant.charges]
+    noise = {
+        frozenset(
+            Counter((s, kind) for sigmas, kind in zip(piece, scored, strict=True) for s in sigmas).items()
+        )
+        for piece in slices
+    }
     interval = _RELATIVE_INTERVAL * gaussian_epsilon(math.sqrt(2 * accountant.spent) / noise_factor, delta)
-    cells = adjacency.squared_sensitivity
-    return max(_epsilon(scales, noise_factor, delta, cells, interval) for scales in noise)
+    changed = adjacency.squared_sensitivity
+    return max(_epsilon(variables, noise_factor, delta, changed, interval) for variables in noise)
 
 
 def _epsilon(
-    scales: frozenset[tuple[float, int]], factor: float, delta: float, changed_cells: int, interval: float
+    variables: frozenset[tuple[tuple[float, bool], int]],
+    factor: float,
+    delta: float,
+    changed: int,
+    interval: float,
 ) -> float:
     losses = [
         pld.from_discrete_gaussian_mechanism(
             sigma=grid_of(sigma) * sigma * factor,
-            sensitivity=grid_of(sigma),
+            sensitivity=grid_of(sigma) * (changed if scored else 1),
             value_discretization_interval=interval,
             use_connect_dots=True,
-        ).self_compose(count * changed_cells)
-        for sigma, count in sorted(scales)
+        ).self_compose(count if scored else count * changed)
+        for (sigma, scored), count in sorted(variables)
     ]
     return float(reduce(lambda one, other: one.compose(other), losses).get_epsilon_for_delta(delta))

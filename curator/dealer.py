@@ -6,14 +6,19 @@ not collude with a party. The curator deals.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ..common.crypto.randomness import RandomStream
+from ..common.messages import ScoreQuery
 from ..common.protocols.masked import products
 from ..common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, rectangles, spans
 from ..common.protocols.masked.ring import Words
+from ..common.protocols.scores.dealer import deal
+from ..common.protocols.scores.shape import ScoreShape
+from ..common.wire.codec import encode_score_query
 
 
 class Dealer:
@@ -21,12 +26,13 @@ class Dealer:
 
     Args:
         plan: of the release.
+        release_id: of the release.
         keys: where the parties' seeds come from; the same keys deal the same release again.
     """
 
-    def __init__(self, plan: MaskedPlan, keys: RandomStream) -> None:
+    def __init__(self, plan: MaskedPlan, release_id: str, keys: RandomStream) -> None:
         self._plan = plan
-        self.seeds = tuple(keys.child_key("mask seed", entry.name) for entry in plan.roster)
+        self.seeds = tuple(keys.child_key("mask seed", release_id, entry.name) for entry in plan.roster)
         """For each party of the roster, 32 bytes for it alone."""
 
     def rows(self, chain: Chain, number: int) -> Iterator[Words]:
@@ -79,6 +85,17 @@ class Dealer:
             for chain, at in zip(lefts, spans(widths), strict=True):
                 for part, columns in zip(rights, spans(right_widths), strict=True):
                     yield self._dealt((*chain, part), number, total[at, columns].ravel())
+
+    def scores(self, query: ScoreQuery, shape: ScoreShape) -> bytes:
+        """The string for evaluator 1 of a score query; it serves this query alone.
+
+        Args:
+            query: the whole query, on which the randomness depends.
+            shape: of its batch.
+        """
+        digest = hashlib.sha256(encode_score_query(query)).hexdigest()
+        zero, one = (RandomStream(self.seeds[i]).child("scores", digest) for i in self._plan.evaluators)
+        return deal(shape, (zero, one))
 
     def _dealt(self, chain: Chain, number: int, product: Words) -> tuple[Chain, Words]:
         streams = [self._stream(i, "product share", chain) for i in self._plan.holders(chain[:-1], number)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,8 @@ from ..common.messages import (
     OpeningRequest,
     PartyDescription,
     ReleaseTerms,
+    ScoreQuery,
 )
-from ..common.protocols.masked.ring import Words
 from ..common.wire import codec
 
 
@@ -74,8 +74,8 @@ class PartyClient:
         sealed = self._connection.call("Open", [codec.encode_opening_request(request)])
         recipient._single("Deliver", itertools.chain([codec.encode_delivery(delivery)], sealed))
 
-    def deal(self, delivery: Delivery, blocks: Iterable[Words]) -> None:
-        """Gives the party the dealer's share of a product, in blocks of rows."""
+    def deal(self, delivery: Delivery, blocks: Iterable[NDArray[Any]]) -> None:
+        """Gives the party what the dealer deals, or public references, in blocks of rows."""
         frames = codec.encode_payload(_pieces(blocks))
         self._single("Deliver", itertools.chain([codec.encode_delivery(delivery)], frames))
 
@@ -100,6 +100,16 @@ class PartyClient:
         frames = self._connection.call("Answer", [codec.encode_query(query)])
         return codec.decode_answer(frames, rows, cells, block_rows)
 
+    def prepare_scores(self, query: ScoreQuery) -> None:
+        """Asks the party to charge a score query."""
+        self._single("PrepareScores", [codec.encode_score_query(query)])
+
+    def answer_scores(self, query: ScoreQuery) -> NDArray[np.int64]:
+        """The party's noisy scores or its masked share of them, shape (cliques,), in units of 1/grid."""
+        frames = self._connection.call("AnswerScores", [codec.encode_score_query(query)])
+        (answer,) = codec.decode_answer(frames, 1, len(query.cliques), 1)
+        return answer.ravel()
+
     def _single(self, method: str, requests: Iterable[bytes]) -> bytes:
         replies = list(self._connection.call(method, requests))
         if len(replies) != 1:
@@ -107,7 +117,7 @@ class PartyClient:
         return replies[0]
 
 
-def _pieces(blocks: Iterable[Words]) -> Iterator[bytes]:
+def _pieces(blocks: Iterable[NDArray[Any]]) -> Iterator[bytes]:
     """The bytes of each block, cut to the size of a frame."""
     for block in blocks:
         data = np.ascontiguousarray(block).data.cast("B")

@@ -11,8 +11,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from ..common.errors import BudgetError, ProtocolError
-from ..common.messages import MarginalQuery, ReleaseTerms
-from ..common.wire.codec import encode_query, encode_terms
+from ..common.messages import MarginalQuery, ReleaseTerms, ScoreQuery
+from ..common.wire.codec import encode_query, encode_score_query, encode_terms
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS release (
@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS answer (
     query BLOB NOT NULL,
     rho TEXT NOT NULL,
     noise_key BLOB NOT NULL,
+    share_digest TEXT NOT NULL,
     PRIMARY KEY (release_id, query_id)
 ) STRICT;
 """
@@ -152,7 +153,14 @@ class Ledger:
             elif row[0] != introduction:
                 raise ProtocolError("this release was introduced with other parties or masks; use a new id")
 
-    def charge(self, query: MarginalQuery, rho: Fraction, data_digest: str, noise_key: bytes) -> LedgerEntry:
+    def charge(
+        self,
+        query: MarginalQuery | ScoreQuery,
+        rho: Fraction,
+        data_digest: str,
+        noise_key: bytes,
+        share_digest: str = "",
+    ) -> LedgerEntry:
         """Charges a query before its noise is drawn; asked again, it returns the first entry, uncharged.
 
         Args:
@@ -160,12 +168,14 @@ class Ledger:
             rho: its cost as the party computed it.
             data_digest: of the rows that it will be answered from.
             noise_key: 32 fresh bytes; kept if the query is new.
+            share_digest: of the exact values that the noise will hide, where the rows alone do not determine
+                them: two different ones under one noise would show their difference.
 
         Raises:
             ProtocolError: the release is unknown, or the id stands for another query or other data.
             BudgetError: the release's grant does not cover it.
         """
-        encoded = encode_query(query)
+        encoded = encode_query(query) if isinstance(query, MarginalQuery) else encode_score_query(query)
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
             release = self._database.execute(
@@ -179,12 +189,15 @@ class Ledger:
                     "the party's data changed after it accepted the release; start a new release"
                 )
             known = self._database.execute(
-                "SELECT query, rho, noise_key FROM answer WHERE release_id = ? AND query_id = ?",
+                "SELECT query, rho, noise_key, share_digest FROM answer "
+                "WHERE release_id = ? AND query_id = ?",
                 (query.release_id, query.query_id),
             ).fetchone()
             if known is not None:
                 if known[0] != encoded:
                     raise ProtocolError("this query id stands for another query; use a new id")
+                if known[3] != share_digest:
+                    raise ProtocolError("this query was answered from other products; use a new id")
                 return LedgerEntry(query.query_id, Fraction(known[1]), known[2])
             if spent + rho > granted:
                 raise BudgetError("the query costs more than is left of the release's budget at this party")
@@ -192,8 +205,8 @@ class Ledger:
                 "UPDATE release SET spent = ? WHERE release_id = ?", (str(spent + rho), query.release_id)
             )
             self._database.execute(
-                "INSERT INTO answer VALUES (?, ?, ?, ?, ?)",
-                (query.release_id, query.query_id, encoded, str(rho), noise_key),
+                "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?)",
+                (query.release_id, query.query_id, encoded, str(rho), noise_key, share_digest),
             )
         return LedgerEntry(query.query_id, rho, noise_key)
 

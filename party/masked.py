@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.boxes import box_sums
 from ..common.crypto.agreement import EphemeralKey
 from ..common.crypto.envelope import seal, unseal
 from ..common.crypto.identity import Identity, verify
-from ..common.crypto.randomness import RandomStream
+from ..common.crypto.randomness import KEY_BYTES, RandomStream
 from ..common.domain import Clique
 from ..common.errors import PolicyError, ProtocolError
-from ..common.messages import Acceptance, Delivery, DeliveryKind, Introduction, MarginalQuery, ReleaseTerms
+from ..common.messages import Acceptance, Delivery, DeliveryKind, Introduction, ReleaseTerms
 from ..common.privacy.cost import grid_of
 from ..common.protocols.masked import products, reveal
 from ..common.protocols.masked.plan import (
@@ -29,7 +30,7 @@ from ..common.protocols.masked.plan import (
 )
 from ..common.protocols.masked.ring import Words
 from ..common.table import Table
-from ..common.wire.codec import encode_query, encode_terms, row_blocks
+from ..common.wire.codec import encode_terms, row_blocks
 from .openings import Openings
 
 _PURPOSE = "acceptance of a release"
@@ -95,40 +96,84 @@ class MaskedSession:
         name: of the party.
         secret: the ledger's for this release.
         introduction: what the curator sent; every acceptance in it is verified here.
+        salts: never the same words again, whatever the party's process went through.
 
     Raises:
         ProtocolError: an acceptance is not signed by the party that the plan names.
     """
 
     def __init__(
-        self, table: Table, terms: ReleaseTerms, name: str, secret: bytes, introduction: Introduction
+        self,
+        table: Table,
+        terms: ReleaseTerms,
+        name: str,
+        secret: bytes,
+        introduction: Introduction,
+        salts: RandomStream,
     ) -> None:
         if terms.masked is None:
             raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no products")
         self._table = table
-        self._plan = plan = terms.masked
-        self._me = [entry.name for entry in plan.roster].index(name)
-        self._slice = plan.roster[self._me].slice
+        self.plan = plan = terms.masked
+        self.me = [entry.name for entry in plan.roster].index(name)
+        self._slice = plan.roster[self.me].slice
         self._digest = hashlib.sha256(encode_terms(terms)).digest()
         self._pair_keys = self._agreed(terms, EphemeralKey.from_seed(secret), introduction)
-        self._masks = RandomStream(introduction.mask_seed)
+        self.masks = RandomStream(introduction.mask_seed)
+        self._salts = salts
         self._openings = Openings(plan.ring)
         self._products: dict[Chain, Words] = {}
         self._dealt: dict[Chain, Words] = {}
 
-    @property
-    def word_bytes(self) -> int:
-        """Bytes of one word of an answer."""
-        return self._plan.ring.word_bytes
+    def pair_stream(self, other: int) -> RandomStream:
+        """The stream of the key shared with another party, by its place in the roster."""
+        return RandomStream(self._pair_keys[other])
 
-    def cells(self, chain: Chain) -> int:
-        """Columns of the product of a chain's parts.
+    def seal(
+        self, recipient: int, what: Sequence[str], payload: Iterable[bytes | memoryview]
+    ) -> Iterator[bytes]:
+        """Sealed frames for another party; the first one is a salt, so that no two streams share a key.
+
+        Args:
+            recipient: place in the roster.
+            what: says what the payload is; bound into the key, with sender, recipient and the signed terms.
+            payload: pieces of any size.
 
         Raises:
-            ProtocolError: it is no chain of this party's slice, or the party holds no part of it.
+            ProtocolError: there is no such party.
         """
-        self._check(chain, held=True)
-        return self._plan.cells(chain)
+        salt = self._salts.bytes(KEY_BYTES).tobytes()
+        key, context = self._envelope(recipient, self.me, recipient, what)
+        return itertools.chain([salt], seal(key, context + salt, payload))
+
+    def unseal(self, sender: int, what: Sequence[str], frames: Iterable[bytes]) -> Iterator[bytes]:
+        """The payload of another party's sealed frames; see `seal`.
+
+        Raises:
+            ProtocolError: there is no such party, or the frames are not what it sealed.
+        """
+        key, context = self._envelope(sender, sender, self.me, what)
+        iterator = iter(frames)
+        salt = next(iterator, b"")
+        if len(salt) != KEY_BYTES:
+            raise ProtocolError("expected a sealed stream to begin with its salt; ask for the stream again")
+        return unseal(key, context + salt, iterator)
+
+    def _envelope(self, other: int, sender: int, to: int, what: Sequence[str]) -> tuple[bytes, bytes]:
+        if other not in self._pair_keys:
+            raise ProtocolError(
+                "a sealed message goes from one party of the plan to another; compare the plan"
+            )
+        return self._pair_keys[other], self._digest + json.dumps([sender, to, *what]).encode()
+
+    def cells(self, chain: Chain) -> int:
+        """Cells of the product of a chain's parts.
+
+        Raises:
+            ProtocolError: it is no product of this party's slice, or the party holds no part of it.
+        """
+        self._check(chain, parts=2)
+        return self.plan.cells(chain)
 
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """A matrix of this party without its mask, sealed for another party of the slice.
@@ -140,126 +185,133 @@ class MaskedSession:
         Yields:
             Sealed frames.
         """
-        if recipient not in self._pair_keys or recipient not in self._plan.members(self._slice):
-            raise ProtocolError("an opening goes to another party of the same slice; compare the plan")
-        self._check(chain, held=True)
+        self._check_neighbour(recipient)
+        self._check(chain)
         self._check_size(chain)
         rows = self._rows_at_once(chain)
-        masks = self._masks.child("mask", *labels(chain))
-        cells = self._plan.cells(chain)
+        masks = self.masks.child("mask", *labels(chain))
+        cells = self.plan.cells(chain)
         opened = (
-            products.opening(block, self._plan.ring.uniform(masks, len(block), cells)).data
+            products.opening(block, self.plan.ring.uniform(masks, len(block), cells)).data
             for block in self._matrix(chain, rows)
         )
-        return seal(self._pair_keys[recipient], self._context(chain, self._me, recipient), opened)
+        return self.seal(recipient, ["opening", *labels(chain)], opened)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Keeps what another party opened for this one, or what the dealer dealt."""
-        chain, kind = delivery.chain, delivery.kind
-        self._check(chain, held=kind is not DeliveryKind.OPENING)
-        cells, records = self._plan.cells(chain), self._table.record_count
-        if kind is not DeliveryKind.DEALT_PRODUCT:
-            self._check_size(chain)
-        if kind is DeliveryKind.OPENING:
-            if delivery.sender not in self._pair_keys or delivery.sender not in self._plan.members(
-                self._slice
-            ):
-                raise ProtocolError("an opening comes from another party of the same slice; compare the plan")
-            context = self._context(chain, delivery.sender, self._me)
-            opened = unseal(self._pair_keys[delivery.sender], context, chunks)
-            self._openings.put((delivery.sender, chain), records, cells, opened)
-        elif kind is DeliveryKind.DEALT_ROWS:
-            self._openings.put((kind, chain), records, cells, chunks)
-        else:
-            (words,) = row_blocks(chunks, self._plan.ring.dtype, 1, cells, 1)
-            self._dealt[chain] = words[0]
+        chain, kind, sender = delivery.chain, delivery.kind, delivery.sender
+        records = self._table.record_count
+        match kind:
+            case DeliveryKind.OPENING:
+                self._check_neighbour(sender)
+                self._check(chain, holder=sender)
+                self._check_size(chain)
+                opened = self.unseal(sender, ["opening", *labels(chain)], chunks)
+                self._openings.put((sender, chain), records, self.plan.cells(chain), opened)
+            case DeliveryKind.DEALT_ROWS:
+                self._check(chain, parts=2)
+                self._check_size(chain)
+                self._openings.put((kind, chain), records, self.plan.cells(chain), chunks)
+            case DeliveryKind.DEALT_PRODUCT:
+                (words,) = row_blocks(chunks, self.plan.ring.dtype, 1, self.cells(chain), 1)
+                self._dealt[chain] = words[0]
+            case _:
+                raise ProtocolError(f"{kind.name} belongs to a score query; name the query")
 
     def multiply(self, chains: Sequence[Chain]) -> None:
         """Computes the party's shares of products, from what was opened and dealt."""
         for chain in chains:
-            self._check(chain, held=True)
+            self._check(chain, parts=2)
         wanted = [chain for chain in chains if chain not in self._products]
-        ends_here = {chain: self._holders(chain)[-1] == self._me for chain in wanted}
-        for lefts, rights in rectangles(self._plan, [chain for chain in wanted if not ends_here[chain]]):
+        ends_here = {chain: self._holders(chain)[-1] == self.me for chain in wanted}
+        for lefts, rights in rectangles(self.plan, [chain for chain in wanted if not ends_here[chain]]):
             self._multiply_left(lefts, rights)
-        for lefts, rights in rectangles(self._plan, [chain for chain in wanted if ends_here[chain]]):
+        for lefts, rights in rectangles(self.plan, [chain for chain in wanted if ends_here[chain]]):
             self._multiply_right(lefts, rights)
         for chain in wanted:
             for k in range(2, len(chain)):
                 self._forget(chain[:k])
 
-    def share(self, query: MarginalQuery) -> Words:
+    def share(self, clique: Clique) -> Words:
         """The party's exact share of a marginal, shape (cells,); all shares add up to the exact counts.
 
         Raises:
-            ProtocolError: the counts and their noise could overflow, or a product was not computed.
+            ProtocolError: a product was not computed.
         """
-        ring, domain = self._plan.ring, self._plan.domain
-        if not ring.holds(self._plan.largest(query.sigma)):
-            raise ProtocolError("the answer could overflow the plan's ring; plan a release with 64 bits")
-        chain = self._plan.chain(query.clique, self._slice)
-        holders = self._holders(chain)
-        shape = domain.shape(query.clique)
-        if self._me not in holders:
-            exact = np.zeros(domain.cells(query.clique), dtype=ring.dtype)
-        elif len(chain) == 1:
-            exact = ring.words(self._table.marginal(query.clique))
-        elif chain in self._products:
-            held = [name for part in chain for name in part]
-            axes = [held.index(name) for name in query.clique]
-            exact = self._products[chain].reshape(domain.shape(held)).transpose(axes).ravel()
-        else:
+        ring, domain = self.plan.ring, self.plan.domain
+        chain = self.plan.chain(clique, self._slice)
+        if self.me not in self._holders(chain):
+            return np.zeros(domain.cells(clique), dtype=ring.dtype)
+        if len(chain) == 1:
+            return ring.words(self._table.marginal(clique))
+        if chain not in self._products:
             raise ProtocolError("the answer needs a product that was not computed; multiply first")
-        return box_sums(exact, shape, query.boxes) if query.boxes else exact
+        held = [name for part in chain for name in part]
+        axes = [held.index(name) for name in clique]
+        return self._products[chain].reshape(domain.shape(held)).transpose(axes).ravel()
 
-    def answer(self, query: MarginalQuery, share: Words, stream: RandomStream) -> NDArray[np.int64]:
-        """The share with the party's noise, under its mask: ring words as integers, shape (cells,)."""
-        ring = self._plan.ring
-        noise = self._plan.noise.draw(query.sigma, share.size, stream)
-        digest = hashlib.sha256(encode_query(query)).hexdigest()
-        streams = {other: RandomStream(key) for other, key in self._pair_keys.items()}
-        mask = reveal.pairwise_mask(ring, self._me, streams, digest, share.size)
-        return ring.signed(reveal.masked_answer(ring, share, grid_of(query.sigma), noise, mask))
+    def answer(self, query: str, sigma: float, share: Words, stream: RandomStream) -> NDArray[np.int64]:
+        """A share with the party's noise, under its mask: ring words as integers, shape (cells,).
+
+        Args:
+            query: digest of the whole query.
+            sigma: scale of the noise that is charged.
+            share: shape (cells,).
+            stream: of the noise.
+        """
+        ring = self.plan.ring
+        noise = self.plan.noise.draw(sigma, share.size, stream)
+        streams = {other: self.pair_stream(other) for other in self._pair_keys}
+        mask = reveal.pairwise_mask(ring, self.me, streams, query, share.size)
+        return ring.signed(reveal.masked_answer(ring, share, grid_of(sigma), noise, mask))
 
     def _agreed(self, terms: ReleaseTerms, own: EphemeralKey, introduction: Introduction) -> dict[int, bytes]:
         """The key shared with every other party, by its place in the roster."""
-        if len(introduction.acceptances) != len(self._plan.roster):
+        if len(introduction.acceptances) != len(self.plan.roster):
             raise ProtocolError("expected one acceptance for each party of the plan; introduce all of them")
         keys = {}
-        for i, (entry, accepted) in enumerate(zip(self._plan.roster, introduction.acceptances, strict=True)):
+        for i, (entry, accepted) in enumerate(zip(self.plan.roster, introduction.acceptances, strict=True)):
             verify(entry.identity, _PURPOSE, _signed(terms, accepted.ephemeral), accepted.signature)
-            if i != self._me:
+            if i != self.me:
                 keys[i] = own.pair_key(accepted.ephemeral, self._digest)
         return keys
 
-    def _check(self, chain: Chain, *, held: bool) -> None:
-        """Refuses a chain that is none of this slice, or of which the party holds nothing but should."""
+    def _check(self, chain: Chain, *, parts: int = 1, holder: int | None = None) -> None:
+        """Refuses what is no chain of this slice, has fewer parts, or none of this party or the holder."""
         names = [name for part in chain for name in part]
-        if not names or not all(chain) or len(set(names)) < len(names) or set(names) - set(self._plan.domain):
-            raise ProtocolError("expected parts of attributes of the plan, each once; compare the plan")
+        if (
+            len(chain) < parts
+            or not all(chain)
+            or len(set(names)) < len(names)
+            or set(names) - set(self.plan.domain)
+        ):
+            raise ProtocolError(
+                f"expected {parts} parts or more, of attributes of the plan, each once; compare the plan"
+            )
         holders = self._holders(chain)
-        for part, holder in zip(chain, holders, strict=True):
-            if part != tuple(name for name in self._plan.roster[holder].attributes if name in part):
+        for part, place in zip(chain, holders, strict=True):
+            if part != tuple(name for name in self.plan.roster[place].attributes if name in part):
                 raise ProtocolError("expected parts in domain order, each of one party; compare the plan")
-        if held and self._me not in holders:
-            raise ProtocolError("the party holds no part of what it is asked for; compare the plan")
+        if len(set(holders)) < len(holders):
+            raise ProtocolError("expected one part of each party; compare the plan")
+        if (self.me if holder is None else holder) not in holders:
+            raise ProtocolError("expected a chain with a part of the party that opens it; compare the plan")
 
     def _check_size(self, chain: Chain) -> None:
-        if self._plan.opening_bytes(chain, self._slice) > MAX_OPENING_BYTES:
+        if self.plan.opening_bytes(chain, self._slice) > MAX_OPENING_BYTES:
             raise PolicyError(
                 "the product takes openings past the protocol's limit; ask for a smaller clique"
             )
 
     def _holders(self, chain: Chain) -> tuple[int, ...]:
-        return self._plan.holders(chain, self._slice)
+        return self.plan.holders(chain, self._slice)
 
-    def _context(self, chain: Chain, sender: int, recipient: int) -> bytes:
-        """What a sealed stream is bound to: the signed terms, who to whom, and what."""
-        text = "\0".join([str(sender), str(recipient), *labels(chain)])
-        return self._digest + text.encode()
+    def _check_neighbour(self, other: int) -> None:
+        if other == self.me or other not in self.plan.members(self._slice):
+            raise ProtocolError("an opening goes between two parties of one slice; compare the plan")
 
     def _rows_at_once(self, chain: Chain) -> int:
-        return block_rows(self._plan.ring, 4 * self._plan.cells(chain))
+        return block_rows(self.plan.ring, 4 * self.plan.cells(chain))
 
     def _codes(self, part: Clique, start: int, rows: int) -> NDArray[np.int64]:
         return self._table.cell_codes(part, start, start + rows)
@@ -272,30 +324,30 @@ class MaskedSession:
 
     def _matrix(self, chain: Chain, rows: int) -> Iterator[Words]:
         """This party's matrix: indicators of its own part, or its share of a row-wise product."""
-        ring = self._plan.ring
+        ring = self.plan.ring
         records = range(0, self._table.record_count, rows)
-        last, cells = chain[-1], self._plan.domain.cells(chain[-1])
+        last, cells = chain[-1], self.plan.domain.cells(chain[-1])
         if len(chain) == 1:
             for start in records:
                 yield products.indicators(ring, self._codes(last, start, rows), cells)
-        elif self._holders(chain)[-1] == self._me:
+        elif self._holders(chain)[-1] == self.me:
             dealt = self._openings.blocks((DeliveryKind.DEALT_ROWS, chain), rows)
             for start, opened, share in zip(records, self._opened(chain[:-1], rows), dealt, strict=True):
                 yield products.right_rows(opened, self._codes(last, start, rows), cells, share)
         else:
-            masks = self._masks.child("mask", *labels(chain[:-1]))
-            shares = self._masks.child("row-wise share", *labels(chain))
+            masks = self.masks.child("mask", *labels(chain[:-1]))
+            shares = self.masks.child("row-wise share", *labels(chain))
             for opened in self._opened((last,), rows):
-                mask = ring.uniform(masks, len(opened), self._plan.cells(chain[:-1]))
-                share = ring.uniform(shares, len(opened), self._plan.cells(chain))
+                mask = ring.uniform(masks, len(opened), self.plan.cells(chain[:-1]))
+                share = ring.uniform(shares, len(opened), self.plan.cells(chain))
                 yield products.left_rows(mask, opened, share)
 
     def _multiply_left(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
         """A^T F + C_left for every left with every right."""
-        ring, plan = self._plan.ring, self._plan
+        ring, plan = self.plan.ring, self.plan
         widths, right_widths = [plan.cells(c) for c in lefts], [plan.domain.cells(r) for r in rights]
         rows = block_rows(ring, sum(widths) + sum(right_widths))
-        masks = [self._masks.child("mask", *labels(chain)) for chain in lefts]
+        masks = [self.masks.child("mask", *labels(chain)) for chain in lefts]
         total = np.zeros((sum(widths), sum(right_widths)), dtype=ring.dtype)
         for blocks in zip(*(self._opened((right,), rows) for right in rights), strict=True):
             mask = [ring.uniform(s, len(blocks[0]), w) for s, w in zip(masks, widths, strict=True)]
@@ -303,13 +355,13 @@ class MaskedSession:
         for left, at in zip(lefts, spans(widths), strict=True):
             for right, columns in zip(rights, spans(right_widths), strict=True):
                 chain = (*left, right)
-                stream = self._masks.child("product share", *labels(chain))
+                stream = self.masks.child("product share", *labels(chain))
                 own = ring.uniform(stream, 1, plan.cells(chain))[0]
                 self._products[chain] = total[at, columns].ravel() + own
 
     def _multiply_right(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
         """E^T V + C_right for every left with every right."""
-        plan = self._plan
+        plan = self.plan
         missing = [left for left in lefts for right in rights if (*left, right) not in self._dealt]
         if missing:
             raise ProtocolError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import tempfile
 import weakref
 from collections.abc import Hashable, Iterable, Iterator
-from io import BufferedRandom
 
 import numpy as np
 
@@ -17,6 +16,16 @@ from ..common.protocols.masked.ring import Ring, Words
 from ..common.wire.codec import row_blocks
 
 _WRITE_BYTES = 1 << 22
+
+
+class _Matrix:
+    """One file; closed when nobody holds it any more, so a reader keeps what it began to read."""
+
+    def __init__(self, rows: int, cells: int) -> None:
+        self.rows = rows
+        self.cells = cells
+        self.file = tempfile.TemporaryFile()
+        weakref.finalize(self, self.file.close)
 
 
 class Openings:
@@ -28,10 +37,10 @@ class Openings:
 
     def __init__(self, ring: Ring) -> None:
         self._ring = ring
-        self._files: dict[Hashable, tuple[BufferedRandom, int, int]] = {}
+        self._matrices: dict[Hashable, _Matrix] = {}
 
     def __contains__(self, key: Hashable) -> bool:
-        return key in self._files
+        return key in self._matrices
 
     def put(self, key: Hashable, rows: int, cells: int, chunks: Iterable[bytes]) -> None:
         """Keeps a matrix; one that the key stood for before is replaced once all of the new one came.
@@ -45,18 +54,12 @@ class Openings:
         Raises:
             ProtocolError: more or fewer words came than are due.
         """
-        file = tempfile.TemporaryFile()
-        weakref.finalize(self, file.close)
+        matrix = _Matrix(rows, cells)
         at_once = max(1, _WRITE_BYTES // (cells * self._ring.word_bytes))
-        try:
-            for block in row_blocks(chunks, self._ring.dtype, rows, cells, at_once):
-                file.write(block.data)
-            file.flush()
-        except BaseException:
-            file.close()
-            raise
-        self.drop(key)
-        self._files[key] = (file, rows, cells)
+        for block in row_blocks(chunks, self._ring.dtype, rows, cells, at_once):
+            matrix.file.write(block.data)
+        matrix.file.flush()
+        self._matrices[key] = matrix
 
     def blocks(self, key: Hashable, block_rows: int) -> Iterator[Words]:
         """The matrix, shape (block_rows, cells) at a time.
@@ -64,20 +67,18 @@ class Openings:
         Raises:
             ProtocolError: there is none under this key.
         """
-        if key not in self._files:
+        if key not in self._matrices:
             raise ProtocolError(
                 "a product needs what was not delivered; deliver all openings and shares first"
             )
-        file, rows, cells = self._files[key]
-        for start in range(0, rows, block_rows):
-            size = min(block_rows, rows - start) * cells
-            block = np.empty(size, dtype=self._ring.dtype)
-            file.seek(start * cells * self._ring.word_bytes)
-            file.readinto(block.data.cast("B"))
-            yield block.reshape(-1, cells)
+        matrix = self._matrices[key]
+        row_bytes = matrix.cells * self._ring.word_bytes
+        for start in range(0, matrix.rows, block_rows):
+            block = np.empty(min(block_rows, matrix.rows - start) * matrix.cells, dtype=self._ring.dtype)
+            matrix.file.seek(start * row_bytes)
+            matrix.file.readinto(block.data.cast("B"))
+            yield block.reshape(-1, matrix.cells)
 
     def drop(self, key: Hashable) -> None:
-        """Forgets a matrix, if it is there, and frees its room."""
-        file, _, _ = self._files.pop(key, (None, 0, 0))
-        if file is not None:
-            file.close()
+        """Forgets a matrix, if it is there."""
+        self._matrices.pop(key, None)

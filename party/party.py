@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 import numpy as np
 
 from .. import __version__
-from ..common.boxes import box_labels
+from ..common.boxes import box_labels, box_sums
 from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import KEY_BYTES, RandomStream
-from ..common.domain import Domain
+from ..common.domain import Clique, Domain
 from ..common.errors import PolicyError, ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
@@ -25,8 +26,9 @@ from ..common.messages import (
     OpeningRequest,
     PartyDescription,
     ReleaseTerms,
+    ScoreQuery,
 )
-from ..common.privacy.cost import gaussian_cost, grid_of
+from ..common.privacy.cost import gaussian_cost, grid_of, score_cost
 from ..common.privacy.noise import TAIL_SIGMAS
 from ..common.protocols.indicator import noisy_histogram, noisy_indicators
 from ..common.wire.codec import (
@@ -34,10 +36,12 @@ from ..common.wire.codec import (
     decode_terms,
     encode_answer,
     encode_introduction,
+    encode_query,
 )
 from . import masked
 from .ledger import Ledger
 from .policy import Policy
+from .scores import LocalScores, ScoreRun, SharedScores
 from .source import Source
 
 _FORMS = {
@@ -81,6 +85,7 @@ class Party:
         self._peers = peers or {}
         self._digest = self._table.digest()
         self._sessions: dict[str, masked.MaskedSession] = {}
+        self._scores: dict[tuple[str, str], ScoreRun] = {}
 
     def describe(self) -> PartyDescription:
         """What others may know of the party."""
@@ -113,16 +118,21 @@ class Party:
         """Learns who else takes part in an accepted release, and its own masks."""
         release = self._ledger.release(introduction.release_id)
         masked.MaskedSession(
-            self._table, decode_terms(release.terms), self._name, release.secret, introduction
+            self._table, decode_terms(release.terms), self._name, release.secret, introduction, self._keys
         )
         self._ledger.introduce(introduction.release_id, encode_introduction(introduction))
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
-        """Sealed frames of a matrix without its mask, for another party of the slice."""
+        """Sealed frames for another party: a matrix without its mask, or a step of a score query."""
+        if request.query_id:
+            return self._run(request.release_id, request.query_id).open(request.step, request.recipient)
         return self._session(request.release_id).open(request.chain, request.recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Keeps what another party opened for this one, or what the dealer dealt."""
+        """Keeps what another party opened for this one, what the dealer dealt, or references."""
+        if delivery.query_id:
+            self._run(delivery.release_id, delivery.query_id).deliver(delivery, chunks)
+            return
         session = self._session(delivery.release_id)
         if delivery.kind is DeliveryKind.DEALT_PRODUCT:
             self._policy.check_cells(session.cells(delivery.chain))
@@ -148,15 +158,9 @@ class Party:
             raise ProtocolError(
                 f"the protocol {accepted.protocol!r} has no answers of the form {query.form.name}"
             )
-        domain = accepted.masked.domain if accepted.masked else self._table.domain
-        unknown = [name for name in query.clique if name not in domain.names]
-        if unknown or domain.canonical(query.clique) != query.clique:
-            raise ProtocolError(
-                "expected attributes that can be asked for, in domain order; compare the plan"
-            )
-        self._policy.check_cells(domain.cells(query.clique))
+        shape = self._checked(accepted, query.clique)
         if query.boxes:
-            box_labels(domain.shape(query.clique), query.boxes)
+            box_labels(shape, query.boxes)
         match query.form:
             case AnswerForm.SHARE:
                 return self._masked_share(query, accepted)
@@ -171,17 +175,65 @@ class Party:
                 blocks = noisy_indicators(self._table, query.clique, query.sigma, stream)
                 return encode_answer(blocks, _word_bytes(1, query.sigma))
 
+    def prepare_scores(self, query: ScoreQuery) -> None:
+        """Charges a score query, before anything of it is opened; the same again charges nothing."""
+        accepted = decode_terms(self._ledger.release(query.release_id).terms)
+        for clique in query.cliques:
+            self._checked(accepted, clique)
+        run: ScoreRun
+        if accepted.masked and len(accepted.masked.roster) > 1:
+            run = SharedScores(self._session(query.release_id), query)
+        elif accepted.protocol in ("masked", "trusted"):
+            run = LocalScores(self._table, query)
+        else:
+            raise ProtocolError(f"the protocol {accepted.protocol!r} has no scores; measure marginals")
+        self._charged(query, accepted)
+        self._scores.setdefault((query.release_id, query.query_id), run)
+
+    def answer_scores(self, query: ScoreQuery) -> Iterator[bytes]:
+        """The frames of noisy scores, or of a masked share of them, once everything was delivered."""
+        run = self._run(query.release_id, query.query_id)
+        accepted = decode_terms(self._ledger.release(query.release_id).terms)
+        return encode_answer([run.answer(self._charged(query, accepted))], run.word_bytes)
+
+    def _checked(self, accepted: ReleaseTerms, clique: Clique) -> tuple[int, ...]:
+        """The shape of a clique that may be asked for."""
+        domain = accepted.masked.domain if accepted.masked else self._table.domain
+        unknown = [name for name in clique if name not in domain.names]
+        if unknown or domain.canonical(clique) != clique:
+            raise ProtocolError(
+                "expected attributes that can be asked for, in domain order; compare the plan"
+            )
+        self._policy.check_cells(domain.cells(clique))
+        return domain.shape(clique)
+
     def _masked_share(self, query: MarginalQuery, accepted: ReleaseTerms) -> Iterator[bytes]:
         session = self._session(query.release_id)
-        share = session.share(query)
-        stream = self._charged(query, accepted)
-        return encode_answer([session.answer(query, share, stream)], session.word_bytes)
+        ring = session.plan.ring
+        if not ring.holds(session.plan.largest(query.sigma)):
+            raise ProtocolError("the answer could overflow the plan's ring; plan a release with 64 bits")
+        share = session.share(query.clique)
+        if query.boxes:
+            share = box_sums(share, session.plan.domain.shape(query.clique), query.boxes)
+        stream = self._charged(query, accepted, hashlib.sha256(share.data).hexdigest())
+        digest = hashlib.sha256(encode_query(query)).hexdigest()
+        return encode_answer([session.answer(digest, query.sigma, share, stream)], ring.word_bytes)
 
-    def _charged(self, query: MarginalQuery, accepted: ReleaseTerms) -> RandomStream:
+    def _charged(
+        self, query: MarginalQuery | ScoreQuery, accepted: ReleaseTerms, share_digest: str = ""
+    ) -> RandomStream:
         """The stream of the query's noise, once its cost is on disk."""
-        cost = gaussian_cost(query.sigma, accepted.adjacency)
-        entry = self._ledger.charge(query, cost, self._digest, self._fresh_key())
+        if isinstance(query, ScoreQuery):
+            cost = score_cost(query.sigma, accepted.adjacency, len(query.cliques))
+        else:
+            cost = gaussian_cost(query.sigma, accepted.adjacency)
+        entry = self._ledger.charge(query, cost, self._digest, self._fresh_key(), share_digest)
         return RandomStream(entry.noise_key)
+
+    def _run(self, release_id: str, query_id: str) -> ScoreRun:
+        if (release_id, query_id) not in self._scores:
+            raise ProtocolError("the score query was not prepared at this party; prepare it first")
+        return self._scores[release_id, query_id]
 
     def _session(self, release_id: str) -> masked.MaskedSession:
         """The party's part in a masked release; what was delivered to it does not outlive the process."""
@@ -199,6 +251,7 @@ class Party:
                 self._name,
                 release.secret,
                 decode_introduction(release.introduction),
+                self._keys,
             )
         return self._sessions[release_id]
 

@@ -48,6 +48,11 @@ class PartyServicer:
             case "Multiply":
                 self._party.multiply(codec.decode_multiply_request(_only(requests)))
                 yield codec.encode_acknowledgement()
+            case "PrepareScores":
+                self._party.prepare_scores(codec.decode_score_query(_only(requests)))
+                yield codec.encode_acknowledgement()
+            case "AnswerScores":
+                yield from self._party.answer_scores(codec.decode_score_query(_only(requests)))
             case "Answer":
                 yield from self._party.answer(codec.decode_query(_only(requests)))
             case _:

@@ -76,12 +76,14 @@ class Charge:
         zcdp_rho: its cost.
         sigmas: one tuple for each slice: the scales of the noise variables that hide one record of the
             slice, in counts. Empty for what is not Gaussian.
+        scores: the noise is on L1 distances, not on cells.
     """
 
     step: str
     clique: tuple[str, ...]
     zcdp_rho: Fraction
     sigmas: tuple[tuple[float, ...], ...] = ()
+    scores: bool = False
 
 
 @dataclass(frozen=True)

@@ -66,8 +66,27 @@ def gaussian_cost(sigma: float, adjacency: Adjacency) -> Fraction:
 
     Guarantee: rho-zCDP, and mu-GDP with mu^2 = 2 rho, under `adjacency`.
     """
-    variance = Fraction(sigma) ** 2 - _SMOOTHING_VARIANCE / grid_of(sigma) ** 2
-    return _rounded_up(adjacency.squared_sensitivity / (2 * variance))
+    return _cost(sigma, adjacency.squared_sensitivity)
+
+
+def score_cost(sigma: float, adjacency: Adjacency, count: int) -> Fraction:
+    """The zCDP cost of L1 distances of so many marginals to references, each with noise of scale sigma.
+
+    A record changes a cell by 1, and so each distance by 1; two cells under replace-one, each distance by 2.
+
+    Guarantee: rho-zCDP, and mu-GDP with mu^2 = 2 rho, under `adjacency`.
+    """
+    return _cost(sigma, count * adjacency.squared_sensitivity**2)
+
+
+def score_sigma(rho: Fraction, adjacency: Adjacency, count: int) -> float:
+    """The smallest scale, to a float's precision, at which so many scores cost no more than rho.
+
+    Raises:
+        BudgetError: rho is less than 2^-62, for which costs are too coarse.
+    """
+    # One unit less, because the cost of all together will be rounded up.
+    return gaussian_sigma((rho - Fraction(1, _UNIT)) / (count * adjacency.squared_sensitivity), adjacency)
 
 
 def exponential_cost(epsilon: float) -> Fraction:
@@ -95,6 +114,11 @@ def gaussian_sigma(rho: Fraction, adjacency: Adjacency) -> float:
     while gaussian_cost(sigma, adjacency) > rho:
         sigma = math.nextafter(sigma, math.inf)
     return sigma
+
+
+def _cost(sigma: float, squared_sensitivity: int) -> Fraction:
+    variance = Fraction(sigma) ** 2 - _SMOOTHING_VARIANCE / grid_of(sigma) ** 2
+    return _rounded_up(squared_sensitivity / (2 * variance))
 
 
 def _rounded_up(rho: Fraction) -> Fraction:

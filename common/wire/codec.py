@@ -25,6 +25,7 @@ from ..messages import (
     OpeningRequest,
     PartyDescription,
     ReleaseTerms,
+    ScoreQuery,
 )
 from ..privacy.cost import Adjacency
 from ..protocols.masked.plan import Chain, MaskedPlan, RosterEntry
@@ -138,7 +139,11 @@ def decode_introduction(data: bytes) -> Introduction:
 def encode_opening_request(request: OpeningRequest) -> bytes:
     """Bytes of an OpeningRequest."""
     message = pb.OpeningRequest(
-        release_id=request.release_id, chain=_encoded_chain(request.chain), recipient=request.recipient
+        release_id=request.release_id,
+        chain=_encoded_chain(request.chain),
+        recipient=request.recipient,
+        query_id=request.query_id,
+        step=request.step,
     )
     return message.SerializeToString()
 
@@ -146,7 +151,13 @@ def encode_opening_request(request: OpeningRequest) -> bytes:
 def decode_opening_request(data: bytes) -> OpeningRequest:
     """The OpeningRequest of these bytes."""
     message = _parsed(pb.OpeningRequest, data)
-    return OpeningRequest(message.release_id, _decoded_chain(message.chain), message.recipient)
+    return OpeningRequest(
+        message.release_id,
+        _decoded_chain(message.chain),
+        message.recipient,
+        message.query_id,
+        message.step,
+    )
 
 
 def encode_multiply_request(request: MultiplyRequest) -> bytes:
@@ -171,6 +182,8 @@ def encode_delivery(delivery: Delivery) -> bytes:
         kind=pb.DeliveryKind.Name(delivery.kind.value),
         chain=_encoded_chain(delivery.chain),
         sender=delivery.sender,
+        query_id=delivery.query_id,
+        step=delivery.step,
     )
     return pb.DeliveryFrame(header=header).SerializeToString()
 
@@ -191,7 +204,9 @@ def decode_delivery(frames: Iterator[bytes]) -> tuple[Delivery, Iterator[bytes]]
         raise ProtocolError(
             "expected a frame that says what is delivered, got another; compare versions"
         ) from None
-    delivery = Delivery(header.release_id, kind, _decoded_chain(header.chain), header.sender)
+    delivery = Delivery(
+        header.release_id, kind, _decoded_chain(header.chain), header.sender, header.query_id, header.step
+    )
     return delivery, decode_payload(frames)
 
 
@@ -231,6 +246,37 @@ def decode_query(data: bytes) -> MarginalQuery:
         )
     except ValueError as cause:
         raise ProtocolError(f"a query does not hold together: {cause}") from None
+
+
+def encode_score_query(query: ScoreQuery) -> bytes:
+    """Bytes of a ScoreQuery; equal queries have equal bytes, and no marginal query has them."""
+    message = pb.ScoreQuery(
+        release_id=query.release_id,
+        query_id=query.query_id,
+        cliques=_encoded_chain(query.cliques),
+        sigma=query.sigma,
+        references=query.references,
+        largest_reference=query.largest_reference,
+        largest_total=query.largest_total,
+    )
+    return message.SerializeToString(deterministic=True)
+
+
+def decode_score_query(data: bytes) -> ScoreQuery:
+    """The ScoreQuery of these bytes."""
+    message = _parsed(pb.ScoreQuery, data)
+    try:
+        return ScoreQuery(
+            message.release_id,
+            message.query_id,
+            _decoded_chain(message.cliques),
+            message.sigma,
+            message.references,
+            message.largest_reference,
+            message.largest_total,
+        )
+    except ValueError as cause:
+        raise ProtocolError(f"a score query does not hold together: {cause}") from None
 
 
 def encode_answer(blocks: Iterable[NDArray[np.int64]], word_bytes: int) -> Iterator[bytes]:
@@ -347,6 +393,7 @@ def _encoded_plan(plan: MaskedPlan) -> pb.MaskedPlan:
         ],
         tolerated=plan.tolerated,
         ring_bits=plan.ring.bits,
+        evaluators=plan.evaluators,
     )
 
 
@@ -358,7 +405,9 @@ def _decoded_plan(message: pb.MaskedPlan) -> MaskedPlan:
         RosterEntry(entry.name, entry.slice, tuple(entry.attributes), entry.record_count, entry.identity)
         for entry in message.roster
     )
-    return MaskedPlan(Domain.coded(sizes), roster, message.tolerated, Ring(message.ring_bits))
+    return MaskedPlan(
+        Domain.coded(sizes), roster, message.tolerated, Ring(message.ring_bits), tuple(message.evaluators)
+    )
 
 
 def _encoded_acceptance(acceptance: Acceptance) -> pb.Acceptance:

@@ -24,17 +24,17 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0bparty.proto\x12\x0b\x64pmosaic.v1\"\x11\n\x0f\x44\x65scribeRequest\"\xa4\x01\n\x10PartyDescription\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x18\n\x10protocol_version\x18\x02 \x01(\r\x12\x18\n\x10software_version\x18\x03 \x01(\t\x12\x13\n\x0b\x64omain_json\x18\x04 \x01(\t\x12\x14\n\x0crecord_count\x18\x05 \x01(\x04\x12\x11\n\tprotocols\x18\x06 \x03(\t\x12\x10\n\x08identity\x18\x07 \x01(\x0c\"\x9f\x01\n\x0cReleaseTerms\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\x18\n\x10protocol_version\x18\x02 \x01(\r\x12\x10\n\x08protocol\x18\x03 \x01(\t\x12\x11\n\tadjacency\x18\x04 \x01(\t\x12\x13\n\x0bgranted_rho\x18\x05 \x01(\x01\x12\'\n\x06masked\x18\x06 \x01(\x0b\x32\x17.dpmosaic.v1.MaskedPlan\"\x8c\x01\n\nMaskedPlan\x12.\n\nattributes\x18\x01 \x03(\x0b\x32\x1a.dpmosaic.v1.AttributeSize\x12(\n\x06roster\x18\x02 \x03(\x0b\x32\x18.dpmosaic.v1.RosterEntry\x12\x11\n\ttolerated\x18\x03 \x01(\r\x12\x11\n\tring_bits\x18\x04 \x01(\r\"+\n\rAttributeSize\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04size\x18\x02 \x01(\x04\"f\n\x0bRosterEntry\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05slice\x18\x02 \x01(\r\x12\x12\n\nattributes\x18\x03 \x03(\t\x12\x14\n\x0crecord_count\x18\x04 \x01(\x04\x12\x10\n\x08identity\x18\x05 \x01(\x0c\"2\n\nAcceptance\x12\x11\n\tephemeral\x18\x01 \x01(\x0c\x12\x11\n\tsignature\x18\x02 \x01(\x0c\"\x11\n\x0f\x41\x63knowledgement\"c\n\x0cIntroduction\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12,\n\x0b\x61\x63\x63\x65ptances\x18\x02 \x03(\x0b\x32\x17.dpmosaic.v1.Acceptance\x12\x11\n\tmask_seed\x18\x03 \x01(\x0c\"\x1a\n\x04Part\x12\x12\n\nattributes\x18\x01 \x03(\t\"Y\n\x0eOpeningRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12 \n\x05\x63hain\x18\x02 \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\x11\n\trecipient\x18\x03 \x01(\r\"y\n\x08\x44\x65livery\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.dpmosaic.v1.DeliveryKind\x12 \n\x05\x63hain\x18\x03 \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\x0e\n\x06sender\x18\x04 \x01(\r\"V\n\rDeliveryFrame\x12\'\n\x06header\x18\x01 \x01(\x0b\x32\x15.dpmosaic.v1.DeliveryH\x00\x12\x11\n\x07payload\x18\x02 \x01(\x0cH\x00\x42\t\n\x07\x63ontent\"I\n\x0fMultiplyRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\"\n\x06\x63hains\x18\x02 \x03(\x0b\x32\x12.dpmosaic.v1.Chain\")\n\x05\x43hain\x12 \n\x05parts\x18\x01 \x03(\x0b\x32\x11.dpmosaic.v1.Part\"$\n\x03\x42ox\x12\x0e\n\x06starts\x18\x01 \x03(\r\x12\r\n\x05stops\x18\x02 \x03(\r\"\x9c\x01\n\rMarginalQuery\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\x10\n\x08query_id\x18\x02 \x01(\t\x12%\n\x04\x66orm\x18\x03 \x01(\x0e\x32\x17.dpmosaic.v1.AnswerForm\x12\x0e\n\x06\x63lique\x18\x04 \x03(\t\x12\r\n\x05sigma\x18\x05 \x01(\x01\x12\x1f\n\x05\x62oxes\x18\x06 \x03(\x0b\x32\x10.dpmosaic.v1.Box\"@\n\x0b\x41nswerFrame\x12\x0f\n\x07payload\x18\x01 \x01(\x0c\x12\x12\n\nword_bytes\x18\x02 \x01(\r\x12\x0c\n\x04last\x18\x03 \x01(\x08\"(\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t*\x87\x01\n\x0c\x44\x65liveryKind\x12\x1d\n\x19\x44\x45LIVERY_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44\x45LIVERY_KIND_OPENING\x10\x01\x12\x1c\n\x18\x44\x45LIVERY_KIND_DEALT_ROWS\x10\x02\x12\x1f\n\x1b\x44\x45LIVERY_KIND_DEALT_PRODUCT\x10\x03*x\n\nAnswerForm\x12\x1b\n\x17\x41NSWER_FORM_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41NSWER_FORM_HISTOGRAM\x10\x01\x12\x1b\n\x17\x41NSWER_FORM_RECORD_WISE\x10\x02\x12\x15\n\x11\x41NSWER_FORM_SHARE\x10\x03\x32\xe8\x03\n\x05Party\x12G\n\x08\x44\x65scribe\x12\x1c.dpmosaic.v1.DescribeRequest\x1a\x1d.dpmosaic.v1.PartyDescription\x12<\n\x06\x41\x63\x63\x65pt\x12\x19.dpmosaic.v1.ReleaseTerms\x1a\x17.dpmosaic.v1.Acceptance\x12@\n\x06\x41nswer\x12\x1a.dpmosaic.v1.MarginalQuery\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12\x44\n\tIntroduce\x12\x19.dpmosaic.v1.Introduction\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x41\n\x04Open\x12\x1b.dpmosaic.v1.OpeningRequest\x1a\x1a.dpmosaic.v1.DeliveryFrame0\x01\x12\x45\n\x07\x44\x65liver\x12\x1a.dpmosaic.v1.DeliveryFrame\x1a\x1c.dpmosaic.v1.Acknowledgement(\x01\x12\x46\n\x08Multiply\x12\x1c.dpmosaic.v1.MultiplyRequest\x1a\x1c.dpmosaic.v1.Acknowledgementb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0bparty.proto\x12\x0b\x64pmosaic.v1\"\x11\n\x0f\x44\x65scribeRequest\"\xa4\x01\n\x10PartyDescription\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x18\n\x10protocol_version\x18\x02 \x01(\r\x12\x18\n\x10software_version\x18\x03 \x01(\t\x12\x13\n\x0b\x64omain_json\x18\x04 \x01(\t\x12\x14\n\x0crecord_count\x18\x05 \x01(\x04\x12\x11\n\tprotocols\x18\x06 \x03(\t\x12\x10\n\x08identity\x18\x07 \x01(\x0c\"\x9f\x01\n\x0cReleaseTerms\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\x18\n\x10protocol_version\x18\x02 \x01(\r\x12\x10\n\x08protocol\x18\x03 \x01(\t\x12\x11\n\tadjacency\x18\x04 \x01(\t\x12\x13\n\x0bgranted_rho\x18\x05 \x01(\x01\x12\'\n\x06masked\x18\x06 \x01(\x0b\x32\x17.dpmosaic.v1.MaskedPlan\"\xa0\x01\n\nMaskedPlan\x12.\n\nattributes\x18\x01 \x03(\x0b\x32\x1a.dpmosaic.v1.AttributeSize\x12(\n\x06roster\x18\x02 \x03(\x0b\x32\x18.dpmosaic.v1.RosterEntry\x12\x11\n\ttolerated\x18\x03 \x01(\r\x12\x11\n\tring_bits\x18\x04 \x01(\r\x12\x12\n\nevaluators\x18\x05 \x03(\r\"+\n\rAttributeSize\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04size\x18\x02 \x01(\x04\"f\n\x0bRosterEntry\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05slice\x18\x02 \x01(\r\x12\x12\n\nattributes\x18\x03 \x03(\t\x12\x14\n\x0crecord_count\x18\x04 \x01(\x04\x12\x10\n\x08identity\x18\x05 \x01(\x0c\"2\n\nAcceptance\x12\x11\n\tephemeral\x18\x01 \x01(\x0c\x12\x11\n\tsignature\x18\x02 \x01(\x0c\"\x11\n\x0f\x41\x63knowledgement\"c\n\x0cIntroduction\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12,\n\x0b\x61\x63\x63\x65ptances\x18\x02 \x03(\x0b\x32\x17.dpmosaic.v1.Acceptance\x12\x11\n\tmask_seed\x18\x03 \x01(\x0c\"\x1a\n\x04Part\x12\x12\n\nattributes\x18\x01 \x03(\t\"y\n\x0eOpeningRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12 \n\x05\x63hain\x18\x02 \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\x11\n\trecipient\x18\x03 \x01(\r\x12\x10\n\x08query_id\x18\x04 \x01(\t\x12\x0c\n\x04step\x18\x05 \x01(\r\"\x99\x01\n\x08\x44\x65livery\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.dpmosaic.v1.DeliveryKind\x12 \n\x05\x63hain\x18\x03 \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\x0e\n\x06sender\x18\x04 \x01(\r\x12\x10\n\x08query_id\x18\x05 \x01(\t\x12\x0c\n\x04step\x18\x06 \x01(\r\"V\n\rDeliveryFrame\x12\'\n\x06header\x18\x01 \x01(\x0b\x32\x15.dpmosaic.v1.DeliveryH\x00\x12\x11\n\x07payload\x18\x02 \x01(\x0cH\x00\x42\t\n\x07\x63ontent\"I\n\x0fMultiplyRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\"\n\x06\x63hains\x18\x02 \x03(\x0b\x32\x12.dpmosaic.v1.Chain\")\n\x05\x43hain\x12 \n\x05parts\x18\x01 \x03(\x0b\x32\x11.dpmosaic.v1.Part\"$\n\x03\x42ox\x12\x0e\n\x06starts\x18\x01 \x03(\r\x12\r\n\x05stops\x18\x02 \x03(\r\"\x9c\x01\n\rMarginalQuery\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\x10\n\x08query_id\x18\x02 \x01(\t\x12%\n\x04\x66orm\x18\x03 \x01(\x0e\x32\x17.dpmosaic.v1.AnswerForm\x12\x0e\n\x06\x63lique\x18\x04 \x03(\t\x12\r\n\x05sigma\x18\x05 \x01(\x01\x12\x1f\n\x05\x62oxes\x18\x06 \x03(\x0b\x32\x10.dpmosaic.v1.Box\"\xab\x01\n\nScoreQuery\x12\x12\n\nrelease_id\x18\x0b \x01(\t\x12\x10\n\x08query_id\x18\x0c \x01(\t\x12\"\n\x07\x63liques\x18\r \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\r\n\x05sigma\x18\x0e \x01(\x01\x12\x12\n\nreferences\x18\x0f \x01(\x0c\x12\x19\n\x11largest_reference\x18\x10 \x01(\x04\x12\x15\n\rlargest_total\x18\x11 \x01(\x04\"@\n\x0b\x41nswerFrame\x12\x0f\n\x07payload\x18\x01 \x01(\x0c\x12\x12\n\nword_bytes\x18\x02 \x01(\r\x12\x0c\n\x04last\x18\x03 \x01(\x08\"(\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t*\xe9\x01\n\x0c\x44\x65liveryKind\x12\x1d\n\x19\x44\x45LIVERY_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44\x45LIVERY_KIND_OPENING\x10\x01\x12\x1c\n\x18\x44\x45LIVERY_KIND_DEALT_ROWS\x10\x02\x12\x1f\n\x1b\x44\x45LIVERY_KIND_DEALT_PRODUCT\x10\x03\x12\x1c\n\x18\x44\x45LIVERY_KIND_SCORE_STEP\x10\x04\x12\"\n\x1e\x44\x45LIVERY_KIND_SCORE_REFERENCES\x10\x05\x12\x1e\n\x1a\x44\x45LIVERY_KIND_DEALT_SCORES\x10\x06*x\n\nAnswerForm\x12\x1b\n\x17\x41NSWER_FORM_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41NSWER_FORM_HISTOGRAM\x10\x01\x12\x1b\n\x17\x41NSWER_FORM_RECORD_WISE\x10\x02\x12\x15\n\x11\x41NSWER_FORM_SHARE\x10\x03\x32\xf5\x04\n\x05Party\x12G\n\x08\x44\x65scribe\x12\x1c.dpmosaic.v1.DescribeRequest\x1a\x1d.dpmosaic.v1.PartyDescription\x12<\n\x06\x41\x63\x63\x65pt\x12\x19.dpmosaic.v1.ReleaseTerms\x1a\x17.dpmosaic.v1.Acceptance\x12@\n\x06\x41nswer\x12\x1a.dpmosaic.v1.MarginalQuery\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12\x44\n\tIntroduce\x12\x19.dpmosaic.v1.Introduction\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x41\n\x04Open\x12\x1b.dpmosaic.v1.OpeningRequest\x1a\x1a.dpmosaic.v1.DeliveryFrame0\x01\x12\x45\n\x07\x44\x65liver\x12\x1a.dpmosaic.v1.DeliveryFrame\x1a\x1c.dpmosaic.v1.Acknowledgement(\x01\x12\x46\n\x08Multiply\x12\x1c.dpmosaic.v1.MultiplyRequest\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x46\n\rPrepareScores\x12\x17.dpmosaic.v1.ScoreQuery\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x43\n\x0c\x41nswerScores\x12\x17.dpmosaic.v1.ScoreQuery\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'party_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DELIVERYKIND']._serialized_start=1594
-  _globals['_DELIVERYKIND']._serialized_end=1729
-  _globals['_ANSWERFORM']._serialized_start=1731
-  _globals['_ANSWERFORM']._serialized_end=1851
+  _globals['_DELIVERYKIND']._serialized_start=1853
+  _globals['_DELIVERYKIND']._serialized_end=2086
+  _globals['_ANSWERFORM']._serialized_start=2088
+  _globals['_ANSWERFORM']._serialized_end=2208
   _globals['_DESCRIBEREQUEST']._serialized_start=28
   _globals['_DESCRIBEREQUEST']._serialized_end=45
   _globals['_PARTYDESCRIPTION']._serialized_start=48
@@ -42,37 +42,39 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RELEASETERMS']._serialized_start=215
   _globals['_RELEASETERMS']._serialized_end=374
   _globals['_MASKEDPLAN']._serialized_start=377
-  _globals['_MASKEDPLAN']._serialized_end=517
-  _globals['_ATTRIBUTESIZE']._serialized_start=519
-  _globals['_ATTRIBUTESIZE']._serialized_end=562
-  _globals['_ROSTERENTRY']._serialized_start=564
-  _globals['_ROSTERENTRY']._serialized_end=666
-  _globals['_ACCEPTANCE']._serialized_start=668
-  _globals['_ACCEPTANCE']._serialized_end=718
-  _globals['_ACKNOWLEDGEMENT']._serialized_start=720
-  _globals['_ACKNOWLEDGEMENT']._serialized_end=737
-  _globals['_INTRODUCTION']._serialized_start=739
-  _globals['_INTRODUCTION']._serialized_end=838
-  _globals['_PART']._serialized_start=840
-  _globals['_PART']._serialized_end=866
-  _globals['_OPENINGREQUEST']._serialized_start=868
-  _globals['_OPENINGREQUEST']._serialized_end=957
-  _globals['_DELIVERY']._serialized_start=959
-  _globals['_DELIVERY']._serialized_end=1080
-  _globals['_DELIVERYFRAME']._serialized_start=1082
-  _globals['_DELIVERYFRAME']._serialized_end=1168
-  _globals['_MULTIPLYREQUEST']._serialized_start=1170
-  _globals['_MULTIPLYREQUEST']._serialized_end=1243
-  _globals['_CHAIN']._serialized_start=1245
-  _globals['_CHAIN']._serialized_end=1286
-  _globals['_BOX']._serialized_start=1288
-  _globals['_BOX']._serialized_end=1324
-  _globals['_MARGINALQUERY']._serialized_start=1327
-  _globals['_MARGINALQUERY']._serialized_end=1483
-  _globals['_ANSWERFRAME']._serialized_start=1485
-  _globals['_ANSWERFRAME']._serialized_end=1549
-  _globals['_REFUSAL']._serialized_start=1551
-  _globals['_REFUSAL']._serialized_end=1591
-  _globals['_PARTY']._serialized_start=1854
-  _globals['_PARTY']._serialized_end=2342
+  _globals['_MASKEDPLAN']._serialized_end=537
+  _globals['_ATTRIBUTESIZE']._serialized_start=539
+  _globals['_ATTRIBUTESIZE']._serialized_end=582
+  _globals['_ROSTERENTRY']._serialized_start=584
+  _globals['_ROSTERENTRY']._serialized_end=686
+  _globals['_ACCEPTANCE']._serialized_start=688
+  _globals['_ACCEPTANCE']._serialized_end=738
+  _globals['_ACKNOWLEDGEMENT']._serialized_start=740
+  _globals['_ACKNOWLEDGEMENT']._serialized_end=757
+  _globals['_INTRODUCTION']._serialized_start=759
+  _globals['_INTRODUCTION']._serialized_end=858
+  _globals['_PART']._serialized_start=860
+  _globals['_PART']._serialized_end=886
+  _globals['_OPENINGREQUEST']._serialized_start=888
+  _globals['_OPENINGREQUEST']._serialized_end=1009
+  _globals['_DELIVERY']._serialized_start=1012
+  _globals['_DELIVERY']._serialized_end=1165
+  _globals['_DELIVERYFRAME']._serialized_start=1167
+  _globals['_DELIVERYFRAME']._serialized_end=1253
+  _globals['_MULTIPLYREQUEST']._serialized_start=1255
+  _globals['_MULTIPLYREQUEST']._serialized_end=1328
+  _globals['_CHAIN']._serialized_start=1330
+  _globals['_CHAIN']._serialized_end=1371
+  _globals['_BOX']._serialized_start=1373
+  _globals['_BOX']._serialized_end=1409
+  _globals['_MARGINALQUERY']._serialized_start=1412
+  _globals['_MARGINALQUERY']._serialized_end=1568
+  _globals['_SCOREQUERY']._serialized_start=1571
+  _globals['_SCOREQUERY']._serialized_end=1742
+  _globals['_ANSWERFRAME']._serialized_start=1744
+  _globals['_ANSWERFRAME']._serialized_end=1808
+  _globals['_REFUSAL']._serialized_start=1810
+  _globals['_REFUSAL']._serialized_end=1850
+  _globals['_PARTY']._serialized_start=2211
+  _globals['_PARTY']._serialized_end=2840
 # @@protoc_insertion_point(module_scope)

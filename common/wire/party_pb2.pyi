@@ -13,6 +13,9 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_OPENING: _ClassVar[DeliveryKind]
     DELIVERY_KIND_DEALT_ROWS: _ClassVar[DeliveryKind]
     DELIVERY_KIND_DEALT_PRODUCT: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_SCORE_STEP: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_SCORE_REFERENCES: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_DEALT_SCORES: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -24,6 +27,9 @@ DELIVERY_KIND_UNSPECIFIED: DeliveryKind
 DELIVERY_KIND_OPENING: DeliveryKind
 DELIVERY_KIND_DEALT_ROWS: DeliveryKind
 DELIVERY_KIND_DEALT_PRODUCT: DeliveryKind
+DELIVERY_KIND_SCORE_STEP: DeliveryKind
+DELIVERY_KIND_SCORE_REFERENCES: DeliveryKind
+DELIVERY_KIND_DEALT_SCORES: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm
@@ -68,16 +74,18 @@ class ReleaseTerms(_message.Message):
     def __init__(self, release_id: _Optional[str] = ..., protocol_version: _Optional[int] = ..., protocol: _Optional[str] = ..., adjacency: _Optional[str] = ..., granted_rho: _Optional[float] = ..., masked: _Optional[_Union[MaskedPlan, _Mapping]] = ...) -> None: ...
 
 class MaskedPlan(_message.Message):
-    __slots__ = ("attributes", "roster", "tolerated", "ring_bits")
+    __slots__ = ("attributes", "roster", "tolerated", "ring_bits", "evaluators")
     ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
     ROSTER_FIELD_NUMBER: _ClassVar[int]
     TOLERATED_FIELD_NUMBER: _ClassVar[int]
     RING_BITS_FIELD_NUMBER: _ClassVar[int]
+    EVALUATORS_FIELD_NUMBER: _ClassVar[int]
     attributes: _containers.RepeatedCompositeFieldContainer[AttributeSize]
     roster: _containers.RepeatedCompositeFieldContainer[RosterEntry]
     tolerated: int
     ring_bits: int
-    def __init__(self, attributes: _Optional[_Iterable[_Union[AttributeSize, _Mapping]]] = ..., roster: _Optional[_Iterable[_Union[RosterEntry, _Mapping]]] = ..., tolerated: _Optional[int] = ..., ring_bits: _Optional[int] = ...) -> None: ...
+    evaluators: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, attributes: _Optional[_Iterable[_Union[AttributeSize, _Mapping]]] = ..., roster: _Optional[_Iterable[_Union[RosterEntry, _Mapping]]] = ..., tolerated: _Optional[int] = ..., ring_bits: _Optional[int] = ..., evaluators: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class AttributeSize(_message.Message):
     __slots__ = ("name", "size")
@@ -130,26 +138,34 @@ class Part(_message.Message):
     def __init__(self, attributes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class OpeningRequest(_message.Message):
-    __slots__ = ("release_id", "chain", "recipient")
+    __slots__ = ("release_id", "chain", "recipient", "query_id", "step")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     CHAIN_FIELD_NUMBER: _ClassVar[int]
     RECIPIENT_FIELD_NUMBER: _ClassVar[int]
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     chain: _containers.RepeatedCompositeFieldContainer[Part]
     recipient: int
-    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ...) -> None: ...
+    query_id: str
+    step: int
+    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ...) -> None: ...
 
 class Delivery(_message.Message):
-    __slots__ = ("release_id", "kind", "chain", "sender")
+    __slots__ = ("release_id", "kind", "chain", "sender", "query_id", "step")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CHAIN_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     kind: DeliveryKind
     chain: _containers.RepeatedCompositeFieldContainer[Part]
     sender: int
-    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sender: _Optional[int] = ...) -> None: ...
+    query_id: str
+    step: int
+    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sender: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ...) -> None: ...
 
 class DeliveryFrame(_message.Message):
     __slots__ = ("header", "payload")
@@ -196,6 +212,24 @@ class MarginalQuery(_message.Message):
     sigma: float
     boxes: _containers.RepeatedCompositeFieldContainer[Box]
     def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., clique: _Optional[_Iterable[str]] = ..., sigma: _Optional[float] = ..., boxes: _Optional[_Iterable[_Union[Box, _Mapping]]] = ...) -> None: ...
+
+class ScoreQuery(_message.Message):
+    __slots__ = ("release_id", "query_id", "cliques", "sigma", "references", "largest_reference", "largest_total")
+    RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    CLIQUES_FIELD_NUMBER: _ClassVar[int]
+    SIGMA_FIELD_NUMBER: _ClassVar[int]
+    REFERENCES_FIELD_NUMBER: _ClassVar[int]
+    LARGEST_REFERENCE_FIELD_NUMBER: _ClassVar[int]
+    LARGEST_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    release_id: str
+    query_id: str
+    cliques: _containers.RepeatedCompositeFieldContainer[Part]
+    sigma: float
+    references: bytes
+    largest_reference: int
+    largest_total: int
+    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., cliques: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sigma: _Optional[float] = ..., references: _Optional[bytes] = ..., largest_reference: _Optional[int] = ..., largest_total: _Optional[int] = ...) -> None: ...
 
 class AnswerFrame(_message.Message):
     __slots__ = ("payload", "word_bytes", "last")

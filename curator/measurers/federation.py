@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,7 +18,8 @@ from ...common.privacy.budget import Charge
 from ...common.privacy.cost import gaussian_cost, gaussian_sigma, grid_of
 from ...common.protocols import indicator
 from ..federation import Federation, Member
-from .measurer import Measurer, Query
+from .measurer import Measurer, Query, Scores
+from .scores import batches, local_scores, score_charge
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,7 @@ class FederationMeasurer(Measurer):
     ) -> None:
         super().__init__(federation.domain, sum(federation.record_counts), granted)
         self._federation = federation
+        self._protocol = terms.protocol
         self._release_id = terms.release_id
         self._adjacency = terms.adjacency
         self._record_wise = record_wise
@@ -71,6 +73,31 @@ class FederationMeasurer(Measurer):
             shares = self._shares(members, query.clique, query.zcdp_rho)
             variance += self._variance(shares, records) * (1 if self._sums_first(shares) else cells)
         return math.sqrt(variance)
+
+    @property
+    def scores_exactly(self) -> bool:
+        """Only where one party holds the whole table."""
+        return self._protocol == "trusted"
+
+    def score(
+        self,
+        cliques: Sequence[Clique],
+        references: Iterable[NDArray[np.int64]],
+        zcdp_rho: Fraction,
+        step: str,
+    ) -> Scores:
+        """Noisy L1 distances; see `Measurer.score`."""
+        if not self.scores_exactly:
+            return super().score(cliques, references, zcdp_rho, step)
+        sigma, charge = score_charge(step, len(cliques), zcdp_rho, self._adjacency, 1)
+        self.accountant = self.accountant.charge(charge)
+        (member,) = self._federation.members
+        values = []
+        for batch in batches(cliques, references):
+            self._asked += 1
+            query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
+            values.append(local_scores(member.client, query, batch.references))
+        return Scores(np.concatenate(values), sigma)
 
     def _charge(self, query: Query) -> Charge:
         slices = [self._shares(members, query.clique, query.zcdp_rho) for members in self._federation.slices]

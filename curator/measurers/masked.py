@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
 from ...common.domain import Clique, Domain
-from ...common.errors import DataError
+from ...common.errors import BudgetError, DataError
 from ...common.measurement import Measurement
 from ...common.messages import (
     Acceptance,
@@ -32,7 +32,11 @@ from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
 from ..dealer import Dealer
 from ..federation import Federation
-from .measurer import Measurer, Observer, Query
+from .measurer import Measurer, Observer, Query, Scores
+from .scores import batches, local_scores, score_charge, shared_scores
+
+_LARGEST = 3
+"""Times the records: more than any count, or any distance of two tables of as many records after rounding."""
 
 
 def masked_plan(
@@ -63,10 +67,13 @@ def masked_plan(
     if tolerated is None:
         tolerated = min(1, len(roster) - 1)
     sigma = gaussian_sigma(granted, adjacency)
-    largest = grid_of(sigma) * sum(federation.record_counts)
-    ring = Ring.holding(largest + DistributedNoise(len(roster), tolerated).largest(sigma))
+    # On a grid, noise has a scale of at most 512 in units of 1/grid.
+    noise = DistributedNoise(len(roster), tolerated).largest(512.0)
+    ring = Ring.holding(grid_of(sigma) * _LARGEST * sum(federation.record_counts) + noise)
     sizes = {name: federation.domain[name].size for name in federation.domain}
-    return MaskedPlan(Domain.coded(sizes), roster, tolerated, ring)
+    # Two who collude would see what they evaluate.
+    evaluators = (0, len(roster) - 1) if len(roster) > 1 and tolerated <= 1 else ()
+    return MaskedPlan(Domain.coded(sizes), roster, tolerated, ring, evaluators)
 
 
 class MaskedMeasurer(Measurer):
@@ -95,7 +102,7 @@ class MaskedMeasurer(Measurer):
         self._clients = [member.client for member in federation.members]
         self._release_id = terms.release_id
         self._adjacency = terms.adjacency
-        self._dealer = Dealer(self._plan, keys)
+        self._dealer = Dealer(self._plan, terms.release_id, keys)
         self._opened: set[tuple[int, Chain, int]] = set()
         self._multiplied: set[tuple[int, Chain]] = set()
         self._asked = 0
@@ -109,25 +116,66 @@ class MaskedMeasurer(Measurer):
             return math.inf
         return self._plan.noise.total_sigma(gaussian_sigma(zcdp_rho, self._adjacency))
 
+    @property
+    def scores_exactly(self) -> bool:
+        """Where the plan names evaluators, or there is one party alone."""
+        return bool(self._plan.evaluators) or len(self._clients) == 1
+
+    def score(
+        self,
+        cliques: Sequence[Clique],
+        references: Iterable[NDArray[np.int64]],
+        zcdp_rho: Fraction,
+        step: str,
+    ) -> Scores:
+        """Noisy L1 distances; see `Measurer.score`."""
+        if not self.scores_exactly:
+            return super().score(cliques, references, zcdp_rho, step)
+        for clique in cliques:
+            self._check_feasible(clique)
+        sigma, charge = score_charge(step, len(cliques), zcdp_rho, self._adjacency, self._plan.slice_count)
+        self._check_noise(sigma)
+        self.accountant = self.accountant.charge(charge)
+        self._prepare(cliques)
+        values = []
+        for batch in batches(cliques, references):
+            self._asked += 1
+            query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
+            if self._plan.evaluators:
+                scored = shared_scores(self._clients, self._plan, self._dealer, query, batch.references)
+            else:
+                scored = local_scores(self._clients[0], query, batch.references)
+            values.append(scored)
+        return Scores(np.concatenate(values), self._plan.noise.factor * sigma)
+
     def _charge(self, query: Query) -> Charge:
-        if not self._plan.feasible(query.clique):
-            raise DataError(
-                f"measuring {', '.join(query.clique)} takes an opening of more than "
-                f"{MAX_OPENING_BYTES >> 30} GiB; ask for a smaller marginal or let fewer parties hold it"
-            )
+        self._check_feasible(query.clique)
         sigma = gaussian_sigma(query.zcdp_rho, self._adjacency)
+        self._check_noise(sigma)
         # One noise variable hides a record, whichever slice it lies in.
         sigmas = ((sigma,),) * self._plan.slice_count
         return Charge(query.step, query.clique, gaussian_cost(sigma, self._adjacency), sigmas)
 
     def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
-        self._prepare(queries)
+        self._prepare([query.clique for query in queries])
         return super()._answers(queries, charges)
 
-    def _prepare(self, queries: Sequence[Query]) -> None:
-        """Opens, deals and multiplies what the queries need and no earlier one did."""
+    def _check_feasible(self, clique: Clique) -> None:
+        if not self._plan.feasible(clique):
+            raise DataError(
+                f"measuring {', '.join(clique)} takes an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
+                "ask for a smaller marginal or let fewer parties hold it"
+            )
+
+    def _check_noise(self, sigma: float) -> None:
+        largest = grid_of(sigma) * _LARGEST * self.record_count + self._plan.noise.largest(sigma)
+        if not self._plan.ring.holds(largest):
+            raise BudgetError("expected noise that fits the plan's ring, got more; grant the query more")
+
+    def _prepare(self, cliques: Sequence[Clique]) -> None:
+        """Opens, deals and multiplies what the cliques need and no earlier one did."""
         for number in range(self._plan.slice_count):
-            chains = dict.fromkeys(self._plan.chain(query.clique, number) for query in queries)
+            chains = dict.fromkeys(self._plan.chain(clique, number) for clique in cliques)
             new = [c for c in chains if len(c) > 1 and (number, c) not in self._multiplied]
             # Longer chains go one by one: what they open is large and freed once it is multiplied.
             self._multiply([chain for chain in new if len(chain) == 2], number)
@@ -192,6 +240,8 @@ def _observers(plan: MaskedPlan) -> tuple[Observer, ...]:
     """What holds against whom."""
     factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
     dealing = "the curator, who deals, does not collude with a party of the record's slice"
+    if plan.evaluators:
+        dealing += ", nor with an evaluator of scores"
     observers = [
         Observer("the public", "nothing", factor),
         Observer("the curator", dealing, factor),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...common.boxes import Box, box_labels
 from ...common.domain import Clique, Domain
+from ...common.errors import DataError
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Accountant, Charge
 
@@ -51,6 +55,19 @@ class Observer:
             )
 
 
+@dataclass(frozen=True)
+class Scores:
+    """L1 distances with noise, in records.
+
+    Attributes:
+        values: shape (cliques,).
+        sigma: standard deviation of the noise of each.
+    """
+
+    values: NDArray[np.float64]
+    sigma: float
+
+
 class Measurer(ABC):
     """Measures marginals of one table under one grant; charges its accountant before any noise is drawn.
 
@@ -71,6 +88,11 @@ class Measurer(ABC):
         self.record_count = record_count
         self.accountant = Accountant(granted)
 
+    @property
+    def scores_exactly(self) -> bool:
+        """Whether `score` can be asked: exact distances get noise, not marginals that they come from."""
+        return False
+
     def measure(self, queries: Sequence[Query]) -> list[Measurement]:
         """Noisy marginals, in the order of the queries.
 
@@ -85,6 +107,28 @@ class Measurer(ABC):
         charges = [self._charge(query) for query in queries]
         self.accountant = self.accountant.charge(*charges)
         return self._answers(queries, charges)
+
+    def score(
+        self,
+        cliques: Sequence[Clique],
+        references: Iterable[NDArray[np.int64]],
+        zcdp_rho: Fraction,
+        step: str,
+    ) -> Scores:
+        """Noisy L1 distances between the table's marginals and public ones, where `scores_exactly`.
+
+        Args:
+            cliques: attributes in domain order.
+            references: for each clique shape (n_r,): whole numbers of records, not negative; read once, one
+                after the other.
+            zcdp_rho: what all scores together may cost.
+            step: which step of the mechanism asks; for the accounts.
+
+        Raises:
+            BudgetError: they cost more than is left; nothing is charged or measured.
+            PartyUnavailable: a party does not answer.
+        """
+        raise DataError("exact scores are out of reach of this protocol here; select by noisy marginals")
 
     @abstractmethod
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:

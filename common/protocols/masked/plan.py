@@ -58,16 +58,19 @@ class MaskedPlan:
         roster: the parties, slice by slice.
         tolerated: how many of them may collude before noise no longer hides a record as promised.
         ring: where shares live.
+        evaluators: places in the roster of the two parties that turn shares into scores; empty where nobody
+            may. Together they could see every marginal that is scored.
     """
 
     domain: Domain
     roster: tuple[RosterEntry, ...]
     tolerated: int
     ring: Ring
+    evaluators: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         slices = [entry.slice for entry in self.roster]
-        if not slices or slices != sorted(slices) or set(slices) != set(range(slices[-1] + 1)):
+        if not slices or slices != sorted(slices) or len(set(slices)) != slices[-1] + 1:
             raise DataError("a plan names its parties slice by slice, from slice 0 on")
         if len({entry.name for entry in self.roster}) < len(slices):
             raise DataError("a plan names two parties alike; give each a name of its own")
@@ -80,6 +83,15 @@ class MaskedPlan:
                 raise DataError(f"slice {number + 1}: a party's attributes are not in domain order")
             if len({entry.record_count for entry in members}) > 1:
                 raise DataError(f"slice {number + 1}: its parties hold different numbers of records")
+        if self.evaluators and (
+            len(set(self.evaluators)) != 2
+            or len(self.evaluators) != 2
+            or not all(0 <= place < len(slices) for place in self.evaluators)
+            or self.tolerated > 1
+        ):
+            raise DataError(
+                "a plan names two parties as evaluators, or none; none where more than one party may collude"
+            )
         # Refuses a number of tolerated collusions that leaves nobody.
         DistributedNoise(len(slices), self.tolerated)
 

@@ -1,0 +1,88 @@
+"""What the parties of a score query compute from its public facts, besides the rounds of the evaluators."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...crypto.randomness import RandomStream
+from ...errors import ProtocolError
+from ...privacy.cost import grid_of
+from ..masked.plan import MaskedPlan
+from ..masked.ring import Ring, Words
+from .shape import ScoreShape
+
+Integers = NDArray[np.int64]
+
+
+def references_digest(references: Iterable[Integers]) -> bytes:
+    """SHA-256 of references, one clique after the other, as little-endian int64."""
+    digest = hashlib.sha256()
+    for reference in references:
+        digest.update(np.ascontiguousarray(reference, dtype="<i8").data)
+    return digest.digest()
+
+
+def check_references(
+    references: Integers, cells: Sequence[int], digest: bytes, largest: int, largest_total: int
+) -> None:
+    """Run by whoever subtracts the references: they are those of the query, and as large as it says at most.
+
+    Args:
+        references: shape (sum of cells,).
+        cells: of each clique.
+        digest: the query's.
+        largest: the query's bound for one cell.
+        largest_total: the query's bound for one clique.
+
+    Raises:
+        ProtocolError: they are others; a score of them could overflow.
+    """
+    totals = np.add.reduceat(references, np.cumsum([0, *cells[:-1]]))
+    if (
+        references_digest([references]) != digest
+        or references.min() < 0
+        or references.max() > largest
+        or totals.max() > largest_total
+    ):
+        raise ProtocolError("the references are not those of the score query; send them again")
+
+
+def score_shape(
+    plan: MaskedPlan, cells: tuple[int, ...], sigma: float, largest_reference: int, largest_total: int
+) -> ScoreShape:
+    """The batch of a score query, in which neither a difference nor a noisy score overflows.
+
+    Raises:
+        ProtocolError: the plan's ring is too small.
+    """
+    largest = max(plan.record_count, largest_reference)
+    score = grid_of(sigma) * (plan.record_count + largest_total) + plan.noise.largest(sigma)
+    return ScoreShape.holding(cells, largest, plan.ring, score)
+
+
+def reshared(ring: Ring, share: Words, pair_stream: RandomStream, query: str) -> tuple[Words, Words]:
+    """Run by a party that is no evaluator: its share of the cells, shared anew between the evaluators.
+
+    Args:
+        ring: of the share.
+        share: shape (cells,).
+        pair_stream: of the key shared with evaluator 1, who draws its part from it too.
+        query: digest of the score query.
+
+    Returns:
+        What it sends evaluator 0, and what evaluator 1 has without a message.
+    """
+    part = ring.uniform(pair_stream.child("score shares", query), 1, share.size)[0]
+    return share - part, part
+
+
+def exact_scores(counts: Sequence[Integers], references: Integers) -> Integers:
+    """Run by a party that holds every clique alone: its exact scores, shape (cliques,)."""
+    starts = np.cumsum([0, *(count.size for count in counts)])
+    pieces = [references[a:b] for a, b in pairwise(starts)]
+    return np.array([np.abs(c - r).sum() for c, r in zip(counts, pieces, strict=True)], dtype=np.int64)

@@ -1,0 +1,127 @@
+"""Scores over parties: the curator relays and deals, and sees one noisy number for each clique."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.domain import Clique
+from ...common.messages import Delivery, DeliveryKind, OpeningRequest, ScoreQuery
+from ...common.privacy.budget import Charge
+from ...common.privacy.cost import Adjacency, grid_of, score_cost, score_sigma
+from ...common.protocols.masked.plan import MaskedPlan
+from ...common.protocols.masked.reveal import opened_sum
+from ...common.protocols.scores.query import Integers, references_digest, score_shape
+from ..dealer import Dealer
+from ..party_client import PartyClient
+
+_BATCH_CELLS = 1 << 21
+"""Cliques are scored together up to so many cells: bounds the memory of every role."""
+
+
+def score_charge(
+    step: str, count: int, rho: Fraction, adjacency: Adjacency, slices: int
+) -> tuple[float, Charge]:
+    """The scale of the noise of so many scores that may cost rho, and their charge.
+
+    A record changes every score, in whichever slice it lies: all noise variables count.
+    """
+    sigma = score_sigma(rho, adjacency, count)
+    cost = score_cost(sigma, adjacency, count)
+    return sigma, Charge(step, (), cost, ((sigma,) * count,) * slices, scores=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Cliques that are scored together, with their references one after the other."""
+
+    cliques: tuple[Clique, ...]
+    references: Integers
+    totals: tuple[int, ...]
+
+    def query(self, release_id: str, query_id: str, sigma: float) -> ScoreQuery:
+        """The query for all parties."""
+        return ScoreQuery(
+            release_id,
+            query_id,
+            self.cliques,
+            sigma,
+            references_digest([self.references]),
+            int(self.references.max()),
+            max(self.totals),
+        )
+
+
+def batches(cliques: Sequence[Clique], references: Iterable[Integers]) -> Iterator[Batch]:
+    """Cliques and references in batches; a reference is read when its batch is put together."""
+    together: list[tuple[Clique, Integers]] = []
+    for clique, reference in zip(cliques, references, strict=True):
+        if together and sum(r.size for _, r in together) + reference.size > _BATCH_CELLS:
+            yield _batch(together)
+            together = []
+        together.append((clique, reference))
+    if together:
+        yield _batch(together)
+
+
+def _batch(together: Sequence[tuple[Clique, Integers]]) -> Batch:
+    return Batch(
+        tuple(clique for clique, _ in together),
+        np.concatenate([reference for _, reference in together]),
+        tuple(int(reference.sum()) for _, reference in together),
+    )
+
+
+def local_scores(client: PartyClient, query: ScoreQuery, references: Integers) -> NDArray[np.float64]:
+    """Scores by the one party that holds the whole table, shape (cliques,)."""
+    client.prepare_scores(query)
+    _send_references(client, query, references)
+    return client.answer_scores(query) / grid_of(query.sigma)
+
+
+def shared_scores(
+    clients: Sequence[PartyClient], plan: MaskedPlan, dealer: Dealer, query: ScoreQuery, references: Integers
+) -> NDArray[np.float64]:
+    """Scores by the evaluators of a masked release, shape (cliques,).
+
+    Args:
+        clients: in the roster's order; every product that the cliques need was computed.
+        plan: of the release.
+        dealer: of the release.
+        query: the score query.
+        references: its references.
+    """
+    for client in clients:
+        client.prepare_scores(query)
+    cells = tuple(plan.domain.cells(clique) for clique in query.cliques)
+    shape = score_shape(plan, cells, query.sigma, query.largest_reference, query.largest_total)
+    zero, one = plan.evaluators
+    _send_references(clients[one], query, references)
+    dealt = np.frombuffer(dealer.scores(query, shape), dtype=np.uint8)
+    clients[one].deal(_delivery(query, DeliveryKind.DEALT_SCORES), [dealt])
+    for other in range(len(clients)):
+        if other not in plan.evaluators:
+            _relay(clients, query, 0, other, zero)
+    for step in range(1, shape.rounds + 1):
+        # Both open a round before either is sent the other's.
+        _relay(clients, query, step, zero, one)
+        _relay(clients, query, step, one, zero)
+    answers = (client.answer_scores(query) for client in clients)
+    return opened_sum(plan.ring, answers) / grid_of(query.sigma)
+
+
+def _send_references(client: PartyClient, query: ScoreQuery, references: Integers) -> None:
+    client.deal(_delivery(query, DeliveryKind.SCORE_REFERENCES), [references.astype("<i8")])
+
+
+def _delivery(query: ScoreQuery, kind: DeliveryKind, sender: int = 0, step: int = 0) -> Delivery:
+    return Delivery(query.release_id, kind, (), sender, query.query_id, step)
+
+
+def _relay(clients: Sequence[PartyClient], query: ScoreQuery, step: int, sender: int, to: int) -> None:
+    request = OpeningRequest(query.release_id, (), to, query.query_id, step)
+    clients[sender].relay(request, _delivery(query, DeliveryKind.SCORE_STEP, sender, step), clients[to])
