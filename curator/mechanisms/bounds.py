@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ class ErrorBound:
         l1: bound on the L1 distance, in records.
         total_variation: the same as a total variation distance, l1 / (2 N), at most 1.
         confidence: for this marginal alone, not for all together.
-        selected: a round measured this marginal or a larger one; else only the first phase did.
+        selected: a round measured this marginal or a larger one; else it was only looked at to select.
     """
 
     clique: Clique
@@ -65,6 +66,21 @@ class WeightedAverage:
         return WeightedAverage(values, (before + added) ** -0.5, self.gaussian and measurement.gaussian)
 
 
+@dataclass(frozen=True, eq=False)
+class ScoredDistance:
+    """A noisy L1 distance between the table's marginal and a public one.
+
+    Attributes:
+        distance: in records, with Gaussian noise.
+        sigma: standard deviation of the noise.
+        reference: the public marginal, shape (n_r,).
+    """
+
+    distance: float
+    sigma: float
+    reference: NDArray[np.int64]
+
+
 def weighted_average(
     domain: Domain, clique: Clique, measurements: Sequence[Measurement]
 ) -> WeightedAverage | None:
@@ -97,10 +113,12 @@ def error_bounds(
     *,
     first: MarkovRandomField | None = None,
     candidates: Sequence[Measurement] = (),
+    scored: Mapping[Clique, ScoredDistance] | None = None,
 ) -> tuple[ErrorBound, ...]:
-    """Bounds for every measured clique whose marginal the model can give.
+    """Bounds for every measured or scored clique whose marginal the model can give.
 
-    Two bounds hold, each with failure probability (1 - confidence) / 2, and the smaller one is reported:
+    At most two bounds hold for a clique, each with failure probability (1 - confidence) / 2, and the smaller
+    one is reported:
 
     - Corollary 5.1: the distance between the model and the weighted average of all noisy marginals that
       contain the clique, plus a bound on that average's noise.
@@ -109,6 +127,8 @@ def error_bounds(
       not depend on that noise: the first model does not, the later ones that the paper takes do). The
       term with which Theorem 5.4 bounds the second distance through the exponential mechanism falls away,
       because the noisy marginals are released and the distance is known.
+    - For a scored clique: the distance from the model to the public marginal that it was scored against, plus
+      the score and a quantile of its noise (the triangle inequality).
 
     Args:
         model: the released distribution.
@@ -117,15 +137,24 @@ def error_bounds(
         records: of the table.
         first: a model made without the candidates' noisy marginals; needed where there are candidates.
         candidates: noisy marginals that the first model does not depend on, of cliques in `averages`.
+        scored: what is known of cliques by their scores; not together with candidates.
     """
     failure = (1 - CONFIDENCE) / 2
-    marginals = dict(zip(averages, model.marginals_within_limits(averages), strict=True))
+    scored = scored or {}
+    cliques = list(dict.fromkeys([*averages, *scored]))
+    marginals = dict(zip(cliques, model.marginals_within_limits(cliques), strict=True))
     bounds: dict[Clique, float] = {}
     for clique, marginal in marginals.items():
-        if marginal is not None:
+        if marginal is not None and clique in scored:
+            known = scored[clique]
+            quantile = NormalDist().inv_cdf(1 - failure)
+            moved = float(np.abs(marginal - known.reference).sum())
+            bounds[clique] = moved + max(0.0, known.distance + quantile * known.sigma)
+        if marginal is not None and clique in averages:
             average = averages[clique]
             distance = float(np.abs(marginal - average.values).sum())
-            bounds[clique] = distance + noise_bound(marginal.size, average.sigma, average.gaussian, failure)
+            noise = noise_bound(marginal.size, average.sigma, average.gaussian, failure)
+            bounds[clique] = min(bounds.get(clique, math.inf), distance + noise)
     gaussian = [] if first is None else [c for c in candidates if c.gaussian]
     starts = [] if first is None else first.marginals_within_limits([c.clique for c in gaussian])
     for candidate, start in zip(gaussian, starts, strict=True):

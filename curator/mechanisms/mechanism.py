@@ -67,12 +67,14 @@ class FittedModel:
         measurements: all noisy marginals, in the order they were taken.
         rounds: what the rounds did.
         bounds: one-sided confidence bounds on the model's error, one for each workload marginal measured.
+        selection: what marginals were selected by; empty where none were.
     """
 
     model: MarkovRandomField
     measurements: tuple[Measurement, ...]
     rounds: tuple[Round, ...]
     bounds: tuple[ErrorBound, ...]
+    selection: str = ""
 
 
 class Mechanism(Protocol):

@@ -41,6 +41,7 @@ from .allocation import EXPECTED_L1, measurable, measure_split
 from .bounds import WeightedAverage, error_bounds
 from .independent import one_way_marginals
 from .mechanism import FittedModel, Progress, Report, Round
+from .scored import ScoredRun
 
 _NOTHING = Fraction(0)
 
@@ -58,6 +59,8 @@ class RandDPGen:
         rounds_per_attribute: T = rounds_per_attribute * d bounds the number of rounds.
         maxsize: candidates with more cells are dropped (line 3).
         max_model_mb: limit of the model's size; grows to this with the budget used.
+        selection: by noisy "scores" of exact distances, in the default and where the measurer has them (then
+            alpha and rounds_per_attribute do not count), or by noisy "marginals" of all candidates.
         allocation: split the first phase by number of "cells", which is what minimises the expected error,
             or by number of "attributes", as the paper's formula has it (line 4).
     """
@@ -69,11 +72,14 @@ class RandDPGen:
     rounds_per_attribute: int = 16
     maxsize: int = 10_000
     max_model_mb: float = 8.0
+    selection: Literal["scores", "marginals"] = "scores"
     allocation: Literal["cells", "attributes"] = "cells"
 
     def __post_init__(self) -> None:
         if self.variant not in ("default", "paper"):
             raise DataError(f"variant: expected 'default' or 'paper', got {self.variant!r}")
+        if self.selection not in ("scores", "marginals"):
+            raise DataError(f"selection: expected 'scores' or 'marginals', got {self.selection!r}")
         if self.allocation not in ("cells", "attributes"):
             raise DataError(f"allocation: expected 'cells' or 'attributes', got {self.allocation!r}")
         for name in ("alpha", "beta", "one_way"):
@@ -116,7 +122,10 @@ class RandDPGen:
         Raises:
             DataError: no candidate is small enough.
         """
-        return _Run(self, measurer, workload.refined(measurer.domain, self.maxsize), stream, report).run()
+        candidates = workload.refined(measurer.domain, self.maxsize)
+        if not self.paper and self.selection == "scores" and measurer.scores_exactly:
+            return ScoredRun(measurer, candidates, self.one_way, self.max_model_mb, report).run()
+        return _Run(self, measurer, candidates, stream, report).run()
 
 
 class _Run:
@@ -174,7 +183,9 @@ class _Run:
         bounds = error_bounds(
             model, known, selected, self.measurer.record_count, first=first, candidates=self.candidates
         )
-        return FittedModel(model, measured, tuple(self.rounds), bounds)
+        return FittedModel(
+            model, measured, tuple(self.rounds), bounds, "L1 distances estimated from noisy marginals"
+        )
 
     def _check_smallest(self) -> None:
         smallest = min(self.cliques, key=self.domain.cells, default=())

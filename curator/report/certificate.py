@@ -101,6 +101,7 @@ def certificate(
         "measurements": [
             {"clique": list(m.clique), "sigma": m.sigma, "zcdp_rho": m.zcdp_rho} for m in fitted.measurements
         ],
+        "selected_by": fitted.selection,
         "rounds": [asdict(done) for done in fitted.rounds],
         "error_bounds": [asdict(bound) for bound in fitted.bounds],
         "model": {
