@@ -55,6 +55,11 @@ class Clock:
             self._stop()
             self._roles.pop()
 
+    def reset(self) -> None:
+        """Forgets all seconds so far."""
+        self._stop()
+        self.seconds.clear()
+
     def _stop(self) -> None:
         now = time.perf_counter()
         role = self._roles[-1]

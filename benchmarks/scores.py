@@ -1,0 +1,90 @@
+"""Noisy distances of all pairs of attributes, over parties that may not show each other anything.
+
+Fourteen attributes of Adult's sizes: 91 pairs, 148,137 cells, each compared with the product of its one-way
+marginals. The reference computes the same distances from the pooled table in NumPy. The shares of the
+pairs are there before the clock starts: `benchmarks/masked.py` times them.
+
+Run: python benchmarks/scores.py [TABLE DOMAIN]
+"""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+
+import numpy as np
+from masked import Clock, TimedConnection, table_of
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.scores.shape import ScoreShape
+from dpmosaic.common.workload import Workload
+from dpmosaic.curator.federation import connect
+from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
+from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.simulations.network import policy_for, start_parties
+from dpmosaic.simulations.partition import Grid, partition
+
+RECORDS = 48_842
+GRANTED = Fraction(10)
+GRIDS = ("1x2", "2x2", "3x3")
+
+
+def main() -> None:
+    """Prints seconds and bytes of each role, for each grid."""
+    table = table_of(RECORDS)
+    workload = Workload.parse(table.domain, "2way")
+    one_way = {name: table.marginal((name,)) / np.sqrt(RECORDS) for name in table.domain}
+    references = [
+        np.rint(np.outer(one_way[a], one_way[b])).astype(np.int64).ravel() for a, b in workload.cliques
+    ]
+    started = time.perf_counter()
+    exact = [
+        np.abs(table.marginal(clique) - reference).sum()
+        for clique, reference in zip(workload.cliques, references, strict=True)
+    ]
+    pooled = time.perf_counter() - started
+    print(
+        f"{'grid':>5} {'curator s':>10} {'evaluators s':>13} {'others s':>9} {'all s':>7} {'evaluators MB':>14} "
+        f"{'rounds':>6} {'worst error/sigma':>18} {'pooled s':>9} {'ratio':>7}"
+    )
+    for spec in GRIDS:
+        pieces = partition(table, Grid.parse(spec, table.domain, RECORDS))
+        policy = policy_for("masked", Adjacency.ZERO_OUT, float(GRANTED))
+        links = start_parties(pieces, policy, RandomStream.from_os())
+        flat = [link for row in links for link in row]
+        clock = Clock()
+        timed = [[TimedConnection(link, clock, f"party {flat.index(link)}") for link in row] for row in links]
+        federation = connect(table.domain, timed)
+        plan = masked_plan(federation, GRANTED, Adjacency.ZERO_OUT)
+        terms = ReleaseTerms(
+            "benchmark", PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, float(GRANTED), plan
+        )
+        measurer = MaskedMeasurer(
+            federation, terms, federation.accept(terms), GRANTED, RandomStream.from_os()
+        )
+        measurer.measure([Query(clique, GRANTED / 200, "pairs") for clique in workload.cliques])
+        before = [(link.bytes_in, link.bytes_out) for link in flat]
+        clock.reset()
+        scores = measurer.score(workload.cliques, references, GRANTED / 4, "scores")
+        with clock.role("check"):
+            error = np.max(np.abs(scores.values - exact)) / scores.sigma
+        moved = [
+            (link.bytes_in - a + link.bytes_out - b) / 1e6 for link, (a, b) in zip(flat, before, strict=True)
+        ]
+        seconds = {role: spent for role, spent in clock.seconds.items() if role != "check"}
+        cells = tuple(reference.size for reference in references)
+        rounds = ScoreShape.holding(cells, RECORDS, plan.ring, 2 * RECORDS).rounds
+        evaluating = [seconds.get(f"party {place}", 0.0) for place in plan.evaluators]
+        everybody, curator = sum(seconds.values()), seconds.get("curator", 0.0)
+        others = everybody - curator - sum(evaluating)
+        traffic = " + ".join(f"{moved[place]:.1f}" for place in plan.evaluators)
+        print(
+            f"{spec:>5} {curator:>10.3f} {sum(evaluating):>13.3f} {others:>9.3f} {everybody:>7.3f} "
+            f"{traffic:>14} {rounds:>6} {error:>18.2f} {pooled:>9.3f} {everybody / pooled:>7.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
