@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpmosaic.common.errors import BudgetError, PolicyError, ProtocolError
-from dpmosaic.common.messages import AnswerForm, MarginalQuery, ReleaseTerms
+from dpmosaic.common.messages import AnswerForm, MarginalQuery, ReleaseTerms, ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.codec import encode_terms
 from dpmosaic.party.ledger import Ledger, LedgerEntry, LedgerRelease
@@ -159,6 +159,28 @@ def test_another_query_under_a_used_id_is_refused(ledger, change):
     with pytest.raises(ProtocolError, match="query id stands for another query"):
         ledger.charge(replace(QUERY, **change), HALF, DATA, KEY)
     assert ledger.spent("r") == HALF
+
+
+def test_a_score_query_under_the_id_of_a_marginal_query_is_refused(ledger):
+    score = ScoreQuery("r", "q1", (("a",),), 2.0, bytes(32), 1, 2)
+    ledger.charge(QUERY, HALF, DATA, KEY)
+    with pytest.raises(ProtocolError, match="query id stands for another query"):
+        ledger.charge(score, HALF, DATA, KEY)
+    first = ledger.charge(replace(score, query_id="q2"), HALF, DATA, KEY)
+    assert ledger.charge(replace(score, query_id="q2"), HALF, DATA, SECOND_KEY) == first
+    assert ledger.spent("r") == 1
+
+
+def test_other_exact_values_under_the_noise_of_an_answered_query_are_refused(ledger, path):
+    first = ledger.charge(QUERY, HALF, DATA, KEY, "digest of a share")
+    ledger.close()
+    again = Ledger(path)
+    assert again.charge(QUERY, HALF, DATA, SECOND_KEY, "digest of a share") == first
+    for other in ("digest of another share", ""):
+        with pytest.raises(ProtocolError, match="answered from other products"):
+            again.charge(QUERY, HALF, DATA, SECOND_KEY, other)
+    assert again.spent("r") == HALF
+    again.close()
 
 
 def test_an_id_may_be_used_once_in_each_release(ledger):

@@ -24,6 +24,9 @@ def cut(data, places):
     return [data[start:stop] for start, stop in itertools.pairwise(ends)]
 
 
+WHOLE = matrix(6, 2, seed=3).tobytes()
+
+
 def read(openings, key, block_rows=3):
     return np.concatenate(list(openings.blocks(key, block_rows)))
 
@@ -69,6 +72,20 @@ def test_one_matrix_can_be_read_by_two_at_once():
     for start, (one, other) in zip(range(0, 9, 3), pairs, strict=True):
         assert np.array_equal(one, words[start : start + 3])
         assert np.array_equal(other, one)
+
+
+def test_a_reader_keeps_what_it_began_to_read(opened_files):
+    old, openings = matrix(6, 2, seed=1), Openings(Ring(32))
+    openings.put("key", 6, 2, [old.tobytes()])
+    replaced = openings.blocks("key", 2)
+    assert np.array_equal(next(replaced), old[:2])
+    openings.put("key", 6, 2, [WHOLE])
+    dropped = openings.blocks("key", 2)
+    assert next(dropped).tobytes() == WHOLE[:16]
+    openings.drop("key")
+    assert np.array_equal(np.concatenate(list(replaced)), old[2:])
+    assert np.concatenate(list(dropped)).tobytes() == WHOLE[16:]
+    assert [file.closed for file in opened_files] == [True, True]
 
 
 def test_a_block_may_be_written_over_without_a_trace():
@@ -125,9 +142,6 @@ def test_the_old_matrix_stays_until_all_of_the_new_one_came():
 
     openings.put("key", 6, 2, chunks())
     assert np.array_equal(read(openings, "key"), new)
-
-
-WHOLE = matrix(6, 2, seed=3).tobytes()
 
 
 @pytest.mark.parametrize(

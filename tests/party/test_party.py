@@ -296,7 +296,9 @@ def test_a_query_without_attributes_is_refused_before_it_reaches_the_party(party
     assert ledger.spent("r") == 0
 
 
-@pytest.mark.parametrize("method", ["Accept", "Introduce", "Open", "Multiply", "Answer"])
+@pytest.mark.parametrize(
+    "method", ["Accept", "Introduce", "Open", "Multiply", "PrepareScores", "AnswerScores", "Answer"]
+)
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_method_that_takes_one_request_refuses_none_and_several(party, ledger, method, count):
     with pytest.raises(ProtocolError, match="expected one request, got none or several"):

@@ -19,6 +19,7 @@ from dpmosaic.common.messages import (
     OpeningRequest,
     PartyDescription,
     ReleaseTerms,
+    ScoreQuery,
 )
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
@@ -85,8 +86,10 @@ def plans(draw):
             held = tuple(name for name in domain if holder[name] == place)
             name = f"{len(roster)} {draw(TEXTS)}"
             roster.append(RosterEntry(name, number, held, records, draw(st.binary(max_size=33))))
-    tolerated = draw(st.integers(0, len(roster) - 1))
-    return MaskedPlan(domain, tuple(roster), tolerated, Ring(draw(st.sampled_from([32, 64]))))
+    tolerated, bits = draw(st.integers(0, len(roster) - 1)), draw(st.sampled_from([32, 64]))
+    places = draw(st.permutations(range(len(roster))))
+    evaluators = tuple(places[:2]) if len(roster) > 1 and tolerated <= 1 and draw(st.booleans()) else ()
+    return MaskedPlan(domain, tuple(roster), tolerated, Ring(bits), evaluators)
 
 
 DESCRIPTIONS = st.builds(
@@ -135,9 +138,19 @@ INTRODUCTIONS = st.builds(
     st.lists(ACCEPTANCES, max_size=3).map(tuple),
     st.binary(min_size=32, max_size=32),
 )
-OPENING_REQUESTS = st.builds(OpeningRequest, TEXTS, CHAINS, WORDS)
+OPENING_REQUESTS = st.builds(OpeningRequest, TEXTS, CHAINS, WORDS, TEXTS, WORDS)
 MULTIPLY_REQUESTS = st.builds(MultiplyRequest, TEXTS, st.lists(CHAINS, max_size=3).map(tuple))
-DELIVERIES = st.builds(Delivery, TEXTS, st.sampled_from(DeliveryKind), CHAINS, WORDS)
+DELIVERIES = st.builds(Delivery, TEXTS, st.sampled_from(DeliveryKind), CHAINS, WORDS, TEXTS, WORDS)
+BOUNDS = st.tuples(st.integers(0, 2**62 - 1), st.integers(0, 2**62 - 1)).map(sorted)
+SCORE_QUERIES = st.builds(
+    lambda bounds, *fields: ScoreQuery(*fields, *bounds),
+    BOUNDS,
+    TEXTS,
+    NAMES,
+    st.lists(st.lists(TEXTS, min_size=1, max_size=3).map(tuple), min_size=1, max_size=3).map(tuple),
+    POSITIVE,
+    st.binary(max_size=33),
+)
 
 DESCRIPTION = PartyDescription("p", 1, "0.1", Domain.coded({"a": 2, "b": 3}), 7, ("trusted",), b"i" * 32)
 ROSTER = (
@@ -145,16 +158,17 @@ ROSTER = (
     RosterEntry("q", 1, ("a",), 5, b"j" * 32),
     RosterEntry("s", 1, ("b",), 5, b"k" * 32),
 )
-PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32))
+PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32), (1, 2))
 RELEASE = ReleaseTerms("r", 1, "trusted", Adjacency.ZERO_OUT, 0.5)
 MASKED = replace(RELEASE, protocol="masked", masked=PLAN)
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 2.5, (((0, 1), (1, 3)), ((1, 2), (0, 1))))
 ACCEPTANCE = Acceptance(b"e" * 32, b"s" * 64)
 INTRODUCTION = Introduction("r", (ACCEPTANCE, Acceptance(b"f" * 32, b"t" * 64)), b"m" * 32)
 CHAIN = (("a", "b"), ("c",))
-OPENING_REQUEST = OpeningRequest("r", CHAIN, 2)
+OPENING_REQUEST = OpeningRequest("r", CHAIN, 2, "q", 3)
 MULTIPLY_REQUEST = MultiplyRequest("r", (CHAIN, (("a",), ("b",))))
-DELIVERY = Delivery("r", DeliveryKind.OPENING, CHAIN, 2)
+DELIVERY = Delivery("r", DeliveryKind.OPENING, CHAIN, 2, "q", 3)
+SCORE_QUERY = ScoreQuery("r", "q", (("a", "b"), ("c",)), 2.5, b"h" * 32, 7, 9)
 
 
 def decode_header(data):
@@ -169,6 +183,7 @@ MESSAGES = {
     "terms": (codec.encode_terms, codec.decode_terms, RELEASE, UNMASKED_TERMS),
     "masked terms": (codec.encode_terms, codec.decode_terms, MASKED, MASKED_TERMS),
     "query": (codec.encode_query, codec.decode_query, QUERY, QUERIES),
+    "score query": (codec.encode_score_query, codec.decode_score_query, SCORE_QUERY, SCORE_QUERIES),
     "acceptance": (codec.encode_acceptance, codec.decode_acceptance, ACCEPTANCE, ACCEPTANCES),
     "introduction": (codec.encode_introduction, codec.decode_introduction, INTRODUCTION, INTRODUCTIONS),
     "opening request": (
@@ -236,6 +251,15 @@ def test_every_field_of_a_query_shows_in_its_bytes(change):
     assert codec.encode_query(replace(QUERY, **change)) != codec.encode_query(QUERY)
 
 
+@given(QUERIES, SCORE_QUERIES)
+def test_no_score_query_has_the_bytes_of_a_marginal_query(query, score):
+    assert codec.encode_query(query) != codec.encode_score_query(score)
+    with pytest.raises(ProtocolError, match="a query does not hold together"):
+        codec.decode_query(codec.encode_score_query(score))
+    with pytest.raises(ProtocolError, match="a score query does not hold together"):
+        codec.decode_score_query(codec.encode_query(query))
+
+
 @given(TERMS, TERMS)
 def test_only_equal_terms_have_equal_bytes(one, other):
     assert (codec.encode_terms(one) == codec.encode_terms(other)) == (one == other)
@@ -251,6 +275,9 @@ def test_only_equal_terms_have_equal_bytes(one, other):
         {"granted_rho": np.nextafter(0.5, 1)},
         {"masked": replace(PLAN, tolerated=0)},
         {"masked": replace(PLAN, ring=Ring(64))},
+        {"masked": replace(PLAN, evaluators=(0, 2))},
+        {"masked": replace(PLAN, evaluators=(2, 1))},
+        {"masked": replace(PLAN, evaluators=())},
         {"masked": MaskedPlan(PLAN.domain, (ROSTER[0], replace(ROSTER[0], name="q", slice=1)), 1, Ring(32))},
         {"masked": replace(PLAN, roster=(ROSTER[0], ROSTER[2], ROSTER[1]))},
         {"masked": replace(PLAN, domain=Domain.coded({"a": 2, "b": 4}))},
@@ -321,6 +348,8 @@ def test_the_slice_of_a_party_that_holds_nothing_shows_in_the_bytes_that_are_sig
         ("opening request", {"release_id": "R"}),
         ("opening request", {"chain": (("a",), ("b",), ("c",))}),
         ("opening request", {"recipient": 1}),
+        ("opening request", {"query_id": ""}),
+        ("opening request", {"step": 0}),
         ("multiply request", {"release_id": "R"}),
         ("multiply request", {"chains": MULTIPLY_REQUEST.chains[::-1]}),
         ("delivery", {"release_id": "R"}),
@@ -328,6 +357,16 @@ def test_the_slice_of_a_party_that_holds_nothing_shows_in_the_bytes_that_are_sig
         ("delivery", {"kind": DeliveryKind.DEALT_PRODUCT}),
         ("delivery", {"chain": CHAIN[::-1]}),
         ("delivery", {"sender": 0}),
+        ("delivery", {"query_id": ""}),
+        ("delivery", {"step": 0}),
+        ("score query", {"release_id": "R"}),
+        ("score query", {"query_id": "Q"}),
+        ("score query", {"cliques": (("a",), ("b",), ("c",))}),
+        ("score query", {"cliques": (("c",), ("a", "b"))}),
+        ("score query", {"sigma": np.nextafter(2.5, 3)}),
+        ("score query", {"references": b"H" * 32}),
+        ("score query", {"largest_reference": 8}),
+        ("score query", {"largest_total": 8}),
     ],
 )
 def test_every_field_of_a_message_shows_in_its_bytes(name, change):

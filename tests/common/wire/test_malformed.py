@@ -86,6 +86,16 @@ A, B = pb.AttributeSize(name="a", size=2), pb.AttributeSize(name="b", size=3)
         ({"tolerated": 1}, "tolerated collusions"),
         ({"ring_bits": 0}, "32 or 64 bits"),
         ({"ring_bits": 33}, "32 or 64 bits"),
+        ({"evaluators": [0, 1]}, "two parties as evaluators"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1]}, "two parties as evaluators"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1, 1]}, "two parties as evaluators"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 2]}, "two parties as evaluators"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 1, 0]}, "two parties as evaluators"),
+        (
+            {"roster": [entry(name, slice=i) for i, name in enumerate("pqr")], "tolerated": 2}
+            | {"evaluators": [0, 1]},
+            "none where more than one party may collude",
+        ),
     ],
 )
 def test_terms_whose_plan_does_not_hold_together_are_refused(fields, reason):
@@ -157,7 +167,6 @@ def test_a_plan_comes_with_the_protocol_masked_and_with_no_other(terms):
         codec.decode_terms(terms.SerializeToString())
 
 
-@pytest.mark.xfail(strict=True, reason="a plan counts up to the number of its last slice")
 def test_a_plan_of_a_distant_slice_is_refused_without_counting_up_to_it():
     """A few bytes name slice 2^17; a set of all slices up to it takes several MiB, up to 2^32 all memory."""
     plan = pb.MaskedPlan(attributes=[A, B], roster=[entry(slice=2**17)], ring_bits=32)
@@ -198,6 +207,29 @@ def test_a_query_that_does_not_hold_together_is_refused(fields):
     valid = {"release_id": "r", "query_id": "q", "form": 1, "clique": ["a"], "sigma": 1.0}
     with pytest.raises(ProtocolError, match="a query does not hold together"):
         codec.decode_query(pb.MarginalQuery(**valid | fields).SerializeToString())
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"query_id": ""},
+        {"cliques": []},
+        {"cliques": [pb.Part(attributes=["a"]), pb.Part()]},
+        {"sigma": 0.0},
+        {"sigma": -2.0},
+        {"sigma": float("nan")},
+        {"sigma": float("inf")},
+        {"largest_reference": 3},
+        {"largest_total": 2**62},
+        {"largest_reference": 2**64 - 1, "largest_total": 2**64 - 1},
+    ],
+)
+def test_a_score_query_that_does_not_hold_together_is_refused(fields):
+    valid = {"release_id": "r", "query_id": "q", "cliques": [pb.Part(attributes=["a"])], "sigma": 1.0}
+    valid |= {"references": bytes(32), "largest_reference": 2, "largest_total": 2}
+    codec.decode_score_query(pb.ScoreQuery(**valid).SerializeToString())
+    with pytest.raises(ProtocolError, match="a score query does not hold together"):
+        codec.decode_score_query(pb.ScoreQuery(**valid | fields).SerializeToString())
 
 
 def test_text_that_is_not_utf_8_is_refused():
