@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,8 +18,8 @@ from ...common.privacy.budget import Charge
 from ...common.privacy.cost import gaussian_cost, gaussian_sigma, grid_of
 from ...common.protocols import indicator
 from ..federation import Federation, Member
-from .measurer import Measurer, Query, Scores
-from .scores import batches, local_scores, score_charge
+from .measurer import Query
+from .scores import Batch, ScoringMeasurer, local_scores, score_charge
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class _Share:
     sigma: float
 
 
-class FederationMeasurer(Measurer):
+class FederationMeasurer(ScoringMeasurer):
     """Measures through the parties of a federation.
 
     Where one party of a slice holds the whole clique it sends one noisy histogram; else each party that
@@ -79,25 +79,14 @@ class FederationMeasurer(Measurer):
         """Only where one party holds the whole table."""
         return self._protocol == "trusted"
 
-    def score(
-        self,
-        cliques: Sequence[Clique],
-        references: Iterable[NDArray[np.int64]],
-        zcdp_rho: Fraction,
-        step: str,
-    ) -> Scores:
-        """Noisy L1 distances; see `Measurer.score`."""
-        if not self.scores_exactly:
-            return super().score(cliques, references, zcdp_rho, step)
-        sigma, charge = score_charge(step, len(cliques), zcdp_rho, self._adjacency, 1)
-        self.accountant = self.accountant.charge(charge)
+    def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
+        return score_charge(step, len(cliques), zcdp_rho, self._adjacency, slices=1)
+
+    def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
+        self._asked += 1
         (member,) = self._federation.members
-        values = []
-        for batch in batches(cliques, references):
-            self._asked += 1
-            query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
-            values.append(local_scores(member.client, query, batch.references))
-        return Scores(np.concatenate(values), sigma)
+        query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
+        return local_scores(member.client, query, batch.references)
 
     def _charge(self, query: Query) -> Charge:
         slices = [self._shares(members, query.clique, query.zcdp_rho) for members in self._federation.slices]

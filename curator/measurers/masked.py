@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -32,8 +32,8 @@ from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
 from ..dealer import Dealer
 from ..federation import Federation
-from .measurer import Measurer, Observer, Query, Scores
-from .scores import batches, local_scores, score_charge, shared_scores
+from .measurer import Observer, Query
+from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores
 
 _LARGEST = 3
 """Times the records: more than any count, or any distance of two tables of as many records after rounding."""
@@ -76,7 +76,7 @@ def masked_plan(
     return MaskedPlan(Domain.coded(sizes), roster, tolerated, ring, evaluators)
 
 
-class MaskedMeasurer(Measurer):
+class MaskedMeasurer(ScoringMeasurer):
     """Measures through shares that parties compute, mask and add noise to.
 
     Args:
@@ -121,32 +121,23 @@ class MaskedMeasurer(Measurer):
         """Where the plan names evaluators, or there is one party alone."""
         return bool(self._plan.evaluators) or len(self._clients) == 1
 
-    def score(
-        self,
-        cliques: Sequence[Clique],
-        references: Iterable[NDArray[np.int64]],
-        zcdp_rho: Fraction,
-        step: str,
-    ) -> Scores:
-        """Noisy L1 distances; see `Measurer.score`."""
-        if not self.scores_exactly:
-            return super().score(cliques, references, zcdp_rho, step)
+    def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
         for clique in cliques:
             self._check_feasible(clique)
-        sigma, charge = score_charge(step, len(cliques), zcdp_rho, self._adjacency, self._plan.slice_count)
-        self._check_noise(sigma)
-        self.accountant = self.accountant.charge(charge)
-        self._prepare(cliques)
-        values = []
-        for batch in batches(cliques, references):
-            self._asked += 1
-            query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
-            if self._plan.evaluators:
-                scored = shared_scores(self._clients, self._plan, self._dealer, query, batch.references)
-            else:
-                scored = local_scores(self._clients[0], query, batch.references)
-            values.append(scored)
-        return Scores(np.concatenate(values), self._plan.noise.factor * sigma)
+        charge = score_charge(step, len(cliques), zcdp_rho, self._adjacency, self._plan.slice_count)
+        self._check_noise(charge.sigmas[0][0])
+        return charge
+
+    def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
+        self._prepare(batch.cliques)
+        self._asked += 1
+        query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
+        if self._plan.evaluators:
+            return shared_scores(self._clients, self._plan, self._dealer, query, batch.references)
+        return local_scores(self._clients[0], query, batch.references)
+
+    def _score_noise(self, sigma: float) -> float:
+        return self._plan.noise.factor * sigma
 
     def _charge(self, query: Query) -> Charge:
         self._check_feasible(query.clique)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,21 +19,10 @@ from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.scores.query import Integers, references_digest, score_shape
 from ..dealer import Dealer
 from ..party_client import PartyClient
+from .measurer import Measurer, Scores
 
 _BATCH_CELLS = 1 << 21
 """Cliques are scored together up to so many cells: bounds the memory of every role."""
-
-
-def score_charge(
-    step: str, count: int, rho: Fraction, adjacency: Adjacency, slices: int
-) -> tuple[float, Charge]:
-    """The scale of the noise of so many scores that may cost rho, and their charge.
-
-    A record changes every score, in whichever slice it lies: all noise variables count.
-    """
-    sigma = score_sigma(rho, adjacency, count)
-    cost = score_cost(sigma, adjacency, count)
-    return sigma, Charge(step, (), cost, ((sigma,) * count,) * slices, scores=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +64,48 @@ def _batch(together: Sequence[tuple[Clique, Integers]]) -> Batch:
         np.concatenate([reference for _, reference in together]),
         tuple(int(reference.sum()) for _, reference in together),
     )
+
+
+class ScoringMeasurer(Measurer):
+    """A measurer that can score where `scores_exactly` says so."""
+
+    def score(
+        self,
+        cliques: Sequence[Clique],
+        references: Iterable[Integers],
+        zcdp_rho: Fraction,
+        step: str,
+    ) -> Scores:
+        """Noisy L1 distances; see `Measurer.score`."""
+        if not self.scores_exactly:
+            return super().score(cliques, references, zcdp_rho, step)
+        charge = self._score_charge(cliques, zcdp_rho, step)
+        self.accountant = self.accountant.charge(charge)
+        sigma = charge.sigmas[0][0]
+        values = [self._scored(batch, sigma) for batch in batches(cliques, references)]
+        return Scores(np.concatenate(values), self._score_noise(sigma))
+
+    @abstractmethod
+    def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
+        """What the scores will cost, exactly."""
+
+    @abstractmethod
+    def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
+        """Scores that have been charged, shape (cliques,)."""
+
+    def _score_noise(self, sigma: float) -> float:
+        """Standard deviation of the noise of a score that is charged for sigma."""
+        return sigma
+
+
+def score_charge(step: str, count: int, rho: Fraction, adjacency: Adjacency, slices: int) -> Charge:
+    """The charge of so many scores that may cost rho.
+
+    A record changes every score, in whichever slice it lies: all noise variables count.
+    """
+    sigma = score_sigma(rho, adjacency, count)
+    cost = score_cost(sigma, adjacency, count)
+    return Charge(step, (), cost, ((sigma,) * count,) * slices, scores=True)
 
 
 def local_scores(client: PartyClient, query: ScoreQuery, references: Integers) -> NDArray[np.float64]:
