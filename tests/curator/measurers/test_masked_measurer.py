@@ -17,7 +17,7 @@ from scipy import stats
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.domain import Domain
-from dpmosaic.common.errors import BudgetError, DataError, MosaicError
+from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.messages import PROTOCOL_VERSION, DeliveryKind, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
@@ -36,7 +36,7 @@ DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4, "e": 1})
 CLIQUES = [c for size in range(1, 6) for c in itertools.combinations(DOMAIN.names, size)]
 RECORDS = 60
 
-EXACT = Fraction(3 * 10**7)
+EXACT = Fraction(10**7)
 """The cost of a query whose noise is far below half a count; 31 of them fit 32 bits for 60 records."""
 
 EXACT_64 = 300 * EXACT
@@ -182,13 +182,19 @@ def test_boxes_that_meet_are_refused_before_anything_is_charged():
 
 
 @pytest.mark.parametrize("grid", ["2x2", GRIDS["1x4"]], ids=["2x2", "1x4"])
-def test_a_batch_of_queries_gives_the_words_of_one_query_at_a_time(grid):
+def test_a_batch_of_queries_gives_the_shares_of_one_query_at_a_time(grid, monkeypatch):
+    seeds = [RandomStream.from_seed(n).child_key() for n in range(len(release(grid)._clients))]
     queries = [Query(clique, Fraction(1, 62), "test") for clique in CLIQUES * 2]
-    together = release(grid).measure(queries)
-    source = release(grid)
-    apart = [found for query in queries for found in source.measure([query])]
-    for one, other in zip(together, apart, strict=True):
-        assert one.values.tolist() == other.values.tolist()
+    with monkeypatch.context() as patched:
+        together = spied(patched, seeds)
+        release(grid).measure(queries)
+    with monkeypatch.context() as patched:
+        apart = spied(patched, seeds)
+        source = release(grid)
+        for query in queries:
+            source.measure([query])
+    assert len(together.shares) == len(queries) * len(seeds)
+    assert together.shares == apart.shares
 
 
 def test_products_are_opened_and_multiplied_once_however_often_they_are_asked_for(monkeypatch):
@@ -323,12 +329,26 @@ def test_a_batch_past_the_budget_is_refused_together_and_nobody_is_asked(ledgers
     assert [ledger.spent("release") for ledger in ledgers] == [0] * 4
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="parties refuse it once the curator charged it")
-def test_a_query_whose_noise_does_not_fit_the_plans_ring_is_refused_before_it_is_charged():
+def test_a_query_whose_noise_does_not_fit_the_plans_ring_is_refused_before_it_is_charged(
+    ledgers, monkeypatch
+):
     measurer = release("2x2")
-    with pytest.raises(MosaicError):
+    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    with pytest.raises(BudgetError, match="noise that fits the plan's ring"):
         measurer.measure([Query(("a",), Fraction(1, 10**16), "test")])
     assert measurer.accountant.charges == ()
+    assert [ledger.spent("release") for ledger in ledgers] == [0] * 4
+
+
+@pytest.mark.parametrize("records", [1, RECORDS, 3000])
+@pytest.mark.parametrize("granted", [Fraction(1, 100), Fraction(1), EXACT])
+def test_the_plans_ring_has_room_for_three_times_the_records_at_the_finest_noise_that_the_grant_buys(
+    granted, records
+):
+    """Scores are distances of two tables of so many records, one of them rounded: about 2 N at most."""
+    plan = release("2x2" if records > 1 else "1x2", granted, table=random_table(records=records))._plan
+    sigma = gaussian_sigma(granted, Adjacency.ZERO_OUT)
+    assert plan.ring.holds(grid_of(sigma) * 3 * records + plan.noise.largest(sigma))
 
 
 def test_the_curator_tolerates_one_colluding_party_unless_told_otherwise():
