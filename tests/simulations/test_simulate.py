@@ -148,9 +148,32 @@ def test_the_certificate_accounts_for_every_step(protocol):
     charges = certificate["charges"]
     assert sum(certificate["steps"].values()) == pytest.approx(certificate["promise"]["zcdp_rho_spent"])
     assert sum(charge["zcdp_rho"] for charge in charges) == pytest.approx(sum(certificate["steps"].values()))
-    assert len(charges) == len(certificate["measurements"])
+    measured = [charge["clique"] for charge in charges if charge["clique"]]
+    assert sorted(measured) == sorted(m["clique"] for m in certificate["measurements"])
+    scored = [charge["step"] for charge in charges if not charge["clique"]]
+    assert scored == ["scores"] * {"masked": 5, "indicator": 0}[protocol]
     assert all(len(charge["noise_sigmas_by_slice"]) == 2 for charge in charges)
     assert certificate["plan"]["parties"] == [[["a", "b"], ["c", "d"]]] * 2
+
+
+@pytest.mark.parametrize(
+    ("options", "selected_by"),
+    [
+        ({"protocol": "trusted"}, "exact L1 distances with noise"),
+        ({"grid": "2x2"}, "exact L1 distances with noise"),
+        ({"grid": "2x2", "collusions": 2}, "L1 distances estimated from noisy marginals"),
+        (
+            {"mechanism": dpmosaic.RandDPGen(selection="marginals")},
+            "L1 distances estimated from noisy marginals",
+        ),
+        ({"protocol": "indicator", "grid": "2x2"}, "L1 distances estimated from noisy marginals"),
+        ({"protocol": "theorem", "grid": "2x2"}, "L1 distances estimated from noisy marginals"),
+        ({"mechanism": "independent"}, ""),
+    ],
+)
+def test_the_certificate_says_what_marginals_were_selected_by(options, selected_by):
+    result = simulate(table(), budget=CHEAP, seed=1, **options)
+    assert result.certificate["selected_by"] == result.fitted.selection == selected_by
 
 
 def test_replace_one_adds_more_noise_for_the_same_promise():
