@@ -1,11 +1,19 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
-from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
+from dpmosaic.common.privacy.cost import (
+    Adjacency,
+    gaussian_cost,
+    gaussian_sigma,
+    grid_of,
+    score_cost,
+    score_sigma,
+)
 from dpmosaic.curator import accounting
 from dpmosaic.curator.accounting import checked_epsilon
 
@@ -74,3 +82,80 @@ def test_the_noise_factor_widens_the_noise_and_leaves_the_grid_of_what_was_charg
     checked_epsilon(Accountant(Fraction(1), (charge,), charge.zcdp_rho), 1e-6, Adjacency.ZERO_OUT, 4.0)
     assert computed == [(12.0 * grid_of(3.0), grid_of(3.0))]
     assert grid_of(12.0) < grid_of(3.0)
+
+
+CHANGES = {Adjacency.ZERO_OUT: 1, Adjacency.REPLACE_ONE: 2}
+"""By how much a record changes a score."""
+
+
+def losses(sigma, shift):
+    """Probabilities and privacy losses of one discrete Gaussian against its shift, in units of the grid."""
+    grid = grid_of(sigma)
+    deviation, moved = grid * sigma, grid * shift
+    values = np.arange(-math.ceil(14 * deviation), math.ceil(14 * deviation) + 1)
+    weights = np.exp(-(values**2) / (2 * deviation**2))
+    return weights / weights.sum(), (moved * moved - 2 * values * moved) / (2 * deviation**2)
+
+
+def hockey_stick(sigmas, shift, epsilon):
+    """Delta of scores together, by summing over all totals of the privacy loss, which is linear in the draws.
+
+    Scores of one scale have losses on one lattice, so their probabilities are convolved exactly.
+    """
+    probabilities, loss = losses(sigmas[0], shift)
+    total, step, start = probabilities, loss[0] - loss[1], loss[0]
+    for sigma in sigmas[1:]:
+        assert sigma == sigmas[0]
+        total, start = np.convolve(total, probabilities), start + loss[0]
+    loss = start - step * np.arange(len(total))
+    return float((total * np.maximum(0, -np.expm1(epsilon - loss))).sum())
+
+
+def scored(sigma, adjacency, count, *more):
+    charge = Charge("s", (), score_cost(sigma, adjacency, count), ((sigma,) * count,) * 2, scores=True)
+    return Accountant(Fraction(10**6)).charge(charge, *more)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("sigma", [1.5, 20.0])
+def test_scores_have_the_epsilon_at_which_their_noise_has_that_delta(sigma, adjacency, count):
+    """Every score counts, and a record shifts it by 1, or by 2: by summing over the noise itself."""
+    checked = checked_epsilon(scored(sigma, adjacency, count), 1e-6, adjacency)
+    sigmas, shift = (sigma,) * count, CHANGES[adjacency]
+    assert hockey_stick(sigmas, shift, checked) <= 1e-6
+    assert hockey_stick(sigmas, shift, checked * 0.9995) > 1e-6
+    # As with a Gaussian of the whole shift.
+    assert checked == pytest.approx(gaussian_epsilon(math.sqrt(count) * shift / sigma, 1e-6), rel=1e-3)
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_scores_and_measurements_together_keep_the_promise_that_they_were_granted_by(adjacency):
+    granted = Budget(1.0, 1e-9).granted(gaussian_only=True)
+    sigma, scale = gaussian_sigma(granted / 2, adjacency), score_sigma(granted / 2, adjacency, 30)
+    measured = Charge("m", ("a",), gaussian_cost(sigma, adjacency), ((sigma,), (sigma,)))
+    accountant = scored(scale, adjacency, 30, measured)
+    assert granted * Fraction(9999, 10000) < accountant.spent <= granted
+    assert 0.995 < checked_epsilon(accountant, 1e-9, adjacency) <= 1.0005
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_scores_and_measurements_of_one_scale_are_kept_apart(adjacency):
+    """Under replace-one a score costs as much as four noise variables, a measurement as much as two."""
+    measured = Charge("m", ("a",), gaussian_cost(9.0, adjacency), ((9.0,), (9.0,)))
+    found = checked_epsilon(scored(9.0, adjacency, 1, measured), 1e-6, adjacency)
+    shift = math.sqrt(CHANGES[adjacency] ** 2 + adjacency.squared_sensitivity)
+    assert found == pytest.approx(gaussian_epsilon(shift / 9.0, 1e-6), rel=1e-3)
+
+
+def test_more_noise_on_scores_than_was_charged_for_is_seen_as_a_smaller_shift():
+    seen = checked_epsilon(scored(9.0, Adjacency.REPLACE_ONE, 2), 1e-6, Adjacency.REPLACE_ONE, 1.5)
+    assert seen == pytest.approx(gaussian_epsilon(math.sqrt(2) * 2 / 13.5, 1e-6), rel=1e-3)
+
+
+def test_scores_that_are_taken_for_measurements_would_look_cheaper_under_replace_one():
+    adjacency = Adjacency.REPLACE_ONE
+    right = checked_epsilon(scored(9.0, adjacency, 3), 1e-6, adjacency)
+    (charge,) = scored(9.0, adjacency, 3).charges
+    mistaken = Accountant(Fraction(9)).charge(Charge("s", (), charge.zcdp_rho, charge.sigmas))
+    assert checked_epsilon(mistaken, 1e-6, adjacency) < 0.8 * right

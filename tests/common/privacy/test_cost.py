@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmosaic.common.errors import BudgetError
-from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_cost, gaussian_sigma, grid_of
+from dpmosaic.common.privacy.cost import (
+    Adjacency,
+    exponential_cost,
+    gaussian_cost,
+    gaussian_sigma,
+    grid_of,
+    score_cost,
+    score_sigma,
+)
 
 RHOS = st.floats(1e-9, 1e6)
 
@@ -80,3 +88,78 @@ def test_more_noise_than_can_be_drawn_is_refused_before_it_is_charged():
 def test_an_unknown_adjacency_is_refused_with_the_known_ones():
     with pytest.raises(BudgetError, match="zero-out, replace-one"):
         Adjacency.named("swap")
+
+
+CHANGES = {Adjacency.ZERO_OUT: 1, Adjacency.REPLACE_ONE: 2}
+"""By how much a record changes the L1 distance of a marginal to a reference."""
+
+
+@given(data=st.data(), adjacency=st.sampled_from(Adjacency))
+def test_a_record_changes_a_distance_by_what_a_score_is_charged_for(data, adjacency):
+    """And not always by less: it is also the change where the marginal lies off the reference."""
+    counts = np.array(data.draw(st.lists(st.integers(1, 5), min_size=2, max_size=6)))
+    reference = np.array(data.draw(st.lists(st.integers(0, 9), min_size=len(counts), max_size=len(counts))))
+    left, entered = data.draw(st.lists(st.integers(0, len(counts) - 1), min_size=2, max_size=2, unique=True))
+    neighbour = counts.copy()
+    neighbour[left] -= 1
+    if adjacency is Adjacency.REPLACE_ONE:
+        neighbour[entered] += 1
+    changed = [np.abs(neighbour - to).sum() - np.abs(counts - to).sum() for to in (reference, counts)]
+    assert abs(changed[0]) <= CHANGES[adjacency]
+    assert changed[1] == CHANGES[adjacency]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 91, 10_000])
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("sigma", [2.0**-19, 0.7, 30.0, 2.0**30])
+def test_scores_cost_what_a_gaussian_of_their_sensitivity_costs(sigma, adjacency, count):
+    """m c^2 / (2 (sigma^2 - 2.5 / grid^2)), in exact arithmetic and rounded up."""
+    variance = Fraction(sigma) ** 2 - Fraction(5, 2) / grid_of(sigma) ** 2
+    exact = Fraction(count * CHANGES[adjacency] ** 2) / (2 * variance)
+    cost = score_cost(sigma, adjacency, count)
+    assert exact <= cost < exact + Fraction(count, 2**64)
+    assert (cost * 2**64).denominator == 1
+    textbook = count * CHANGES[adjacency] ** 2 / (2 * sigma**2)
+    assert textbook * (1 - 1e-12) <= float(cost) <= textbook * 1.00004 + count * 2.0**-63
+
+
+@given(RHOS, st.sampled_from(Adjacency), st.integers(1, 5000))
+def test_scores_for_a_budget_never_cost_more_than_the_budget_and_hardly_less(rho, adjacency, count):
+    cost = score_cost(score_sigma(Fraction(rho), adjacency, count), adjacency, count)
+    assert cost <= Fraction(rho)
+    assert float(cost) >= rho * (1 - 1e-12) - 4 * count * CHANGES[adjacency] * 2.0**-64
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_the_noise_of_scores_is_the_textbooks_for_their_budget(adjacency):
+    assert score_sigma(Fraction(1, 8), adjacency, 9) == pytest.approx(6 * CHANGES[adjacency], rel=3e-5)
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_a_batch_of_scores_costs_as_much_as_its_scores_one_by_one(adjacency):
+    whole, single = score_cost(3.0, adjacency, 50), score_cost(3.0, adjacency, 1)
+    assert 50 * single - Fraction(50, 2**64) <= whole <= 50 * single
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("count", [1, 7])
+def test_a_budget_too_small_for_its_scores_is_refused_and_a_little_more_is_not(adjacency, count):
+    least = 4 * count * adjacency.squared_sensitivity
+    assert score_cost(2.0**30, adjacency, count) > 0
+    for units in (-1, 0, 1, least - 1):
+        with pytest.raises(BudgetError, match="grant more"):
+            score_sigma(Fraction(units, 2**64), adjacency, count)
+    with_room = Fraction(count, 2**59)
+    assert score_cost(score_sigma(with_room, adjacency, count), adjacency, count) <= with_room
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_scores_that_would_need_less_noise_than_the_grid_carries_are_refused(adjacency):
+    with pytest.raises(BudgetError, match="lower the budget"):
+        score_sigma(Fraction(10**13), adjacency, 1)
+    assert score_sigma(Fraction(10**13), adjacency, 100) > 2.0**-20
+
+
+def test_scores_with_more_noise_than_can_be_drawn_are_refused():
+    with pytest.raises(BudgetError, match="at most 2\\^40"):
+        score_cost(2.0**41, Adjacency.ZERO_OUT, 3)
