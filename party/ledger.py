@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from ..common.errors import BudgetError, ProtocolError
+from ..common.errors import BudgetError, DataError, ProtocolError
 from ..common.messages import MarginalQuery, ReleaseTerms, ScoreQuery
 from ..common.wire.codec import encode_query, encode_score_query, encode_terms
 
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS release (
     release_id TEXT PRIMARY KEY,
@@ -75,7 +76,15 @@ class Ledger:
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = FULL")
         self._database.execute("PRAGMA foreign_keys = ON")
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if version != _VERSION and tables:
+            raise DataError(
+                f"expected a ledger of format {_VERSION}, found format {version}; keep the file, and start a "
+                "new one with what it leaves of lifetime_rho"
+            )
         self._database.executescript(_SCHEMA)
+        self._database.execute(f"PRAGMA user_version = {_VERSION}")
         weakref.finalize(self, self._database.close)
 
     def close(self) -> None:

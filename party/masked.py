@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.crypto.agreement import EphemeralKey
-from ..common.crypto.envelope import seal, unseal
-from ..common.crypto.identity import Identity, verify
-from ..common.crypto.randomness import KEY_BYTES, RandomStream
+from ..common.crypto.randomness import RandomStream
 from ..common.domain import Clique
 from ..common.errors import PolicyError, ProtocolError
-from ..common.messages import Acceptance, Delivery, DeliveryKind, Introduction, ReleaseTerms
+from ..common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
 from ..common.privacy.cost import grid_of
 from ..common.protocols.masked import products, reveal
 from ..common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     Chain,
-    MaskedPlan,
     block_rows,
     labels,
     rectangles,
@@ -30,58 +23,9 @@ from ..common.protocols.masked.plan import (
 )
 from ..common.protocols.masked.ring import Words
 from ..common.table import Table
-from ..common.wire.codec import encode_terms, row_blocks
+from ..common.wire.codec import row_blocks
 from .openings import Openings
-
-_PURPOSE = "acceptance of a release"
-
-
-def accept(terms: ReleaseTerms, identity: Identity, secret: bytes) -> Acceptance:
-    """The party's signature of a release, with the key that the other parties agree on keys with.
-
-    Args:
-        terms: of the release.
-        identity: of the party.
-        secret: 32 bytes that the ledger keeps for this release alone.
-    """
-    ephemeral = EphemeralKey.from_seed(secret).public
-    return Acceptance(ephemeral, identity.sign(_PURPOSE, _signed(terms, ephemeral)))
-
-
-def check_plan(
-    plan: MaskedPlan, name: str, table: Table, identity: bytes, peers: Mapping[str, bytes]
-) -> None:
-    """Refuses a plan that is wrong about this party, or names parties that its institution does not know.
-
-    Args:
-        plan: what the curator proposes.
-        name: of this party.
-        table: its records.
-        identity: its public key.
-        peers: the public keys of the other parties that its institution pinned.
-
-    Raises:
-        ProtocolError: the plan says something else of this party than is true.
-        PolicyError: a party of the plan is not pinned, or pinned with another key.
-    """
-    own = [entry for entry in plan.roster if entry.name == name]
-    if not own or (own[0].identity, own[0].attributes, own[0].record_count) != (
-        identity,
-        table.domain.names,
-        table.record_count,
-    ):
-        raise ProtocolError(
-            "expected a plan that names this party with its identity, attributes and records, got another; "
-            "describe the party again"
-        )
-    if plan.domain.shape(table.domain.names) != table.domain.sizes:
-        raise ProtocolError("the plan has other sizes of this party's attributes; give both one domain file")
-    for entry in plan.roster:
-        if entry.name != name and peers.get(entry.name) != entry.identity:
-            raise PolicyError(
-                f"the plan names party {entry.name!r} with an identity that is not pinned here; compare "
-                "fingerprints with its operator and pin it"
-            )
+from .peers import Peers
 
 
 class MaskedSession:
@@ -115,56 +59,18 @@ class MaskedSession:
             raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no products")
         self._table = table
         self.plan = plan = terms.masked
-        self.me = [entry.name for entry in plan.roster].index(name)
+        names = [entry.name for entry in plan.roster]
+        if name not in names:
+            raise ProtocolError(
+                "the release was accepted under another name of this party; start a new release"
+            )
+        self.me = names.index(name)
         self._slice = plan.roster[self.me].slice
-        self._digest = hashlib.sha256(encode_terms(terms)).digest()
-        self._pair_keys = self._agreed(terms, EphemeralKey.from_seed(secret), introduction)
+        self.peers = Peers(terms, plan, self.me, secret, introduction.acceptances, salts)
         self.masks = RandomStream(introduction.mask_seed)
-        self._salts = salts
         self._openings = Openings(plan.ring)
         self._products: dict[Chain, Words] = {}
         self._dealt: dict[Chain, Words] = {}
-
-    def pair_stream(self, other: int) -> RandomStream:
-        """The stream of the key shared with another party, by its place in the roster."""
-        return RandomStream(self._pair_keys[other])
-
-    def seal(
-        self, recipient: int, what: Sequence[str], payload: Iterable[bytes | memoryview]
-    ) -> Iterator[bytes]:
-        """Sealed frames for another party; the first one is a salt, so that no two streams share a key.
-
-        Args:
-            recipient: place in the roster.
-            what: says what the payload is; bound into the key, with sender, recipient and the signed terms.
-            payload: pieces of any size.
-
-        Raises:
-            ProtocolError: there is no such party.
-        """
-        salt = self._salts.bytes(KEY_BYTES).tobytes()
-        key, context = self._envelope(recipient, self.me, recipient, what)
-        return itertools.chain([salt], seal(key, context + salt, payload))
-
-    def unseal(self, sender: int, what: Sequence[str], frames: Iterable[bytes]) -> Iterator[bytes]:
-        """The payload of another party's sealed frames; see `seal`.
-
-        Raises:
-            ProtocolError: there is no such party, or the frames are not what it sealed.
-        """
-        key, context = self._envelope(sender, sender, self.me, what)
-        iterator = iter(frames)
-        salt = next(iterator, b"")
-        if len(salt) != KEY_BYTES:
-            raise ProtocolError("expected a sealed stream to begin with its salt; ask for the stream again")
-        return unseal(key, context + salt, iterator)
-
-    def _envelope(self, other: int, sender: int, to: int, what: Sequence[str]) -> tuple[bytes, bytes]:
-        if other not in self._pair_keys:
-            raise ProtocolError(
-                "a sealed message goes from one party of the plan to another; compare the plan"
-            )
-        return self._pair_keys[other], self._digest + json.dumps([sender, to, *what]).encode()
 
     def cells(self, chain: Chain) -> int:
         """Cells of the product of a chain's parts.
@@ -195,7 +101,7 @@ class MaskedSession:
             products.opening(block, self.plan.ring.uniform(masks, len(block), cells)).data
             for block in self._matrix(chain, rows)
         )
-        return self.seal(recipient, ["opening", *labels(chain)], opened)
+        return self.peers.seal(recipient, ["opening", *labels(chain)], opened)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Keeps what another party opened for this one, or what the dealer dealt."""
@@ -206,7 +112,7 @@ class MaskedSession:
                 self._check_neighbour(sender)
                 self._check(chain, holder=sender)
                 self._check_size(chain)
-                opened = self.unseal(sender, ["opening", *labels(chain)], chunks)
+                opened = self.peers.unseal(sender, ["opening", *labels(chain)], chunks)
                 self._openings.put((sender, chain), records, self.plan.cells(chain), opened)
             case DeliveryKind.DEALT_ROWS:
                 self._check(chain, parts=2)
@@ -214,7 +120,8 @@ class MaskedSession:
                 self._openings.put((kind, chain), records, self.plan.cells(chain), chunks)
             case DeliveryKind.DEALT_PRODUCT:
                 (words,) = row_blocks(chunks, self.plan.ring.dtype, 1, self.cells(chain), 1)
-                self._dealt[chain] = words[0]
+                if chain not in self._products:
+                    self._dealt[chain] = words[0]
             case _:
                 raise ProtocolError(f"{kind.name} belongs to a score query; name the query")
 
@@ -261,20 +168,8 @@ class MaskedSession:
         """
         ring = self.plan.ring
         noise = self.plan.noise.draw(sigma, share.size, stream)
-        streams = {other: self.pair_stream(other) for other in self._pair_keys}
-        mask = reveal.pairwise_mask(ring, self.me, streams, query, share.size)
+        mask = reveal.pairwise_mask(ring, self.me, self.peers.streams(), query, share.size)
         return ring.signed(reveal.masked_answer(ring, share, grid_of(sigma), noise, mask))
-
-    def _agreed(self, terms: ReleaseTerms, own: EphemeralKey, introduction: Introduction) -> dict[int, bytes]:
-        """The key shared with every other party, by its place in the roster."""
-        if len(introduction.acceptances) != len(self.plan.roster):
-            raise ProtocolError("expected one acceptance for each party of the plan; introduce all of them")
-        keys = {}
-        for i, (entry, accepted) in enumerate(zip(self.plan.roster, introduction.acceptances, strict=True)):
-            verify(entry.identity, _PURPOSE, _signed(terms, accepted.ephemeral), accepted.signature)
-            if i != self.me:
-                keys[i] = own.pair_key(accepted.ephemeral, self._digest)
-        return keys
 
     def _check(self, chain: Chain, *, parts: int = 1, holder: int | None = None) -> None:
         """Refuses what is no chain of this slice, has fewer parts, or none of this party or the holder."""
@@ -384,9 +279,5 @@ class MaskedSession:
     def _forget(self, chain: Chain) -> None:
         """Frees what was opened and dealt for one clique alone."""
         self._openings.drop((DeliveryKind.DEALT_ROWS, chain))
-        for sender in self._pair_keys:
+        for sender in self.plan.members(self._slice):
             self._openings.drop((sender, chain))
-
-
-def _signed(terms: ReleaseTerms, ephemeral: bytes) -> bytes:
-    return hashlib.sha256(encode_terms(terms)).digest() + ephemeral

@@ -38,8 +38,9 @@ from ..common.wire.codec import (
     encode_introduction,
     encode_query,
 )
-from . import masked
+from . import peers
 from .ledger import Ledger
+from .masked import MaskedSession
 from .policy import Policy
 from .scores import LocalScores, ScoreRun, SharedScores
 from .source import Source
@@ -62,7 +63,7 @@ class Party:
         ledger: what it granted and answered before.
         keys: where noise keys come from; `RandomStream.from_os()` in every release.
         identity: its long-term key.
-        peers: names and public keys of the parties that its institution knows; for `masked`.
+        known: names and public keys of the parties that its institution knows; for `masked`.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Party:
         ledger: Ledger,
         keys: RandomStream,
         identity: Identity,
-        peers: Mapping[str, bytes] | None = None,
+        known: Mapping[str, bytes] | None = None,
     ) -> None:
         self._name = name
         self._table = source.read(domain)
@@ -82,9 +83,9 @@ class Party:
         self._ledger = ledger
         self._keys = keys
         self._identity = identity
-        self._peers = peers or {}
+        self._known = known or {}
         self._digest = self._table.digest()
-        self._sessions: dict[str, masked.MaskedSession] = {}
+        self._sessions: dict[str, MaskedSession] = {}
         self._scores: dict[tuple[str, str], ScoreRun] = {}
 
     def describe(self) -> PartyDescription:
@@ -109,15 +110,15 @@ class Party:
         def admit(reserved: Fraction) -> None:
             self._policy.check_terms(terms, self._table.record_count, reserved)
             if terms.masked is not None:
-                masked.check_plan(terms.masked, self._name, self._table, self._identity.public, self._peers)
+                peers.check_plan(terms.masked, self._name, self._table, self._identity.public, self._known)
 
         release = self._ledger.reserve(terms, self._digest, self._fresh_key(), admit)
-        return masked.accept(terms, self._identity, release.secret)
+        return peers.accept(terms, self._identity, release.secret)
 
     def introduce(self, introduction: Introduction) -> None:
         """Learns who else takes part in an accepted release, and its own masks."""
         release = self._ledger.release(introduction.release_id)
-        masked.MaskedSession(
+        MaskedSession(
             self._table, decode_terms(release.terms), self._name, release.secret, introduction, self._keys
         )
         self._ledger.introduce(introduction.release_id, encode_introduction(introduction))
@@ -235,7 +236,7 @@ class Party:
             raise ProtocolError("the score query was not prepared at this party; prepare it first")
         return self._scores[release_id, query_id]
 
-    def _session(self, release_id: str) -> masked.MaskedSession:
+    def _session(self, release_id: str) -> MaskedSession:
         """The party's part in a masked release; what was delivered to it does not outlive the process."""
         if release_id not in self._sessions:
             release = self._ledger.release(release_id)
@@ -245,7 +246,7 @@ class Party:
                 )
             if release.introduction is None:
                 raise ProtocolError("the release's parties are not known to each other; introduce them first")
-            self._sessions[release_id] = masked.MaskedSession(
+            self._sessions[release_id] = MaskedSession(
                 self._table,
                 decode_terms(release.terms),
                 self._name,

@@ -128,7 +128,7 @@ class SharedScores:
         if self._index is None:
             if step:
                 raise ProtocolError("only evaluators take part in rounds; compare the plan")
-            stream = self._session.pair_stream(self._session.plan.evaluators[1])
+            stream = self._session.peers.streams()[self._session.plan.evaluators[1]]
             sent, _ = reshared(self._shape.ring, self._cells, stream, self._digest)
             return self._sealed(step, recipient, sent.tobytes())
         self._begun()
@@ -174,8 +174,8 @@ class SharedScores:
         else:
             if self._references is None or self._dealt is None:
                 raise ProtocolError("an evaluator waits for references and randomness; deliver them first")
-            streams = [self._session.pair_stream(other) for other in self._others]
-            parts = [reshared(ring, self._cells, stream, self._digest)[1] for stream in streams]
+            streams = self._session.peers.streams()
+            parts = [reshared(ring, self._cells, streams[p], self._digest)[1] for p in self._others]
             cells = sum(parts, start=self._cells - ring.words(self._references))
         randomness = self._session.masks.child("scores", self._digest)
         self._rounds = evaluate(self._shape, self._index or 0, cells, randomness, self._dealt)
@@ -199,10 +199,10 @@ class SharedScores:
         return ["score", self._digest, str(step)]
 
     def _sealed(self, step: int, recipient: int, payload: bytes) -> Iterator[bytes]:
-        return self._session.seal(recipient, self._what(step), [payload])
+        return self._session.peers.seal(recipient, self._what(step), [payload])
 
     def _unsealed(self, delivery: Delivery, chunks: Iterable[bytes], size: int) -> bytes:
-        return _joined(self._session.unseal(delivery.sender, self._what(delivery.step), chunks), size)
+        return _joined(self._session.peers.unseal(delivery.sender, self._what(delivery.step), chunks), size)
 
 
 def _references(

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpmosaic.common.errors import BudgetError, PolicyError, ProtocolError
+from dpmosaic.common.errors import BudgetError, DataError, PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery, ReleaseTerms, ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.codec import encode_terms
@@ -375,3 +375,19 @@ def test_ledgers_in_memory_are_apart(path):
     assert second.reserved() == 0
     first.close()
     second.close()
+
+
+def test_a_ledger_of_another_format_is_refused_and_left_as_it_is(tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    database = sqlite3.connect(path)
+    database.executescript(
+        "CREATE TABLE release (release_id TEXT PRIMARY KEY) STRICT; PRAGMA user_version = 1"
+    )
+    database.close()
+    with pytest.raises(DataError, match="expected a ledger of format 2, found format 1"):
+        Ledger(path)
+    database = sqlite3.connect(path)
+    assert database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall() == [
+        ("release",)
+    ]
+    database.close()

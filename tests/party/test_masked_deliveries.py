@@ -13,6 +13,7 @@ from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
 from dpmosaic.common.wire.codec import encode_terms
 from dpmosaic.party import masked as party_masked
+from dpmosaic.party import peers as party_peers
 
 NORTH, EAST, WEST, SOUTH = range(4)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
@@ -44,7 +45,7 @@ def sealings(monkeypatch):
         sealed.append((key, context, whole))
         return envelope.seal(key, context, [whole])
 
-    monkeypatch.setattr(party_masked, "seal", recording)
+    monkeypatch.setattr(party_peers, "seal", recording)
     return sealed
 
 

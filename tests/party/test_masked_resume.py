@@ -175,7 +175,6 @@ def test_a_release_introduced_with_another_seed_or_other_acceptances_stays_as_it
     assert set(release.spent().values()) == {COST}
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="the new name is looked for in the roster")
 def test_a_party_that_was_renamed_since_it_accepted_is_told_so(masked):
     ledger, plan = Ledger(), masked.plan_of()
     release = masked.Release().accept()

@@ -44,7 +44,7 @@ from dpmosaic.curator.dealer import Dealer
 from dpmosaic.curator.federation import connect
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.party import masked
+from dpmosaic.party import peers
 from dpmosaic.party.openings import Openings
 from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, partition
@@ -383,8 +383,8 @@ def same_seeds(monkeypatch):
 
 
 def forget_sealing(monkeypatch):
-    monkeypatch.setattr(masked, "seal", lambda key, context, payload: (bytes(piece) for piece in payload))
-    monkeypatch.setattr(masked, "unseal", lambda key, context, frames: frames)
+    monkeypatch.setattr(peers, "seal", lambda key, context, payload: (bytes(piece) for piece in payload))
+    monkeypatch.setattr(peers, "unseal", lambda key, context, frames: frames)
 
 
 FORGOTTEN = {
@@ -913,16 +913,16 @@ def test_what_a_party_opens_is_read_off_by_dealing_to_it_twice_only_without_salt
     under one key stream.
     """
     if not salted:
-        seal = masked.seal
-        monkeypatch.setattr(masked, "seal", lambda key, context, payload: seal(key, context[:-32], payload))
+        seal = peers.seal
+        monkeypatch.setattr(peers, "seal", lambda key, context, payload: seal(key, context[:-32], payload))
     table = table_of("random")
     curator = Curator(table, "1x3")
     measurer = curator.measurer()
     chain = measurer._plan.chain(LONG, 0)[:2]
     left, right = measurer._plan.holders(chain, 0)
     if not salted:
-        unseal = masked.unseal
-        monkeypatch.setattr(masked, "unseal", lambda key, context, frames: unseal(key, context[:-32], frames))
+        unseal = peers.unseal
+        monkeypatch.setattr(peers, "unseal", lambda key, context, frames: unseal(key, context[:-32], frames))
     measurer._exchange(chain[:1], chain[1], 0)
     mask = RandomStream(measurer._dealer.seeds[right]).child("mask", *labels(chain))
     words = Ring(32).uniform(mask, RECORDS, measurer._plan.cells(chain))
