@@ -12,7 +12,7 @@ from ..common.privacy.budget import Accountant
 from ..common.privacy.conversion import gaussian_epsilon
 from ..common.privacy.cost import Adjacency, grid_of
 
-_RELATIVE_INTERVAL = 7e-5
+_RELATIVE_INTERVAL = 5e-5
 """Losses are rounded to multiples of this share of epsilon, connecting the dots: an error of its square."""
 
 
