@@ -345,7 +345,7 @@ def test_a_query_whose_noise_does_not_fit_the_plans_ring_is_refused_before_it_is
 def test_the_plans_ring_has_room_for_three_times_the_records_at_the_finest_noise_that_the_grant_buys(
     granted, records
 ):
-    """Scores are distances of two tables of so many records, one of them rounded: about 2 N at most."""
+    """A score is the distance to a table of as many records, rounded: to one of 2 N, so 3 N at most."""
     plan = release("2x2" if records > 1 else "1x2", granted, table=random_table(records=records))._plan
     sigma = gaussian_sigma(granted, Adjacency.ZERO_OUT)
     assert plan.ring.holds(grid_of(sigma) * 3 * records + plan.noise.largest(sigma))

@@ -1,0 +1,362 @@
+"""Scores through real parties and real messages, against distances computed from the table itself.
+
+Scores are exact after rounding where the budget is so large that all noise together stays below half a
+record: draws end at a fixed number of deviations, so that these checks have no false alarms at all.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.errors import BudgetError, DataError, ProtocolError
+from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
+from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost, score_sigma
+from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.table import Table
+from dpmosaic.curator.federation import connect
+from dpmosaic.curator.measurers.federation import FederationMeasurer
+from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
+from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.party_client import PartyClient
+from dpmosaic.simulations import network
+from dpmosaic.simulations.partition import Grid, SliceLayout, partition
+
+DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4, "e": 1})
+CLIQUES = [c for size in range(1, 6) for c in itertools.combinations(DOMAIN.names, size)]
+RECORDS = 60
+
+EXACT = Fraction(10**8)
+"""What scores of all cliques may cost so that their noise is far below half a record; fits 32 bits."""
+
+EXACT_64 = 300 * EXACT
+
+
+def random_table(domain=DOMAIN, records=RECORDS, seed=7):
+    rng = np.random.default_rng(seed)
+    return Table.from_codes(domain, np.column_stack([rng.integers(0, n, records) for n in domain.sizes]))
+
+
+@pytest.fixture
+def ledgers(monkeypatch):
+    """The ledgers of all parties that the test starts, in the roster's order."""
+    opened = []
+
+    class Kept(network.Ledger):
+        def __init__(self):
+            super().__init__()
+            opened.append(self)
+
+    monkeypatch.setattr(network, "Ledger", Kept)
+    return opened
+
+
+def release(
+    grid="2x2", granted=Fraction(1), *, protocol="masked", table=None, tolerated=None,
+    adjacency=Adjacency.ZERO_OUT, seed=1,
+):  # fmt: skip
+    """The measurer of a release over the parties of a grid."""
+    table = table or random_table()
+    if isinstance(grid, str):
+        grid = Grid.parse(grid, table.domain, table.record_count)
+    keys = RandomStream.from_seed(seed)
+    policy = network.policy_for(protocol, adjacency, float(granted))
+    federation = connect(table.domain, network.start_parties(partition(table, grid), policy, keys))
+    plan = masked_plan(federation, granted, adjacency, tolerated) if protocol == "masked" else None
+    terms = ReleaseTerms("release", PROTOCOL_VERSION, protocol, adjacency, float(granted), plan)
+    acceptances = federation.accept(terms)
+    if protocol == "masked":
+        return MaskedMeasurer(federation, terms, acceptances, granted, keys.child("dealer"))
+    return FederationMeasurer(federation, terms, granted)
+
+
+def layout(rows, groups):
+    return SliceLayout(rows, tuple(tuple(group) for group in groups.split()))
+
+
+GRIDS = {
+    "1x1": "1x1",
+    "1x2": "1x2",
+    "2x2": "2x2",
+    "3x3": "3x3",
+    "2x1": "2x1",
+    "parties of one attribute each": Grid((layout(RECORDS, "e d c b a"),)),
+    "other splits and numbers of parties": Grid(
+        (layout(20, "abcde"), layout(15, "ac bde"), layout(18, "be d ac"), layout(7, "a b c d e"))
+    ),
+    "slices of one record": Grid(
+        (layout(1, "a bd ce"), layout(RECORDS - 2, "abd c e"), layout(1, "abcde")), shuffle_seed=3
+    ),
+}
+
+
+def references_of(table, cliques=CLIQUES, seed=5):
+    """For every clique a reference in turn: nothing, the counts themselves, or up to 2 N records anywhere."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for number, clique in enumerate(cliques):
+        cells = table.domain.cells(clique)
+        anywhere = np.bincount(rng.integers(0, cells, 2 * table.record_count), minlength=cells)
+        found.append((0 * anywhere, table.marginal(clique), anywhere)[number % 3])
+    return found
+
+
+def distances(table, cliques, references):
+    """The L1 distances that nobody ought to see."""
+    return [int(np.abs(table.marginal(c) - r).sum()) for c, r in zip(cliques, references, strict=True)]
+
+
+def assert_exact(measurer, scores, expected):
+    """All scores are the distances once rounded: the noise of all parties cannot reach half a record."""
+    (charge,) = measurer.accountant.charges
+    sigma = charge.sigmas[0][0]
+    if isinstance(measurer, MaskedMeasurer):
+        assert measurer._plan.noise.largest(sigma) / grid_of(sigma) < 1 / 2
+    assert np.rint(scores.values).astype(int).tolist() == expected
+
+
+@pytest.mark.parametrize(("bits", "rho"), [(32, EXACT), (64, EXACT_64)])
+@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
+def test_every_score_is_exact_whoever_holds_its_attributes(grid, bits, rho):
+    table = random_table()
+    measurer = release(grid, rho, table=table)
+    assert measurer.scores_exactly
+    assert measurer._plan.ring == Ring(bits)
+    references = references_of(table)
+    scores = measurer.score(CLIQUES, references, rho, "scores")
+    assert_exact(measurer, scores, distances(table, CLIQUES, references))
+
+
+def test_one_trusted_party_scores_exactly():
+    table = random_table()
+    measurer = release("1x1", EXACT, protocol="trusted", table=table)
+    assert measurer.scores_exactly
+    references = references_of(table)
+    scores = measurer.score(CLIQUES, references, EXACT, "scores")
+    assert_exact(measurer, scores, distances(table, CLIQUES, references))
+
+
+def test_a_clique_inside_one_party_over_two_and_over_three_is_each_scored_alone():
+    table = random_table()
+    for clique in (("b", "e"), ("a", "b"), ("a", "c", "d")):
+        measurer = release(Grid((layout(RECORDS, "a be c d"),)), EXACT, table=table)
+        assert len(measurer._plan.chain(clique, 0)) == {("b", "e"): 1, ("a", "b"): 2}.get(clique, 3)
+        references = references_of(table, [clique, clique, clique])[2:]
+        scores = measurer.score([clique], references, EXACT, "scores")
+        assert_exact(measurer, scores, distances(table, [clique], references))
+
+
+@pytest.mark.parametrize("grid", ["1x1", "2x2"])
+def test_the_ring_has_room_for_the_farthest_distance_of_a_rounded_reference(grid):
+    """Rounding takes a cell of a half and more to one, so a reference has up to 2 N records: 3 N apart."""
+    domain = Domain.coded({"x": 5, "y": 40})
+    table = Table.from_codes(domain, np.zeros((20, 2), dtype=int))
+    measurer = release(grid, EXACT, table=table)
+    reference = np.zeros(200, dtype=np.int64)
+    reference[100:140] = 1
+    scores = measurer.score([("x", "y")], [reference], EXACT, "scores")
+    assert_exact(measurer, scores, [60])
+
+
+@pytest.mark.parametrize("cells", [1, 20, 100])
+@pytest.mark.parametrize(("protocol", "grid"), [("trusted", "1x1"), ("masked", "1x1"), ("masked", "2x2")])
+def test_scores_in_several_batches_are_those_in_one(protocol, grid, cells, monkeypatch):
+    asked = []
+    prepare = PartyClient.prepare_scores
+    monkeypatch.setattr(
+        PartyClient, "prepare_scores", lambda self, query: asked.append(query) or prepare(self, query)
+    )
+    monkeypatch.setattr("dpmosaic.curator.measurers.scores._BATCH_CELLS", cells)
+    table = random_table()
+    measurer = release(grid, 2 * EXACT, protocol=protocol, table=table)
+    references = references_of(table)
+    scores = measurer.score(CLIQUES, iter(references), EXACT, "scores")
+    assert_exact(measurer, scores, distances(table, CLIQUES, references))
+    queries = list(dict.fromkeys(asked))
+    assert len({query.query_id for query in queries}) == len(queries) > 2
+    assert [clique for query in queries for clique in query.cliques] == CLIQUES
+    for query in queries:
+        assert len(query.cliques) == 1 or sum(map(DOMAIN.cells, query.cliques)) <= cells
+
+
+def test_a_reference_is_read_when_its_batch_is_put_together(monkeypatch):
+    monkeypatch.setattr("dpmosaic.curator.measurers.scores._BATCH_CELLS", 1)
+    table, read, seen = random_table(), [], []
+    prepare = PartyClient.prepare_scores
+    monkeypatch.setattr(
+        PartyClient, "prepare_scores", lambda self, query: seen.append(len(read)) or prepare(self, query)
+    )
+    references = (read.append(clique) or np.zeros(DOMAIN.cells(clique), dtype=np.int64) for clique in CLIQUES)
+    release("1x1", protocol="trusted", table=table).score(CLIQUES, references, Fraction(1, 2), "scores")
+    # One more is read to know that the batch is full.
+    assert seen == [min(number + 2, len(CLIQUES)) for number in range(len(CLIQUES))]
+
+
+NOISY = [("trusted", "1x1", None), ("masked", "1x1", 0), ("masked", "1x2", 0), ("masked", "1x2", 1)]
+NOISY += [("masked", "2x2", 0), ("masked", "2x2", 1)]
+
+
+@pytest.mark.parametrize(("protocol", "grid", "tolerated"), NOISY)
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_noise_of_scores_has_the_stated_deviation(protocol, grid, tolerated, adjacency):
+    """Chi-square over 4,000 scores of one clique, and their mean.
+
+    Each of the 12 tests rejects at p < 1e-6, two-sided, and notices a deviation that is 10 % off.
+    """
+    table, count, rho = random_table(), 4000, Fraction(1, 2)
+    parties = 1 if grid == "1x1" else 2 if grid == "1x2" else 4
+    measurer = release(grid, protocol=protocol, tolerated=tolerated, table=table, adjacency=adjacency)
+    references = [np.array([number % 50], dtype=np.int64) for number in range(count)]
+    scores = measurer.score([("e",)] * count, references, rho, "scores")
+    sigma = score_sigma(rho, adjacency, count)
+    factor = math.sqrt(parties / (parties - (tolerated or 0)))
+    assert scores.sigma == pytest.approx(sigma * factor, rel=1e-12)
+    # m c^2 / (2 sigma^2) is the cost, where a record changes a distance by c.
+    changed = 1 if adjacency is Adjacency.ZERO_OUT else 2
+    assert sigma == pytest.approx(changed * math.sqrt(count), rel=1e-4)
+    errors = scores.values - distances(table, [("e",)] * count, references)
+    below = stats.chi2.cdf(np.sum(errors**2) / scores.sigma**2, count)
+    assert 5e-7 < below < 1 - 5e-7
+    assert abs(errors.mean()) < 5 * scores.sigma / math.sqrt(count)
+
+
+def test_the_same_scores_under_a_new_id_have_fresh_noise():
+    """Two draws of this width agree with p < 1e-3, four of them with p < 1e-12."""
+    measurer = release("2x2")
+    cliques, references = CLIQUES[:4], references_of(random_table())[:4]
+    one, other = (measurer.score(cliques, references, Fraction(1, 1000), "scores") for _ in range(2))
+    assert np.all(one.values != other.values)
+
+
+BATCHES = [
+    1 << 21,
+    pytest.param(
+        10,
+        marks=pytest.mark.xfail(
+            strict=True,
+            raises=(AssertionError, BudgetError),
+            reason="parties round the cost of every batch up, the curator that of all batches together",
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize(
+    ("protocol", "grid"),
+    [("trusted", "1x1"), ("masked", "1x1"), ("masked", "2x2"), ("masked", "3x3")],
+)
+def test_every_partys_ledger_charges_exactly_what_the_curators_accountant_charges(
+    ledgers, protocol, grid, batch, adjacency, monkeypatch
+):
+    monkeypatch.setattr("dpmosaic.curator.measurers.scores._BATCH_CELLS", batch)
+    measurer = release(grid, protocol=protocol, adjacency=adjacency)
+    cliques, references = CLIQUES[:15], references_of(random_table())[:15]
+    for rho in (Fraction(1, 7), Fraction(1, 3), Fraction(1, 1000)):
+        measurer.score(cliques, references, rho, "scores")
+        spent = measurer.accountant.spent
+        assert [ledger.spent("release") for ledger in ledgers] == [spent] * len(ledgers)
+        cost = score_cost(score_sigma(rho, adjacency, 15), adjacency, 15)
+        assert rho * Fraction(9999, 10000) < measurer.accountant.charges[-1].zcdp_rho == cost <= rho
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize(("protocol", "grid"), [("trusted", "1x1"), ("masked", "2x2")])
+def test_what_the_curator_counts_as_left_after_scores_no_party_refuses(protocol, grid, batch, monkeypatch):
+    monkeypatch.setattr("dpmosaic.curator.measurers.scores._BATCH_CELLS", batch)
+    granted = Fraction(1, 2**12)  # so little that the noise, a float, takes a cost to the last unit
+    measurer = release(grid, granted, protocol=protocol)
+    measurer.score(CLIQUES, references_of(random_table()), granted / 2, "scores")
+    measurer.measure([Query(("a",), measurer.accountant.remaining, "the rest")])
+
+
+def test_a_charge_names_a_noise_variable_for_every_score_in_each_slice():
+    measurer = release("2x2")
+    measurer.score(CLIQUES[:3], references_of(random_table())[:3], Fraction(1, 3), "step")
+    sigma = score_sigma(Fraction(1, 3), Adjacency.ZERO_OUT, 3)
+    (charge,) = measurer.accountant.charges
+    assert (charge.step, charge.clique, charge.scores) == ("step", (), True)
+    assert charge.sigmas == ((sigma,) * 3,) * 2
+
+
+@pytest.mark.parametrize(("protocol", "grid"), [("trusted", "1x1"), ("masked", "1x1"), ("masked", "2x2")])
+def test_scores_past_the_budget_are_refused_and_nobody_is_asked(ledgers, protocol, grid, monkeypatch):
+    measurer = release(grid, protocol=protocol)
+    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    with pytest.raises(BudgetError, match="more than is left"):
+        measurer.score(CLIQUES, references_of(random_table()), Fraction(5, 4), "scores")
+    assert measurer.accountant.charges == ()
+    assert [ledger.spent("release") for ledger in ledgers] == [0] * len(ledgers)
+
+
+def test_scores_whose_noise_does_not_fit_the_plans_ring_are_refused_before_they_are_charged(
+    ledgers, monkeypatch
+):
+    measurer = release("2x2")
+    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    with pytest.raises(BudgetError, match="noise that fits the plan's ring"):
+        measurer.score(CLIQUES, references_of(random_table()), Fraction(1, 10**15), "scores")
+    assert measurer.accountant.charges == ()
+    assert [ledger.spent("release") for ledger in ledgers] == [0] * 4
+
+
+HUGE = Domain.coded({"x": 10_000, "y": 10_000, "z": 2})
+
+
+def test_a_clique_past_the_limit_of_openings_is_refused_before_anything_is_charged_or_asked(
+    ledgers, monkeypatch
+):
+    measurer = release("1x2", table=random_table(HUGE, records=30))
+    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    references = (np.zeros(HUGE.cells(clique), dtype=np.int64) for clique in (("z",), HUGE.names))
+    with pytest.raises(DataError, match="x, y, z takes an opening of more than 4 GiB"):
+        measurer.score([("z",), HUGE.names], references, Fraction(1, 4), "scores")
+    assert measurer.accountant.charges == ()
+    assert [ledger.spent("release") for ledger in ledgers] == [0, 0]
+
+
+NOBODY = {
+    "two of four parties may collude": {"grid": "2x2", "tolerated": 2},
+    "three of four parties may collude": {"grid": "2x2", "tolerated": 3},
+    "indicator vectors": {"protocol": "indicator", "grid": "1x2"},
+    "indicator vectors of one party": {"protocol": "indicator", "grid": "1x1"},
+}
+
+
+@pytest.mark.parametrize("options", NOBODY.values(), ids=NOBODY)
+def test_where_nobody_may_evaluate_nothing_is_scored_and_nothing_charged(options, ledgers, monkeypatch):
+    measurer = release(**options)
+    assert not measurer.scores_exactly
+    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    with pytest.raises(DataError, match="select by noisy marginals"):
+        measurer.score([("a",)], [np.zeros(2, dtype=np.int64)], Fraction(1, 2), "scores")
+    assert measurer.accountant.charges == ()
+    assert [ledger.spent("release") for ledger in ledgers] == [0] * len(ledgers)
+
+
+def test_a_reference_further_away_than_the_ring_holds_is_refused_by_every_party(ledgers):
+    measurer = release("2x2")
+    with pytest.raises(ProtocolError, match="differences and scores that fit"):
+        measurer.score([("a",)], [np.array([1, 1 << 50])], Fraction(1, 2), "scores")
+    assert [ledger.spent("release") for ledger in ledgers] == [0] * 4
+
+
+def test_marginals_and_scores_of_one_release_have_ids_and_costs_of_their_own(ledgers):
+    table = random_table()
+    measurer = release("2x2", table=table)
+    first, second = [("a", "d"), ("b",)], [("a", "d"), ("b", "c", "d")]
+    for cliques in (first, second):
+        measurer.measure([Query(clique, Fraction(1, 8), "marginals") for clique in cliques])
+        references = [np.zeros(DOMAIN.cells(clique), dtype=np.int64) for clique in cliques]
+        scores = measurer.score(cliques, references, Fraction(1, 8), "scores")
+        # Within eight deviations: p < 1e-14.
+        assert np.all(np.abs(scores.values - RECORDS) < 8 * scores.sigma)
+    steps = [charge.step for charge in measurer.accountant.charges]
+    assert steps == ["marginals", "marginals", "scores"] * 2
+    assert [ledger.spent("release") for ledger in ledgers] == [measurer.accountant.spent] * 4
