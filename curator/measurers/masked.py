@@ -234,14 +234,14 @@ def _observers(plan: MaskedPlan) -> tuple[Observer, ...]:
     if plan.evaluators:
         dealing += ", nor with an evaluator of scores"
     observers = [
-        Observer("the public", "nothing", factor),
+        Observer("the public", "every party adds its noise", factor),
         Observer("the curator", dealing, factor),
     ]
     if tolerated:
         observers.append(
             Observer(
                 f"up to {tolerated} of the {parties} parties together, with the public's view",
-                f"at most {tolerated} parties pool what they know; {dealing}",
+                f"no more than {tolerated} of the parties pool what they know; {dealing}",
                 1.0,
             )
         )

@@ -365,7 +365,7 @@ def test_tolerating_everybodys_collusion_is_refused(tolerated):
 
 def test_the_observers_see_the_noise_of_all_parties_or_of_all_but_the_tolerated():
     (public, curator, colluders) = release("2x2", tolerated=2).observers
-    assert (public.who, public.assumes) == ("the public", "nothing")
+    assert (public.who, public.assumes) == ("the public", "every party adds its noise")
     assert curator.who == "the curator"
     assert "does not collude with a party of the record's slice" in curator.assumes
     assert "up to 2 of the 4 parties" in colluders.who
