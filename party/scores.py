@@ -194,6 +194,8 @@ class SharedScores:
             self._sent.append(rounds.send(sent))
         except StopIteration as end:
             self._score = end.value
+            self._shared.clear()
+            self._references = self._dealt = None
 
     def _what(self, step: int) -> list[str]:
         return ["score", self._digest, str(step)]
