@@ -47,7 +47,7 @@ def main() -> None:
     pooled = time.perf_counter() - started
     print(
         f"{'grid':>5} {'curator s':>10} {'evaluators s':>13} {'others s':>9} {'all s':>7} "
-f"{'evaluators MB':>14} {'rounds':>6} {'worst error/sigma':>18} {'pooled s':>9} {'ratio':>7}"
+        f"{'evaluators MB':>14} {'rounds':>6} {'worst error/sigma':>18} {'pooled s':>9} {'ratio':>7}"
     )
     for spec in GRIDS:
         pieces = partition(table, Grid.parse(spec, table.domain, RECORDS))
