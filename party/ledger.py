@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -31,8 +31,15 @@ CREATE TABLE IF NOT EXISTS answer (
     query BLOB NOT NULL,
     rho TEXT NOT NULL,
     noise_key BLOB NOT NULL,
-    share_digest TEXT NOT NULL,
     PRIMARY KEY (release_id, query_id)
+) STRICT;
+CREATE TABLE IF NOT EXISTS bound (
+    release_id TEXT NOT NULL,
+    query_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (release_id, query_id, name),
+    FOREIGN KEY (release_id, query_id) REFERENCES answer
 ) STRICT;
 """
 
@@ -168,7 +175,6 @@ class Ledger:
         rho: Fraction,
         data_digest: str,
         noise_key: bytes,
-        share_digest: str = "",
     ) -> LedgerEntry:
         """Charges a query before its noise is drawn; asked again, it returns the first entry, uncharged.
 
@@ -177,8 +183,6 @@ class Ledger:
             rho: its cost as the party computed it.
             data_digest: of the rows that it will be answered from.
             noise_key: 32 fresh bytes; kept if the query is new.
-            share_digest: of the exact values that the noise will hide, where the rows alone do not determine
-                them: two different ones under one noise would show their difference.
 
         Raises:
             ProtocolError: the release is unknown, or the id stands for another query or other data.
@@ -198,15 +202,12 @@ class Ledger:
                     "the party's data changed after it accepted the release; start a new release"
                 )
             known = self._database.execute(
-                "SELECT query, rho, noise_key, share_digest FROM answer "
-                "WHERE release_id = ? AND query_id = ?",
+                "SELECT query, rho, noise_key FROM answer WHERE release_id = ? AND query_id = ?",
                 (query.release_id, query.query_id),
             ).fetchone()
             if known is not None:
                 if known[0] != encoded:
                     raise ProtocolError("this query id stands for another query; use a new id")
-                if known[3] != share_digest:
-                    raise ProtocolError("this query was answered from other products; use a new id")
                 return LedgerEntry(query.query_id, Fraction(known[1]), known[2])
             if spent + rho > granted:
                 raise BudgetError("the query costs more than is left of the release's budget at this party")
@@ -214,10 +215,36 @@ class Ledger:
                 "UPDATE release SET spent = ? WHERE release_id = ?", (str(spent + rho), query.release_id)
             )
             self._database.execute(
-                "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?)",
-                (query.release_id, query.query_id, encoded, str(rho), noise_key, share_digest),
+                "INSERT INTO answer VALUES (?, ?, ?, ?, ?)",
+                (query.release_id, query.query_id, encoded, str(rho), noise_key),
             )
         return LedgerEntry(query.query_id, rho, noise_key)
+
+    def bind(self, query: MarginalQuery | ScoreQuery, values: Mapping[str, str]) -> None:
+        """Binds a charged query to exact values that noise or masks will hide, before they do.
+
+        Two different ones under one noise or mask would show their difference. The rows alone do not
+        determine what others had a part in.
+
+        Args:
+            query: charged before.
+            values: name -> digest.
+
+        Raises:
+            ProtocolError: the query is bound to other values of a name.
+        """
+        key = (query.release_id, query.query_id)
+        with self._lock, self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            for name, digest in values.items():
+                row = self._database.execute(
+                    "SELECT digest FROM bound WHERE release_id = ? AND query_id = ? AND name = ?",
+                    (*key, name),
+                ).fetchone()
+                if row is None:
+                    self._database.execute("INSERT INTO bound VALUES (?, ?, ?, ?)", (*key, name, digest))
+                elif row[0] != digest:
+                    raise ProtocolError("this query was answered from other products; use a new id")
 
     def spent(self, release_id: str) -> Fraction:
         """What a release has cost so far, zCDP."""

@@ -189,13 +189,16 @@ class Party:
         else:
             raise ProtocolError(f"the protocol {accepted.protocol!r} has no scores; measure marginals")
         self._charged(query, accepted)
+        self._ledger.bind(query, run.bound())
         self._scores.setdefault((query.release_id, query.query_id), run)
 
     def answer_scores(self, query: ScoreQuery) -> Iterator[bytes]:
         """The frames of noisy scores, or of a masked share of them, once everything was delivered."""
         run = self._run(query.release_id, query.query_id)
         accepted = decode_terms(self._ledger.release(query.release_id).terms)
-        return encode_answer([run.answer(self._charged(query, accepted))], run.word_bytes)
+        stream = self._charged(query, accepted)
+        self._ledger.bind(query, run.bound())
+        return encode_answer([run.answer(stream)], run.word_bytes)
 
     def _checked(self, accepted: ReleaseTerms, clique: Clique) -> tuple[int, ...]:
         """The shape of a clique that may be asked for."""
@@ -216,19 +219,18 @@ class Party:
         share = session.share(query.clique)
         if query.boxes:
             share = box_sums(share, session.plan.domain.shape(query.clique), query.boxes)
-        stream = self._charged(query, accepted, hashlib.sha256(share.data).hexdigest())
+        stream = self._charged(query, accepted)
+        self._ledger.bind(query, {"share": hashlib.sha256(share.data).hexdigest()})
         digest = hashlib.sha256(encode_query(query)).hexdigest()
         return encode_answer([session.answer(digest, query.sigma, share, stream)], ring.word_bytes)
 
-    def _charged(
-        self, query: MarginalQuery | ScoreQuery, accepted: ReleaseTerms, share_digest: str = ""
-    ) -> RandomStream:
+    def _charged(self, query: MarginalQuery | ScoreQuery, accepted: ReleaseTerms) -> RandomStream:
         """The stream of the query's noise, once its cost is on disk."""
         if isinstance(query, ScoreQuery):
             cost = score_cost(query.sigma, accepted.adjacency, len(query.cliques))
         else:
             cost = gaussian_cost(query.sigma, accepted.adjacency)
-        entry = self._ledger.charge(query, cost, self._digest, self._fresh_key(), share_digest)
+        entry = self._ledger.charge(query, cost, self._digest, self._fresh_key())
         return RandomStream(entry.noise_key)
 
     def _run(self, release_id: str, query_id: str) -> ScoreRun:

@@ -38,6 +38,10 @@ class ScoreRun(Protocol):
         """Keeps what came for this party."""
         ...
 
+    def bound(self) -> dict[str, str]:
+        """Digests of the exact values known so far that masks or noise hide; see `Ledger.bind`."""
+        ...
+
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
         """The noisy scores or a masked share of them, in units of 1/grid; shape (cliques,)."""
         ...
@@ -70,6 +74,10 @@ class LocalScores:
         if delivery.kind is not DeliveryKind.SCORE_REFERENCES:
             raise ProtocolError("a single party needs the references alone; compare versions")
         self._references = _references(self._query, self._table.domain.cells, chunks)
+
+    def bound(self) -> dict[str, str]:
+        """Nothing: rows and query determine the scores."""
+        return {}
 
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
         """The exact scores with noise."""
@@ -152,6 +160,11 @@ class SharedScores:
             self._shared[delivery.sender] = np.frombuffer(sent, dtype=self._shape.ring.dtype)
         else:
             self._receive(delivery, chunks)
+
+    def bound(self) -> dict[str, str]:
+        """The cells, and an evaluator's share of the scores once it has one."""
+        values = {"cells": self._cells} | ({} if self._score is None else {"scores": self._score})
+        return {name: hashlib.sha256(words.data).hexdigest() for name, words in values.items()}
 
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
         """This party's share of the scores, with its noise and under its mask."""

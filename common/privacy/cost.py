@@ -76,17 +76,16 @@ def score_cost(sigma: float, adjacency: Adjacency, count: int) -> Fraction:
 
     Guarantee: rho-zCDP, and mu-GDP with mu^2 = 2 rho, under `adjacency`.
     """
-    return _cost(sigma, count * adjacency.squared_sensitivity**2)
+    return count * _cost(sigma, adjacency.squared_sensitivity**2)
 
 
 def score_sigma(rho: Fraction, adjacency: Adjacency, count: int) -> float:
     """The smallest scale, to a float's precision, at which so many scores cost no more than rho.
 
     Raises:
-        BudgetError: rho is less than 2^-62, for which costs are too coarse.
+        BudgetError: rho is less than 2^-62 for each score, for which costs are too coarse.
     """
-    # One unit less, because the cost of all together will be rounded up.
-    return gaussian_sigma((rho - Fraction(1, _UNIT)) / (count * adjacency.squared_sensitivity), adjacency)
+    return gaussian_sigma(rho / (count * adjacency.squared_sensitivity), adjacency)
 
 
 def exponential_cost(epsilon: float) -> Fraction:

@@ -172,15 +172,23 @@ def test_a_score_query_under_the_id_of_a_marginal_query_is_refused(ledger):
 
 
 def test_other_exact_values_under_the_noise_of_an_answered_query_are_refused(ledger, path):
-    first = ledger.charge(QUERY, HALF, DATA, KEY, "digest of a share")
+    ledger.charge(QUERY, HALF, DATA, KEY)
+    ledger.bind(QUERY, {"share": "digest of a share"})
     ledger.close()
     again = Ledger(path)
-    assert again.charge(QUERY, HALF, DATA, SECOND_KEY, "digest of a share") == first
-    for other in ("digest of another share", ""):
-        with pytest.raises(ProtocolError, match="answered from other products"):
-            again.charge(QUERY, HALF, DATA, SECOND_KEY, other)
-    assert again.spent("r") == HALF
+    again.bind(QUERY, {"share": "digest of a share"})
+    with pytest.raises(ProtocolError, match="answered from other products"):
+        again.bind(QUERY, {"share": "digest of another share"})
+    again.bind(QUERY, {"share": "digest of a share", "scores": "digest of scores"})
     again.close()
+
+
+def test_values_of_which_one_is_another_bind_nothing(ledger):
+    ledger.charge(QUERY, HALF, DATA, KEY)
+    ledger.bind(QUERY, {"share": "one"})
+    with pytest.raises(ProtocolError, match="answered from other products"):
+        ledger.bind(QUERY, {"scores": "first", "share": "another"})
+    ledger.bind(QUERY, {"scores": "second"})
 
 
 def test_an_id_may_be_used_once_in_each_release(ledger):

@@ -533,11 +533,6 @@ def test_an_evaluator_that_died_between_two_rounds_catches_up(new_release, tmp_p
     assert set(scoring.release.spent().values()) == {COST}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=pytest.fail.Exception,
-    reason="the ledger binds a marginal's answer to its share, but no score's: one noise hides two values",
-)
 def test_after_a_restart_an_evaluator_that_was_dealt_otherwise_does_not_answer_the_same_query_again(
     new_release, tmp_path
 ):
