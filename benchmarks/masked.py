@@ -33,7 +33,7 @@ from dpmosaic.simulations.network import InProcessConnection, policy_for, start_
 
 SIZES = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
 RECORDS = (10_000, 48_842, 100_000, 1_000_000)
-GRANTED = Fraction(10)
+GRANTED = Fraction(1)
 
 
 class Clock:
