@@ -20,7 +20,7 @@ from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import size_mb
 from ..pgm.model import MarkovRandomField
-from .allocation import EXPECTED_L1, allocate, measure_split
+from .allocation import EXPECTED_L1, measure_split
 from .bounds import ScoredDistance, error_bounds, weighted_average
 from .independent import one_way_marginals
 from .mechanism import FittedModel, Progress, Report, Round
@@ -121,7 +121,7 @@ class ScoredRun:
     def _select(self, limit_mb: float) -> list[Clique]:
         """The candidates that promise most, one after the other, as long as the model stays small enough."""
         chosen: list[Clique] = []
-        while len(chosen) < math.ceil(2 * len(self._domain) / 3):
+        while len(chosen) < math.ceil(len(self._weights) / ROUNDS):
             measured = [*self._measured(), *chosen]
             gains = self._gains(measured)
             fitting = (
@@ -141,15 +141,16 @@ class ScoredRun:
         Its noisy distance, no further than two tables can be apart, less the noise that it would be left
         with if all that remains were split over it and what is measured already.
         """
-        remaining = self._measurer.accountant.remaining
-        sizes = [self._domain.cells(clique) for clique in measured]
+        remaining = float(self._measurer.accountant.remaining)
+        shared = sum(self._domain.cells(clique) ** (2 / 3) for clique in measured)
         gains = {}
         for clique, scored in self._scored.items():
             if clique in measured:
                 continue
             cells = self._domain.cells(clique)
-            rho = allocate(remaining, [*sizes, cells])[-1]
-            left = EXPECTED_L1 * self._measurer.expected_sigma(clique, rho) * cells
+            # Its part by `allocate`.
+            rho = remaining * cells ** (2 / 3) / (shared + cells ** (2 / 3))
+            left = EXPECTED_L1 * self._measurer.expected_sigma(clique, Fraction(rho)) * cells
             distance = min(scored.distance, 2 * self._measurer.record_count)
             gains[clique] = self._weights[clique] * (distance - left)
         return gains
