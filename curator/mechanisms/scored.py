@@ -86,7 +86,9 @@ class ScoredRun:
         for number in range(1, ROUNDS + 1):
             self._score(model)
             self._tell("scores", number)
-            chosen = self._select(self._max_model_mb * number / ROUNDS)
+            # Twice as many as in the round before: early scores know little of what explains what.
+            most = math.ceil(len(self._weights) * 2 ** (number - 1) / (2**ROUNDS - 1))
+            chosen = self._select(most, self._max_model_mb * number / ROUNDS)
             if chosen:
                 model = self._measure(chosen, model)
                 self._tell("round", number)
@@ -118,10 +120,10 @@ class ScoredRun:
             for (clique, reference), value in zip(references.items(), scores.values, strict=True)
         }
 
-    def _select(self, limit_mb: float) -> list[Clique]:
+    def _select(self, most: int, limit_mb: float) -> list[Clique]:
         """The candidates that promise most, one after the other, as long as the model stays small enough."""
         chosen: list[Clique] = []
-        while len(chosen) < math.ceil(len(self._weights) / ROUNDS):
+        while len(chosen) < most:
             measured = [*self._measured(), *chosen]
             gains = self._gains(measured)
             fitting = (
