@@ -6,7 +6,6 @@ not collude with a party. The curator deals.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -14,11 +13,11 @@ import numpy as np
 from ..common.crypto.randomness import RandomStream
 from ..common.messages import ScoreQuery
 from ..common.protocols.masked import products
-from ..common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, rectangles, spans
+from ..common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ..common.protocols.masked.ring import Words
 from ..common.protocols.scores.dealer import deal
 from ..common.protocols.scores.shape import ScoreShape
-from ..common.wire.codec import encode_score_query
+from ..common.wire.codec import query_digest
 
 
 class Dealer:
@@ -82,9 +81,8 @@ class Dealer:
                     for s, width in zip(right_masks, right_widths, strict=True)
                 ]
                 total += plan.ring.transposed_product(np.hstack(left), np.hstack(right))
-            for chain, at in zip(lefts, spans(widths), strict=True):
-                for part, columns in zip(rights, spans(right_widths), strict=True):
-                    yield self._dealt((*chain, part), number, total[at, columns].ravel())
+            for chain, product in products_of(plan, lefts, rights, total):
+                yield chain, self._dealt(chain, number, product)
 
     def scores(self, query: ScoreQuery, shape: ScoreShape) -> bytes:
         """The string for evaluator 1 of a score query; it serves this query alone.
@@ -93,14 +91,15 @@ class Dealer:
             query: the whole query, on which the randomness depends.
             shape: of its batch.
         """
-        digest = hashlib.sha256(encode_score_query(query)).hexdigest()
+        digest = query_digest(query)
         zero, one = (RandomStream(self.seeds[i]).child("scores", digest) for i in self._plan.evaluators)
         return deal(shape, (zero, one))
 
-    def _dealt(self, chain: Chain, number: int, product: Words) -> tuple[Chain, Words]:
+    def _dealt(self, chain: Chain, number: int, product: Words) -> Words:
+        """The last holder's share of one product."""
         streams = [self._stream(i, "product share", chain) for i in self._plan.holders(chain[:-1], number)]
         shares = _sum([self._plan.ring.uniform(s, 1, product.size)[0] for s in streams])
-        return chain, products.dealt_share(product, shares)
+        return products.dealt_share(product, shares)
 
     def _stream(self, party: int, kind: str, chain: Chain) -> RandomStream:
         return RandomStream(self.seeds[party]).child(kind, *labels(chain))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..common.errors import BudgetError, DataError, ProtocolError
 from ..common.messages import MarginalQuery, ReleaseTerms, ScoreQuery
-from ..common.wire.codec import encode_query, encode_score_query, encode_terms
+from ..common.wire.codec import encode_asked, encode_terms
 
 _VERSION = 2
 _SCHEMA = """
@@ -188,7 +188,7 @@ class Ledger:
             ProtocolError: the release is unknown, or the id stands for another query or other data.
             BudgetError: the release's grant does not cover it.
         """
-        encoded = encode_query(query) if isinstance(query, MarginalQuery) else encode_score_query(query)
+        encoded = encode_asked(query)
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
             release = self._database.execute(

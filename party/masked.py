@@ -18,8 +18,8 @@ from ..common.protocols.masked.plan import (
     Chain,
     block_rows,
     labels,
+    products_of,
     rectangles,
-    spans,
 )
 from ..common.protocols.masked.ring import Words
 from ..common.table import Table
@@ -247,12 +247,9 @@ class MaskedSession:
         for blocks in zip(*(self._opened((right,), rows) for right in rights), strict=True):
             mask = [ring.uniform(s, len(blocks[0]), w) for s, w in zip(masks, widths, strict=True)]
             total += products.left_product(ring, np.hstack(mask), np.hstack(blocks))
-        for left, at in zip(lefts, spans(widths), strict=True):
-            for right, columns in zip(rights, spans(right_widths), strict=True):
-                chain = (*left, right)
-                stream = self.masks.child("product share", *labels(chain))
-                own = ring.uniform(stream, 1, plan.cells(chain))[0]
-                self._products[chain] = total[at, columns].ravel() + own
+        for chain, product in products_of(plan, lefts, rights, total):
+            stream = self.masks.child("product share", *labels(chain))
+            self._products[chain] = product + ring.uniform(stream, 1, product.size)[0]
 
     def _multiply_right(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
         """E^T V + C_right for every left with every right."""
@@ -272,9 +269,8 @@ class MaskedSession:
             for total, right, n in zip(totals, rights, cells, strict=True):
                 total += products.right_product(opened, self._codes(right, start, rows), n)
         for right, total in zip(rights, totals, strict=True):
-            for left, at in zip(lefts, spans(widths), strict=True):
-                chain = (*left, right)
-                self._products[chain] = total[at].ravel() + self._dealt.pop(chain)
+            for chain, product in products_of(plan, lefts, [right], total):
+                self._products[chain] = product + self._dealt.pop(chain)
 
     def _forget(self, chain: Chain) -> None:
         """Frees what was opened and dealt for one clique alone."""

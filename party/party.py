@@ -36,7 +36,7 @@ from ..common.wire.codec import (
     decode_terms,
     encode_answer,
     encode_introduction,
-    encode_query,
+    query_digest,
 )
 from . import peers
 from .ledger import Ledger
@@ -221,8 +221,8 @@ class Party:
             share = box_sums(share, session.plan.domain.shape(query.clique), query.boxes)
         stream = self._charged(query, accepted)
         self._ledger.bind(query, {"share": hashlib.sha256(share.data).hexdigest()})
-        digest = hashlib.sha256(encode_query(query)).hexdigest()
-        return encode_answer([session.answer(digest, query.sigma, share, stream)], ring.word_bytes)
+        answer = session.answer(query_digest(query), query.sigma, share, stream)
+        return encode_answer([answer], ring.word_bytes)
 
     def _charged(self, query: MarginalQuery | ScoreQuery, accepted: ReleaseTerms) -> RandomStream:
         """The stream of the query's noise, once its cost is on disk."""

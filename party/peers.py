@@ -29,7 +29,7 @@ def accept(terms: ReleaseTerms, identity: Identity, secret: bytes) -> Acceptance
         secret: 32 bytes that the ledger keeps for this release alone.
     """
     ephemeral = EphemeralKey.from_seed(secret).public
-    return Acceptance(ephemeral, identity.sign(_PURPOSE, _signed(terms, ephemeral)))
+    return Acceptance(ephemeral, identity.sign(_PURPOSE, _digest(terms) + ephemeral))
 
 
 def check_plan(
@@ -96,11 +96,11 @@ class Peers:
             raise ProtocolError("expected one acceptance for each party of the plan; introduce all of them")
         self._me = me
         self._salts = salts
-        self._digest = hashlib.sha256(encode_terms(terms)).digest()
+        self._digest = _digest(terms)
         self._keys = {}
         own = EphemeralKey.from_seed(secret)
         for place, (entry, accepted) in enumerate(zip(plan.roster, acceptances, strict=True)):
-            verify(entry.identity, _PURPOSE, _signed(terms, accepted.ephemeral), accepted.signature)
+            verify(entry.identity, _PURPOSE, self._digest + accepted.ephemeral, accepted.signature)
             if place != me:
                 self._keys[place] = own.pair_key(accepted.ephemeral, self._digest)
 
@@ -146,5 +146,5 @@ class Peers:
         return self._keys[other], self._digest + json.dumps([sender, to, *what]).encode()
 
 
-def _signed(terms: ReleaseTerms, ephemeral: bytes) -> bytes:
-    return hashlib.sha256(encode_terms(terms)).digest() + ephemeral
+def _digest(terms: ReleaseTerms) -> bytes:
+    return hashlib.sha256(encode_terms(terms)).digest()

@@ -18,7 +18,7 @@ from ..common.protocols.masked.ring import Words
 from ..common.protocols.scores.evaluator import evaluate
 from ..common.protocols.scores.query import check_references, exact_scores, reshared, score_shape
 from ..common.table import Table
-from ..common.wire.codec import encode_score_query, row_blocks
+from ..common.wire.codec import query_digest, row_blocks
 from .masked import MaskedSession
 
 
@@ -107,7 +107,7 @@ class SharedScores:
             raise ProtocolError("the plan names nobody who evaluates scores; measure marginals")
         self._session = session
         self._query = query
-        self._digest = hashlib.sha256(encode_score_query(query)).hexdigest()
+        self._digest = query_digest(query)
         cells = tuple(plan.domain.cells(clique) for clique in query.cliques)
         self._shape = score_shape(plan, cells, query.sigma, query.largest_reference, query.largest_total)
         self._cells = np.concatenate([session.share(clique) for clique in query.cliques])

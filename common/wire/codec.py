@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator
@@ -277,6 +278,16 @@ def decode_score_query(data: bytes) -> ScoreQuery:
         )
     except ValueError as cause:
         raise ProtocolError(f"a score query does not hold together: {cause}") from None
+
+
+def encode_asked(query: MarginalQuery | ScoreQuery) -> bytes:
+    """Bytes of a query of either kind; only equal queries have equal bytes."""
+    return encode_query(query) if isinstance(query, MarginalQuery) else encode_score_query(query)
+
+
+def query_digest(query: MarginalQuery | ScoreQuery) -> str:
+    """SHA-256 (hex) of a whole query, to which masks and dealt randomness are bound."""
+    return hashlib.sha256(encode_asked(query)).hexdigest()
 
 
 def encode_answer(blocks: Iterable[NDArray[np.int64]], word_bytes: int) -> Iterator[bytes]:

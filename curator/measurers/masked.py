@@ -159,8 +159,7 @@ class MaskedMeasurer(ScoringMeasurer):
             )
 
     def _check_noise(self, sigma: float) -> None:
-        largest = grid_of(sigma) * _LARGEST * self.record_count + self._plan.noise.largest(sigma)
-        if not self._plan.ring.holds(largest):
+        if not self._plan.ring.holds(self._plan.largest(sigma, _LARGEST * self.record_count)):
             raise BudgetError("expected noise that fits the plan's ring, got more; grant the query more")
 
     def _prepare(self, cliques: Sequence[Clique]) -> None:
@@ -212,7 +211,7 @@ class MaskedMeasurer(ScoringMeasurer):
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         self._asked += 1
-        sigma = gaussian_sigma(query.zcdp_rho, self._adjacency)
+        sigma = charge.sigmas[0][0]
         asked = MarginalQuery(
             self._release_id, f"{self._asked:06d}", AnswerForm.SHARE, query.clique, sigma, query.boxes
         )

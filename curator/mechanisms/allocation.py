@@ -8,12 +8,28 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...common.domain import Clique
+from ...common.domain import Clique, Domain
+from ...common.errors import ModelError
 from ...common.measurement import Measurement
 from ..measurers.measurer import Measurer, Query
+from ..pgm.junction_tree import size_mb
 
 EXPECTED_L1 = math.sqrt(2 / math.pi)
 """Expected absolute value of a standard normal variable."""
+
+
+def check_smallest(domain: Domain, cliques: Sequence[Clique], max_model_mb: float) -> None:
+    """Refuses candidates of which not even the smallest makes a model within the limit.
+
+    Raises:
+        ModelError: the limit is too low.
+    """
+    needed = size_mb(domain, [min(cliques, key=domain.cells, default=())])
+    if needed > max_model_mb:
+        raise ModelError(
+            f"the smallest model takes {needed:.1f} MB, max_model_mb is {max_model_mb}; "
+            "raise it or use fewer bins"
+        )
 
 
 def allocate(total: Fraction, sizes: Sequence[float]) -> list[Fraction]:

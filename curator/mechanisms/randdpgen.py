@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
 from ...common.domain import Clique
-from ...common.errors import DataError, ModelError
+from ...common.errors import DataError
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Budget, Charge
 from ...common.privacy.cost import exponential_cost
@@ -37,7 +37,7 @@ from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import JunctionTree, size_mb
 from ..pgm.model import MarkovRandomField
-from .allocation import EXPECTED_L1, measurable, measure_split
+from .allocation import EXPECTED_L1, check_smallest, measurable, measure_split
 from .bounds import WeightedAverage, error_bounds
 from .independent import one_way_marginals
 from .mechanism import FittedModel, Progress, Report, Round
@@ -154,7 +154,7 @@ class _Run:
 
     def run(self) -> FittedModel:
         """Lines 1 to 19."""
-        self._check_smallest()
+        check_smallest(self.domain, self.cliques, self.config.max_model_mb)
         if not self.config.paper:
             self._use(one_way_marginals(self.measurer, self.granted * Fraction(self.config.one_way)))
             self._tell("one-way marginals")
@@ -186,15 +186,6 @@ class _Run:
         return FittedModel(
             model, measured, tuple(self.rounds), bounds, "L1 distances estimated from noisy marginals"
         )
-
-    def _check_smallest(self) -> None:
-        smallest = min(self.cliques, key=self.domain.cells, default=())
-        needed = size_mb(self.domain, [smallest])
-        if needed > self.config.max_model_mb:
-            raise ModelError(
-                f"the smallest model takes {needed:.1f} MB, max_model_mb is {self.config.max_model_mb}; "
-                "raise it or use fewer bins"
-            )
 
     def _measure_candidates(self) -> None:
         """Lines 3 and 4: noisy marginals of all candidates, to select by."""

@@ -13,14 +13,13 @@ from fractions import Fraction
 import numpy as np
 
 from ...common.domain import Clique
-from ...common.errors import ModelError
 from ...common.measurement import Measurement
 from ...common.workload import Workload
 from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import size_mb
 from ..pgm.model import MarkovRandomField
-from .allocation import EXPECTED_L1, measure_split
+from .allocation import EXPECTED_L1, check_smallest, measure_split
 from .bounds import ScoredDistance, error_bounds, weighted_average
 from .independent import one_way_marginals
 from .mechanism import FittedModel, Progress, Report, Round
@@ -74,12 +73,7 @@ class ScoredRun:
         Raises:
             ModelError: the smallest candidate makes too large a model; nothing has been measured.
         """
-        needed = min((size_mb(self._domain, [clique]) for clique in self._weights), default=0.0)
-        if needed > self._max_model_mb:
-            raise ModelError(
-                f"the smallest model takes {needed:.1f} MB, max_model_mb is {self._max_model_mb}; "
-                "raise it or use fewer bins"
-            )
+        check_smallest(self._domain, list(self._weights), self._max_model_mb)
         self._used += one_way_marginals(self._measurer, self._granted * Fraction(self._one_way))
         self._tell("one-way marginals", 0)
         model = self._estimate(None)

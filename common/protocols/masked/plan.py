@@ -17,7 +17,7 @@ from ...errors import DataError
 from ...privacy.cost import grid_of
 from ...privacy.distributed import DistributedNoise
 from ..indicator import divide
-from .ring import Ring
+from .ring import Ring, Words
 
 Chain = tuple[Clique, ...]
 """Parts of a clique, each held by another party of the slice, in the order of their multiplication."""
@@ -151,9 +151,15 @@ class MaskedPlan:
             for opened in _opened(self.chain(clique, number))
         )
 
-    def largest(self, sigma: float) -> int:
-        """What no noisy count at this scale exceeds, in units of 1/grid."""
-        return grid_of(sigma) * self.record_count + self.noise.largest(sigma)
+    def largest(self, sigma: float, exact: int | None = None) -> int:
+        """What no noisy value at this scale exceeds, in units of 1/grid.
+
+        Args:
+            sigma: scale of the noise.
+            exact: what no exact value exceeds; counts, if None.
+        """
+        exact = self.record_count if exact is None else exact
+        return grid_of(sigma) * exact + self.noise.largest(sigma)
 
 
 def _opened(chain: Chain) -> Iterator[Chain]:
@@ -198,6 +204,26 @@ def rectangles(plan: MaskedPlan, chains: Iterable[Chain]) -> list[tuple[list[Cha
             together.append([])
         together[-1].append(left)
     return [(lefts, list(rights)) for rights, together in groups.items() for lefts in together]
+
+
+def products_of(
+    plan: MaskedPlan, lefts: Sequence[Chain], rights: Sequence[Clique], total: Words
+) -> Iterator[tuple[Chain, Words]]:
+    """Every product of a group, cut out of the product of its matrices.
+
+    Args:
+        plan: knows how many cells a part has.
+        lefts: of the group.
+        rights: of the group.
+        total: lefts and rights side by side, multiplied: shape (cells of lefts, cells of rights).
+
+    Yields:
+        A chain and its words, shape (cells,).
+    """
+    columns = spans([plan.domain.cells(right) for right in rights])
+    for left, at in zip(lefts, spans([plan.cells(left) for left in lefts]), strict=True):
+        for right, across in zip(rights, columns, strict=True):
+            yield (*left, right), total[at, across].ravel()
 
 
 def spans(widths: Sequence[int]) -> list[slice]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ...crypto.randomness import RandomStream
 from ...errors import ProtocolError
-from ...privacy.cost import grid_of
 from ..masked.plan import MaskedPlan
 from ..masked.ring import Ring, Words
 from .shape import ScoreShape
@@ -61,7 +60,7 @@ def score_shape(
         ProtocolError: the plan's ring is too small.
     """
     largest = max(plan.record_count, largest_reference)
-    score = grid_of(sigma) * (plan.record_count + largest_total) + plan.noise.largest(sigma)
+    score = plan.largest(sigma, plan.record_count + largest_total)
     return ScoreShape.holding(cells, largest, plan.ring, score)
 
 
