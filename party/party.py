@@ -39,7 +39,7 @@ from ..common.wire.codec import (
     query_digest,
 )
 from . import peers
-from .ledger import Ledger
+from .ledger import Ledger, LedgerRelease
 from .masked import MaskedSession
 from .policy import Policy
 from .scores import LocalScores, ScoreRun, SharedScores
@@ -118,10 +118,9 @@ class Party:
     def introduce(self, introduction: Introduction) -> None:
         """Learns who else takes part in an accepted release, and its own masks."""
         release = self._ledger.release(introduction.release_id)
-        MaskedSession(
-            self._table, decode_terms(release.terms), self._name, release.secret, introduction, self._keys
-        )
+        session = self._introduced(release, introduction)
         self._ledger.introduce(introduction.release_id, encode_introduction(introduction))
+        self._sessions.setdefault(introduction.release_id, session)
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
         """Sealed frames for another party: a matrix without its mask, or a step of a score query."""
@@ -242,21 +241,18 @@ class Party:
         """The party's part in a masked release; what was delivered to it does not outlive the process."""
         if release_id not in self._sessions:
             release = self._ledger.release(release_id)
-            if release.data_digest != self._digest:
-                raise ProtocolError(
-                    "the party's data changed after it accepted the release; start a new release"
-                )
             if release.introduction is None:
                 raise ProtocolError("the release's parties are not known to each other; introduce them first")
-            self._sessions[release_id] = MaskedSession(
-                self._table,
-                decode_terms(release.terms),
-                self._name,
-                release.secret,
-                decode_introduction(release.introduction),
-                self._keys,
-            )
+            introduction = decode_introduction(release.introduction)
+            self._sessions[release_id] = self._introduced(release, introduction)
         return self._sessions[release_id]
+
+    def _introduced(self, release: LedgerRelease, introduction: Introduction) -> MaskedSession:
+        """The party's part in a release, once every acceptance in the introduction is verified."""
+        if release.data_digest != self._digest:
+            raise ProtocolError("the party's data changed after it accepted the release; start a new release")
+        terms = decode_terms(release.terms)
+        return MaskedSession(self._table, terms, self._name, release.secret, introduction, self._keys)
 
     def _fresh_key(self) -> bytes:
         return self._keys.bytes(KEY_BYTES).tobytes()
