@@ -1,0 +1,92 @@
+"""What every way of fitting a graphical model takes, checks and gives back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ...common.domain import Domain
+from ...common.errors import ModelError
+from ...common.measurement import Measurement
+from .junction_tree import size_mb
+from .loss import QuadraticLoss, minimum_variance_total
+from .model import MarkovRandomField
+
+
+class Estimator(Protocol):
+    """Fits a model to noisy marginals; `estimate` and `estimate_in_parallel` are two.
+
+    Each is deterministic. The model has a clique around every measured one, its beliefs agree on separators,
+    and its loss is that of `QuadraticLoss` for the measurements merged clique by clique, so that two models
+    of the same measurements can be compared.
+    """
+
+    def __call__(
+        self,
+        domain: Domain,
+        measurements: Sequence[Measurement],
+        *,
+        total: float | None = None,
+        warm_start: MarkovRandomField | None = None,
+        max_iterations: int = 1000,
+        tolerance: float = 1e-3,
+        max_model_mb: float = 1024.0,
+    ) -> MarkovRandomField:
+        """Fit the model.
+
+        Args:
+            domain: the attributes of the model.
+            measurements: of any cliques, each as often as one likes; without any the model is uniform.
+            total: number of records; by default what the measurements say themselves.
+            warm_start: an earlier model of the same domain, to begin with.
+            max_iterations: stop after so many steps.
+            tolerance: stop when the loss hardly falls any more, relative to itself.
+            max_model_mb: largest model to fit, in MiB of its beliefs.
+
+        Raises:
+            DataError: a clique names an attribute that the domain lacks.
+            ModelError: a measurement does not fit the domain, the model would be too large, or the fit does
+                not stay finite.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What there is to fit, checked.
+
+    Attributes:
+        loss: of the measurements, merged clique by clique.
+        total: what the marginals sum to.
+    """
+
+    loss: QuadraticLoss
+    total: float
+
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        measurements: Sequence[Measurement],
+        *,
+        total: float | None,
+        warm_start: MarkovRandomField | None,
+        max_model_mb: float,
+    ) -> Problem:
+        """Check an estimator's arguments before anything large is built; arguments and errors as there."""
+        loss = QuadraticLoss.of(domain, measurements)
+        if total is None:
+            total = minimum_variance_total(measurements)
+        if not (math.isfinite(total) and total > 0):
+            raise ValueError(f"total: expected a positive number of records, found {total}")
+        if warm_start is not None and warm_start.domain != domain:
+            raise ValueError("warm_start: expected a model of the same domain")
+        needed = size_mb(domain, loss.cliques)
+        if needed > max_model_mb:
+            raise ModelError(
+                f"the model needs {needed:.1f} MiB, more than the limit of {max_model_mb:.1f} MiB; "
+                "measure fewer or smaller marginals together, or raise the limit"
+            )
+        return cls(loss, total)

@@ -1,0 +1,257 @@
+"""Fitting the cliques of a graphical model apart from each other, and combining them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.domain import Clique, Domain
+from ...common.measurement import Measurement
+from .estimation import estimate
+from .estimator import Problem
+from .junction_tree import JunctionTree
+from .loss import QuadraticLoss
+from .model import MarkovRandomField
+from .projection import split
+from .reconcile import reconcile
+
+Array = NDArray[np.float64]
+
+_WORTH_A_THREAD = 2**15
+"""A block of fewer cells than this spends its time in Python, of which one thread runs at a time."""
+_LEAST_SHARE = 1e-30
+"""Shares of the total are taken for no less, so that their logarithms exist."""
+
+
+def estimate_in_parallel(
+    domain: Domain,
+    measurements: Sequence[Measurement],
+    *,
+    total: float | None = None,
+    warm_start: MarkovRandomField | None = None,
+    max_iterations: int = 1000,
+    tolerance: float = 1e-3,
+    max_model_mb: float = 1024.0,
+    max_block_mb: float = 1.0,
+    threads: int | None = None,
+) -> MarkovRandomField:
+    """Fit each maximal clique on its own, to all that the measurements say about it, and combine the fits.
+
+    The maximal cliques are those of the junction tree that the joint fit would use. Each is fitted by
+    `estimate` to every measurement summed to the clique's attributes, so that a measurement counts in each
+    clique that it touches. No message passes between cliques while they are fitted. Afterwards `reconcile`
+    makes them agree on their separators.
+
+    How far it is from the joint fit: were negative counts allowed, the closest marginals would be made of
+    independent parts, one for each set of attributes, each a weighted mean of what the measurements around
+    that set say of it; a clique sees all of these measurements, with their weights, and so finds its part of
+    the joint fit exactly. What differs is that cells held at zero in one clique do not inform the others, and
+    the interaction of attributes that share cliques but no measurement. Where it concerns a separator, the
+    fits on both sides fill it in differently, so neighbours with a separator that no measurement holds are
+    fitted together, as one block, within a limit. On Adult, NLTCS and BR2000 (one-way and 10 or 20 two-way
+    marginals, sigma 50) the loss is at most 1.2 % above the joint fit's, and without blocks up to 9 times it.
+
+    Source: ABSyn, section VII and Algorithm 4: cliques trained in parallel, the largest first, on the premise
+        that their intersections have been measured. The sums of measurements outside a clique are its
+        consistency step (VI.A.2.b) for sets of any size; that they lose nothing is the residual decomposition
+        of Xiao, He, Zhang and Kifer, An optimal and scalable matrix mechanism for noisy marginals under
+        convex loss functions (2023).
+        Blocks and the mean on separators are ours.
+
+    Args:
+        domain: the attributes of the model.
+        measurements: of any cliques; those of one clique are merged, one inside another counts on its own.
+        total: number of records; by default what the measurements say themselves.
+        warm_start: an earlier model of the same domain; checked, but the fits begin anew, since potentials of
+            a whole model stand for a part of it only with the messages from the others. The other way round
+            it pays: a joint fit that begins with this model starts near its end.
+        max_iterations: stop the fit of a block after so many steps.
+        tolerance: as for `estimate`, for each block.
+        max_model_mb: largest model to fit, in MiB of its beliefs.
+        max_block_mb: cliques are fitted together only in blocks up to this, in MiB of their beliefs; with 0
+            each clique is fitted alone, as the paper does.
+        threads: how many blocks are fitted at a time where they are large; by default one for each core that
+            the process may use. The result is the same for any number.
+
+    Returns:
+        the model, with the loss of the measurements merged clique by clique, and the steps of the block that
+        took most.
+
+    Raises:
+        DataError: a clique names an attribute that the domain lacks.
+        ModelError: a measurement does not fit the domain, the model would be too large, or the fit of a block
+            does not stay finite.
+    """
+    problem = Problem.of(domain, measurements, total=total, warm_start=warm_start, max_model_mb=max_model_mb)
+    loss, mass = problem.loss, problem.total
+    if not loss.cliques:
+        return MarkovRandomField.uniform(domain, mass)
+    tree = JunctionTree.build(domain, loss.cliques)
+    blocks = _blocks(tree, loss.cliques, max_block_mb)
+
+    def fit(block: _Block) -> MarkovRandomField:
+        part = domain.project(block.attributes)
+        return estimate(
+            part,
+            _summed_to(part, loss),
+            total=mass,
+            max_iterations=max_iterations,
+            tolerance=tolerance,
+            max_model_mb=max_model_mb,
+        )
+
+    fits = _fitted(fit, blocks, threads)
+    tables = _tables(tree, blocks, fits)
+    beliefs = reconcile(tree, tables, [block.places[0] for block in blocks if block.separator_measured])
+    model = MarkovRandomField(
+        domain=domain,
+        tree=tree,
+        beliefs=beliefs,
+        total=mass,
+        potentials=_potentials(domain, loss.cliques, blocks, fits),
+        loss=0.0,
+        iterations=max(one.iterations for one in fits),
+    )
+    return replace(model, loss=loss.of_marginals(np.concatenate(model.marginals(loss.cliques))))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Cliques that are fitted together: a subtree.
+
+    Attributes:
+        places: the cliques' places in the tree; the nearest to the root first.
+        attributes: of all of them, in domain order.
+        cells: of all of them together.
+        separator: what the first shares with its parent, which is in another block; empty for the root.
+        separator_measured: whether a measurement holds all of that; false where it is empty.
+    """
+
+    places: tuple[int, ...]
+    attributes: Clique
+    cells: int
+    separator: Clique
+    separator_measured: bool
+
+
+def _blocks(tree: JunctionTree, measured: Sequence[Clique], max_block_mb: float) -> list[_Block]:
+    """Cut the tree at its measured separators, and where a block would grow too large; parents come first."""
+    members: list[list[int]] = []
+    cells: list[int] = []
+    block_of: list[int] = []
+    held = [_holds(measured, separator) for separator in tree.separators]
+    for place, shape in enumerate(tree.shapes):
+        size = math.prod(shape)
+        above = block_of[tree.parents[place]] if tree.separators[place] and not held[place] else None
+        if above is not None and (cells[above] + size) * 8 / 2**20 <= max_block_mb:
+            members[above].append(place)
+            cells[above] += size
+            block_of.append(above)
+        else:
+            block_of.append(len(members))
+            members.append([place])
+            cells.append(size)
+    return [
+        _Block(
+            tuple(places),
+            tree.domain.canonical({name for place in places for name in tree.cliques[place]}),
+            size,
+            tree.separators[places[0]],
+            held[places[0]],
+        )
+        for places, size in zip(members, cells, strict=True)
+    ]
+
+
+def _holds(measured: Sequence[Clique], separator: Clique) -> bool:
+    return bool(separator) and any(set(separator) <= set(clique) for clique in measured)
+
+
+def _summed_to(part: Domain, loss: QuadraticLoss) -> list[Measurement]:
+    """What the measurements say of some attributes: each summed over the others, where any is left.
+
+    A cell that sums n cells has n times their variance.
+    """
+    found = []
+    for clique, values, weights in zip(
+        loss.cliques, split(loss.values, loss.shapes), split(loss.weights, loss.shapes), strict=True
+    ):
+        kept = tuple(name for name in clique if name in part.names)
+        if kept:
+            axes = tuple(axis for axis, name in enumerate(clique) if name not in kept)
+            sums = values.sum(axis=axes).reshape(-1)
+            sigma = math.sqrt(values.size / len(sums) / float(weights.flat[0]))
+            found.append(Measurement(kept, sums, sigma, zcdp_rho=0.0))
+    return found
+
+
+def _fitted(
+    fit: Callable[[_Block], MarkovRandomField], blocks: Sequence[_Block], threads: int | None
+) -> list[MarkovRandomField]:
+    """Fit all blocks, the largest first, so that none of the large is left for the end."""
+    large = sum(block.cells >= _WORTH_A_THREAD for block in blocks)
+    workers = min(large, _cores() if threads is None else threads)
+    if workers < 2:
+        return [fit(block) for block in blocks]
+    with ThreadPoolExecutor(workers) as pool:
+        order = sorted(range(len(blocks)), key=lambda place: -blocks[place].cells)
+        running = {place: pool.submit(fit, blocks[place]) for place in order}
+        return [running[place].result() for place in range(len(blocks))]
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _tables(tree: JunctionTree, blocks: Sequence[_Block], fits: Sequence[MarkovRandomField]) -> list[Array]:
+    """The marginals of the tree's cliques, each by the fit of its block."""
+    tables: dict[int, Array] = {}
+    for block, fit in zip(blocks, fits, strict=True):
+        marginals = fit.marginals([tree.cliques[place] for place in block.places])
+        for place, marginal in zip(block.places, marginals, strict=True):
+            tables[place] = marginal.reshape(tree.shapes[place])
+    return [tables[place] for place in range(len(tree.cliques))]
+
+
+def _potentials(
+    domain: Domain, measured: Sequence[Clique], blocks: Sequence[_Block], fits: Sequence[MarkovRandomField]
+) -> dict[Clique, Array]:
+    """Potentials of the product of each block's distribution given its separator.
+
+    A block's marginal of the separator is divided out of it: potentials inside the separator are left out,
+    and what the others sum to for each of its values is taken off the parent's side. Each is credited to the
+    smallest measured clique around it; a separator without one keeps what it has.
+    """
+    found = {clique: np.zeros(domain.shape(clique)) for clique in measured}
+
+    def credit(clique: Clique, potential: Array) -> None:
+        around = min((r for r in measured if set(clique) <= set(r)), key=domain.cells)
+        found[around] += _widened(domain, clique, around, potential)
+
+    for block, fit in zip(blocks, fits, strict=True):
+        separator = block.separator
+        inside = {c: potential for c, potential in fit.potentials.items() if set(c) <= set(separator)}
+        for clique, potential in fit.potentials.items():
+            if clique not in inside:
+                credit(clique, potential)
+        if block.separator_measured:
+            shares = np.maximum(fit.marginal(separator) / fit.total, _LEAST_SHARE)
+            others = np.log(shares).reshape(domain.shape(separator))
+            for clique, potential in inside.items():
+                others = others - _widened(domain, clique, separator, potential)
+            credit(separator, -others)
+    return {clique: potential.reshape(-1) for clique, potential in found.items()}
+
+
+def _widened(domain: Domain, clique: Clique, around: Clique, potential: Array) -> Array:
+    """A clique's potential with an axis for each attribute of one around it, to be broadcast."""
+    return potential.reshape([domain[name].size if name in clique else 1 for name in around])
