@@ -1,4 +1,5 @@
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.errors import ModelError
 from dpmosaic.curator.pgm import sampling
 from dpmosaic.curator.pgm.belief_propagation import Schedule, calibrate
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
@@ -24,6 +26,21 @@ def random_model(
     rng = np.random.default_rng(seed)
     beliefs, _ = calibrate(Schedule.of(tree), [rng.normal(size=shape) for shape in tree.shapes], total)
     return MarkovRandomField(domain, tree, tuple(beliefs), total, {}, 0.0, 0)
+
+
+def one_clique(belief: Array) -> MarkovRandomField:
+    domain = Domain.coded(dict(zip("abc", belief.shape, strict=False)))
+    tree = JunctionTree.build(domain, [domain.names])
+    return MarkovRandomField(domain, tree, (belief,), 1.0, {}, 0.0, 0)
+
+
+def rounded(weights: Array, sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """How often each value (a column of weights) comes in each group (a line) of the given size."""
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    values = np.full(starts[-1], 2**16 - 1, dtype=np.uint16)
+    sampling._fill_runs(values, starts, ("line", "value"), weights, ("line",), rng)
+    runs = np.split(values, starts[1:-1])
+    return np.stack([np.bincount(run, minlength=weights.shape[1]) for run in runs])
 
 
 def independence_p_value(table: Array) -> float:
@@ -77,22 +94,25 @@ def test_attributes_independent_given_a_third_come_out_independent() -> None:
 
 
 def test_the_check_of_independence_sees_rows_that_are_dealt_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    def in_order(groups: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        return np.argsort(groups, kind="stable")
-
-    monkeypatch.setattr(sampling, "_shuffled_by_group", in_order)
+    monkeypatch.setattr(sampling, "_shuffle_runs", lambda values, starts, rng: None)
     table = generate(random_model(CHAIN, [("a", "b"), ("b", "c")], seed=3), 20_000, np.random.default_rng(0))
     assert independence_p_value(table.marginal(("a", "b", "c")).reshape(4, 3, 4)) < 1e-100
 
 
-def test_attributes_that_no_clique_joins_come_out_independent() -> None:
+@pytest.mark.parametrize("long", [100, 2**20])
+def test_attributes_that_no_clique_joins_come_out_independent(
+    long: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "_LONG_RUN", long)
     model = random_model(Domain.coded({"a": 6, "b": 5}), [], seed=4)
     table = generate(model, 30_000, np.random.default_rng(5)).marginal(("a", "b")).reshape(6, 1, 5)
     # False alarm 1e-6.
     assert independence_p_value(table) > 1e-6
 
 
-def test_rows_come_in_random_order() -> None:
+@pytest.mark.parametrize("long", [100, 2**20])
+def test_rows_come_in_random_order(long: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "_LONG_RUN", long)
     model = random_model(CHAIN, [("a", "b"), ("b", "c")])
     table = generate(model, 10_000, np.random.default_rng(6))
     halves = np.stack(
@@ -102,28 +122,140 @@ def test_rows_come_in_random_order() -> None:
     assert stats.chi2_contingency(halves).pvalue > 1e-6
 
 
+@pytest.mark.parametrize("long", [1, 2**20])
+def test_every_order_of_a_run_is_as_likely_as_any_other(long: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "_LONG_RUN", long)
+    runs = 12_000
+    values = np.tile(np.arange(4, dtype=np.uint8), runs)
+    sampling._shuffle_runs(values, np.arange(0, 4 * runs + 1, 4), np.random.default_rng(12))
+    orders = values.reshape(runs, 4)
+    np.testing.assert_array_equal(np.sort(orders, axis=1), np.tile(np.arange(4), (runs, 1)))
+    _, counts = np.unique(orders, axis=0, return_counts=True)
+    assert len(counts) == 24
+    # False alarm 1e-6.
+    assert stats.chisquare(counts).pvalue > 1e-6
+    # Neighbouring runs are shuffled each on its own; false alarm 1e-6.
+    followed = np.zeros((4, 4))
+    np.add.at(followed, (orders[:-1, 0], orders[1:, 0]), 1)
+    assert stats.chi2_contingency(followed).pvalue > 1e-6
+
+
+def test_values_of_a_strewn_run_reach_every_place_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "_LONG_RUN", 1000)
+    size, repeats, rng = 2000, 300, np.random.default_rng(13)
+    met = np.zeros((20, 20))
+    for _ in range(repeats):
+        values = np.arange(size, dtype=np.uint16)
+        sampling._shuffle_runs(values, np.array([0, size]), rng)
+        np.testing.assert_array_equal(np.sort(values), np.arange(size))
+        np.add.at(met, (np.arange(size) * 20 // size, values.astype(np.int64) * 20 // size), 1)
+    # The margins of each permutation are fixed, so the statistic has (20 - 1)^2 degrees of freedom up to a
+    # factor 2000 / 1999. False alarm 1e-6 on either side: the cells of too regular an order vary too little.
+    expected = size * repeats / 400
+    statistic = ((met - expected) ** 2).sum() / expected
+    assert 1e-6 < stats.chi2.sf(statistic, 19**2) < 1 - 1e-6
+
+
+def test_every_bucket_of_a_strewn_run_is_shuffled_from_end_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuts = []
+
+    def note(values: object, starts: NDArray[np.int64], *rest: object) -> tuple[int, int]:
+        cuts.extend(starts)
+        return len(starts) - 1, 0
+
+    monkeypatch.setattr(sampling, "_LONG_RUN", 1000)
+    monkeypatch.setattr(sampling, "_shuffle", note)
+    runs = [np.arange(3000), np.arange(500)[::-1], np.arange(0), np.arange(2000)]
+    values = np.concatenate(runs).astype(np.uint16)
+    sampling._shuffle_runs(values, np.array([0, 3000, 3500, 3500, 5500]), np.random.default_rng(18))
+    assert len(cuts) == 5 + 2 * 256
+    assert cuts == sorted(cuts)
+    # Inside a bucket the values are still in order, so that wherever they fall a bucket begins.
+    falls = np.flatnonzero(values[:-1] > values[1:]) + 1
+    assert len(falls[falls < 3000]) > 200
+    assert set(falls) - set(range(3001, 3500)) <= set(cuts)
+    np.testing.assert_array_equal(values[3000:3500], runs[1])
+
+
+def test_words_that_would_favour_an_index_are_left_out() -> None:
+    values = np.arange(3, dtype=np.uint8)
+    starts = np.array([0, 3])
+    words = np.array([0, 2**32 - 1, 0], dtype=np.uint32)
+    # 2^32 is one more than a multiple of 3, so one word is left out of the draw among 3; none among 2.
+    assert sampling._shuffle(values, starts, 0, 0, words) == (1, 3)
+    np.testing.assert_array_equal(values, [2, 1, 0])
+
+
+def test_a_shuffle_goes_on_where_its_words_ran_out() -> None:
+    words = np.random.default_rng(14).integers(0, 2**32, size=100, dtype=np.uint32)
+    starts = np.array([0, 7, 7, 8, 30, 50])
+    whole, pieces = np.arange(50, dtype=np.uint8), np.arange(50, dtype=np.uint8)
+    assert sampling._shuffle(whole, starts, 0, 0, words) == (5, 50)
+    group = place = 0
+    for start in range(0, 100, 3):
+        group, place = sampling._shuffle(pieces, starts, group, place, words[start : start + 3])
+    np.testing.assert_array_equal(pieces, whole)
+    assert not np.array_equal(whole, np.arange(50))
+
+
 def test_rounding_has_the_right_expectation() -> None:
     weights = np.array([[0.2, 0.5, 0.3], [0.9, 0.0, 0.1]])
     sizes = np.array([4, 1])
     rng = np.random.default_rng(7)
-    counts = [sampling._rounded(weights, sizes, rng) for _ in range(20_000)]
+    counts = [rounded(weights, sizes, rng) for _ in range(20_000)]
     assert all(np.array_equal(count.sum(axis=1), sizes) for count in counts)
     expected = weights * sizes[:, None]
     assert all(np.abs(count - expected).max() < 1 for count in counts)
     # Each count is one of two neighbours, so its mean has a standard error below 0.5 / sqrt(20000) = 0.0036.
+    # False alarm below 6 x 2e-9.
     assert np.abs(np.mean(counts, axis=0) - expected).max() < 6 * 0.0036
     assert not np.any([count[1, 1] for count in counts])
+
+
+def test_groups_are_rounded_each_with_its_own_offset() -> None:
+    counts = rounded(np.full((2000, 2), 0.5), np.ones(2000, dtype=np.int64), np.random.default_rng(15))
+    # With one offset for all, every group would take the same value. False alarm below 1e-8.
+    assert abs(counts[:, 0].sum() - 1000) < 6 * np.sqrt(500)
 
 
 def test_totals_are_exact_where_sums_of_shares_are_not() -> None:
     rng = np.random.default_rng(8)
     weights = rng.random((200, 997)) * 1e-9
     weights[:, -100:] = 0.0
-    sizes = rng.integers(1, 10**9, 200)
-    counts = sampling._rounded(weights, sizes, rng)
+    weights[::2, 400:500] = -1e-12
+    sizes = rng.integers(1, 30_000, 200)
+    counts = rounded(weights, sizes, rng)
     np.testing.assert_array_equal(counts.sum(axis=1), sizes)
-    assert counts.min() >= 0
-    assert not counts[:, -100:].any()
+    assert not counts[weights <= 0].any()
+    shares = np.maximum(weights, 0)
+    assert np.abs(counts - sizes[:, None] * shares / shares.sum(axis=1, keepdims=True)).max() < 1 + 1e-9
+
+
+@pytest.mark.parametrize("factor", [2.0**-900, 2.0**900])
+def test_tiny_and_huge_totals_make_the_same_table(factor: float) -> None:
+    model = random_model(CHAIN, [("a", "b"), ("b", "c")])
+    scaled = MarkovRandomField(
+        CHAIN, model.tree, tuple(belief * factor for belief in model.beliefs), factor, {}, 0.0, 0
+    )
+    first, second = (generate(each, 5000, np.random.default_rng(16)) for each in (model, scaled))
+    assert first.digest() == second.digest()
+
+
+def test_beliefs_without_mass_are_refused() -> None:
+    for belief in (np.zeros((2, 3)), np.full((2, 3), -1.0)):
+        with pytest.raises(ModelError, match="marginal of a, b holds no count, or one that is not finite"):
+            generate(one_clique(belief), 10, np.random.default_rng(0))
+
+
+def test_counts_that_are_not_finite_are_refused_where_their_rows_are_dealt() -> None:
+    domain = Domain.coded({"a": 5, "b": 3, "c": 4})
+    tree = JunctionTree.build(domain, [("a", "b"), ("b", "c")])
+    for wrong in (np.nan, np.inf, 1e308):
+        belief = np.ones((3, 4))
+        belief[1:, 2:] = wrong
+        model = MarkovRandomField(domain, tree, (np.ones((5, 3)), belief), 1.0, {}, 0.0, 0)
+        with pytest.raises(ModelError, match="marginal of b, c holds no count, or one that is not finite"):
+            generate(model, 1500, np.random.default_rng(0))
 
 
 def test_separator_values_without_mass_fall_back_to_the_cliques_own_marginal() -> None:
@@ -139,12 +271,63 @@ def test_separator_values_without_mass_fall_back_to_the_cliques_own_marginal() -
     np.testing.assert_array_equal(counts, [[0, 0, 500, 0], [0, 500, 0, 0], [0, 250, 250, 0]])
 
 
-def test_groups_rounded_in_blocks_are_all_dealt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "_CELLS_AT_ONCE", 5)
-    model = random_model(CHAIN, [("a", "b"), ("b", "c")])
-    table = generate(model, 5000, np.random.default_rng(10))
-    for clique in model.tree.cliques:
-        assert np.abs(table.marginal(clique) - 5000 * model.marginal(clique)).max() < 12
+def test_counts_of_each_group_are_its_expected_counts_rounded_up_or_down(
+    shape: tuple[Domain, list[Clique]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Small blocks: of rows, of groups and of random words.
+    monkeypatch.setattr(sampling, "_AT_ONCE", 7)
+    check_groups(random_model(*shape), 1000)
+
+
+def check_groups(model: MarkovRandomField, rows: int) -> None:
+    table = generate(model, rows, np.random.default_rng(17))
+    for clique, belief, separator in zip(
+        model.tree.cliques, model.beliefs, model.tree.separators, strict=True
+    ):
+        counts = table.marginal(clique).reshape(belief.shape)
+        others = tuple(axis for axis, name in enumerate(clique) if name not in separator)
+        sizes = counts.sum(axis=others, keepdims=True)
+        expected = sizes * belief / belief.sum(axis=others, keepdims=True)
+        assert np.abs(counts - expected).max() < 1
+
+
+def test_separators_may_lie_between_the_other_attributes() -> None:
+    domain = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 2, "e": 50})
+    model = random_model(domain, [("b", "d", "e"), ("a", "b", "c", "d")])
+    assert model.tree.separators == ((), ("b", "d"))
+    check_groups(model, 5000)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cliques"),
+    [
+        ({"a": 128, "b": 1, "c": 2}, [("a", "b", "c")]),
+        ({"a": 1, "b": 256, "c": 1, "d": 300}, [("a", "b", "c"), ("d",)]),
+        ({"a": 256, "b": 256, "c": 3}, [("a", "b"), ("b", "c")]),
+        ({"a": 256, "b": 257, "c": 2}, [("a", "b"), ("b", "c")]),
+        ({"a": 65_536, "b": 3, "c": 2}, [("a", "b"), ("a", "c")]),
+        ({"a": 65_537, "b": 3, "c": 2}, [("a", "b"), ("a", "c")]),
+        ({"a": 2, "b": 65_537, "c": 300}, [("a", "b"), ("a", "c")]),
+    ],
+    ids=lambda case: " ".join(map(str, case.values())) if isinstance(case, dict) else "",
+)
+def test_codes_of_every_width_are_dealt(sizes: dict[str, int], cliques: list[Clique]) -> None:
+    check_groups(random_model(Domain.coded(sizes), cliques), 100_000)
+
+
+def test_rows_take_little_memory_beside_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "_LONG_RUN", 1000)
+    model = random_model(Domain.coded({"a": 300, "b": 4, "c": 20}), [("a", "b"), ("b", "c")])
+    rows = 1_000_000
+    generate(model, 10_000, np.random.default_rng(0))
+    tracemalloc.start()
+    try:
+        table = generate(model, rows, np.random.default_rng(0))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # Values in two bytes, once more while they are strewn over buckets, whose numbers take one; and blocks.
+    assert peak < sum(column.nbytes for column in table.columns) + 5 * rows + 4 * 2**20
 
 
 def test_one_row_is_drawn_from_the_model() -> None:
@@ -163,7 +346,7 @@ def test_the_seed_fixes_the_table() -> None:
     assert first != other
 
 
-@pytest.mark.parametrize("rows", [0, -3])
-def test_less_than_one_row_is_refused(rows: int) -> None:
+@pytest.mark.parametrize("rows", [0, -3, 2**32])
+def test_numbers_of_rows_out_of_reach_are_refused(rows: int) -> None:
     with pytest.raises(ValueError, match="rows: expected at least 1"):
         generate(random_model(CHAIN, []), rows, np.random.default_rng(0))
