@@ -35,7 +35,7 @@ from ...common.privacy.cost import exponential_cost
 from ...common.workload import Workload
 from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
-from ..pgm.junction_tree import JunctionTree, size_mb
+from ..pgm.junction_tree import JunctionTree, TreeGrowth
 from ..pgm.model import MarkovRandomField
 from .allocation import EXPECTED_L1, check_smallest, measurable, measure_split
 from .bounds import WeightedAverage, error_bounds
@@ -239,13 +239,15 @@ class _Run:
             scores = self._exponential(scores, cost - self._measuring_share(cost))
         limit = self.config.max_model_mb * self._spent_share(cost)
         measured = [measurement.clique for measurement in self.used]
-        for index in np.argsort(-scores):
-            clique = self.cliques[index]
-            if scores[index] == -math.inf or (scores[index] <= 0 and not self.config.paper):
-                break
-            if model.tree.home(clique) is not None or size_mb(self.domain, [*measured, clique]) <= limit:
-                return int(index)
-        return None
+        least = -math.inf if self.config.paper else 0.0
+        promising = [int(index) for index in np.argsort(-scores) if scores[index] > least]
+        cliques = [self.cliques[index] for index in promising]
+        inside = (k for k, clique in enumerate(cliques) if model.tree.home(clique) is not None)
+        # The first that the model has room for, inside one of its cliques or beside them.
+        held = next(inside, len(cliques))
+        place = TreeGrowth(self.domain, measured).first_within(cliques[:held], limit)
+        place = held if place is None else place
+        return promising[place] if place < len(promising) else None
 
     def _exponential(self, scores: NDArray[np.float64], rho: Fraction) -> NDArray[np.float64]:
         """Scores whose largest is the exponential mechanism's choice (line 9), by the Gumbel maximum.

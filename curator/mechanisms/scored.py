@@ -17,7 +17,7 @@ from ...common.measurement import Measurement
 from ...common.workload import Workload
 from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
-from ..pgm.junction_tree import size_mb
+from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
 from .allocation import EXPECTED_L1, check_smallest, measure_split
 from .bounds import ScoredDistance, error_bounds, weighted_average
@@ -117,18 +117,21 @@ class ScoredRun:
     def _select(self, most: int, limit_mb: float) -> list[Clique]:
         """The candidates that promise most, one after the other, as long as the model stays small enough."""
         chosen: list[Clique] = []
+        # A model that is too large with a candidate is no smaller once others are in it.
+        too_large: set[Clique] = set()
         while len(chosen) < most:
             measured = [*self._measured(), *chosen]
             gains = self._gains(measured)
-            fitting = (
+            promising = [
                 clique
                 for clique in sorted(gains, key=lambda clique: -gains[clique])
-                if gains[clique] > 0 and size_mb(self._domain, [*measured, clique]) <= limit_mb
-            )
-            best = next(fitting, None)
-            if best is None:
+                if gains[clique] > 0 and clique not in too_large
+            ]
+            place = TreeGrowth(self._domain, measured).first_within(promising, limit_mb)
+            if place is None:
                 break
-            chosen.append(best)
+            too_large.update(promising[:place])
+            chosen.append(promising[place])
         return chosen
 
     def _gains(self, measured: Sequence[Clique]) -> dict[Clique, float]:

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-_Cost = Callable[[float, float, float], float]
-"""Price of the next vertex from the logs of its fill, of its neighbours' cells and of its size."""
+import numpy as np
 
-# On random graphs over the sizes of Adult the best of these three has 1/2 to 1/6 of the cells of the best of
-# least fill and least weight, the usual pair: they look at what stays behind, not at the clique that is made.
-_COSTS: tuple[_Cost, ...] = (
-    lambda fill, neighbours, size: fill + neighbours - size,
-    lambda fill, neighbours, size: neighbours,
-    lambda fill, neighbours, size: neighbours - size,
-)
+from .order_search import EXACT, Words, search_orders
 
 
 def triangulate(adjacency: Sequence[int], sizes: Sequence[int]) -> tuple[list[int], int]:
-    """Find the maximal cliques of a small triangulation by greedy elimination; deterministic.
+    """Find the maximal cliques of a small triangulation; deterministic, and a function of the graph alone.
 
-    Vertices whose neighbours are all joined to each other go first, which is never worse. What is left is
-    eliminated once by each of three costs, and the order with the fewest cells in total is kept.
+    Vertices whose neighbours are all joined to each other go first, which is never worse where each has two
+    values or more. What is left is eliminated greedily, again and again under random prices, and the order
+    with the fewest cells is kept.
 
     Source: Kjaerulff, Triangulation of graphs (1990); Koller and Friedman, Probabilistic Graphical Models
-        (2009), 9.4.3.2; the costs are weighted fill x separator / size, separator, and separator / size.
+        (2009), 9.4.3.2.
 
     Args:
         adjacency: for each vertex the mask of its neighbours, without itself.
@@ -33,24 +27,41 @@ def triangulate(adjacency: Sequence[int], sizes: Sequence[int]) -> tuple[list[in
     Returns:
         the masks of the maximal cliques in order of elimination, and their cells in total.
     """
+    order = np.empty(len(adjacency), np.int64)
+    search_orders(*_packed(adjacency, sizes, [0]), 0.0, np.empty(1), order)
+    graph, cliques = list(adjacency), []
+    for vertex in order.tolist():
+        neighbours = graph[vertex]
+        cliques.append(neighbours | 1 << vertex)
+        for u in bits(neighbours):
+            graph[u] = (graph[u] | neighbours) & ~(1 << u | 1 << vertex)
+    cliques = _maximal(cliques)
+    return cliques, sum(math.prod(sizes[v] for v in bits(clique)) for clique in cliques)
+
+
+def cells_with_each(adjacency: Sequence[int], sizes: Sequence[int], added: Sequence[int]) -> list[int]:
+    """What `triangulate` counts for a graph with each of some cliques, given as masks, added on its own."""
+    return [
+        int(total) if total < EXACT else triangulate(joined(adjacency, [mask]), sizes)[1]
+        for mask, total in zip(added, _totals(adjacency, sizes, added, 0.0), strict=True)
+    ]
+
+
+def first_within(
+    adjacency: Sequence[int], sizes: Sequence[int], added: Sequence[int], limit: float
+) -> int | None:
+    """The place of the first of `cells_with_each` that is at most a limit; None where none is."""
+    totals = _totals(adjacency, sizes, added, float(limit))
+    return len(totals) - 1 if totals and totals[-1] <= limit else None
+
+
+def joined(adjacency: Sequence[int], cliques: Sequence[int]) -> list[int]:
+    """A graph with the vertices of each of these cliques joined to each other."""
     graph = list(adjacency)
-    cells = _Cells(sizes)
-    prefix, remaining = _eliminate_simplicial(graph)
-    if not remaining:
-        cliques = _maximal(prefix)
-        return cliques, sum(map(cells.product, cliques))
-    best: list[int] = []
-    best_cells: int | None = None
-    for cost in _COSTS:
-        suffix = _eliminate(list(graph), remaining, cells, cost, best_cells)
-        if suffix is None:
-            continue
-        cliques = _maximal(prefix + suffix)
-        total = sum(map(cells.product, cliques))
-        if best_cells is None or total < best_cells:
-            best, best_cells = cliques, total
-    assert best_cells is not None
-    return best, best_cells
+    for clique in cliques:
+        for vertex in bits(clique):
+            graph[vertex] |= clique & ~(1 << vertex)
+    return graph
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -61,81 +72,28 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-class _Cells:
-    """Sizes of a set of vertices multiplied or added, each set once."""
-
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self.sizes = sizes
-        self.logs = [math.log(size) for size in sizes]
-        self._products: dict[int, int] = {}
-        self._sums: dict[int, int] = {}
-
-    def product(self, vertices: int) -> int:
-        known = self._products.get(vertices)
-        if known is None:
-            known = self._products[vertices] = math.prod(self.sizes[v] for v in bits(vertices))
-        return known
-
-    def sum(self, vertices: int) -> int:
-        known = self._sums.get(vertices)
-        if known is None:
-            known = self._sums[vertices] = sum(self.sizes[v] for v in bits(vertices))
-        return known
+def _totals(
+    adjacency: Sequence[int], sizes: Sequence[int], added: Sequence[int], enough: float
+) -> list[float]:
+    """Cells with each of the cliques, up to the first that makes no more than `enough`."""
+    # The graph itself goes first: many cliques leave its core as it is.
+    totals, order = np.empty(1 + len(added)), np.empty(len(adjacency), np.int64)
+    done = search_orders(*_packed(adjacency, sizes, [0, *added]), enough, totals, order)
+    found: list[float] = totals[1:done].tolist()
+    return found
 
 
-def _eliminate_simplicial(graph: list[int]) -> tuple[list[int], int]:
-    """Take simplicial vertices out of `graph` until none is left; returns their cliques and the others."""
-    cliques = []
-    remaining = suspects = (1 << len(graph)) - 1
-    while suspects:
-        vertex = suspects.bit_length() - 1
-        suspects ^= 1 << vertex
-        neighbours = graph[vertex]
-        if all((neighbours & ~graph[u]) == 1 << u for u in bits(neighbours)):
-            cliques.append(neighbours | (1 << vertex))
-            for u in bits(neighbours):
-                graph[u] ^= 1 << vertex
-            remaining ^= 1 << vertex
-            suspects |= neighbours
-    return cliques, remaining
-
-
-def _eliminate(
-    graph: list[int], remaining: int, cells: _Cells, cost: _Cost, limit: int | None
-) -> list[int] | None:
-    """Eliminate the remaining vertices, the cheapest first; None once one clique alone reaches the limit."""
-    price = {v: _price(graph, v, cells, cost) for v in bits(remaining)}
-    cliques = []
-    while price:
-        vertex = min(price, key=price.__getitem__)
-        neighbours = graph[vertex]
-        clique = neighbours | (1 << vertex)
-        if limit is not None and cells.product(clique) >= limit:
-            return None
-        cliques.append(clique)
-        # Neighbours of neighbours lose missing edges only where this elimination adds edges.
-        adds_edges = price.pop(vertex) > -math.inf
-        changed = neighbours
-        for u in bits(neighbours):
-            graph[u] = (graph[u] | neighbours) & ~(1 << u | 1 << vertex)
-            if adds_edges:
-                changed |= graph[u]
-        for u in bits(changed):
-            price[u] = _price(graph, u, cells, cost)
-    return cliques
-
-
-def _price(graph: list[int], vertex: int, cells: _Cells, cost: _Cost) -> float:
-    """The cost of a vertex; minus infinity where eliminating it adds no edge."""
-    neighbours = graph[vertex]
-    fill = 0
-    for u in bits(neighbours):
-        missing = (neighbours & ~graph[u]) ^ (1 << u)
-        if missing:
-            fill += cells.sizes[u] * cells.sum(missing)
-    if not fill:
-        return -math.inf
-    return cost(math.log(fill), math.log(cells.product(neighbours)), cells.logs[vertex])
+def _packed(
+    adjacency: Sequence[int], sizes: Sequence[int], added: Sequence[int]
+) -> tuple[Words, np.ndarray[tuple[int], np.dtype[np.float64]], Words]:
+    words = max(1, -(-len(adjacency) // 64))
+    rows = [
+        np.frombuffer(b"".join(mask.to_bytes(8 * words, "little") for mask in masks), "<u8")
+        .astype(np.uint64)
+        .reshape(len(masks), words)
+        for masks in (adjacency, added)
+    ]
+    return rows[0], np.array(sizes, np.float64), rows[1]
 
 
 def _maximal(cliques: list[int]) -> list[int]:

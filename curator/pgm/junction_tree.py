@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...common.domain import Clique, Domain
-from .elimination import bits, triangulate
+from .elimination import bits, cells_with_each, first_within, joined, triangulate
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,46 @@ def size_mb(domain: Domain, cliques: Iterable[Clique]) -> float:
     return tree_cells(domain, cliques) * 8 / 2**20
 
 
+class TreeGrowth:
+    """How large the junction tree of some cliques becomes with one more, for many that could be added.
+
+    Args:
+        domain: the attributes of the tree.
+        cliques: those it has.
+
+    Raises:
+        DataError: a clique names an unknown attribute.
+    """
+
+    def __init__(self, domain: Domain, cliques: Iterable[Clique]) -> None:
+        self._domain = domain
+        self._adjacency = _adjacency(domain, cliques)
+
+    def cells_with(self, candidates: Sequence[Clique]) -> list[int]:
+        """For each candidate what `tree_cells` counts when it is added alone.
+
+        Raises:
+            DataError: a candidate names an unknown attribute.
+        """
+        masks = [_mask(self._domain, candidate) for candidate in candidates]
+        return cells_with_each(self._adjacency, self._domain.sizes, masks)
+
+    def first_within(self, candidates: Sequence[Clique], limit_mb: float) -> int | None:
+        """The place of the first candidate with which `size_mb` is at most the limit; None without one.
+
+        Raises:
+            DataError: a candidate names an unknown attribute.
+        """
+        start, batch = 0, 8
+        while start < len(candidates):
+            masks = [_mask(self._domain, candidate) for candidate in candidates[start : start + batch]]
+            place = first_within(self._adjacency, self._domain.sizes, masks, limit_mb * 2**17)
+            if place is not None:
+                return start + place
+            start, batch = start + batch, 4 * batch
+        return None
+
+
 def _mask(domain: Domain, clique: Iterable[str]) -> int:
     mask = 0
     for name in clique:
@@ -115,12 +155,7 @@ def _mask(domain: Domain, clique: Iterable[str]) -> int:
 
 
 def _adjacency(domain: Domain, cliques: Iterable[Clique]) -> list[int]:
-    adjacency = [0] * len(domain)
-    for clique in cliques:
-        mask = _mask(domain, clique)
-        for vertex in bits(mask):
-            adjacency[vertex] |= mask
-    return [neighbours & ~(1 << vertex) for vertex, neighbours in enumerate(adjacency)]
+    return joined([0] * len(domain), [_mask(domain, clique) for clique in cliques])
 
 
 def _spanning_tree(masks: Sequence[int], root: int) -> tuple[list[int], tuple[int, ...]]:

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import networkx as nx
@@ -6,7 +7,7 @@ import pytest
 
 from dpmosaic.common.domain import Clique, Domain
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.pgm.junction_tree import JunctionTree, size_mb, tree_cells
+from dpmosaic.curator.pgm.junction_tree import JunctionTree, TreeGrowth, size_mb, tree_cells
 
 DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2, "d": 5})
 
@@ -80,6 +81,62 @@ def test_home_is_the_smallest_clique_around() -> None:
     assert tree.home(()) is not None
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_growth_tells_the_size_of_each_tree_with_a_candidate_more(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    domain = Domain.coded({f"x{i}": int(rng.integers(2, 9)) for i in range(rng.integers(4, 16))})
+    cliques = random_cliques(rng, domain)
+    candidates = [*itertools.combinations(domain.names, 2), (), *random_cliques(rng, domain)]
+    growth = TreeGrowth(domain, cliques)
+    counted = [tree_cells(domain, [*cliques, candidate]) for candidate in candidates]
+    assert growth.cells_with(candidates) == counted
+    for limit_mb in (0.0, *(cells * 8 / 2**20 for cells in sorted(counted)[::7])):
+        fitting = [k for k, c in enumerate(candidates) if size_mb(domain, [*cliques, c]) <= limit_mb]
+        for start in (0, len(candidates) // 2):
+            expected = next((k - start for k in fitting if k >= start), None)
+            assert growth.first_within(candidates[start:], limit_mb) == expected
+
+
+def test_growth_finds_the_only_candidate_that_fits_after_many_that_do_not() -> None:
+    domain = Domain.coded({f"x{i:02}": 9 for i in range(30)} | {"y": 2, "z": 2})
+    pairs = list(itertools.combinations([name for name in domain if name[0] == "x"], 2))
+    growth = TreeGrowth(domain, [])
+    limit_mb = (30 * 9 + 4) * 8 / 2**20
+    assert growth.first_within([*pairs, ("y", "z"), ("x00", "y")], limit_mb) == len(pairs)
+    assert growth.first_within(pairs, limit_mb) is None
+    assert growth.first_within([], limit_mb) is None
+
+
+def smallest_clique_first(domain: Domain, cliques: list[Clique]) -> int:
+    """Cells of the tree by the rule of mbi: eliminate the attribute that makes the smallest clique."""
+    graph = nx.Graph()
+    graph.add_nodes_from(domain)
+    graph.add_edges_from(cliques)
+    filled = graph.copy()
+    while graph:
+        name = min(graph, key=lambda name: domain.cells([name, *graph[name]]))
+        joined = list(itertools.combinations(graph[name], 2))
+        filled.add_edges_from(joined)
+        graph.add_edges_from(joined)
+        graph.remove_node(name)
+    return sum(map(domain.cells, nx.find_cliques(filled)))
+
+
+@pytest.mark.parametrize(("attributes", "pairs", "share"), [(14, 15, 0.92), (14, 30, 0.6), (40, 60, 0.2)])
+def test_trees_are_never_larger_than_by_the_usual_rule_and_smaller_on_average(
+    attributes: int, pairs: int, share: float
+) -> None:
+    rng = np.random.default_rng(attributes + pairs)
+    ratios = []
+    for _ in range(8):
+        domain = Domain.coded({f"x{i:02}": int(2 ** rng.uniform(1, 6.7)) for i in range(attributes)})
+        every = list(itertools.combinations(domain.names, 2))
+        cliques = [every[k] for k in rng.choice(len(every), pairs, replace=False)]
+        ratios.append(tree_cells(domain, cliques) / smallest_clique_first(domain, cliques))
+    assert max(ratios) <= 1
+    assert np.exp(np.mean(np.log(ratios))) < share
+
+
 def test_unknown_attributes_are_refused() -> None:
     with pytest.raises(DataError, match="unknown attribute 'x'"):
         JunctionTree.build(DOMAIN, [("a", "x")])
@@ -87,6 +144,12 @@ def test_unknown_attributes_are_refused() -> None:
         tree_cells(DOMAIN, [("x",)])
     with pytest.raises(DataError, match="unknown attribute 'x'"):
         JunctionTree.build(DOMAIN, []).home(("x",))
+    with pytest.raises(DataError, match="unknown attribute 'x'"):
+        TreeGrowth(DOMAIN, [("a", "x")])
+    with pytest.raises(DataError, match="unknown attribute 'x'"):
+        TreeGrowth(DOMAIN, []).cells_with([("x",)])
+    with pytest.raises(DataError, match="unknown attribute 'x'"):
+        TreeGrowth(DOMAIN, []).first_within([("x",)], 1.0)
 
 
 @pytest.mark.parametrize(
