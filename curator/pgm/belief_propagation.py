@@ -1,130 +1,355 @@
-"""Exact marginals of all cliques of a junction tree from log-potentials."""
+"""Message passing in a junction tree, compiled: from log-potentials to marginals of the measured cliques.
+
+No table of a clique's size is kept, and no exponential taken for each of its cells: a clique is a product of three
+smaller tables (see `layout`), and each of its sums to one of them a product of matrices.
+
+Tables stay logarithms until the largest of each row is taken off, and that of all cells of the clique that belong
+to one cell of the separator outside the run: a sum can vanish only where tables contradict each other within one
+run by more than what a float holds. Where that happens, the caller is told.
+
+Source: Lauritzen and Spiegelhalter (1988), the messages; Jensen, Lauritzen and Olesen (1990), the quotients.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.domain import Clique
-from ...common.errors import ModelError
-from .junction_tree import JunctionTree
-from .reduction import Reduction
+from .compiled import compiled
+from .layout import Integers, Layout, Records, Sizes
 
 Array = NDArray[np.float64]
 
-
-@dataclass(frozen=True)
-class Edge:
-    """How a clique and its parent reduce to their separator.
-
-    Attributes:
-        parent: the place of the parent; -1 for the root, whose separator is one cell.
-        from_child: from the clique to the separator.
-        from_parent: from the parent to the separator.
-    """
-
-    parent: int
-    from_child: Reduction
-    from_parent: Reduction
+_LINE, _SCALE = -115.0, -345.0
+"""Logarithms of the least values of a row of B or E over its largest, and of S over its largest."""
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """What message passing needs to know of a tree, worked out once and used in every call.
+class Workspace(NamedTuple):
+    """What the kernels write.
 
     Attributes:
-        shapes: the shape of each clique.
-        edges: the edge of each clique to its parent; parents come first.
+        logs: shape (potentials + messages,): log-potentials, then messages to the root.
+        sums: of the same shape: marginals of what these belong to.
+        collected: shape (messages,): sums on the way to the root; then what they must be multiplied by.
+        tables: S, B and E of all cliques.
+        gathered: sums to those of one clique.
+        peaks: the largest logarithm for each cell of a separator outside the run.
     """
 
-    shapes: tuple[tuple[int, ...], ...]
-    edges: tuple[Edge, ...]
+    logs: Array
+    sums: Array
+    collected: Array
+    tables: Array
+    gathered: Array
+    peaks: Array
 
     @classmethod
-    def of(cls, tree: JunctionTree) -> Schedule:
-        """Work out the schedule of a tree."""
-        edges = []
-        for place, parent in enumerate(tree.parents):
-            separator = tree.separators[place]
-            edges.append(Edge(parent, _onto(tree, place, separator), _onto(tree, max(parent, 0), separator)))
-        return cls(tree.shapes, tuple(edges))
+    def of(cls, sizes: Sizes) -> Workspace:
+        """Memory for a layout."""
+        both = sizes.potentials + sizes.messages
+        lengths = (both, both, sizes.messages, sizes.tables, sizes.largest, sizes.messages)
+        return cls(*(np.zeros(length) for length in lengths))
 
 
-def _onto(tree: JunctionTree, place: int, separator: Clique) -> Reduction:
-    axes = [axis for axis, name in enumerate(tree.cliques[place]) if name not in separator]
-    return Reduction.of(tree.shapes[place], axes)
+@compiled
+def exponential(value: float) -> float:
+    """exp of a value of at most 700, to 2e-15 relative; below -708 that of -708. Vectorised, unlike the library's."""
+    value = max(value, -708.0)
+    whole = math.floor(value * 1.4426950408889634 + 0.5)
+    rest = (value - whole * 6.93147180369123816490e-01) - whole * 1.90821492927058770002e-10
+    series = 1.0 / 479001600
+    series = series * rest + 1.0 / 39916800
+    series = series * rest + 1.0 / 3628800
+    series = series * rest + 1.0 / 362880
+    series = series * rest + 1.0 / 40320
+    series = series * rest + 1.0 / 5040
+    series = series * rest + 1.0 / 720
+    series = series * rest + 1.0 / 120
+    series = series * rest + 1.0 / 24
+    series = series * rest + 1.0 / 6
+    series = series * rest + 0.5
+    series = series * rest + 1.0
+    series = series * rest + 1.0
+    return series * np.int64((np.int64(whole) + 1023) << 52).view(np.float64)
 
 
-def calibrate(
-    schedule: Schedule, potentials: Sequence[Array], total: float, out: Sequence[Array] | None = None
-) -> tuple[Sequence[Array], float]:
-    """Marginals of every clique under the distribution proportional to exp(sum of potentials); exact.
-
-    Messages to the root are kept as logarithms, each value of a separator with its own maximum, so that
-    nothing underflows there; messages from the root are quotients of sums that are at least 1. Each cell
-    costs one exponential.
-
-    Source: Lauritzen and Spiegelhalter (1988), the messages; Jensen, Lauritzen and Olesen (1990), the
-        quotients.
-
-    Args:
-        schedule: of the tree.
-        potentials: finite log-potentials, one array of the clique's shape for each clique in tree order.
-        total: what the marginals of each clique sum to.
-        out: arrays of the same shapes to hold the result; new ones by default.
-
-    Returns:
-        the marginals in tree order, and the log of the sum of the exponentials over all cells of the domain.
-
-    Raises:
-        ModelError: a potential is not finite.
-    """
-    beliefs = [np.empty(shape) for shape in schedule.shapes] if out is None else out
-    with np.errstate(invalid="ignore", over="ignore"):
-        sums, log_partition = _collect(schedule, potentials, beliefs)
-    if not math.isfinite(log_partition):
-        raise ModelError(
-            "expected finite potentials, but the log-partition is not finite; lower the step size"
-        )
-    beliefs[0][...] *= total / sums[0]
-    for place in range(1, len(beliefs)):
-        edge = schedule.edges[place]
-        ratio = edge.from_parent.sum(beliefs[edge.parent]).reshape(edge.from_child.kept)
-        ratio /= sums[place]
-        np.multiply(beliefs[place], edge.from_child.widen(ratio), out=beliefs[place])
-    return beliefs, log_partition
-
-
-def _collect(
-    schedule: Schedule, potentials: Sequence[Array], scaled: Sequence[Array]
-) -> tuple[list[Array], float]:
-    """Pass messages to the root.
+@compiled
+def pass_messages(layout: Layout, work: Workspace, total: float) -> float:
+    """From the log-potentials in `work.logs` to all marginals in `work.sums`.
 
     Returns:
-        for each clique the sums of `scaled` over all but the separator, and the log-partition; `scaled` holds
-        the exponentials of potentials and messages, divided by the largest for each value of the separator.
+        the log-partition; NaN where potentials are not finite or a sum has lost what a float holds.
     """
-    messages: list[list[Array]] = [[] for _ in scaled]
-    sums: list[Array] = [np.empty(0)] * len(scaled)
-    log_partition = math.nan
-    for place in range(len(scaled) - 1, -1, -1):
-        edge, cell = schedule.edges[place], scaled[place]
-        source = potentials[place]
-        for message in messages[place]:
-            source = np.add(source, message, out=cell)
-        peak = edge.from_child.max(source)
-        np.subtract(source, edge.from_child.widen(peak), out=cell)
-        np.exp(cell, out=cell)
-        sums[place] = edge.from_child.sum(cell)
-        upward = np.log(sums[place])
-        upward += peak
-        if edge.parent < 0:
-            log_partition = float(upward.reshape(()))
+    cliques, sources, maps = layout
+    logs, sums, collected, tables, gathered, peaks = work
+    potentials = len(logs) - len(collected)
+    log_partition = 0.0
+    for place in range(len(cliques) - 1, -1, -1):
+        clique = cliques[place]
+        shared = collected[clique.separator - potentials :][: clique.separator_cells]
+        message = logs[clique.separator :][: clique.separator_cells]
+        _prepare(clique, sources, maps, logs, tables, peaks)
+        _sum_to(clique, clique.table, tables, gathered)
+        shared[:] = 0.0
+        _scatter(clique, clique.table, clique.row, clique.column, False, maps, gathered, shared)
+        log_partition += _send(clique, maps, peaks, shared, message)
+        if not math.isfinite(log_partition):
+            return math.nan
+    sums[:] = 0.0
+    for place in range(len(cliques)):
+        clique = cliques[place]
+        ratios = collected[clique.separator - potentials :][: clique.separator_cells]
+        for cell in range(len(ratios)):
+            marginal = total if len(ratios) == 1 else sums[clique.separator + cell]
+            ratios[cell] = marginal / ratios[cell]
+        _multiply(clique, maps, ratios, tables)
+        for table in range(3):
+            summed = False
+            for number in range(clique.sources, clique.sources_end):
+                source = sources[number]
+                if source.table == table:
+                    if not summed:
+                        _sum_to(clique, table, tables, gathered)
+                        summed = True
+                    _scatter(
+                        clique,
+                        table,
+                        source.row,
+                        source.column,
+                        source.straight == 1,
+                        maps,
+                        gathered,
+                        sums[source.cells :],
+                    )
+    return log_partition
+
+
+@compiled
+def _extent(clique: Any, table: int) -> tuple[int, int, int]:
+    """Where a table of a clique begins, its rows and its columns."""
+    if table == 0:
+        return clique.scales, clique.batch * clique.outer, clique.middle
+    if table == 1:
+        return clique.wide, clique.batch * clique.outer, clique.run
+    return clique.narrow, clique.batch * clique.middle, clique.run
+
+
+@compiled
+def _prepare(clique: Any, sources: Records, maps: Integers, logs: Array, tables: Array, peaks: Array) -> None:
+    """The tables of a clique from the logarithms of what multiplies it."""
+    split = clique.middle > 1
+    for table in range(3 if split else 2):
+        begin, rows, columns = _extent(clique, table)
+        tables[begin : begin + rows * columns] = 0.0
+    for number in range(clique.sources, clique.sources_end):
+        source = sources[number]
+        begin, rows, columns = _extent(clique, source.table)
+        along = maps[source.column :]
+        for row in range(rows):
+            line = tables[begin + row * columns :][:columns]
+            cells = logs[source.cells + maps[source.row + row] :]
+            if source.straight:
+                for i in range(columns):
+                    line[i] += cells[i]
+            else:
+                for i in range(columns):
+                    line[i] += cells[along[i]]
+    outer, middle = clique.outer, clique.middle
+    scales = tables[clique.scales :][: clique.batch * outer * middle]
+    for row in range(clique.batch * outer):
+        peak = _exponentiate(tables[clique.wide + row * clique.run :][: clique.run])
+        for column in range(middle):
+            scales[row * middle + column] += peak
+    if split:
+        for row in range(clique.batch * middle):
+            peak = _exponentiate(tables[clique.narrow + row * clique.run :][: clique.run])
+            first = row // middle * outer * middle + row % middle
+            for other in range(outer):
+                scales[first + other * middle] += peak
+    across = maps[clique.peak_column :]
+    peaks[: clique.peaks] = -math.inf
+    for row in range(clique.batch * outer):
+        first = maps[clique.peak_row + row]
+        for column in range(middle):
+            at = first + across[column]
+            peaks[at] = max(peaks[at], scales[row * middle + column])
+    for row in range(clique.batch * outer):
+        first = maps[clique.peak_row + row]
+        for column in range(middle):
+            scales[row * middle + column] -= peaks[first + across[column]]
+    for at in range(len(scales)):
+        scales[at] = exponential(max(scales[at], _SCALE))
+
+
+@compiled
+def _exponentiate(line: Array) -> float:
+    """Divide the exponentials of a row by the largest, whose logarithm is returned."""
+    peak = line[0]
+    for i in range(len(line)):
+        peak = max(peak, line[i])
+    for i in range(len(line)):
+        line[i] = exponential(max(line[i] - peak, _LINE))
+    return peak
+
+
+@compiled
+def _sum_to(clique: Any, table: int, tables: Array, gathered: Array) -> None:
+    """Sum a clique to the cells of one of its tables."""
+    outer, middle, run = clique.outer, clique.middle, clique.run
+    for batch in range(clique.batch):
+        scales = tables[clique.scales + batch * outer * middle :][: outer * middle]
+        wide = tables[clique.wide + batch * outer * run :][: outer * run]
+        if middle == 1 and table == 0:
+            for row in range(outer):
+                gathered[batch * outer + row] = scales[row] * wide[row * run :][:run].sum()
+        elif middle == 1:
+            for row in range(outer):
+                target, line = gathered[(batch * outer + row) * run :][:run], wide[row * run :][:run]
+                for i in range(run):
+                    target[i] = scales[row] * line[i]
         else:
-            message = edge.from_parent.widen(upward.reshape(edge.from_parent.kept))
-            messages[edge.parent].append(message)
-    return sums, log_partition
+            narrow = tables[clique.narrow + batch * middle * run :][: middle * run]
+            if table == 0:
+                _dots(scales, wide, narrow, gathered[batch * outer * middle :], outer, middle, run)
+            elif table == 1:
+                _combine(wide, scales, middle, 1, narrow, gathered[batch * outer * run :], outer, middle, run)
+            else:
+                _combine(
+                    narrow, scales, 1, middle, wide, gathered[batch * middle * run :], middle, outer, run
+                )
+
+
+@compiled
+def _dots(
+    scales: Array, left: Array, right: Array, target: Array, rows: int, columns: int, length: int
+) -> None:
+    """Write scales * (left right'): shapes (rows, columns), (rows, length), (columns, length)."""
+    for row in range(rows):
+        line = left[row * length :][:length]
+        column = 0
+        while column + 4 <= columns:
+            first = right[column * length :][:length]
+            second = right[(column + 1) * length :][:length]
+            third = right[(column + 2) * length :][:length]
+            fourth = right[(column + 3) * length :][:length]
+            a = b = c = d = 0.0
+            for i in range(length):
+                a += line[i] * first[i]
+                b += line[i] * second[i]
+                c += line[i] * third[i]
+                d += line[i] * fourth[i]
+            at = row * columns + column
+            target[at] = scales[at] * a
+            target[at + 1] = scales[at + 1] * b
+            target[at + 2] = scales[at + 2] * c
+            target[at + 3] = scales[at + 3] * d
+            column += 4
+        while column < columns:
+            first = right[column * length :][:length]
+            a = 0.0
+            for i in range(length):
+                a += line[i] * first[i]
+            target[row * columns + column] = scales[row * columns + column] * a
+            column += 1
+
+
+@compiled
+def _combine(
+    table: Array,
+    weights: Array,
+    row_stride: int,
+    column_stride: int,
+    lines: Array,
+    target: Array,
+    rows: int,
+    count: int,
+    length: int,
+) -> None:
+    """Write table * (weights lines): shapes (rows, length), (rows, count) with strides, (count, length)."""
+    for row in range(rows):
+        own, out = table[row * length :][:length], target[row * length :][:length]
+        out[:] = 0.0
+        at = 0
+        while at + 4 <= count:
+            first = lines[at * length :][:length]
+            second = lines[(at + 1) * length :][:length]
+            third = lines[(at + 2) * length :][:length]
+            fourth = lines[(at + 3) * length :][:length]
+            start = row * row_stride + at * column_stride
+            a, b = weights[start], weights[start + column_stride]
+            c, d = weights[start + 2 * column_stride], weights[start + 3 * column_stride]
+            for i in range(length):
+                out[i] += a * first[i] + b * second[i] + c * third[i] + d * fourth[i]
+            at += 4
+        while at < count:
+            first = lines[at * length :][:length]
+            a = weights[row * row_stride + at * column_stride]
+            for i in range(length):
+                out[i] += a * first[i]
+            at += 1
+        for i in range(length):
+            out[i] *= own[i]
+
+
+@compiled
+def _scatter(
+    clique: Any,
+    table: int,
+    row_map: int,
+    column_map: int,
+    straight: bool,
+    maps: Integers,
+    gathered: Array,
+    cells: Array,
+) -> None:
+    """Add the cells of a table to those that they map to."""
+    _, rows, columns = _extent(clique, table)
+    along = maps[column_map:]
+    for row in range(rows):
+        line, target = gathered[row * columns :][:columns], cells[maps[row_map + row] :]
+        if straight:
+            for i in range(columns):
+                target[i] += line[i]
+        else:
+            for i in range(columns):
+                target[along[i]] += line[i]
+
+
+@compiled
+def _send(clique: Any, maps: Integers, peaks: Array, collected: Array, message: Array) -> float:
+    """Write the message to the parent; where nothing is shared with one, it is the part's log-partition."""
+    for cell in range(len(message)):
+        message[cell] = peaks[maps[clique.peak_cell + cell]] + math.log(collected[cell])
+    return message[0] if len(message) == 1 else 0.0
+
+
+@compiled
+def _multiply(clique: Any, maps: Integers, ratios: Array, tables: Array) -> None:
+    """Multiply the separator's table by a number for each cell of the separator."""
+    begin, rows, columns = _extent(clique, clique.table)
+    along = maps[clique.column :]
+    for row in range(rows):
+        line, cells = tables[begin + row * columns :][:columns], ratios[maps[clique.row + row] :]
+        for i in range(columns):
+            line[i] *= cells[along[i]]
+
+
+@compiled
+def write_belief(layout: Layout, work: Workspace, place: int, belief: Array) -> None:
+    """The marginal of a clique, after `pass_messages`; shape (batch, outer, middle, run)."""
+    clique = layout.cliques[place]
+    outer, middle, run = clique.outer, clique.middle, clique.run
+    for row in range(clique.batch * outer):
+        wide = work.tables[clique.wide + row * run :][:run]
+        for column in range(middle):
+            scale = work.tables[clique.scales + row * middle + column]
+            line = belief[row // outer, row % outer, column]
+            for i in range(run):
+                line[i] = scale * wide[i]
+            if middle > 1:
+                narrow = work.tables[clique.narrow + (row // outer * middle + column) * run :][:run]
+                for i in range(run):
+                    line[i] *= narrow[i]

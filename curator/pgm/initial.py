@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.domain import Clique
-from .loss import QuadraticLoss
+from .loss import QuadraticLoss, split
 from .oracle import MarginalOracle
-from .projection import split
 
 Array = NDArray[np.float64]
 
@@ -19,9 +18,7 @@ _FLOOR = 0.5
 _SCALES = (1.0, 0.5, 0.25, 0.125, 0.0)
 
 
-def initial_potentials(
-    oracle: MarginalOracle, loss: QuadraticLoss, known: Mapping[Clique, Array]
-) -> tuple[Array, Array, float]:
+def initial_potentials(oracle: MarginalOracle, loss: QuadraticLoss, known: Mapping[Clique, Array]) -> Array:
     """Potentials for all measured cliques: the known ones, and for the others a guess that lowers the loss.
 
     A new clique's guess is its step of iterative proportional fitting: the log of its measured marginal over
@@ -36,8 +33,7 @@ def initial_potentials(
             ignored.
 
     Returns:
-        the potentials, their marginals (shape (n,) both) and their log-partition; the oracle's beliefs belong
-        to them.
+        the potentials, shape (n,).
     """
     potentials = np.zeros(len(loss.values))
     views = split(potentials, loss.shapes)
@@ -54,7 +50,7 @@ def initial_potentials(
         potentials += _guess(oracle, loss, potentials, single, earlier)
         earlier += [loss.cliques[place] for place in single]
     if not joint:
-        return potentials, *oracle(potentials)
+        return potentials
     guess = _guess(oracle, loss, potentials, joint, earlier)
     best: tuple[float, Array] | None = None
     for scale in _SCALES:
@@ -64,7 +60,7 @@ def initial_potentials(
             break
         best = reached, trial
     assert best is not None
-    return best[1], *oracle(best[1])
+    return best[1]
 
 
 def _guess(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -81,6 +82,16 @@ def minimum_variance_total(measurements: Sequence[Measurement]) -> float:
     weights = [1.0 / (len(measurement.values) * measurement.sigma**2) for measurement in measurements]
     sums = [float(measurement.values.sum()) for measurement in measurements]
     return max(1.0, sum(w * s for w, s in zip(weights, sums, strict=True)) / sum(weights))
+
+
+def split(vector: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Views of a vector as arrays of these shapes, one after another."""
+    views, start = [], 0
+    for shape in shapes:
+        stop = start + math.prod(shape)
+        views.append(vector[start:stop].reshape(shape))
+        start = stop
+    return views
 
 
 def dot(left: Array, right: Array) -> float:

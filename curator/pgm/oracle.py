@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.domain import Clique
-from .belief_propagation import Schedule, calibrate
+from ...common.errors import ModelError
+from .belief_propagation import Workspace, pass_messages, write_belief
 from .junction_tree import JunctionTree
-from .projection import Projection, split
+from .layout import lay_out
 
 Array = NDArray[np.float64]
 
@@ -18,22 +20,19 @@ Array = NDArray[np.float64]
 class MarginalOracle:
     """The marginals of the distribution that potentials of some cliques define.
 
-    Holds two arrays of the tree's size, which every call writes anew.
-
     Attributes:
         tree: has a clique around each of the cliques.
         total: what the marginals sum to.
-        beliefs: shape (cells of the tree,): the marginals of the tree's cliques at the latest call.
+        evaluations: calls so far.
     """
 
     def __init__(self, tree: JunctionTree, cliques: Sequence[Clique], total: float) -> None:
         self.tree = tree
         self.total = total
-        self.beliefs: Array = np.empty(tree.cells)
-        self._schedule = Schedule.of(tree)
-        self._projection = Projection.of(tree, cliques)
-        self._belief_views = split(self.beliefs, tree.shapes)
-        self._potential_views = split(np.empty(tree.cells), tree.shapes)
+        self.evaluations = 0
+        self._layout, sizes, self._cuts = lay_out(tree, cliques)
+        self._work = Workspace.of(sizes)
+        self._cells = sizes.potentials
 
     def __call__(self, potentials: Array) -> tuple[Array, float]:
         """Compute the marginals.
@@ -47,9 +46,20 @@ class MarginalOracle:
         Raises:
             ModelError: a potential is not finite.
         """
-        shapes = self._projection.shapes
-        self._projection.spread(split(potentials.copy(), shapes), self._potential_views)
-        _, log_partition = calibrate(self._schedule, self._potential_views, self.total, self._belief_views)
-        marginals = np.empty(len(potentials))
-        self._projection.project(self._belief_views, split(marginals, shapes))
-        return marginals, log_partition
+        self._work.logs[: self._cells] = potentials
+        log_partition = pass_messages(self._layout, self._work, self.total)
+        self.evaluations += 1
+        if not math.isfinite(log_partition):
+            raise ModelError("expected finite potentials; look for extreme values or scales in measurements")
+        return self._work.sums[: self._cells].copy(), log_partition
+
+    def beliefs(self) -> tuple[Array, ...]:
+        """The marginals of the tree's cliques at the latest call, each of its clique's shape."""
+        found = []
+        for place, (shape, cut) in enumerate(zip(self.tree.shapes, self._cuts, strict=True)):
+            belief = np.empty([math.prod(shape[axis] for axis in part) for part in cut])
+            write_belief(self._layout, self._work, place, belief)
+            order = [axis for part in cut for axis in part]
+            ordered = belief.reshape([shape[axis] for axis in order])
+            found.append(np.ascontiguousarray(ordered.transpose(np.argsort(order))))
+        return tuple(found)

@@ -16,9 +16,8 @@ from ...common.measurement import Measurement
 from .estimation import estimate
 from .estimator import Problem
 from .junction_tree import JunctionTree
-from .loss import QuadraticLoss
+from .loss import QuadraticLoss, split
 from .model import MarkovRandomField
-from .projection import split
 from .reconcile import reconcile
 
 Array = NDArray[np.float64]

@@ -1,0 +1,205 @@
+"""How the cells of a junction tree's cliques are walked: what the kernels need to know, worked out once.
+
+The axes of a clique are cut into four parts: batch, outer part, middle part and run, so that each of what multiplies
+it, a potential or a neighbour's message, leaves out at least one of the last three. All that leave out the run
+make one table S, all that leave out the middle part a table B, the others a table E, and the clique is
+
+    belief[z, o, m, i] = S[z, o, m] B[z, o, i] E[z, m, i].
+
+Its sums to each of the tables are then products of matrices, S * (B E'), B * (S E) and E * (S' B) for each z, and
+what it is made of and summed to lies in the tables, which are much smaller than the clique. Where no cut does that
+well, the middle part is empty and B is as large as the clique.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.domain import Clique
+from .cuts import Cut, cut, table_of
+from .junction_tree import JunctionTree
+
+Records = NDArray[Any]
+Integers = NDArray[np.int64]
+
+
+def _record(names: str) -> np.dtype[Any]:
+    return np.dtype([(name, np.int64) for name in names.split()])
+
+
+# A map is an array of offsets into other cells, kept in `Layout.maps` from the place given. The offset of a cell
+# of a table is that of its row plus that of its column.
+CLIQUE = _record(
+    "batch outer middle run "  # cells of the parts
+    "scales wide narrow "  # where the tables S, B and E begin
+    "sources sources_end "  # what multiplies it
+    "separator separator_cells "  # where the cells of the separator begin, and how many
+    "table row column "  # the separator's table, and the maps from its rows and columns to the separator
+    "peaks peak_row peak_column peak_cell"  # the separator outside the run: cells, maps from S and from it
+)
+SOURCE = _record(
+    "cells table row column straight"  # first cell, table, maps to cells, whether rows are contiguous
+)
+
+
+class Sizes(NamedTuple):
+    """How large the tables are that kernels work in.
+
+    Attributes:
+        potentials: cells of all measured cliques.
+        messages: cells of all separators; that of the root has one.
+        tables: cells of the tables of all cliques.
+        largest: cells of the tables of one clique, at most.
+    """
+
+    potentials: int
+    messages: int
+    tables: int
+    largest: int
+
+
+class Layout(NamedTuple):
+    """The walk: records of the types above, cliques in the order of the tree, and all maps end to end."""
+
+    cliques: Records
+    sources: Records
+    maps: Integers
+
+
+def lay_out(tree: JunctionTree, cliques: Sequence[Clique]) -> tuple[Layout, Sizes, tuple[Cut, ...]]:
+    """Work out the walk through a tree whose cliques are multiplied by potentials of smaller ones.
+
+    The cells of potentials lie end to end in the order given; those of the messages over the separators, clique
+    after clique, follow them. A separator of one cell carries no message.
+
+    Args:
+        tree: has a clique around each of the cliques.
+        cliques: distinct, each in domain order.
+
+    Returns:
+        the walk, the sizes of its tables, and how the axes of each clique of the tree are cut.
+
+    Raises:
+        ValueError: a clique lies in none of the tree's.
+    """
+    sources: list[list[_Source]] = [[] for _ in tree.cliques]
+    start = 0
+    for clique in cliques:
+        home = tree.home(clique)
+        if home is None:
+            raise ValueError(f"the clique {clique} lies in no clique of the tree")
+        sources[home].append(_Source(start, _strides(clique, tree.domain.shape(clique))))
+        start += tree.domain.cells(clique)
+    potentials, separators = start, []
+    for place, separator in enumerate(tree.separators):
+        separators.append(_Source(start, _strides(separator, tree.domain.shape(separator))))
+        if tree.domain.cells(separator) > 1:
+            sources[tree.parents[place]].append(separators[-1])
+        start += tree.domain.cells(separator)
+    builder = _Builder(potentials)
+    for place, clique in enumerate(tree.cliques):
+        builder.add(clique, tree.shapes[place], sources[place], separators[place])
+    return builder.built(start - potentials)
+
+
+class _Source(NamedTuple):
+    """What multiplies a clique: where its cells begin, and how far apart they lie along its attributes."""
+
+    cells: int
+    strides: dict[str, int]
+
+
+def _strides(names: Clique, shape: Sequence[int]) -> dict[str, int]:
+    """How far apart cells lie along each attribute of a row-major table."""
+    strides, stride = {}, 1
+    for name, size in zip(reversed(names), reversed(shape), strict=True):
+        strides[name] = stride
+        stride *= size
+    return strides
+
+
+class _Builder:
+    """Records and maps, clique after clique."""
+
+    def __init__(self, potentials: int) -> None:
+        self._potentials = potentials
+        self._cliques: list[tuple[int, ...]] = []
+        self._sources: list[tuple[int, ...]] = []
+        self._cuts: list[Cut] = []
+        self._maps: list[Integers] = []
+        self._mapped = self._tables = self._largest = 0
+        self._places: dict[tuple[tuple[int, int], ...], int] = {}
+
+    def add(
+        self, clique: Clique, shape: Sequence[int], sources: Sequence[_Source], separator: _Source
+    ) -> None:
+        """Take up a clique."""
+        sizes = dict(zip(clique, shape, strict=True))
+        axes = {name: axis for axis, name in enumerate(clique)}
+        found = cut(shape, [frozenset(axes[n] for n in s.strides) for s in (*sources, separator)])
+        parts = [tuple(clique[axis] for axis in part) for part in found]
+        part_of = {name: number for number, part in enumerate(parts) for name in part}
+        batch, outer, middle, run = parts
+        sides = (((*batch, *outer), middle), ((*batch, *outer), run), ((*batch, *middle), run))
+
+        def placed(source: _Source) -> tuple[int, int, int]:
+            table = table_of({part_of[name] for name in source.strides})
+            row, column = (self._map(sizes, side, source.strides) for side in sides[table])
+            return table, row, column
+
+        begun = len(self._sources)
+        for source in sources:
+            table, row, column = placed(source)
+            along = sides[table][1]
+            straight = [source.strides.get(name, 0) for name in along] == list(
+                _strides(along, [sizes[name] for name in along]).values()
+            )[::-1]
+            self._sources.append((source.cells, table, row, column, int(straight)))
+        lengths = [math.prod(sizes[name] for name in part) for part in parts]
+        begins = [self._tables]
+        for rows, columns in sides:
+            begins.append(begins[-1] + math.prod(sizes[name] for name in (*rows, *columns)))
+        if not middle:
+            begins[3] = begins[2]
+        outside = tuple(name for name in separator.strides if part_of[name] != 3)
+        peaks = _strides(outside, [sizes[name] for name in outside])
+        self._cliques.append(
+            (
+                *lengths,
+                *begins[:3],
+                *(begun, len(self._sources)),
+                *(separator.cells, math.prod(sizes[name] for name in separator.strides)),
+                *placed(separator),
+                math.prod(sizes[name] for name in outside),
+                *(self._map(sizes, side, peaks) for side in (*sides[0], tuple(reversed(separator.strides)))),
+            )
+        )
+        self._cuts.append(found)
+        self._largest = max(self._largest, begins[3] - self._tables)
+        self._tables = begins[3]
+
+    def _map(self, sizes: Mapping[str, int], names: Sequence[str], strides: Mapping[str, int]) -> int:
+        """The place of the map from the cells of some attributes, row-major."""
+        axes = tuple((sizes[name], strides.get(name, 0)) for name in names)
+        if axes not in self._places:
+            offsets = np.zeros(1, dtype=np.int64)
+            for size, stride in axes:
+                offsets = (offsets[:, None] + stride * np.arange(size)).ravel()
+            self._places[axes] = self._mapped
+            self._maps.append(offsets)
+            self._mapped += len(offsets)
+        return self._places[axes]
+
+    def built(self, messages: int) -> tuple[Layout, Sizes, tuple[Cut, ...]]:
+        layout = Layout(
+            np.array(self._cliques, dtype=CLIQUE),
+            np.array(self._sources, dtype=SOURCE),
+            np.concatenate(self._maps),
+        )
+        sizes = Sizes(self._potentials, messages, self._tables, self._largest)
+        return layout, sizes, tuple(self._cuts)
