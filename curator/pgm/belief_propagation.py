@@ -1,11 +1,11 @@
 """Message passing in a junction tree, compiled: from log-potentials to marginals of the measured cliques.
 
-No table of a clique's size is kept, and no exponential taken for each of its cells: a clique is a product of three
-smaller tables (see `layout`), and each of its sums to one of them a product of matrices.
+No table of a clique's size is kept, and no exponential taken for each of its cells: a clique is a product of
+three smaller tables (see `layout`), and each of its sums to one of them a product of matrices.
 
-Tables stay logarithms until the largest of each row is taken off, and that of all cells of the clique that belong
-to one cell of the separator outside the run: a sum can vanish only where tables contradict each other within one
-run by more than what a float holds. Where that happens, the caller is told.
+S stays a logarithm until the largest of each cell of the separator is taken off, as B and E do until the
+largest of each row is: messages are exact however far apart potentials are, except where two tables
+contradict each other within one run by more than e^230.
 
 Source: Lauritzen and Spiegelhalter (1988), the messages; Jensen, Lauritzen and Olesen (1990), the quotients.
 """
@@ -23,8 +23,10 @@ from .layout import Integers, Layout, Records, Sizes
 
 Array = NDArray[np.float64]
 
-_LINE, _SCALE = -115.0, -345.0
-"""Logarithms of the least values of a row of B or E over its largest, and of S over its largest."""
+_LEAST = -230.0
+"""Logarithm of the least value of a row of B or E over its largest, and of S over its largest for the
+separator's cell: products of three stay clear of what a float cannot hold, and what is smaller makes no
+difference."""
 
 
 class Workspace(NamedTuple):
@@ -36,7 +38,7 @@ class Workspace(NamedTuple):
         collected: shape (messages,): sums on the way to the root; then what they must be multiplied by.
         tables: S, B and E of all cliques.
         gathered: sums to those of one clique.
-        peaks: the largest logarithm for each cell of a separator outside the run.
+        peaks: the largest scale for each cell of a separator, as logarithm.
     """
 
     logs: Array
@@ -56,8 +58,7 @@ class Workspace(NamedTuple):
 
 @compiled
 def exponential(value: float) -> float:
-    """exp of a value of at most 700, to 2e-15 relative; below -708 that of -708. Vectorised, unlike the library's."""
-    value = max(value, -708.0)
+    """The exponential of a value from -708 to 708, to 2e-15 of itself; vectorised, unlike the library's."""
     whole = math.floor(value * 1.4426950408889634 + 0.5)
     rest = (value - whole * 6.93147180369123816490e-01) - whole * 1.90821492927058770002e-10
     series = 1.0 / 479001600
@@ -77,11 +78,38 @@ def exponential(value: float) -> float:
 
 
 @compiled
+def logarithm(value: float) -> float:
+    """Natural logarithm of a normal positive number, to 1e-15; vectorised, unlike the library's."""
+    bits = np.float64(value).view(np.int64)
+    whole = float((bits >> 52) - 1023)
+    part = np.int64((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
+    if part > 1.4142135623730951:
+        part *= 0.5
+        whole += 1.0
+    ratio = (part - 1.0) / (part + 1.0)
+    square = ratio * ratio
+    series = 1.0 / 21
+    series = series * square + 1.0 / 19
+    series = series * square + 1.0 / 17
+    series = series * square + 1.0 / 15
+    series = series * square + 1.0 / 13
+    series = series * square + 1.0 / 11
+    series = series * square + 1.0 / 9
+    series = series * square + 1.0 / 7
+    series = series * square + 1.0 / 5
+    series = series * square + 1.0 / 3
+    series = series * square + 1.0
+    return float(whole * 0.6931471805599453 + 2.0 * ratio * series)
+
+
+@compiled
 def pass_messages(layout: Layout, work: Workspace, total: float) -> float:
     """From the log-potentials in `work.logs` to all marginals in `work.sums`.
 
     Returns:
-        the log-partition; NaN where potentials are not finite or a sum has lost what a float holds.
+        the log-partition.
+
+    Assumes (not enforced): potentials are finite.
     """
     cliques, sources, maps = layout
     logs, sums, collected, tables, gathered, peaks = work
@@ -92,12 +120,13 @@ def pass_messages(layout: Layout, work: Workspace, total: float) -> float:
         shared = collected[clique.separator - potentials :][: clique.separator_cells]
         message = logs[clique.separator :][: clique.separator_cells]
         _prepare(clique, sources, maps, logs, tables, peaks)
-        _sum_to(clique, clique.table, tables, gathered)
+        _sum_to(clique, 0, tables, gathered)
         shared[:] = 0.0
-        _scatter(clique, clique.table, clique.row, clique.column, False, maps, gathered, shared)
-        log_partition += _send(clique, maps, peaks, shared, message)
-        if not math.isfinite(log_partition):
-            return math.nan
+        _scatter(clique, 0, clique.row, clique.column, False, maps, gathered, shared)
+        for cell in range(len(message)):
+            message[cell] = peaks[cell] + logarithm(shared[cell])
+        if len(message) == 1:
+            log_partition += float(message[0])
     sums[:] = 0.0
     for place in range(len(cliques)):
         clique = cliques[place]
@@ -169,19 +198,18 @@ def _prepare(clique: Any, sources: Records, maps: Integers, logs: Array, tables:
             first = row // middle * outer * middle + row % middle
             for other in range(outer):
                 scales[first + other * middle] += peak
-    across = maps[clique.peak_column :]
-    peaks[: clique.peaks] = -math.inf
+    across = maps[clique.column :]
+    peaks[: clique.separator_cells] = -math.inf
     for row in range(clique.batch * outer):
-        first = maps[clique.peak_row + row]
+        own = peaks[maps[clique.row + row] :]
         for column in range(middle):
-            at = first + across[column]
-            peaks[at] = max(peaks[at], scales[row * middle + column])
+            own[across[column]] = max(own[across[column]], scales[row * middle + column])
     for row in range(clique.batch * outer):
-        first = maps[clique.peak_row + row]
+        own = peaks[maps[clique.row + row] :]
         for column in range(middle):
-            scales[row * middle + column] -= peaks[first + across[column]]
+            scales[row * middle + column] -= own[across[column]]
     for at in range(len(scales)):
-        scales[at] = exponential(max(scales[at], _SCALE))
+        scales[at] = exponential(max(scales[at], _LEAST))
 
 
 @compiled
@@ -191,8 +219,8 @@ def _exponentiate(line: Array) -> float:
     for i in range(len(line)):
         peak = max(peak, line[i])
     for i in range(len(line)):
-        line[i] = exponential(max(line[i] - peak, _LINE))
-    return peak
+        line[i] = exponential(max(line[i] - peak, _LEAST))
+    return float(peak)
 
 
 @compiled
@@ -319,21 +347,12 @@ def _scatter(
 
 
 @compiled
-def _send(clique: Any, maps: Integers, peaks: Array, collected: Array, message: Array) -> float:
-    """Write the message to the parent; where nothing is shared with one, it is the part's log-partition."""
-    for cell in range(len(message)):
-        message[cell] = peaks[maps[clique.peak_cell + cell]] + math.log(collected[cell])
-    return message[0] if len(message) == 1 else 0.0
-
-
-@compiled
 def _multiply(clique: Any, maps: Integers, ratios: Array, tables: Array) -> None:
-    """Multiply the separator's table by a number for each cell of the separator."""
-    begin, rows, columns = _extent(clique, clique.table)
+    """Multiply S by a number for each cell of the separator."""
     along = maps[clique.column :]
-    for row in range(rows):
-        line, cells = tables[begin + row * columns :][:columns], ratios[maps[clique.row + row] :]
-        for i in range(columns):
+    for row in range(clique.batch * clique.outer):
+        line, cells = tables[clique.scales + row * clique.middle :], ratios[maps[clique.row + row] :]
+        for i in range(clique.middle):
             line[i] *= cells[along[i]]
 
 

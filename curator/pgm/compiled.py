@@ -13,10 +13,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 def compiled(function: F) -> F:
     """Compile a function of arrays and numbers; threads run it side by side.
 
-    Sums may be reordered, so that they are vectorised; infinities and NaN keep their meaning. The machine code
-    is kept beside the source, or in the user's cache folder where that cannot be written, or nowhere where
-    neither can. It is made anew when the function's own file changes: functions that call each other belong in
-    one file.
+    Sums may be reordered, so that they are vectorised; infinities and NaN keep their meaning. The machine
+    code is kept beside the source, or in the user's cache folder where that cannot be written, or nowhere
+    where neither can. It is made anew when the function's own file changes: functions that call each other
+    belong in one file.
     """
     options: dict[str, Any] = {
         "nogil": True,

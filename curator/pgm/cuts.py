@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 _WHOLE = 128
 """Cliques of at most so many cells are one run."""
 
-# Nanoseconds, measured: a multiplication in products of matrices, a cell of a table, a cell gathered from a source
-# and scattered to it, and the beginning of a row.
+# Nanoseconds, measured: a multiplication in products of matrices, a cell of a table, a cell gathered from a
+# source and scattered to it, and the beginning of a row.
 _PRODUCT, _CELL, _MEMBER, _ROW = 0.35, 2.0, 3.0, 20.0
 
 
@@ -24,27 +24,39 @@ class Cut(NamedTuple):
     run: tuple[int, ...]
 
 
-def cut(shape: Sequence[int], sources: Sequence[frozenset[int]]) -> Cut:
+def cut(shape: Sequence[int], sources: Sequence[frozenset[int]], separator: frozenset[int]) -> Cut:
     """Find a cut where each source leaves out outer part, middle part or run, and that takes little time.
 
-    A descent: one axis at a time goes to another part. It begins with every choice of one axis for the run and
-    one for the middle part, or none, the others in the outer part or in the batch.
-
-    Axes of one value go to the batch.
+    The run holds no axis of the separator. A descent: one axis at a time goes to another part. It begins with
+    every choice of one axis for the run and one for the middle part, or none, the others in the outer part or
+    in the batch. Axes of one value go to the batch.
 
     Args:
         shape: of the clique.
-        sources: the axes of what multiplies it, and those of its separator.
+        sources: the axes of what multiplies it.
+        separator: the axes shared with the parent; not all.
     """
+    everything = range(len(shape))
     if math.prod(shape) <= _WHOLE:
-        return Cut((), (), (), tuple(range(len(shape))))
-    axes = [axis for axis, size in enumerate(shape) if size > 1]
+        rest = tuple(axis for axis in everything if axis not in separator)
+        return Cut((), tuple(sorted(separator)), (), rest)
+    axes = [axis for axis in everything if shape[axis] > 1]
     sizes = [shape[axis] for axis in axes]
-    touched = [frozenset(place for place, axis in enumerate(axes) if axis in source) for source in sources]
-    begun = sorted((_time(parts, sizes, touched), parts) for parts in _beginnings(len(sizes)))
-    _, parts = min(_descend(*start, sizes, touched) for start in begun[:3])
-    part_of = dict(zip(axes, parts, strict=True))
-    return Cut(*(tuple(a for a in range(len(shape)) if part_of.get(a, 0) == part) for part in range(4)))
+    touched = [
+        frozenset(n for n, axis in enumerate(axes) if axis in found) for found in (*sources, separator)
+    ]
+    clique = _Clique(sizes, touched[:-1], touched[-1])
+    begun = sorted((clique.time(parts), parts) for parts in _beginnings(len(sizes)))
+    _, best = min(_descend(*start, clique) for start in begun[:3])
+    part_of = dict(zip(axes, best, strict=True))
+    return Cut(*(tuple(axis for axis in everything if part_of.get(axis, 0) == part) for part in range(4)))
+
+
+def table_of(touched: Set[int]) -> int:
+    """The table for a source that touches these parts: 0 outer x middle, 1 outer x run, 2 middle x run."""
+    if 3 not in touched:
+        return 0
+    return 2 if 2 in touched else 1
 
 
 def _beginnings(count: int) -> Iterator[tuple[int, ...]]:
@@ -53,42 +65,45 @@ def _beginnings(count: int) -> Iterator[tuple[int, ...]]:
             yield tuple(3 if axis == run else 2 if axis == middle else others for axis in range(count))
 
 
-def _descend(
-    time: float, parts: tuple[int, ...], shape: Sequence[int], sources: Sequence[frozenset[int]]
-) -> tuple[float, tuple[int, ...]]:
+def _descend(time: float, parts: tuple[int, ...], clique: _Clique) -> tuple[float, tuple[int, ...]]:
     while True:
         moved = (
             (*parts[:axis], part, *parts[axis + 1 :])
             for axis, part in itertools.product(range(len(parts)), range(4))
         )
-        best = min((_time(other, shape, sources), other) for other in moved)
+        best = min((clique.time(other), other) for other in moved)
         if best[0] >= time:
             return time, parts
         time, parts = best
 
 
-def _time(parts: tuple[int, ...], shape: Sequence[int], sources: Sequence[frozenset[int]]) -> float:
-    """Nanoseconds; infinite where a source touches outer part, middle part and run."""
-    cells = [1, 1, 1, 1]
-    for part, size in zip(parts, shape, strict=True):
-        cells[part] *= size
-    batch, outer, middle, run = cells
-    members = [0, 0, 0]
-    for source in sources:
-        touched = {parts[axis] for axis in source}
-        if {1, 2, 3} <= touched:
+class _Clique(NamedTuple):
+    """What is to be cut."""
+
+    shape: Sequence[int]
+    sources: Sequence[frozenset[int]]
+    separator: frozenset[int]
+
+    def time(self, parts: tuple[int, ...]) -> float:
+        """Nanoseconds for a part of each axis; infinite where a cut is not allowed."""
+        cells = [1, 1, 1, 1]
+        for part, size in zip(parts, self.shape, strict=True):
+            cells[part] *= size
+        if any(parts[axis] == 3 for axis in self.separator):
             return math.inf
-        members[table_of(touched)] += 1
-    # Rows are worked on by eight cells at a time, and by four rows.
-    work = batch * outer * (middle + 4) * (run + 8) * _PRODUCT
-    rows, columns = (batch * outer, batch * outer, batch * middle), (middle, run, run if middle > 1 else 0)
-    for count, row, column in zip(members, rows, columns, strict=True):
-        work += row * (count + 1) * (_ROW if column else 0.0) + row * column * (_CELL + count * _MEMBER)
-    return work
-
-
-def table_of(touched: set[int]) -> int:
-    """The table for a source that touches these parts: 0 outer x middle, 1 outer x run, 2 middle x run."""
-    if 3 not in touched:
-        return 0
-    return 2 if 2 in touched else 1
+        members = [1, 0, 0]
+        for source in self.sources:
+            touched = {parts[axis] for axis in source}
+            if {1, 2, 3} <= touched:
+                return math.inf
+            members[table_of(touched)] += 1
+        batch, outer, middle, run = cells
+        # Rows are worked on by eight cells at a time, and by four rows.
+        time = batch * outer * (middle + 4) * (run + 8) * _PRODUCT
+        rows, columns = (
+            (batch * outer, batch * outer, batch * middle),
+            (middle, run, run if middle > 1 else 0),
+        )
+        for count, row, column in zip(members, rows, columns, strict=True):
+            time += row * (count + 1) * (_ROW if column else 0.0) + row * column * (_CELL + count * _MEMBER)
+        return time

@@ -54,11 +54,11 @@ def descend(
     """Lower the loss until it stalls.
 
     Mirror descent with the memory of BFGS. The Hessian's first guess is a multiple of the covariance of the
-    measured cells, which makes the first move that of mirror descent: minus the gradient in the marginals. The
-    covariance itself is needed only times that gradient, which is the gradient in the potentials; a difference
-    quotient gives it for one more evaluation. Where the minimum lies inside, steps converge superlinearly; on
-    Adult, NLTCS and BR2000 a fit takes a third to all of the evaluations of accelerated mirror descent, and
-    ends on potentials rather than on a mean of marginals.
+    measured cells, which makes the first move that of mirror descent: minus the gradient in the marginals.
+    The covariance itself is needed only times that gradient, which is the gradient in the potentials; a
+    difference quotient gives it for one more evaluation. Where the minimum lies inside, steps converge
+    superlinearly; on Adult, NLTCS and BR2000 a fit takes a third to all of the evaluations of accelerated
+    mirror descent, and ends on potentials rather than on a mean of marginals.
 
     Source: Liu and Nocedal, On the limited memory BFGS method for large scale optimization (1989), two loops;
         McKenna, Sheldon and Miklau (2019), the mirror map.

@@ -1,14 +1,15 @@
 """How the cells of a junction tree's cliques are walked: what the kernels need to know, worked out once.
 
-The axes of a clique are cut into four parts: batch, outer part, middle part and run, so that each of what multiplies
-it, a potential or a neighbour's message, leaves out at least one of the last three. All that leave out the run
-make one table S, all that leave out the middle part a table B, the others a table E, and the clique is
+The axes of a clique are cut into four parts: batch, outer part, middle part and run, so that each of what
+multiplies it, a potential or a neighbour's message, leaves out at least one of the last three. All that leave
+out the run make one table S, all that leave out the middle part a table B, the others a table E, and the
+clique is
 
     belief[z, o, m, i] = S[z, o, m] B[z, o, i] E[z, m, i].
 
-Its sums to each of the tables are then products of matrices, S * (B E'), B * (S E) and E * (S' B) for each z, and
-what it is made of and summed to lies in the tables, which are much smaller than the clique. Where no cut does that
-well, the middle part is empty and B is as large as the clique.
+Its sums to each of the tables are then products of matrices, S * (B E'), B * (S E) and E * (S' B) for each z,
+and what it is made of and summed to lies in the tables, which are much smaller than the clique. Where no cut
+does that well, the middle part is empty and B is as large as the clique. The separator lies outside the run.
 """
 
 from __future__ import annotations
@@ -32,15 +33,13 @@ def _record(names: str) -> np.dtype[Any]:
     return np.dtype([(name, np.int64) for name in names.split()])
 
 
-# A map is an array of offsets into other cells, kept in `Layout.maps` from the place given. The offset of a cell
-# of a table is that of its row plus that of its column.
+# A map is an array of offsets into other cells, kept in `Layout.maps` from the place given. The offset of a
+# cell of a table is that of its row plus that of its column.
 CLIQUE = _record(
     "batch outer middle run "  # cells of the parts
     "scales wide narrow "  # where the tables S, B and E begin
     "sources sources_end "  # what multiplies it
-    "separator separator_cells "  # where the cells of the separator begin, and how many
-    "table row column "  # the separator's table, and the maps from its rows and columns to the separator
-    "peaks peak_row peak_column peak_cell"  # the separator outside the run: cells, maps from S and from it
+    "separator separator_cells row column"  # where its cells begin, how many, and maps to them from S
 )
 SOURCE = _record(
     "cells table row column straight"  # first cell, table, maps to cells, whether rows are contiguous
@@ -74,8 +73,8 @@ class Layout(NamedTuple):
 def lay_out(tree: JunctionTree, cliques: Sequence[Clique]) -> tuple[Layout, Sizes, tuple[Cut, ...]]:
     """Work out the walk through a tree whose cliques are multiplied by potentials of smaller ones.
 
-    The cells of potentials lie end to end in the order given; those of the messages over the separators, clique
-    after clique, follow them. A separator of one cell carries no message.
+    The cells of potentials lie end to end in the order given; those of the messages over the separators,
+    clique after clique, follow them. A separator of one cell carries no message.
 
     Args:
         tree: has a clique around each of the cliques.
@@ -141,7 +140,8 @@ class _Builder:
         """Take up a clique."""
         sizes = dict(zip(clique, shape, strict=True))
         axes = {name: axis for axis, name in enumerate(clique)}
-        found = cut(shape, [frozenset(axes[n] for n in s.strides) for s in (*sources, separator)])
+        touched = [frozenset(axes[name] for name in s.strides) for s in (*sources, separator)]
+        found = cut(shape, touched[:-1], touched[-1])
         parts = [tuple(clique[axis] for axis in part) for part in found]
         part_of = {name: number for number, part in enumerate(parts) for name in part}
         batch, outer, middle, run = parts
@@ -166,17 +166,13 @@ class _Builder:
             begins.append(begins[-1] + math.prod(sizes[name] for name in (*rows, *columns)))
         if not middle:
             begins[3] = begins[2]
-        outside = tuple(name for name in separator.strides if part_of[name] != 3)
-        peaks = _strides(outside, [sizes[name] for name in outside])
         self._cliques.append(
             (
                 *lengths,
                 *begins[:3],
                 *(begun, len(self._sources)),
                 *(separator.cells, math.prod(sizes[name] for name in separator.strides)),
-                *placed(separator),
-                math.prod(sizes[name] for name in outside),
-                *(self._map(sizes, side, peaks) for side in (*sides[0], tuple(reversed(separator.strides)))),
+                *placed(separator)[1:],
             )
         )
         self._cuts.append(found)

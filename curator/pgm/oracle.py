@@ -46,11 +46,11 @@ class MarginalOracle:
         Raises:
             ModelError: a potential is not finite.
         """
+        if not np.isfinite(potentials).all():
+            raise ModelError("expected finite potentials; look for extreme values or scales in measurements")
         self._work.logs[: self._cells] = potentials
         log_partition = pass_messages(self._layout, self._work, self.total)
         self.evaluations += 1
-        if not math.isfinite(log_partition):
-            raise ModelError("expected finite potentials; look for extreme values or scales in measurements")
         return self._work.sums[: self._cells].copy(), log_partition
 
     def beliefs(self) -> tuple[Array, ...]:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from dpmosaic.common.domain import Clique, Domain
 from dpmosaic.common.errors import ModelError
 from dpmosaic.curator.pgm import queries
-from dpmosaic.curator.pgm.belief_propagation import Schedule, calibrate
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
+from dpmosaic.curator.pgm.oracle import MarginalOracle
 from dpmosaic.curator.pgm.queries import MarginalQueries
 
 Array = NDArray[np.float64]
@@ -25,9 +25,10 @@ def random_model(
     tree = JunctionTree.build(domain, cliques)
     rng = np.random.default_rng(seed)
     potentials = [rng.normal(scale=1.5, size=shape) for shape in tree.shapes]
-    beliefs, _ = calibrate(Schedule.of(tree), potentials, 100.0)
+    oracle = MarginalOracle(tree, tree.cliques, 100.0)
+    oracle(np.concatenate([potential.reshape(-1) for potential in potentials]))
     table = joint(domain, dict(zip(tree.cliques, potentials, strict=True)))
-    return tree, list(beliefs), table * (100.0 / table.sum())
+    return tree, list(oracle.beliefs()), table * (100.0 / table.sum())
 
 
 def subsets(domain: Domain) -> list[Clique]:

@@ -9,9 +9,9 @@ from scipy import stats
 from dpmosaic.common.domain import Clique, Domain
 from dpmosaic.common.errors import ModelError
 from dpmosaic.curator.pgm import sampling
-from dpmosaic.curator.pgm.belief_propagation import Schedule, calibrate
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.model import MarkovRandomField
+from dpmosaic.curator.pgm.oracle import MarginalOracle
 from dpmosaic.curator.pgm.sampling import generate
 
 Array = NDArray[np.float64]
@@ -24,8 +24,9 @@ def random_model(
 ) -> MarkovRandomField:
     tree = JunctionTree.build(domain, cliques)
     rng = np.random.default_rng(seed)
-    beliefs, _ = calibrate(Schedule.of(tree), [rng.normal(size=shape) for shape in tree.shapes], total)
-    return MarkovRandomField(domain, tree, tuple(beliefs), total, {}, 0.0, 0)
+    oracle = MarginalOracle(tree, tree.cliques, total)
+    oracle(rng.normal(size=tree.cells))
+    return MarkovRandomField(domain, tree, oracle.beliefs(), total, {}, 0.0, 0)
 
 
 def one_clique(belief: Array) -> MarkovRandomField:
