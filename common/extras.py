@@ -6,7 +6,10 @@ from importlib.util import find_spec
 
 from .errors import MissingExtraError
 
-_CURATOR = ("networkx", "numba", "scipy", "pandas", "pyarrow", "dp_accounting", "matplotlib", "jinja2")
+_CURATOR = (
+    *("networkx", "numba", "scipy", "threadpoolctl", "pandas", "pyarrow"),
+    *("dp_accounting", "matplotlib", "jinja2"),
+)
 _EVAL = (*_CURATOR, "sklearn")
 _MODULES = {"curator": _CURATOR, "eval": _EVAL, "demo": (*_EVAL, "statsmodels")}
 

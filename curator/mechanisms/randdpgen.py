@@ -212,13 +212,8 @@ class _Run:
         rho = self._measuring_share(cost)
         new = np.array([self.measurer.expected_sigma(clique, rho) for clique in self.cliques])
         known = np.array([average.sigma for average in self.averages])
-        estimates = model.marginals_within_limits(self.cliques)
-        distances = np.array(
-            [
-                -math.inf if estimate is None else np.abs(average.values - estimate).sum()
-                for average, estimate in zip(self.averages, estimates, strict=True)
-            ]
-        )
+        found = model.l1_distances(self.cliques, [average.values for average in self.averages])
+        distances = np.array([-math.inf if distance is None else distance for distance in found])
         if self.config.paper:
             gains = distances - EXPECTED_L1 * np.hypot(new, known) * self.cells
         else:

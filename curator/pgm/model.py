@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,25 @@ class MarkovRandomField:
         for clique in cliques:
             try:
                 found.append(queries.marginal(self.domain.canonical(clique)).copy())
+            except ModelError:
+                found.append(None)
+        return found
+
+    def l1_distances(self, cliques: Sequence[Clique], vectors: Iterable[Array]) -> list[float | None]:
+        """How far the marginals of cliques lie from given vectors, without keeping the marginals.
+
+        Args:
+            cliques: any, in domain order.
+            vectors: for each a vector of its cells, shape (n_r,).
+
+        Returns:
+            sums of absolute differences; None for each clique that needs too large a table on the way.
+        """
+        queries = MarginalQueries(self.tree, self.beliefs)
+        found: list[float | None] = []
+        for clique, vector in zip(cliques, vectors, strict=True):
+            try:
+                found.append(float(np.abs(queries.marginal(clique) - vector).sum()))
             except ModelError:
                 found.append(None)
         return found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from ...common.domain import Clique
 from ...common.errors import ModelError
@@ -74,7 +76,8 @@ class MarginalQueries:
             return self._summed(place, wanted).values.reshape(-1)
         try:
             self._check_size(wanted)
-            return self._gathered(self._root(wanted), -1, wanted).values.reshape(-1)
+            with _libraries().limit(limits=1, user_api="blas"):
+                return self._gathered(self._root(wanted), -1, wanted).values.reshape(-1)
         except _TooLarge as cause:
             raise ModelError(
                 f"the marginal of {clique} needs a table of {cause.cells} cells on the way, more than the "
@@ -163,6 +166,12 @@ class MarginalQueries:
     def _shape(self, mask: int, present: int) -> list[int]:
         """The shape of a table over `mask` that is constant along all but `present`."""
         return [self._tree.domain.sizes[v] if present >> v & 1 else 1 for v in bits(mask)]
+
+
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    """To keep BLAS to one thread: products are small here, and its threads wait long for busy cores."""
+    return ThreadpoolController()
 
 
 class _TooLarge(Exception):

@@ -42,6 +42,15 @@ def test_marginals_of_several_cliques_are_those_of_each(fitted: MarkovRandomFiel
         assert found.sum() == pytest.approx(200.0)
 
 
+def test_l1_distances_are_those_of_the_marginals(fitted: MarkovRandomField) -> None:
+    cliques = [("a", "c"), ("b",), ("a", "b", "c")]
+    vectors = [np.zeros(8), np.array([200.0, 0.0, 0.0]), fitted.marginal(("a", "b", "c"))]
+    first, second, third = fitted.l1_distances(cliques, vectors)
+    assert first == pytest.approx(200.0)
+    assert second == pytest.approx(2 * (200.0 - fitted.marginal(("b",))[0]))
+    assert third == 0.0
+
+
 def test_marginals_are_copies_and_beliefs_are_read_only(fitted: MarkovRandomField) -> None:
     for clique in (fitted.tree.cliques[0], ("a", "c")):
         fitted.marginal(clique)[0] = 1e6
@@ -142,3 +151,4 @@ def test_a_clique_too_large_is_refused() -> None:
     model = MarkovRandomField.uniform(Domain.coded({f"x{i}": 100 for i in range(10)}), 1.0)
     with pytest.raises(ModelError, match="ask for a smaller clique"):
         model.marginal(model.domain.names)
+    assert model.l1_distances([model.domain.names], [np.zeros(0)]) == [None]
