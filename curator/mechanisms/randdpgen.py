@@ -71,7 +71,7 @@ class RandDPGen:
     one_way: float = 0.1
     rounds_per_attribute: int = 16
     maxsize: int = 10_000
-    max_model_mb: float = 8.0
+    max_model_mb: float = 32.0
     selection: Literal["scores", "marginals"] = "scores"
     allocation: Literal["cells", "attributes"] = "cells"
 

@@ -31,6 +31,9 @@ SCORES = 0.03
 ROUND = 0.03
 """Share of the budget that measures in one round; what is left at the end measures everything once more."""
 
+DRAFT, FINAL = 1e-2, 1e-3
+"""Tolerances of the fits that candidates are judged by, and of the last one."""
+
 
 class ScoredRun:
     """One run.
@@ -180,7 +183,7 @@ class ScoredRun:
         cells = [self._domain.cells(clique) for clique in measured]
         left = self._measurer.accountant.remaining - self._score_budget()
         self._used += measure_split(self._measurer, measured, cells, left, "last round")
-        return self._estimate(model)
+        return self._estimate(model, FINAL)
 
     def _score_budget(self) -> Fraction:
         return self._granted * Fraction(SCORES) / (ROUNDS + 1)
@@ -188,9 +191,9 @@ class ScoredRun:
     def _measured(self) -> list[Clique]:
         return list(dict.fromkeys(measurement.clique for measurement in self._used))
 
-    def _estimate(self, warm_start: MarkovRandomField | None) -> MarkovRandomField:
+    def _estimate(self, warm_start: MarkovRandomField | None, tolerance: float = DRAFT) -> MarkovRandomField:
         total = self._measurer.record_count
-        return estimate(self._domain, self._used, total=total, warm_start=warm_start)
+        return estimate(self._domain, self._used, total=total, warm_start=warm_start, tolerance=tolerance)
 
     def _tell(self, step: str, number: int) -> None:
         spent = float(self._measurer.accountant.spent / self._measurer.accountant.granted)
