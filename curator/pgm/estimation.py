@@ -32,6 +32,10 @@ def estimate(
     Minimises the sum over measurements of ||marginal - values||^2 / (2 sigma^2) over all distributions with
     the given total. Without measurements the model is uniform.
 
+    A fit that is stopped by `max_iterations`, or that measurements with scales too far apart keep from its
+    end, still gives the best model that it found, which says so by `converged`: what was paid for the
+    measurements is spent, and a mechanism goes on with what there is.
+
     Source: McKenna, Sheldon and Miklau, Graphical-model based estimation and inference for differential
         privacy (2019), the problem; `descend` has the method.
 
@@ -42,7 +46,8 @@ def estimate(
         warm_start: an earlier model of the same domain, whose potentials the fit begins with.
         max_iterations: stop after so many moves.
         tolerance: stop when ten moves lower the loss by less than this share of it.
-        max_model_mb: largest model to fit, in MiB of its beliefs.
+        max_model_mb: largest model to fit, in MiB of its beliefs. Beside them a fit takes some 25 times the
+            memory of the measured cells, and up to 256 MiB.
 
     Returns:
         the model, with the loss of the measurements merged clique by clique.
@@ -61,7 +66,7 @@ def estimate(
     known = {} if warm_start is None else warm_start.potentials
     with np.errstate(over="ignore", invalid="ignore"):
         start = initial_potentials(oracle, loss, known)
-        end, iterations = descend(oracle, loss, start, max_iterations, tolerance)
+        end, iterations, converged = descend(oracle, loss, start, max_iterations, tolerance)
     oracle(end.potentials)
     return MarkovRandomField(
         domain=domain,
@@ -74,4 +79,5 @@ def estimate(
         },
         loss=end.loss,
         iterations=iterations,
+        converged=converged,
     )

@@ -36,6 +36,8 @@ class MarkovRandomField:
             define a distribution close to this one, not exactly this one.
         loss: what the fit has left of its loss; 0 for a model that was not fitted.
         iterations: steps of the fit.
+        converged: whether the fit ended because little was left to gain; otherwise it was stopped by the
+            limit of its steps, or by measurements whose scales lie too far apart.
     """
 
     domain: Domain
@@ -45,6 +47,7 @@ class MarkovRandomField:
     potentials: Mapping[Clique, Array]
     loss: float
     iterations: int
+    converged: bool = True
 
     def __post_init__(self) -> None:
         if self.tree.domain != self.domain:
@@ -127,6 +130,7 @@ class MarkovRandomField:
             "total": float(self.total),
             "loss": self.loss,
             "iterations": self.iterations,
+            "converged": self.converged,
         }
         arrays: dict[str, NDArray[Any]] = {
             "form": np.frombuffer(json.dumps(form, allow_nan=False).encode("ascii"), dtype=np.uint8)
@@ -167,7 +171,14 @@ def _read(arrays: Mapping[str, NDArray[Any]]) -> MarkovRandomField:
         tuple(clique): _numbers(arrays[f"potential_{place}"]) for place, clique in enumerate(form["fitted"])
     }
     return MarkovRandomField(
-        domain, tree, beliefs, float(form["total"]), potentials, float(form["loss"]), int(form["iterations"])
+        domain,
+        tree,
+        beliefs,
+        float(form["total"]),
+        potentials,
+        float(form["loss"]),
+        int(form["iterations"]),
+        bool(form["converged"]),
     )
 
 

@@ -116,6 +116,7 @@ def estimate_in_parallel(
         potentials=_potentials(domain, loss.cliques, blocks, fits),
         loss=0.0,
         iterations=max(one.iterations for one in fits),
+        converged=all(one.converged for one in fits),
     )
     return replace(model, loss=loss.of_marginals(np.concatenate(model.marginals(loss.cliques))))
 

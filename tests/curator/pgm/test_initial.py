@@ -3,16 +3,19 @@ import pytest
 
 from dpmosaic.common.domain import Clique, Domain
 from dpmosaic.common.measurement import Measurement
+from dpmosaic.curator.pgm.descent import descend
 from dpmosaic.curator.pgm.initial import initial_potentials
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
-from dpmosaic.curator.pgm.loss import QuadraticLoss
+from dpmosaic.curator.pgm.loss import QuadraticLoss, split
 from dpmosaic.curator.pgm.oracle import MarginalOracle
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 2})
 CHAIN: list[Clique] = [("a",), ("b",), ("c",), ("a", "b"), ("b", "c"), ("c", "d")]
 
 
-def problem(cliques: list[Clique], seed: int = 0) -> tuple[MarginalOracle, QuadraticLoss]:
+def problem(
+    cliques: list[Clique], seed: int = 0, sigma: float = 0.01
+) -> tuple[MarginalOracle, QuadraticLoss]:
     """Exact marginals of a random Markov chain a - b - c - d over 1000 records."""
     rng = np.random.default_rng(seed)
     table = np.einsum("ab,bc,cd->abcd", *(rng.random(s) + 0.1 for s in ((2, 3), (3, 4), (4, 2))))
@@ -20,7 +23,7 @@ def problem(cliques: list[Clique], seed: int = 0) -> tuple[MarginalOracle, Quadr
     measurements = []
     for clique in cliques:
         axes = tuple(axis for axis, name in enumerate(DOMAIN) if name not in clique)
-        measurements.append(Measurement(clique, table.sum(axis=axes).reshape(-1), 0.01, 0.0))
+        measurements.append(Measurement(clique, table.sum(axis=axes).reshape(-1), sigma, 0.0))
     loss = QuadraticLoss.of(DOMAIN, measurements)
     return MarginalOracle(JunctionTree.build(DOMAIN, loss.cliques), loss.cliques, 1000.0), loss
 
@@ -42,7 +45,7 @@ def test_a_new_clique_is_met_at_once_from_a_warm_start() -> None:
 
 
 def test_known_potentials_are_kept_and_those_of_other_cliques_ignored() -> None:
-    oracle, loss = problem([("a",), ("c",)])
+    oracle, loss = problem([("a",), ("c",)], sigma=1000.0)
     known = {("c",): np.arange(4.0), ("a",): np.array([3.0, 1.0]), ("b",): np.ones(3)}
     potentials = initial_potentials(oracle, loss, known)
     np.testing.assert_array_equal(potentials, [3.0, 1.0, 0.0, 1.0, 2.0, 3.0])
@@ -72,3 +75,24 @@ def test_negative_and_zero_measurements_give_finite_potentials() -> None:
     potentials = initial_potentials(oracle, loss, {})
     assert np.all(np.isfinite(potentials))
     assert np.all(np.isfinite(oracle(potentials)[0]))
+
+
+def test_a_warm_start_that_measurements_have_left_far_behind_gives_way_to_a_cold_one() -> None:
+    # It says that the second value of a is impossible, which no descent would mend.
+    oracle, loss = problem([("a",), ("c",)])
+    known = {("a",): np.array([0.0, -1000.0])}
+    np.testing.assert_array_equal(
+        initial_potentials(oracle, loss, known), initial_potentials(oracle, loss, {})
+    )
+
+
+def test_a_warm_start_that_is_far_off_is_kept_where_a_cold_one_would_be_much_worse() -> None:
+    # The three pairs make a loop, which no first guess meets.
+    cliques: list[Clique] = [("a", "b"), ("b", "c"), ("a", "c")]
+    oracle, loss = problem(cliques, sigma=1e-5)
+    end = descend(oracle, loss, initial_potentials(oracle, loss, {}), 500, 1e-9).end
+    parts = split(end.potentials + 1e-4 * np.cos(np.arange(len(end.potentials))), loss.shapes)
+    known = {clique: part.reshape(-1) for clique, part in zip(cliques, parts, strict=True)}
+    start = initial_potentials(oracle, loss, known)
+    np.testing.assert_array_equal(start, np.concatenate(list(known.values())))
+    assert loss.of_marginals(oracle(start)[0]) > 100 * len(start)

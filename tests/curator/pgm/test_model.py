@@ -1,4 +1,5 @@
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,9 @@ def test_a_saved_model_comes_back_exactly(fitted: MarkovRandomField, tmp_path: P
     back = MarkovRandomField.load(path)
     assert (back.domain, back.tree, back.total) == (fitted.domain, fitted.tree, fitted.total)
     assert (back.loss, back.iterations) == (fitted.loss, fitted.iterations)
+    assert back.converged == fitted.converged
+    replace(fitted, converged=not fitted.converged).save(path)
+    assert MarkovRandomField.load(path).converged != fitted.converged
     assert list(back.potentials) == list(fitted.potentials)
     for one, two in zip(back.beliefs, fitted.beliefs, strict=True):
         np.testing.assert_array_equal(one, two)
