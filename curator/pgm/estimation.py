@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...common.domain import Domain
+from ...common.domain import Clique, Domain
 from ...common.measurement import Measurement
 from .descent import descend
 from .estimator import Problem
@@ -61,7 +61,7 @@ def estimate(
     loss, mass = problem.loss, problem.total
     if not loss.cliques:
         return MarkovRandomField.uniform(domain, mass)
-    tree = JunctionTree.build(domain, loss.cliques)
+    tree = _tree(domain, loss.cliques, warm_start)
     oracle = MarginalOracle(tree, loss.cliques, mass)
     known = {} if warm_start is None else warm_start.potentials
     with np.errstate(over="ignore", invalid="ignore"):
@@ -81,3 +81,11 @@ def estimate(
         iterations=iterations,
         converged=converged,
     )
+
+
+def _tree(domain: Domain, cliques: Sequence[Clique], earlier: MarkovRandomField | None) -> JunctionTree:
+    """A tree around the cliques: that of an earlier model where it has them all and is no larger."""
+    tree = JunctionTree.build(domain, cliques)
+    if earlier is None or earlier.tree.cells > tree.cells:
+        return tree
+    return tree if any(earlier.tree.home(clique) is None for clique in cliques) else earlier.tree

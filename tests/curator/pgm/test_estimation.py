@@ -147,6 +147,20 @@ def test_a_warm_start_reaches_the_same_loss_sooner(summed: Summed) -> None:
     assert few.loss < estimate(domain, measurements, total=1000.0, max_iterations=10).loss
 
 
+def test_a_tree_that_is_as_small_is_kept(summed: Summed) -> None:
+    domain = Domain.coded({name: 3 for name in "abcd"})
+    loop: list[Clique] = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
+    measurements, _ = noisy(domain, [*loop, ("a", "c"), ("b", "d")], summed, 5.0)
+    before = estimate(domain, measurements[:4], total=1000.0)
+    # The loop has one of two chords: no home for the other one, and too large a tree without the loop.
+    chords = {clique: before.tree.home(clique) is not None for clique in (("a", "c"), ("b", "d"))}
+    assert sum(chords.values()) == 1
+    for measurement in measurements[4:]:
+        after = estimate(domain, [*measurements[:4], measurement], total=1000.0, warm_start=before)
+        assert (after.tree == before.tree) == chords[measurement.clique]
+    assert estimate(domain, measurements[:2], total=1000.0, warm_start=before).tree != before.tree
+
+
 def test_a_warm_start_survives_measurements_that_are_gone(summed: Summed) -> None:
     domain = Domain.coded({name: 3 for name in "abcd"})
     cliques = list(itertools.combinations(domain.names, 2))
