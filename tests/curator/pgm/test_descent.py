@@ -206,7 +206,9 @@ def test_a_move_along_which_the_loss_curves_downwards_leaves_no_trace(kept: int)
     here = point(rng, hessian, guess)
     before = memory.direction(here, 1.0, np.empty(0))
     move = rng.normal(size=7)
-    memory.remember(here, Point(here.potentials + move, move, 0.0, here.pull, here.slope - hessian @ move))
+    change = -hessian @ move
+    there = Point(here.potentials + move, move, 0.0, here.pull + change, here.slope + change)
+    memory.remember(here, there)
     np.testing.assert_array_equal(memory.direction(here, 1.0, np.empty(0)), before)
 
 

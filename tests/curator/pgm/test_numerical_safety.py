@@ -12,8 +12,10 @@ from dpmosaic.common.domain import Clique, Domain
 from dpmosaic.common.errors import ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.estimation import estimate
+from dpmosaic.curator.pgm.estimator import Estimator
 from dpmosaic.curator.pgm.loss import QuadraticLoss, split
 from dpmosaic.curator.pgm.model import MarkovRandomField
+from dpmosaic.curator.pgm.parallel import estimate_in_parallel
 
 Array = NDArray[np.float64]
 Summed = Callable[[Domain, Array, Clique], Array]
@@ -214,10 +216,11 @@ def test_a_clique_of_a_million_cells_is_fitted() -> None:
     assert model.loss < 0.01 * 0.5 * float(((values - 100.0) ** 2).sum())
 
 
-def test_a_fit_says_whether_it_converged(summed: Summed) -> None:
+@pytest.mark.parametrize("estimator", [estimate, estimate_in_parallel])
+def test_a_fit_says_whether_it_converged(estimator: Estimator, summed: Summed) -> None:
     measurements = noisy("dense", SETS["pairs"], 1e4, [3.0] * len(SETS["pairs"]), summed)
-    assert estimate(DOMAIN, measurements, total=1e4).converged
-    assert not estimate(DOMAIN, measurements, total=1e4, max_iterations=2).converged
+    assert estimator(DOMAIN, measurements, total=1e4).converged
+    assert not estimator(DOMAIN, measurements, total=1e4, max_iterations=2).converged
 
 
 def test_values_beyond_what_a_loss_can_hold_are_refused() -> None:
