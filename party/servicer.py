@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..common.errors import ProtocolError
 from ..common.wire import codec
 from .party import Party
+from .turns import Turns
 
 
 class PartyServicer:
-    """Decodes requests, asks the party, encodes what it says.
+    """Decodes requests, asks the party, encodes what it says. Threads may call it at the same time.
 
     Args:
         party: the institution.
@@ -19,6 +20,7 @@ class PartyServicer:
 
     def __init__(self, party: Party) -> None:
         self._party = party
+        self._turns = Turns()
 
     def serve(self, method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
         """The encoded replies to an encoded request, one or a stream of either.
@@ -30,33 +32,59 @@ class PartyServicer:
         Raises:
             MosaicError: typed, with a text that holds no private data.
         """
+        party = self._party
         match method:
             case "Describe":
-                yield codec.encode_description(self._party.describe())
+                yield codec.encode_description(party.describe())
             case "Accept":
                 terms = codec.decode_terms(_only(requests))
-                yield codec.encode_acceptance(self._party.accept(terms))
+                yield from self._once(terms.release_id, lambda: codec.encode_acceptance(party.accept(terms)))
             case "Introduce":
-                self._party.introduce(codec.decode_introduction(_only(requests)))
-                yield codec.encode_acknowledgement()
+                introduction = codec.decode_introduction(_only(requests))
+                yield from self._done(introduction.release_id, lambda: party.introduce(introduction))
             case "Open":
-                request = codec.decode_opening_request(_only(requests))
-                yield from codec.encode_payload(self._party.open(request))
+                opening = codec.decode_opening_request(_only(requests))
+                yield from self._stream(opening.release_id, lambda: codec.encode_payload(party.open(opening)))
             case "Deliver":
-                self._party.deliver(*codec.decode_delivery(requests))
-                yield codec.encode_acknowledgement()
+                yield from self._deliver(requests)
             case "Multiply":
-                self._party.multiply(codec.decode_multiply_request(_only(requests)))
-                yield codec.encode_acknowledgement()
+                products = codec.decode_multiply_request(_only(requests))
+                yield from self._done(products.release_id, lambda: party.multiply(products))
             case "PrepareScores":
-                self._party.prepare_scores(codec.decode_score_query(_only(requests)))
-                yield codec.encode_acknowledgement()
+                scores = codec.decode_score_query(_only(requests))
+                yield from self._done(scores.release_id, lambda: party.prepare_scores(scores))
             case "AnswerScores":
-                yield from self._party.answer_scores(codec.decode_score_query(_only(requests)))
+                scores = codec.decode_score_query(_only(requests))
+                yield from self._stream(scores.release_id, lambda: party.answer_scores(scores))
             case "Answer":
-                yield from self._party.answer(codec.decode_query(_only(requests)))
+                query = codec.decode_query(_only(requests))
+                yield from self._stream(query.release_id, lambda: party.answer(query))
             case _:
                 raise ProtocolError(f"a party has no method {method!r}; compare versions")
+
+    def _deliver(self, requests: Iterator[bytes]) -> Iterator[bytes]:
+        header = next(requests, b"")
+        delivery, _ = codec.decode_delivery(iter([header]))
+        turn = self._turns.of(delivery.release_id)
+
+        def delivered() -> Iterator[bytes]:
+            self._party.deliver(delivery, codec.decode_payload(turn.outside(requests)))
+            yield codec.encode_acknowledgement()
+
+        return turn.replies(delivered)
+
+    def _stream(self, release_id: str, begin: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
+        return self._turns.of(release_id).replies(begin)
+
+    def _once(self, release_id: str, step: Callable[[], bytes]) -> Iterator[bytes]:
+        return self._stream(release_id, lambda: iter([step()]))
+
+    def _done(self, release_id: str, step: Callable[[], None]) -> Iterator[bytes]:
+        def acknowledged() -> bytes:
+            step()
+            return codec.encode_acknowledgement()
+
+        return self._once(release_id, acknowledged)
 
 
 def _only(requests: Iterator[bytes]) -> bytes:

@@ -28,19 +28,20 @@ class InProcessConnection:
         servicer: the party's.
 
     Attributes:
+        servicer: the party's.
         bytes_in: of all requests so far.
         bytes_out: of all replies so far.
     """
 
     def __init__(self, servicer: PartyServicer) -> None:
-        self._servicer = servicer
+        self.servicer = servicer
         self.bytes_in = 0
         self.bytes_out = 0
 
     def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         """Replies to encoded requests; see `Connection`."""
         try:
-            for reply in self._servicer.serve(method, self._counted(requests)):
+            for reply in self.servicer.serve(method, self._counted(requests)):
                 self.bytes_out += len(reply)
                 yield reply
         except MosaicError as error:

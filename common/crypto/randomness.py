@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import threading
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -19,13 +20,15 @@ class RandomStream:
     """The key stream of AES-256 in counter mode, read as 64-bit words.
 
     Whoever does not hold the key cannot tell it from uniform words. Two streams with one key yield the
-    same words, which is how a repeated query gets the byte-identical answer.
+    same words, which is how a repeated query gets the byte-identical answer. Threads may share a stream: no
+    two of them get the same words.
     """
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:
             raise ValueError(f"a stream is keyed by {KEY_BYTES} bytes, not {len(key)}")
         self._key = key
+        self._lock = threading.Lock()
         self._cipher = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
 
     @classmethod
@@ -55,9 +58,10 @@ class RandomStream:
         """The next `count` bytes, shape (count,), uniform; however cut, the same bytes in the same order."""
         # The cipher asks for room of one block, less a byte, past what it writes.
         stream = np.empty(count + _BLOCK_BYTES - 1, dtype=np.uint8)
-        for start in range(0, count, len(_ZEROS)):
-            zeros = memoryview(_ZEROS)[: count - start]
-            self._cipher.update_into(zeros, stream.data[start:])
+        with self._lock:
+            for start in range(0, count, len(_ZEROS)):
+                zeros = memoryview(_ZEROS)[: count - start]
+                self._cipher.update_into(zeros, stream.data[start:])
         return stream[:count]
 
     def generator(self) -> np.random.Generator:

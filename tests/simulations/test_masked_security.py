@@ -854,7 +854,7 @@ def test_the_dealer_is_trusted_to_deal_rows_for_one_wrong_word_shows_a_code_of_i
 def dies(curator):
     """All parties lose what they kept in memory alone; they go on from their ledgers."""
     for link in curator.links:
-        link.connection._servicer._party._sessions.clear()
+        link.connection.servicer._party._sessions.clear()
 
 
 @pytest.mark.parametrize("kind", ["rows", "products"])

@@ -1,3 +1,5 @@
+import threading
+
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -72,3 +74,16 @@ def test_words_are_uniform():
 def test_a_key_of_another_length_is_refused():
     with pytest.raises(ValueError, match="32 bytes"):
         RandomStream(b"short")
+
+
+def test_threads_that_share_a_stream_never_get_the_same_words():
+    stream, drawn = RandomStream.from_seed(4), []
+    threads = [
+        threading.Thread(target=lambda: drawn.extend(stream.bytes(32).tobytes() for _ in range(300)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(drawn) == len(set(drawn)) == 1200

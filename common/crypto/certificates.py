@@ -1,0 +1,187 @@
+"""TLS keys and certificates: made for daemons, read from files, and known by their fingerprints."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP256R1,
+    EllipticCurvePrivateKey,
+    generate_private_key,
+)
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from ..errors import DataError
+
+VALID_DAYS = 730
+_HOST_SUFFIX = ".dpmosaic"
+_CLOCK_SKEW = timedelta(hours=1)
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?")
+
+
+def check_name(name: str) -> str:
+    """A name that can stand in a certificate, a file name and a log.
+
+    Raises:
+        DataError: it cannot.
+    """
+    if not _NAME.fullmatch(name):
+        raise DataError(
+            "name: expected 1 to 42 small letters, digits and inner hyphens such as clinic-north, "
+            f"got {name!r}"
+        )
+    return name
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """One end entity's X.509 certificate.
+
+    Attributes:
+        pem: as it stands in a file; a chain's first certificate is the one that counts.
+    """
+
+    pem: bytes
+
+    def __post_init__(self) -> None:
+        try:
+            self._leaf.subject  # noqa: B018 - parsed here, so that what was made can be read
+        except ValueError:
+            raise DataError(
+                "expected a certificate in PEM, got something else; ask its owner for it"
+            ) from None
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the certificate, hex: what is pinned."""
+        return self._leaf.fingerprint(SHA256()).hex()
+
+    @property
+    def not_after(self) -> datetime:
+        """When it expires."""
+        return self._leaf.not_valid_after_utc
+
+    @property
+    def not_before(self) -> datetime:
+        """From when on it is valid."""
+        return self._leaf.not_valid_before_utc
+
+    @property
+    def leaf_pem(self) -> bytes:
+        """The certificate alone, without what a chain adds."""
+        return self._leaf.public_bytes(Encoding.PEM)
+
+    @property
+    def host(self) -> str:
+        """The first DNS name that it stands for.
+
+        Raises:
+            DataError: it stands for none.
+        """
+        try:
+            names = self._leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            return names.get_values_for_type(x509.DNSName)[0]
+        except (x509.ExtensionNotFound, IndexError):
+            raise DataError(
+                "expected a certificate with a DNS name (subjectAltName), got one without; issue it anew"
+            ) from None
+
+    def is_of(self, key_pem: bytes) -> bool:
+        """Whether it is the certificate of this private key."""
+        return _public(_private(key_pem)) == self._leaf.public_key().public_bytes(
+            Encoding.DER, PublicFormat.SubjectPublicKeyInfo
+        )
+
+    @cached_property
+    def _leaf(self) -> x509.Certificate:
+        return x509.load_pem_x509_certificate(self.pem)
+
+
+def new_tls_key() -> bytes:
+    """A fresh P-256 private key, PEM; not an identity's, since gRPC's TLS verifies no Ed25519."""
+    key = generate_private_key(SECP256R1())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def self_signed(name: str, key_pem: bytes, now: datetime, days: float = VALID_DAYS) -> Certificate:
+    """A certificate that vouches for itself: it is trusted where it is pinned, and issues no other.
+
+    Args:
+        name: of the party or curator.
+        key_pem: its private key.
+        now: the time; an hour before it the certificate begins, for clocks that differ.
+        days: how long it is valid.
+    """
+    key = _private(key_pem)
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(_subject(name))
+        .issuer_name(_subject(name))
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now.astimezone(UTC) - _CLOCK_SKEW)
+        .not_valid_after(now.astimezone(UTC) + timedelta(days=days))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_alternative_name(name), critical=False)
+        .add_extension(_usage(), critical=False)
+        # Of two pinned certificates of one name, the keys tell which one is meant.
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
+        .sign(key, SHA256())
+    )
+    return Certificate(built.public_bytes(Encoding.PEM))
+
+
+def signing_request(name: str, key_pem: bytes) -> bytes:
+    """A request that the institution's own authority turns into a certificate, PEM."""
+    request = (
+        x509.CertificateSigningRequestBuilder()
+        .subject_name(_subject(name))
+        .add_extension(_alternative_name(name), critical=False)
+        .add_extension(_usage(), critical=False)
+        .sign(_private(key_pem), SHA256())
+    )
+    return request.public_bytes(Encoding.PEM)
+
+
+def shown(fingerprint: str) -> str:
+    """A fingerprint as people read it to each other: groups of four."""
+    return " ".join(fingerprint[i : i + 4] for i in range(0, len(fingerprint), 4))
+
+
+def _private(key_pem: bytes) -> EllipticCurvePrivateKey:
+    try:
+        key = load_pem_private_key(key_pem, password=None)
+    except (ValueError, TypeError):
+        raise DataError("expected a private key in PEM without a password, got something else") from None
+    if not isinstance(key, EllipticCurvePrivateKey):
+        raise DataError("expected a private key on an elliptic curve, got another kind; make it anew")
+    return key
+
+
+def _public(key: EllipticCurvePrivateKey) -> bytes:
+    return key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+
+
+def _subject(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, check_name(name))])
+
+
+def _alternative_name(name: str) -> x509.SubjectAlternativeName:
+    return x509.SubjectAlternativeName([x509.DNSName(name + _HOST_SUFFIX)])
+
+
+def _usage() -> x509.ExtendedKeyUsage:
+    return x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])

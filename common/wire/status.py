@@ -1,0 +1,89 @@
+"""The one place where an error becomes a gRPC status, and a status an error again."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import grpc
+
+from ..errors import (
+    BudgetError,
+    DataError,
+    MosaicError,
+    PartyUnavailable,
+    PolicyError,
+    ProtocolError,
+)
+from .refusals import decode_refusal, encode_refusal
+
+_REFUSAL = "dpmosaic-refusal-bin"
+_STATUS: tuple[tuple[type[Exception], grpc.StatusCode], ...] = (
+    (DataError, grpc.StatusCode.FAILED_PRECONDITION),
+    (BudgetError, grpc.StatusCode.FAILED_PRECONDITION),
+    (PolicyError, grpc.StatusCode.PERMISSION_DENIED),
+    (ProtocolError, grpc.StatusCode.INVALID_ARGUMENT),
+    (PartyUnavailable, grpc.StatusCode.UNAVAILABLE),
+)
+_MAX_TEXT = 2000
+_TLS_WORDS = ("certificate", "handshake", "ssl_error", "peer name", "wrong_version", "tls")
+
+
+def status_of(error: Exception) -> grpc.StatusCode:
+    """The status of an error; INTERNAL for what is none of ours."""
+    return next((code for kind, code in _STATUS if isinstance(error, kind)), grpc.StatusCode.INTERNAL)
+
+
+def refuse(context: grpc.ServicerContext, error: Exception) -> NoReturn:
+    """Ends a call with an error; the text of our own errors crosses, of no other."""
+    if isinstance(error, MosaicError) and len(str(error)) > _MAX_TEXT:
+        error = type(error)(str(error)[:_MAX_TEXT] + " ...")
+    context.set_trailing_metadata(((_REFUSAL, encode_refusal(error)),))
+    context.abort(status_of(error), type(error).__name__ if isinstance(error, MosaicError) else "internal")
+    raise AssertionError("abort returns never")
+
+
+def error_of(failed: grpc.RpcError, party: str) -> MosaicError:
+    """The error that ended a call.
+
+    Args:
+        failed: what the call raised.
+        party: name of the party that was called.
+    """
+    for key, value in failed.trailing_metadata() or ():
+        if key == _REFUSAL:
+            said = decode_refusal(value)
+            return type(said)(f"party {party!r}: {said}")
+    code, details = failed.code(), (failed.details() or "").lower()
+    match code:
+        case grpc.StatusCode.UNAVAILABLE if any(word in details for word in _TLS_WORDS):
+            return ProtocolError(
+                f"party {party!r}: no TLS connection in which both sides show the certificate that the other "
+                "pinned; compare fingerprints and expiry of both, exchange cards anew and trust them"
+            )
+        case grpc.StatusCode.UNAVAILABLE:
+            return PartyUnavailable(
+                f"party {party!r} does not answer, or does not let this curator in; see that it is started, "
+                "can be reached and trusts this curator's card"
+            )
+        case grpc.StatusCode.DEADLINE_EXCEEDED:
+            return PartyUnavailable(
+                f"party {party!r} did not finish in time; ask its operator, or wait longer"
+            )
+        case grpc.StatusCode.UNIMPLEMENTED:
+            return ProtocolError(
+                f"party {party!r} has no such method; bring both to one release of the software"
+            )
+        case grpc.StatusCode.RESOURCE_EXHAUSTED:
+            return ProtocolError(
+                f"party {party!r}: a message is past the size of a frame, or too many calls came at once; "
+                "compare versions"
+            )
+        case _:
+            return PartyUnavailable(f"party {party!r}: the call ended with {code.name}; see the party's log")
+
+
+def is_transient(failed: grpc.RpcError) -> bool:
+    """Whether another try may go better: the party cannot be reached, and said nothing itself."""
+    refused = any(key == _REFUSAL for key, _ in failed.trailing_metadata() or ())
+    unavailable: bool = failed.code() is grpc.StatusCode.UNAVAILABLE
+    return unavailable and not refused and isinstance(error_of(failed, ""), PartyUnavailable)

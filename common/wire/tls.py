@@ -1,0 +1,99 @@
+"""gRPC over mutual TLS: each side shows its certificate and accepts those alone that it pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import grpc
+
+from ..crypto.certificates import Certificate
+from ..errors import DataError
+
+SERVICE = "dpmosaic.v1.Party"
+METHODS = (
+    "Describe",
+    "Accept",
+    "Introduce",
+    "Open",
+    "Deliver",
+    "Multiply",
+    "PrepareScores",
+    "AnswerScores",
+    "Answer",
+)
+_PING_MS = 20_000
+_PONG_MS = 20_000
+
+OPTIONS = (
+    # Heartbeats: a side that computes answers pings, a dead one does not.
+    ("grpc.keepalive_time_ms", _PING_MS),
+    ("grpc.keepalive_timeout_ms", _PONG_MS),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_MS // 2),
+    # A frame holds 1 MiB. gRPC's own limit of 4 MiB on a message stays.
+    ("grpc.so_reuseport", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+    # Nobody's proxy stands between two sides that pinned each other.
+    ("grpc.enable_http_proxy", 0),
+)
+
+
+@dataclass(frozen=True)
+class TlsSide:
+    """What one side of a connection shows and whom it lets in.
+
+    Attributes:
+        key: its private key, PEM.
+        certificate: its certificate.
+        pinned: the certificates of those that it talks to.
+    """
+
+    key: bytes
+    certificate: Certificate
+    pinned: tuple[Certificate, ...]
+
+    def __post_init__(self) -> None:
+        if not self.certificate.is_of(self.key):
+            raise DataError("the certificate is not that of the TLS key; put both from one pair in place")
+
+    def lets_in(self, fingerprint: str) -> bool:
+        """Whether a certificate is pinned."""
+        return any(certificate.fingerprint == fingerprint for certificate in self.pinned)
+
+
+def server_credentials(side: Callable[[], TlsSide]) -> grpc.ServerCredentials:
+    """Credentials of a side that listens.
+
+    Its own certificate passes too, for its operator's health checks; who may call what is decided for every
+    call.
+
+    Args:
+        side: asked anew for every connection, so that new certificates and pins need no restart.
+    """
+    return grpc.dynamic_ssl_server_credentials(
+        _configuration(side()), lambda: _configuration(side()), require_client_authentication=True
+    )
+
+
+def secure_channel(address: str, own: TlsSide, peer: Certificate) -> grpc.Channel:
+    """A channel to the holder of one certificate, and to nobody else.
+
+    Args:
+        address: host and port.
+        own: what this side shows.
+        peer: the pinned certificate of the other side; the name in it stands for the host's.
+    """
+    credentials = grpc.ssl_channel_credentials(peer.leaf_pem, own.key, own.certificate.pem)
+    return grpc.secure_channel(address, credentials, (*OPTIONS, ("grpc.ssl_target_name_override", peer.host)))
+
+
+def fingerprint_of(context: grpc.ServicerContext) -> str | None:
+    """The fingerprint of the certificate that a caller showed; None where it showed none."""
+    shown = context.auth_context().get("x509_pem_cert")
+    return Certificate(shown[0]).fingerprint if shown else None
+
+
+def _configuration(side: TlsSide) -> grpc.ServerCertificateConfiguration:
+    roots = b"".join(certificate.leaf_pem for certificate in (side.certificate, *side.pinned))
+    return grpc.ssl_server_certificate_configuration([(side.key, side.certificate.pem)], roots)

@@ -1,0 +1,85 @@
+"""A party that listens on loopback, and the certificates of those who call it."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
+from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.table import Table
+from dpmosaic.common.wire.tls import TlsSide
+from dpmosaic.curator.connection import Patience, dial
+from dpmosaic.party.health import Health
+from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.party import Party
+from dpmosaic.party.server import PartyServer
+from dpmosaic.party.servicer import PartyServicer
+from dpmosaic.party.source import TableSource
+from dpmosaic.simulations.network import policy_for
+
+TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
+POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
+HASTY = Patience(call_s=20, tries=2, first_pause_s=0.01)
+
+
+def pair(name, **changes):
+    """A key, and a certificate of it."""
+    key = new_tls_key()
+    return key, self_signed(name, key, changes.pop("now", datetime.now(UTC)), **changes)
+
+
+def servicer_of(table=TABLE, policy=POLICY):
+    stream = RandomStream.from_seed(1)
+    source, ledger, identity = TableSource(table), Ledger(), Identity.from_seed(bytes(31) + b"1")
+    return PartyServicer(Party("north", source, table.domain, policy, ledger, stream, identity))
+
+
+class Loopback:
+    """One listening party; `party` and `curator` are keys and certificates, `pinned` those it lets in."""
+
+    def __init__(self, servicer=None, party=None, curator=None, checks=None):
+        self.party, self.curator = party or pair("north"), curator or pair("curator")
+        self.pinned = [self.curator[1]]
+        self.events = []
+        self.health = Health(checks or {}, self.events.append, every_s=0.05)
+        self.server = PartyServer(
+            servicer or servicer_of(), self.side, "127.0.0.1:0", self.health, self.events.append
+        )
+        self.address = f"127.0.0.1:{self.server.port}"
+        self.connections = []
+        self.server.start()
+
+    def side(self):
+        return TlsSide(*self.party, tuple(self.pinned))
+
+    def dial(self, curator=None, certificate=None, patience=HASTY, address=None):
+        key, shown = curator or self.curator
+        expected = certificate or self.party[1]
+        own = TlsSide(key, shown, (expected,))
+        self.connections.append(dial("north", address or self.address, own, expected, patience))
+        return self.connections[-1]
+
+    def stop(self):
+        for connection in self.connections:
+            connection.close()
+        self.server.stop(0.2)
+
+
+@pytest.fixture
+def loopback():
+    """Starts parties that listen; every one is stopped in the end."""
+    started = []
+
+    def start(*arguments, **changes):
+        started.append(Loopback(*arguments, **changes))
+        return started[-1]
+
+    start.pair = pair
+    start.servicer_of = servicer_of
+    yield start
+    for one in started:
+        one.stop()

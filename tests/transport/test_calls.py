@@ -1,0 +1,284 @@
+"""Calls over a real connection: what is refused, tried again, ended, and in whose turn it runs."""
+
+import contextlib
+import itertools
+import threading
+import time
+from dataclasses import replace
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2
+from grpc_health.v1.health_pb2_grpc import HealthStub
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpmosaic.common import errors
+from dpmosaic.common.messages import (
+    FRAME_BYTES,
+    PROTOCOL_VERSION,
+    AnswerForm,
+    Delivery,
+    DeliveryKind,
+    MarginalQuery,
+    ReleaseTerms,
+)
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.wire import codec
+from dpmosaic.common.wire.tls import METHODS, TlsSide, secure_channel
+from dpmosaic.curator.connection import Patience
+from dpmosaic.curator.party_client import PartyClient
+from dpmosaic.party.server import PartyServer
+
+TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
+DELIVERY = codec.encode_delivery(Delivery("r", DeliveryKind.DEALT_PRODUCT, (("a",), ("b",))))
+
+
+class Scripted:
+    """A servicer that does what a test says."""
+
+    def __init__(self, serve):
+        self.serve = serve
+
+
+def refusing(error):
+    def serve(method, requests):
+        raise error
+        yield
+
+    return Scripted(serve)
+
+
+def reading():
+    """A servicer that reads all that is delivered."""
+
+    def serve(method, requests):
+        _, chunks = codec.decode_delivery(requests)
+        for _ in chunks:
+            pass
+        yield codec.encode_acknowledgement()
+
+    return Scripted(serve)
+
+
+def calls_of(party):
+    return [event for event in party.events if event.event == "call"]
+
+
+def wait_for(condition):
+    for _ in range(400):
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.mark.parametrize(
+    "kind", [errors.DataError, errors.BudgetError, errors.PolicyError, errors.ProtocolError]
+)
+def test_an_error_of_a_party_arrives_typed_with_its_name_and_text(loopback, kind):
+    connection = loopback(refusing(kind("mend the plan"))).dial()
+    with pytest.raises(kind, match="party 'north': mend the plan") as arrived:
+        list(connection.call("Answer", [b""]))
+    assert type(arrived.value) is kind
+
+
+def test_the_text_of_an_internal_error_stays_at_the_party(loopback):
+    party = loopback(refusing(ValueError("row 7 holds 1234567")))
+    with pytest.raises(errors.PartyUnavailable, match="error of its own"):
+        list(party.dial().call("Answer", [b""]))
+    (call,) = calls_of(party)
+    assert call.code == "INTERNAL"
+    assert "1234567" not in str(party.events)
+    assert "ValueError at serve:" in call.reason
+
+
+def test_a_refusal_longer_than_metadata_may_be_arrives_cut(loopback):
+    with pytest.raises(errors.DataError, match=r"x \.\.\.$"):
+        list(loopback(refusing(errors.DataError("x" * 100_000))).dial().call("Answer", [b""]))
+
+
+def test_a_party_answers_over_the_network_as_in_process(loopback):
+    client = PartyClient(loopback().dial())
+    client.accept(TERMS)
+    (counts,) = client.answer(QUERY, 1, 40, 1)
+    (again,) = client.answer(QUERY, 1, 40, 1)
+    assert counts.tolist() == again.tolist()
+    assert counts.shape == (1, 40)
+
+
+def test_a_party_refuses_another_protocol_version(loopback):
+    with pytest.raises(errors.PolicyError, match="bring both to one release"):
+        PartyClient(loopback().dial()).accept(replace(TERMS, protocol_version=PROTOCOL_VERSION + 1))
+
+
+def test_a_method_that_a_party_does_not_have_is_refused(loopback):
+    with pytest.raises(errors.ProtocolError, match="no such method"):
+        list(loopback().dial().call("Records", [b""]))
+
+
+@pytest.mark.parametrize("size", [FRAME_BYTES + 1, 5 << 20])
+def test_an_oversize_frame_is_refused(loopback, size):
+    party = loopback(reading())
+    frames = codec.encode_payload([bytes(size)])
+    with pytest.raises(errors.ProtocolError):
+        list(party.dial().call("Deliver", itertools.chain([DELIVERY], frames)))
+
+
+def test_frames_of_any_number_pass_where_one_message_could_not(loopback):
+    frames = codec.encode_payload([bytes(FRAME_BYTES)] * 9)
+    party = loopback(reading())
+    assert len(list(party.dial().call("Deliver", itertools.chain([DELIVERY], frames)))) == 1
+    (call,) = calls_of(party)
+    assert call.bytes_in > 9 * FRAME_BYTES
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_truncated_and_foreign_bytes_are_refused_and_the_party_goes_on(connection, data):
+    method = data.draw(st.sampled_from([m for m in METHODS if m != "Describe"]))
+    whole = data.draw(st.sampled_from([codec.encode_terms(TERMS), codec.encode_query(QUERY), DELIVERY]))
+    sent = whole[: data.draw(st.integers(0, len(whole) - 1))] + data.draw(st.binary(max_size=6))
+    with contextlib.suppress(errors.ProtocolError, errors.PolicyError):
+        list(connection.call(method, [sent]))
+    assert PartyClient(connection).describe().name == "north"
+
+
+@pytest.fixture
+def connection(loopback):
+    return loopback().dial()
+
+
+def test_an_unreachable_party_is_tried_again_and_then_named(loopback):
+    party = loopback()
+    connection = party.dial(patience=Patience(call_s=5, tries=4, first_pause_s=0.25, longest_pause_s=0.5))
+    paused = []
+    connection._sleep = paused.append
+    party.server.stop(0)
+    with pytest.raises(errors.PartyUnavailable, match="'north' does not answer"):
+        list(connection.call("Describe", [b""]))
+    assert paused == [0.25, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("error", [errors.PartyUnavailable("busy"), errors.ProtocolError("no")])
+def test_what_a_party_says_itself_is_not_tried_again(loopback, error):
+    party = loopback(refusing(error))
+    with pytest.raises(type(error)):
+        list(party.dial().call("Answer", [b""]))
+    assert len(calls_of(party)) == 1
+
+
+def test_a_party_that_does_not_finish_in_time_is_unavailable(loopback):
+    release = threading.Event()
+
+    def serve(method, requests):
+        release.wait(5)
+        yield b""
+
+    connection = loopback(Scripted(serve)).dial(patience=Patience(call_s=0.2, tries=3))
+    with pytest.raises(errors.PartyUnavailable, match="did not finish in time"):
+        list(connection.call("Answer", [b""]))
+    release.set()
+
+
+def test_an_error_in_what_is_sent_is_the_callers_own_again(loopback):
+    def frames():
+        yield DELIVERY
+        raise errors.PartyUnavailable("another party went away")
+
+    party = loopback(reading())
+    with pytest.raises(errors.PartyUnavailable, match="another party went away"):
+        list(party.dial().call("Deliver", frames()))
+    assert wait_for(lambda: calls_of(party))
+    assert calls_of(party)[0].code == "CANCELLED"
+
+
+def test_replies_wait_for_a_curator_that_reads_slowly(loopback):
+    made = []
+
+    def serve(method, requests):
+        for number in range(400):
+            made.append(number)
+            yield bytes(FRAME_BYTES)
+
+    replies = loopback(Scripted(serve)).dial().call("Open", [b""])
+    next(replies)
+    time.sleep(0.5)
+    ahead = len(made)
+    assert ahead < 40
+    replies.close()
+
+
+def test_a_call_that_the_curator_leaves_ends_at_the_party(loopback):
+    def serve(method, requests):
+        while True:
+            yield bytes(1000)
+
+    party = loopback(Scripted(serve))
+    replies = party.dial().call("Open", [b""])
+    next(replies)
+    replies.close()
+    assert wait_for(lambda: calls_of(party))
+    assert calls_of(party)[0].code == "CANCELLED"
+
+
+def test_a_party_that_stops_finishes_what_is_under_way(loopback):
+    asked = threading.Event()
+
+    def serve(method, requests):
+        asked.set()
+        time.sleep(0.3)
+        yield b"done"
+
+    party = loopback(Scripted(serve))
+    replies = []
+    thread = threading.Thread(target=lambda: replies.extend(party.dial().call("Answer", [b""])))
+    thread.start()
+    assert asked.wait(5)
+    party.server.stop(5)
+    thread.join()
+    assert replies == [b"done"]
+
+
+def test_health_follows_the_real_state(loopback):
+    broken = threading.Event()
+
+    def check():
+        if broken.is_set():
+            raise errors.DataError("the file is gone")
+
+    party = loopback(checks={"data": check})
+    channel = secure_channel(party.address, TlsSide(*party.party, (party.party[1],)), party.party[1])
+    stub = HealthStub(channel)
+
+    def status():
+        return stub.Check(health_pb2.HealthCheckRequest(), timeout=5).status
+
+    state = health_pb2.HealthCheckResponse
+    assert status() == state.SERVING
+    broken.set()
+    assert wait_for(lambda: status() == state.NOT_SERVING)
+    broken.clear()
+    assert wait_for(lambda: status() == state.SERVING)
+    channel.close()
+    assert [event.code for event in party.events if event.event == "health"] == [
+        "SERVING",
+        "NOT_SERVING",
+        "SERVING",
+    ]
+
+
+def test_a_port_that_is_taken_is_refused_in_one_sentence(loopback):
+    taken = loopback()
+    with pytest.raises(errors.DataError, match="cannot listen"):
+        PartyServer(loopback.servicer_of(), taken.side, taken.address, taken.health)
+
+
+def test_a_service_that_a_party_does_not_have_is_refused(loopback):
+    party = loopback()
+    channel = secure_channel(party.address, TlsSide(*party.curator, (party.party[1],)), party.party[1])
+    with pytest.raises(grpc.RpcError) as refused:
+        channel.unary_unary("/dpmosaic.v1.Ledger/Read")(b"", timeout=5)
+    assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    channel.close()
