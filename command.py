@@ -9,8 +9,11 @@ import typer
 
 from . import __version__
 from .common.errors import MosaicError
+from .curator.command import curator_commands
+from .party.command import party_commands
 from .party.domain_command import domain_commands
 from .simulations.command import demo, simulate
+from .simulations.network_command import local_network
 
 app = typer.Typer(
     help="Differentially private synthetic tables from data that lie in pieces at several institutions.",
@@ -19,8 +22,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(domain_commands, name="domain")
+app.add_typer(party_commands, name="party")
+app.add_typer(curator_commands, name="curator")
 app.command()(simulate)
 app.command()(demo)
+app.command()(local_network)
 
 
 def _version(wanted: bool) -> None:

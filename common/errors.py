@@ -5,6 +5,7 @@
     ├── BudgetError        a privacy parameter is out of range, or a charge goes past what was granted
     ├── PolicyError        a party's policy does not allow what was asked
     ├── ProtocolError      the two sides disagree: a wrong message, version, query or protocol
+    │   └── DeliveriesLost a step needs what was not delivered, or went with the party's last process
     ├── ModelError         a graphical model cannot be built, fitted or kept in memory
     ├── MissingExtraError  an optional dependency is not installed
     └── PartyUnavailable   a party does not answer; the only kind that is worth another try
@@ -34,6 +35,10 @@ class PolicyError(MosaicError):
 
 class ProtocolError(MosaicError):
     """Two sides of a protocol disagree: a wrong message, version, query or protocol."""
+
+
+class DeliveriesLost(ProtocolError):
+    """A step needs what was not delivered to the party, or not since it was started; deliver it (again)."""
 
 
 class ModelError(MosaicError):

@@ -108,7 +108,7 @@ class _Sending:
         self._requests = requests
         self._begun = threading.Event()
         self._call: grpc.Call | None = None
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
 
     def begin(self, call: grpc.Call) -> None:
         self._call = call
@@ -118,7 +118,10 @@ class _Sending:
         self._begun.wait()
         try:
             yield from self._requests
-        except Exception as failure:
+        except GeneratorExit:
+            raise
+        except BaseException as failure:
+            # Raised in a thread of gRPC's, where nobody would see it.
             self.failure = failure
             assert self._call is not None
             self._call.cancel()

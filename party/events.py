@@ -23,6 +23,7 @@ class Event:
         bytes_in: of all requests of the call.
         bytes_out: of all its replies.
         reason: the text of an error, for the operator alone.
+        address: where the party listens.
     """
 
     event: str
@@ -33,6 +34,7 @@ class Event:
     bytes_in: int = 0
     bytes_out: int = 0
     reason: str = ""
+    address: str = ""
 
 
 Log = Callable[[Event], None]

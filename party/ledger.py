@@ -62,6 +62,23 @@ class LedgerRelease:
 
 
 @dataclass(frozen=True)
+class LedgerSummary:
+    """What a release was granted and has cost so far at this party.
+
+    Attributes:
+        release_id: of the release.
+        granted: upper limit of its costs, zCDP.
+        spent: what its queries have cost, zCDP.
+        queries: how many were charged.
+    """
+
+    release_id: str
+    granted: Fraction
+    spent: Fraction
+    queries: int
+
+
+@dataclass(frozen=True)
 class LedgerEntry:
     """One answered query: what it cost and the key of its noise."""
 
@@ -245,6 +262,22 @@ class Ledger:
                     self._database.execute("INSERT INTO bound VALUES (?, ?, ?, ?)", (*key, name, digest))
                 elif row[0] != digest:
                     raise ProtocolError("this query was answered from other products; use a new id")
+
+    def summaries(self) -> list[LedgerSummary]:
+        """Every accepted release, in the order of acceptance."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT release_id, granted, spent, "
+                "(SELECT count(*) FROM answer WHERE answer.release_id = release.release_id) "
+                "FROM release ORDER BY rowid"
+            ).fetchall()
+        return [LedgerSummary(i, Fraction(granted), Fraction(spent), n) for i, granted, spent, n in rows]
+
+    def check_writable(self) -> None:
+        """Returns only if an entry could be made now."""
+        with self._lock:
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.execute("ROLLBACK")
 
     def spent(self, release_id: str) -> Fraction:
         """What a release has cost so far, zCDP."""

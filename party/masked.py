@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..common.crypto.randomness import RandomStream
 from ..common.domain import Clique
-from ..common.errors import PolicyError, ProtocolError
+from ..common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ..common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
 from ..common.privacy.cost import grid_of
 from ..common.protocols.masked import products, reveal
@@ -152,7 +152,7 @@ class MaskedSession:
         if len(chain) == 1:
             return ring.words(self._table.marginal(clique))
         if chain not in self._products:
-            raise ProtocolError("the answer needs a product that was not computed; multiply first")
+            raise DeliveriesLost("the answer needs a product that was not computed; multiply first")
         held = [name for part in chain for name in part]
         axes = [held.index(name) for name in clique]
         return self._products[chain].reshape(domain.shape(held)).transpose(axes).ravel()
@@ -256,7 +256,7 @@ class MaskedSession:
         plan = self.plan
         missing = [left for left in lefts for right in rights if (*left, right) not in self._dealt]
         if missing:
-            raise ProtocolError(
+            raise DeliveriesLost(
                 "a product needs the dealer's share, which was not delivered; deliver it first"
             )
         widths = [plan.cells(chain) for chain in lefts]

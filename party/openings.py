@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
-from ..common.errors import ProtocolError
+from ..common.errors import DeliveriesLost
 from ..common.protocols.masked.ring import Ring, Words
 from ..common.wire.codec import row_blocks
 
@@ -68,7 +68,7 @@ class Openings:
             ProtocolError: there is none under this key.
         """
         if key not in self._matrices:
-            raise ProtocolError(
+            raise DeliveriesLost(
                 "a product needs what was not delivered; deliver all openings and shares first"
             )
         matrix = self._matrices[key]

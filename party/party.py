@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..common.boxes import box_labels, box_sums
 from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import KEY_BYTES, RandomStream
 from ..common.domain import Clique, Domain
-from ..common.errors import PolicyError, ProtocolError
+from ..common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
     Acceptance,
@@ -64,6 +64,7 @@ class Party:
         keys: where noise keys come from; `RandomStream.from_os()` in every release.
         identity: its long-term key.
         known: names and public keys of the parties that its institution knows; for `masked`.
+        approve: refuses a new release that the policy allows, by raising, where a person has to approve it.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Party:
         keys: RandomStream,
         identity: Identity,
         known: Mapping[str, bytes] | None = None,
+        approve: Callable[[ReleaseTerms], None] | None = None,
     ) -> None:
         self._name = name
         self._table = source.read(domain)
@@ -84,6 +86,7 @@ class Party:
         self._keys = keys
         self._identity = identity
         self._known = known or {}
+        self._approve = approve
         self._digest = self._table.digest()
         self._sessions: dict[str, MaskedSession] = {}
         self._scores: dict[tuple[str, str], ScoreRun] = {}
@@ -111,6 +114,8 @@ class Party:
             self._policy.check_terms(terms, self._table.record_count, reserved)
             if terms.masked is not None:
                 peers.check_plan(terms.masked, self._name, self._table, self._identity.public, self._known)
+            if self._approve is not None:
+                self._approve(terms)
 
         release = self._ledger.reserve(terms, self._digest, self._fresh_key(), admit)
         return peers.accept(terms, self._identity, release.secret)
@@ -234,7 +239,7 @@ class Party:
 
     def _run(self, release_id: str, query_id: str) -> ScoreRun:
         if (release_id, query_id) not in self._scores:
-            raise ProtocolError("the score query was not prepared at this party; prepare it first")
+            raise DeliveriesLost("the score query was not prepared at this party; prepare it first")
         return self._scores[release_id, query_id]
 
     def _session(self, release_id: str) -> MaskedSession:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..common.crypto.randomness import RandomStream
 from ..common.domain import Clique
-from ..common.errors import ProtocolError
+from ..common.errors import DeliveriesLost, ProtocolError
 from ..common.messages import Delivery, DeliveryKind, ScoreQuery
 from ..common.privacy.noise import noisy_counts
 from ..common.protocols.masked.ring import Words
@@ -82,7 +82,7 @@ class LocalScores:
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
         """The exact scores with noise."""
         if self._references is None:
-            raise ProtocolError("the scores need references, which were not delivered; deliver them first")
+            raise DeliveriesLost("the scores need references, which were not delivered; deliver them first")
         counts = [self._table.marginal(clique) for clique in self._query.cliques]
         return noisy_counts(exact_scores(counts, self._references), self._query.sigma, stream)
 
@@ -141,7 +141,7 @@ class SharedScores:
             return self._sealed(step, recipient, sent.tobytes())
         self._begun()
         if not 1 <= step <= len(self._sent):
-            raise ProtocolError("a round of a score query is out of order; deliver the one before it first")
+            raise DeliveriesLost("a round of a score query is out of order; deliver the one before it first")
         return self._sealed(step, recipient, self._sent[step - 1])
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
@@ -171,7 +171,7 @@ class SharedScores:
         share = np.zeros(len(self._shape.cells), dtype=self._shape.ring.dtype)
         if self._index is not None:
             if self._score is None:
-                raise ProtocolError("the scores need all rounds of the evaluators; deliver them first")
+                raise DeliveriesLost("the scores need all rounds of the evaluators; deliver them first")
             share = self._score
         return self._session.answer(self._digest, self._query.sigma, share, stream)
 
@@ -182,11 +182,11 @@ class SharedScores:
         ring = self._shape.ring
         if self._index == 0:
             if set(self._shared) != self._others:
-                raise ProtocolError("an evaluator waits for the cells of all parties; deliver them first")
+                raise DeliveriesLost("an evaluator waits for the cells of all parties; deliver them first")
             cells = sum(self._shared.values(), start=self._cells)
         else:
             if self._references is None or self._dealt is None:
-                raise ProtocolError("an evaluator waits for references and randomness; deliver them first")
+                raise DeliveriesLost("an evaluator waits for references and randomness; deliver them first")
             streams = self._session.peers.streams()
             parts = [reshared(ring, self._cells, streams[p], self._digest)[1] for p in self._others]
             cells = sum(parts, start=self._cells - ring.words(self._references))
@@ -199,7 +199,7 @@ class SharedScores:
         """Takes the other evaluator's message of a round; a round once taken is not taken again."""
         rounds = self._begun()
         if delivery.sender != self._peer or delivery.step > len(self._sent):
-            raise ProtocolError("a round of a score query is out of order; deliver the one before it first")
+            raise DeliveriesLost("a round of a score query is out of order; deliver the one before it first")
         sent = self._unsealed(delivery, chunks, self._shape.opened_bytes(delivery.step - 1))
         if delivery.step < len(self._sent) or self._score is not None:
             return

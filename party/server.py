@@ -50,6 +50,7 @@ class PartyServer:
         self._side = side
         self._health = health
         self._log = log
+        self._host = address.rpartition(":")[0]
         self._threads = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="call")
         self._server = grpc.server(self._threads, options=OPTIONS, maximum_concurrent_rpcs=_MAX_CALLS)
         handlers = {
@@ -68,7 +69,7 @@ class PartyServer:
         """Lets callers in."""
         self._health.start()
         self._server.start()
-        self._log(Event("started", code="SERVING"))
+        self._log(Event("started", code="SERVING", address=f"{self._host}:{self.port}"))
 
     def stop(self, grace_s: float = 10.0) -> None:
         """Lets nobody in any more, waits for calls under way, and ends those that take longer."""

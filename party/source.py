@@ -6,6 +6,7 @@ import csv
 import gzip
 import re
 import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +22,7 @@ from ..common.table import Table, code_dtype
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 SUFFIXES = (*DELIMITERS, ".parquet")
 
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "preserve_insertion_order": True,
@@ -92,23 +93,19 @@ class FileSource:
 
     def read(self, domain: Domain) -> Table:
         """The columns of the domain, encoded; see Source."""
-        places = {name: self._place(name) for name in domain}
-        encoded = []
+        places = [self._place(name) for name in domain]
         with self.connect() as connection:
             kinds = self.query(connection, "DESCRIBE file")["column_type"]
-            for attribute in domain.attributes:
-                place = places[attribute.name]
-                as_is = _TYPES_READ_AS_THEY_ARE.fullmatch(kinds[place])
-                cell = f"c{place}" if as_is else f"c{place}::VARCHAR"
-                cells = self.query(connection, f"SELECT {cell} AS cell FROM file")["cell"]
-                if not len(cells):
-                    raise DataError(f"{self.path.name} has no rows; an empty table has nothing to release")
-                encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
-        return Table(domain, tuple(encoded))
+            table = encoded_columns(
+                domain, places, kinds, lambda cell: self.query(connection, f"SELECT {cell} AS cell FROM file")
+            )
+        if not table.record_count:
+            raise DataError(f"{self.path.name} has no rows; an empty table has nothing to release")
+        return table
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A database in memory with the file as the view `file`, its columns c0, c1, ... in order."""
-        connection = duckdb.connect(config=_CONFIG)
+        connection = duckdb.connect(config=CONFIG)
         names = ", ".join(f"c{place}" for place in range(len(self._names)))
         self.query(connection, f"CREATE VIEW file ({names}) AS SELECT * FROM {self._scan}")
         return connection
@@ -146,7 +143,7 @@ class FileSource:
         if self._suffix in DELIMITERS:
             names = tuple(self._header())
         else:
-            with duckdb.connect(config=_CONFIG) as connection:
+            with duckdb.connect(config=CONFIG) as connection:
                 names = tuple(self.query(connection, f"DESCRIBE SELECT * FROM {self._scan}")["column_name"])
         for place, name in enumerate(names):
             if name in names[:place]:
@@ -181,14 +178,36 @@ class FileSource:
 
     @property
     def _scan(self) -> str:
-        path = _quoted(re.sub(r"[\[*?]", r"[\g<0>]", str(self.path)))
+        path = quoted(re.sub(r"[\[*?]", r"[\g<0>]", str(self.path)))
         if self._suffix not in DELIMITERS:
             return f"read_parquet({path})"
         columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(self._names)))
         return (
-            f"read_csv({path}, auto_detect=false, header=true, delim={_quoted(DELIMITERS[self._suffix])}, "
+            f"read_csv({path}, auto_detect=false, header=true, delim={quoted(DELIMITERS[self._suffix])}, "
             f"quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{columns}}})"
         )
+
+
+def encoded_columns(
+    domain: Domain,
+    places: Sequence[int],
+    kinds: NDArray[Any],
+    select: Callable[[str], dict[str, NDArray[Any]]],
+) -> Table:
+    """Columns named c0, c1, ... read and encoded one after the other.
+
+    Args:
+        domain: what is wanted.
+        places: for each attribute, the number of its column.
+        kinds: for each column, DuckDB's type.
+        select: the cells of an expression, as the column `cell`.
+    """
+    encoded = []
+    for attribute, place in zip(domain.attributes, places, strict=True):
+        as_is = _TYPES_READ_AS_THEY_ARE.fullmatch(kinds[place])
+        cells = select(f"c{place}" if as_is else f"c{place}::VARCHAR")["cell"]
+        encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
+    return Table(domain, tuple(encoded))
 
 
 def open_source(path: str | Path) -> FileSource:
@@ -209,5 +228,6 @@ def read_table(path: str | Path, domain: Domain) -> Table:
     return open_source(path).read(domain)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text as it stands in SQL."""
     return "'" + text.replace("'", "''") + "'"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
 from ..common.binarise import Binarisation
@@ -22,7 +19,6 @@ from ..common.privacy.cost import Adjacency
 from ..party.source import FileSource
 
 if TYPE_CHECKING:
-    from ..curator.mechanisms.mechanism import Report
     from .simulate import Simulation
 
 _STDERR = Console(stderr=True)
@@ -66,7 +62,8 @@ def simulate(
     require_extra("curator")
     from ..common.crypto.randomness import RandomStream
     from ..curator.mechanisms.catalogue import mechanism_named
-    from . import output
+    from ..curator.progress import progress_bar
+    from ..curator.report import files
     from .simulate import simulate as run
 
     budget = Budget(epsilon, delta, rho)
@@ -75,8 +72,8 @@ def simulate(
     loaded = Domain.load(domain)
     table = source.read(loaded)
     binary = Binarisation(loaded) if binarise else None
-    output.check_folder(out)
-    with _progress() as report:
+    files.check_folder(out, ["metrics.json"])
+    with progress_bar(_STDERR) as report:
         result = run(
             binary.encode(table) if binary else table,
             budget=budget,
@@ -95,7 +92,8 @@ def simulate(
         result = replace(result, synthetic=binary.decode(result.synthetic))
     values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     columns = [name for name in source.columns() if name in loaded.names]
-    output.write(result, out, columns, values.generator())
+    files.write(out, result.synthetic, columns, values.generator(), result.certificate, result.fitted.model)
+    files.write_json(out / "metrics.json", result.metrics)
     if json_output:
         typer.echo(json.dumps(_summary(result, out)))
     else:
@@ -109,9 +107,10 @@ def demo(
 ) -> None:
     """Release a bundled health insurance table from two insurers and two clinics, by each protocol."""
     require_extra("demo")
+    from ..curator.progress import progress_bar
     from . import demo as demonstration
 
-    with _progress() as report:
+    with progress_bar(_STDERR) as report:
         lines = list(demonstration.run(report=report))
     if json_output:
         typer.echo(json.dumps([vars(line) for line in lines]))
@@ -129,31 +128,6 @@ def demo(
     console = Console()
     console.print(shown)
     console.print("Error of pairs: average total variation distance of the two-way marginals, 0 is perfect.")
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Report]:
-    """A progress bar on the standard error stream: step, round, clique, budget used, time."""
-    from ..curator.mechanisms.mechanism import Progress as Done
-
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} % of the budget"),
-        TimeElapsedColumn(),
-        console=_STDERR,
-        transient=True,
-        disable=not _STDERR.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("starting", total=1.0)
-
-        def report(done: Done) -> None:
-            where = f"round {done.round}: " if done.round else ""
-            what = " x ".join(done.clique) if done.clique else done.step
-            bar.update(task, completed=done.spent, description=where + what)
-
-        yield report
 
 
 def _summary(result: Simulation, out: Path) -> dict[str, object]:

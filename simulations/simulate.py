@@ -9,18 +9,16 @@ from typing import Any
 
 from ..common.crypto.randomness import RandomStream
 from ..common.errors import DataError
-from ..common.messages import PROTOCOL_VERSION, ReleaseTerms
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.table import Table
 from ..common.workload import Workload
 from ..curator.federation import connect
-from ..curator.measurers.federation import FederationMeasurer
-from ..curator.measurers.masked import MaskedMeasurer, masked_plan
 from ..curator.measurers.measurer import Measurer
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import FittedModel, Mechanism, Report, ignore
 from ..curator.pgm.sampling import generate
+from ..curator.release import begin, charged_rho, propose
 from ..curator.report.certificate import Plan, certificate
 from .metrics import kway_errors
 from .network import InProcessConnection, policy_for, start_parties
@@ -151,22 +149,13 @@ def _measurer(
         return [], TheoremMeasurer(table, horizontal, vertical, granted, rng), 1
     copies = horizontal * vertical if plan.protocol == "indicator-mle" else 1
     spoken = "indicator" if plan.protocol == "indicator-mle" else plan.protocol
-    granted_rho = float(granted) if copies == 1 else float(granted * copies) * (1 + 2.0**-50)
-    policy = policy_for(spoken, plan.adjacency, granted_rho)
-    links = start_parties(pieces, policy, stream.child("parties"))
+    granted_rho = charged_rho(granted, copies)
+    links = start_parties(pieces, policy_for(spoken, plan.adjacency, granted_rho), stream.child("parties"))
     federation = connect(plan.domain, links)
-    terms = ReleaseTerms(
-        release_id=secrets.token_hex(16),
-        protocol_version=PROTOCOL_VERSION,
-        protocol=spoken,
-        adjacency=plan.adjacency,
-        granted_rho=granted_rho,
-        masked=(masked_plan(federation, granted, plan.adjacency, collusions) if spoken == "masked" else None),
-    )
-    acceptances = federation.accept(terms)
-    if spoken == "masked":
-        dealer = stream.child("dealer")
-        return links, MaskedMeasurer(federation, terms, acceptances, granted, dealer), 1
+    release_id = secrets.token_hex(16)
+    terms = propose(federation, release_id, spoken, plan.adjacency, granted, collusions, copies)
     if copies > 1:
+        federation.accept(terms)
         return links, IndicatorMleMeasurer(federation, terms, granted, copies), copies
-    return links, FederationMeasurer(federation, terms, granted, record_wise=record_wise), 1
+    dealer = stream.child("dealer")
+    return links, begin(federation, terms, granted, dealer, record_wise=record_wise), 1

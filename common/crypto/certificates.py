@@ -98,6 +98,18 @@ class Certificate:
                 "expected a certificate with a DNS name (subjectAltName), got one without; issue it anew"
             ) from None
 
+    def check_valid(self, now: datetime | None = None) -> None:
+        """Returns only while the certificate is valid.
+
+        Raises:
+            DataError: it is not yet, or no longer.
+        """
+        if not self.not_before <= (now or datetime.now(UTC)) <= self.not_after:
+            raise DataError(
+                f"the certificate is valid from {self.not_before:%Y-%m-%d} to {self.not_after:%Y-%m-%d}, not "
+                "now; issue a new one, or mend the clock"
+            )
+
     def is_of(self, key_pem: bytes) -> bool:
         """Whether it is the certificate of this private key."""
         return _public(_private(key_pem)) == self._leaf.public_key().public_bytes(

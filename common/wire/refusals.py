@@ -11,6 +11,7 @@ _KINDS = {
     "data": errors.DataError,
     "budget": errors.BudgetError,
     "policy": errors.PolicyError,
+    "lost": errors.DeliveriesLost,
     "protocol": errors.ProtocolError,
     "unavailable": errors.PartyUnavailable,
 }

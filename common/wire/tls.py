@@ -31,6 +31,10 @@ OPTIONS = (
     ("grpc.keepalive_timeout_ms", _PONG_MS),
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_MS // 2),
+    # A party that was started again is found within seconds.
+    ("grpc.initial_reconnect_backoff_ms", 200),
+    ("grpc.min_reconnect_backoff_ms", 200),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
     # A frame holds 1 MiB. gRPC's own limit of 4 MiB on a message stays.
     ("grpc.so_reuseport", 0),
     ("grpc.use_local_subchannel_pool", 1),

@@ -17,6 +17,8 @@ from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import gaussian_cost, gaussian_sigma, grid_of
 from ...common.protocols import indicator
+from ...common.wire.codec import encode_asked, encode_query
+from ..asking import Asking
 from ..federation import Federation, Member
 from .measurer import Query
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge
@@ -42,6 +44,7 @@ class FederationMeasurer(ScoringMeasurer):
         terms: of the release.
         granted: upper limit of the costs of all queries together, zCDP.
         record_wise: follow the paper to the letter: indicator vectors also where one party holds the clique.
+        asking: how what costs budget is asked for.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class FederationMeasurer(ScoringMeasurer):
         granted: Fraction,
         *,
         record_wise: bool = False,
+        asking: Asking | None = None,
     ) -> None:
         super().__init__(federation.domain, sum(federation.record_counts), granted)
         self._federation = federation
@@ -59,6 +63,7 @@ class FederationMeasurer(ScoringMeasurer):
         self._adjacency = terms.adjacency
         self._record_wise = record_wise
         self._asked = 0
+        self._asking = asking or Asking()
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
         """Root mean square of the standard deviations of the clique's cells; from public facts alone."""
@@ -86,7 +91,12 @@ class FederationMeasurer(ScoringMeasurer):
         self._asked += 1
         (member,) = self._federation.members
         query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
-        return local_scores(member.client, query, batch.references)
+        return self._asking.ask(
+            query.query_id,
+            encode_asked(query),
+            lambda: local_scores(member.client, query, batch.references),
+            _nothing_to_forget,
+        )
 
     def _charge(self, query: Query) -> Charge:
         slices = [self._shares(members, query.clique, query.zcdp_rho) for members in self._federation.slices]
@@ -99,12 +109,18 @@ class FederationMeasurer(ScoringMeasurer):
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         self._asked += 1
-        values = np.zeros(len(query.boxes) or self.domain.cells(query.clique))
-        gaussian = True
-        for members, records in zip(self._federation.slices, self._federation.record_counts, strict=True):
-            shares = self._shares(members, query.clique, query.zcdp_rho)
-            values += self._slice_values(shares, query, records)
-            gaussian = gaussian and self._sums_first(shares)
+        slices = [self._shares(members, query.clique, query.zcdp_rho) for members in self._federation.slices]
+
+        def summed() -> NDArray[np.float64]:
+            values = np.zeros(len(query.boxes) or self.domain.cells(query.clique))
+            for shares, records in zip(slices, self._federation.record_counts, strict=True):
+                values += self._slice_values(shares, query, records)
+            return values
+
+        asked = [self._ask(s, AnswerForm.HISTOGRAM, query.boxes) for shares in slices for s in shares]
+        described = b"".join(map(encode_query, asked))
+        values = self._asking.ask(f"{self._asked:06d}", described, summed, _nothing_to_forget)
+        gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)
         return Measurement(query.clique, values, sigma, float(charge.zcdp_rho), gaussian, query.boxes)
 
@@ -152,3 +168,7 @@ class FederationMeasurer(ScoringMeasurer):
 
     def _ask(self, share: _Share, form: AnswerForm, boxes: tuple[Box, ...] = ()) -> MarginalQuery:
         return MarginalQuery(self._release_id, f"{self._asked:06d}", form, share.part, share.sigma, boxes)
+
+
+def _nothing_to_forget() -> None:
+    """Nothing is delivered to these parties but what goes with a query."""

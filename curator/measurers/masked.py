@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ from ...common.privacy.distributed import DistributedNoise
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan, RosterEntry
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
+from ...common.wire.codec import encode_asked
+from ..asking import Asking
 from ..dealer import Dealer
 from ..federation import Federation
 from .measurer import Observer, Query
@@ -85,6 +88,7 @@ class MaskedMeasurer(ScoringMeasurer):
         acceptances: what each party signed.
         granted: upper limit of the costs of all queries together, zCDP.
         keys: where the dealer's seeds come from.
+        asking: how what costs budget is asked for.
     """
 
     def __init__(
@@ -94,6 +98,7 @@ class MaskedMeasurer(ScoringMeasurer):
         acceptances: tuple[Acceptance, ...],
         granted: Fraction,
         keys: RandomStream,
+        asking: Asking | None = None,
     ) -> None:
         super().__init__(federation.domain, sum(federation.record_counts), granted)
         if terms.masked is None:
@@ -106,9 +111,11 @@ class MaskedMeasurer(ScoringMeasurer):
         self._opened: set[tuple[int, Chain, int]] = set()
         self._multiplied: set[tuple[int, Chain]] = set()
         self._asked = 0
+        self._asking = asking or Asking()
         self.observers = _observers(self._plan)
         for client, seed in zip(self._clients, self._dealer.seeds, strict=True):
-            client.introduce(Introduction(terms.release_id, acceptances, seed))
+            introduction = Introduction(terms.release_id, acceptances, seed)
+            self._asking.persist(partial(client.introduce, introduction), self._forget)
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
         """Standard deviation of every cell; infinite where the clique takes openings past the limit."""
@@ -129,12 +136,16 @@ class MaskedMeasurer(ScoringMeasurer):
         return charge
 
     def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
-        self._prepare(batch.cliques)
         self._asked += 1
         query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
-        if self._plan.evaluators:
-            return shared_scores(self._clients, self._plan, self._dealer, query, batch.references)
-        return local_scores(self._clients[0], query, batch.references)
+
+        def scored() -> NDArray[np.float64]:
+            self._prepare(batch.cliques)
+            if self._plan.evaluators:
+                return shared_scores(self._clients, self._plan, self._dealer, query, batch.references)
+            return local_scores(self._clients[0], query, batch.references)
+
+        return self._asking.ask(query.query_id, encode_asked(query), scored, self._forget)
 
     def _score_noise(self, sigma: float) -> float:
         return self._plan.noise.factor * sigma
@@ -148,8 +159,10 @@ class MaskedMeasurer(ScoringMeasurer):
         return Charge(query.step, query.clique, gaussian_cost(sigma, self._adjacency), sigmas)
 
     def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
-        self._prepare([query.clique for query in queries])
-        return super()._answers(queries, charges)
+        asked = [self._asks(query, charge) for query, charge in zip(queries, charges, strict=True)]
+        new = [a.clique for a in asked if not self._asking.knows(a.query_id, encode_asked(a))]
+        self._asking.persist(lambda: self._prepare(new), self._forget)
+        return [self._answered(a, charge) for a, charge in zip(asked, charges, strict=True)]
 
     def _check_feasible(self, clique: Clique) -> None:
         if not self._plan.feasible(clique):
@@ -210,14 +223,33 @@ class MaskedMeasurer(ScoringMeasurer):
         self._clients[self._plan.holders(chain, number)[-1]].deal(delivery, self._dealer.rows(chain, number))
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
+        return self._answered(self._asks(query, charge), charge)
+
+    def _asks(self, query: Query, charge: Charge) -> MarginalQuery:
+        """What every party is asked, under a new id."""
         self._asked += 1
-        sigma = charge.sigmas[0][0]
-        asked = MarginalQuery(
-            self._release_id, f"{self._asked:06d}", AnswerForm.SHARE, query.clique, sigma, query.boxes
+        return MarginalQuery(
+            self._release_id,
+            f"{self._asked:06d}",
+            AnswerForm.SHARE,
+            query.clique,
+            charge.sigmas[0][0],
+            query.boxes,
         )
-        counts = opened_sum(self._plan.ring, self._shares(asked)) / grid_of(sigma)
-        total = self._plan.noise.total_sigma(sigma)
-        return Measurement(query.clique, counts, total, float(charge.zcdp_rho), boxes=query.boxes)
+
+    def _answered(self, asked: MarginalQuery, charge: Charge) -> Measurement:
+        def counted() -> NDArray[np.float64]:
+            self._prepare([asked.clique])
+            return opened_sum(self._plan.ring, self._shares(asked)) / grid_of(asked.sigma)
+
+        counts = self._asking.ask(asked.query_id, encode_asked(asked), counted, self._forget)
+        total = self._plan.noise.total_sigma(asked.sigma)
+        return Measurement(asked.clique, counts, total, float(charge.zcdp_rho), boxes=asked.boxes)
+
+    def _forget(self) -> None:
+        """A party may have been started anew: what was delivered to it went with its process."""
+        self._opened.clear()
+        self._multiplied.clear()
 
     def _shares(self, asked: MarginalQuery) -> Iterator[NDArray[np.int64]]:
         cells = len(asked.boxes) or self.domain.cells(asked.clique)

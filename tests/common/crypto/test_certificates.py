@@ -102,3 +102,11 @@ def test_a_key_of_another_kind_is_refused():
 
 def test_a_fingerprint_is_shown_in_groups_of_four():
     assert shown("0123456789ab") == "0123 4567 89ab"
+
+
+def test_a_certificate_is_valid_in_its_time_alone():
+    made = self_signed("a", KEY, NOW, 10)
+    made.check_valid(NOW)
+    for moment in (NOW - timedelta(hours=2), NOW + timedelta(days=11)):
+        with pytest.raises(DataError, match="issue a new one, or mend the clock"):
+            made.check_valid(moment)

@@ -1,0 +1,155 @@
+"""What institutions hand each other to become a federation: signed cards, and the list of all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .crypto.certificates import Certificate, check_name
+from .crypto.identity import Identity, verify
+from .domain import Domain
+from .errors import DataError, ProtocolError
+
+_CARD, _FEDERATION = "dpmosaic card 1", "dpmosaic federation 1"
+PARTY, CURATOR = "party", "curator"
+
+
+@dataclass(frozen=True)
+class Card:
+    """What others may know of a party or curator, signed by it.
+
+    Attributes:
+        role: `PARTY` or `CURATOR`.
+        name: as the federation knows it.
+        identity: its long-term Ed25519 public key, 32 bytes; whoever compares it out of band trusts the card.
+        certificate: what it shows in TLS.
+        domain: the attributes that a party holds; None for a curator.
+        signature: by the identity, over all of the above.
+    """
+
+    role: str
+    name: str
+    identity: bytes
+    certificate: Certificate
+    domain: Domain | None
+    signature: bytes = b""
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if self.role not in (PARTY, CURATOR) or (self.domain is not None) != (self.role == PARTY):
+            raise DataError("a card is that of a party with its domain, or of a curator without one")
+        if self.signature:
+            try:
+                verify(self.identity, "card", _signed(self._body()), self.signature)
+            except ProtocolError as cause:
+                raise DataError(f"the card of {self.name!r} is not signed by the identity on it") from cause
+
+    @classmethod
+    def issue(
+        cls, role: str, name: str, identity: Identity, certificate: Certificate, domain: Domain | None = None
+    ) -> Card:
+        """A card, signed."""
+        draft = cls(role, name, identity.public, certificate, domain)
+        signature = identity.sign("card", _signed(draft._body()))
+        return cls(role, name, identity.public, certificate, domain, signature)
+
+    @classmethod
+    def from_json(cls, form: object) -> Card:
+        """Reads a card and verifies that its owner signed it.
+
+        Raises:
+            DataError: it is no card, or altered.
+        """
+        try:
+            if not isinstance(form, dict) or form["format"] != _CARD:
+                raise KeyError("format")
+            domain = form["domain"]
+            return cls(
+                str(form["role"]),
+                str(form["name"]),
+                bytes.fromhex(form["identity"]),
+                Certificate(str(form["certificate"]).encode()),
+                None if domain is None else Domain.from_json(domain),
+                bytes.fromhex(form["signature"]) or b"none",
+            )
+        except (KeyError, ValueError, TypeError, AttributeError):
+            raise DataError(f"expected a card of the form {_CARD!r}; ask its owner for a new one") from None
+
+    def to_json(self) -> dict[str, Any]:
+        """What a card's file says."""
+        return self._body() | {"signature": self.signature.hex()}
+
+    def _body(self) -> dict[str, Any]:
+        return {
+            "format": _CARD,
+            "role": self.role,
+            "name": self.name,
+            "identity": self.identity.hex(),
+            "certificate": self.certificate.pem.decode(),
+            "certificate_fingerprint": self.certificate.fingerprint,
+            "domain": None if self.domain is None else self.domain.to_json(),
+            "domain_digest": None if self.domain is None else self.domain.digest(),
+        }
+
+
+@dataclass(frozen=True)
+class FederationList:
+    """All cards of a federation; its curator hands it to every party.
+
+    Attributes:
+        curator: the curator's card.
+        parties: cards of all parties.
+    """
+
+    curator: Card
+    parties: tuple[Card, ...]
+
+    def __post_init__(self) -> None:
+        if self.curator.role != CURATOR or any(card.role != PARTY for card in self.parties):
+            raise DataError("a federation has the card of one curator, and cards of parties")
+        names = [card.name for card in (self.curator, *self.parties)]
+        if len(set(names)) < len(names):
+            raise DataError("a federation names two of its members alike; give each a name of its own")
+
+    @classmethod
+    def from_json(cls, form: object) -> FederationList:
+        """Reads a federation's file; every card in it is verified.
+
+        Raises:
+            DataError: it is no such file, or a card in it is altered.
+        """
+        if not isinstance(form, dict) or form.get("format") != _FEDERATION:
+            raise DataError(f"expected a file of the form {_FEDERATION!r}; ask the curator for it")
+        parties: Sequence[object] = form.get("parties") or ()
+        return cls(Card.from_json(form.get("curator")), tuple(Card.from_json(card) for card in parties))
+
+    def to_json(self) -> dict[str, Any]:
+        """What a federation's file says."""
+        parties = [card.to_json() for card in self.parties]
+        return {"format": _FEDERATION, "curator": self.curator.to_json(), "parties": parties}
+
+
+def read_json(path: Path) -> object:
+    """The content of a JSON file.
+
+    Raises:
+        DataError: it cannot be read, or is no JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as cause:
+        raise DataError(f"cannot read {path}: {cause.strerror}; mend the path") from cause
+    except ValueError:
+        raise DataError(f"{path} is not JSON in UTF-8; ask for the file again") from None
+
+
+def as_text(form: dict[str, Any]) -> str:
+    """JSON as a file holds it."""
+    return json.dumps(form, indent=2, ensure_ascii=False) + "\n"
+
+
+def _signed(body: dict[str, Any]) -> bytes:
+    return json.dumps(body, sort_keys=True, separators=(",", ":")).encode("ascii")

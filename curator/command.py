@@ -1,0 +1,157 @@
+"""The commands `dpmosaic curator ...`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from ..common.card import Card, as_text, read_json
+from ..common.crypto.certificates import shown
+from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
+from ..common.extras import require_extra
+from ..common.keyring import REQUEST
+from .home import CuratorHome
+from .plan_file import ReleasePlan, draft
+from .preflight import preflight as look
+
+if TYPE_CHECKING:
+    from .session import Session
+
+curator_commands = typer.Typer(help="Who coordinates a release over daemons.", no_args_is_help=True)
+
+_Folder = Annotated[Path, typer.Argument(help="The curator's folder.")]
+_PlanFile = Annotated[Path, typer.Argument(help="The plan, a TOML file.")]
+_Home = Annotated[Path | None, typer.Option(help="The curator's folder; the plan's where left out.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+@curator_commands.command()
+def init(
+    folder: _Folder,
+    name: Annotated[str, typer.Option(help="As the parties will know it: letters, digits, hyphens.")],
+    csr: Annotated[
+        bool, typer.Option("--csr", help="Make a request for the institution's authority, no certificate.")
+    ] = False,
+) -> None:
+    """Make keys."""
+    home = CuratorHome.create(folder, name, request=csr)
+    typer.echo(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
+    if csr:
+        typer.echo(f"let your authority sign {home.keyring.folder / REQUEST}, and put tls.crt beside it")
+
+
+@curator_commands.command()
+def enroll(
+    folder: _Folder,
+    card: Annotated[Path, typer.Argument(help="The party's card.")],
+    address: Annotated[str, typer.Option(help="host:port of its daemon.")],
+) -> None:
+    """Take a party in, after comparing its identity out of band."""
+    read = Card.from_json(read_json(card))
+    CuratorHome.open(folder).enroll(read, address)
+    typer.echo(f"identity of {read.name}: {shown(read.identity.hex())}")
+    typer.echo("compare it with what its owner reads to you")
+
+
+@curator_commands.command()
+def federation(
+    folder: _Folder,
+    out: Annotated[Path | None, typer.Option(help="File to write; the standard output if left out.")] = None,
+) -> None:
+    """All cards in one file: hand it to every party to trust."""
+    text = as_text(CuratorHome.open(folder).federation().to_json())
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+
+
+@curator_commands.command()
+def plan(
+    folder: _Folder,
+    slices: Annotated[
+        list[str] | None, typer.Option("--slice", help="Parties that hold the same records: a,b. Repeat it.")
+    ] = None,
+    out: Annotated[str, typer.Option(help="Name of the plan's file in the folder.")] = "plan.toml",
+) -> None:
+    """Draft a plan and the whole table's domain from the cards."""
+    home = CuratorHome.open(folder)
+    domain_file = f"{Path(out).stem}.domain.json"
+    for path in (folder / out, folder / domain_file):
+        if path.exists():
+            raise DataError(f"{path} is there already; choose another name by --out")
+    grouped = [text.split(",") for text in slices] if slices else None
+    text, domain = draft(list(home.cards().values()), grouped, domain_file)
+    (folder / domain_file).write_text(as_text(domain.to_json()), encoding="utf-8")
+    (folder / out).write_text(text, encoding="utf-8")
+    typer.echo(f"review {folder / out}, above all which parties hold the same records")
+
+
+@curator_commands.command()
+def preflight(plan: _PlanFile, home: _Home = None) -> None:
+    """Look at everything that could stop a release; charges nothing."""
+    failed = 0
+    for line in look(CuratorHome.open(home or plan.parent), ReleasePlan.load(plan)):
+        failed += not line.passed
+        colour = None if line.passed else typer.colors.RED
+        typer.secho(f"{'ok  ' if line.passed else 'MEND'}  {line.about}: {line.what}: {line.said}", fg=colour)
+    if failed:
+        raise typer.Exit(1)
+
+
+@curator_commands.command()
+def release(
+    plan: _PlanFile,
+    out: Annotated[Path, typer.Option(help="Folder for the results.")],
+    home: _Home = None,
+    json_output: _Json = False,
+) -> None:
+    """Make a release over the parties' daemons."""
+    require_extra("curator")
+    from .session import Session
+
+    _run(Session.begin(out, plan, CuratorHome.open(home or plan.parent)), json_output)
+
+
+@curator_commands.command()
+def resume(
+    folder: Annotated[Path, typer.Argument(help="Folder of a release that stopped.")],
+    json_output: _Json = False,
+) -> None:
+    """Go on with a release; what was answered is not asked, and not charged, again."""
+    require_extra("curator")
+    from .session import Session
+
+    _run(Session.resume(folder), json_output)
+
+
+def _run(session: Session, json_output: bool) -> None:
+    from .progress import progress_bar
+
+    try:
+        with progress_bar(Console(stderr=True)) as report:
+            released = session.run(report)
+    except (PartyUnavailable, PolicyError) as stopped:
+        raise _resumable(stopped, session.folder) from stopped
+    promise = released.certificate["promise"]
+    summary = {
+        "out": str(session.folder),
+        "differentially_private": released.certificate["differentially_private"],
+        "promise": promise,
+        "rounds": len(released.fitted.rounds),
+        "records": released.synthetic.record_count,
+    }
+    if json_output:
+        typer.echo(json.dumps(summary))
+    else:
+        typer.echo(
+            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; written to {session.folder}"
+        )
+
+
+def _resumable(stopped: MosaicError, folder: Path) -> MosaicError:
+    return type(stopped)(f"{stopped}. The release stopped; go on by: dpmosaic curator resume {folder}")

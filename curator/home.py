@@ -1,0 +1,113 @@
+"""A curator's folder: its keys, and the parties that it enrolled."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..common.card import CURATOR, PARTY, Card, FederationList, as_text, read_json
+from ..common.errors import DataError, PolicyError
+from ..common.keyring import Keyring, write_private
+from ..common.wire.tls import TlsSide
+from .connection import GrpcConnection, Patience, dial
+
+_CARDS, _ADDRESSES = "cards", "addresses.json"
+
+
+@dataclass(frozen=True)
+class CuratorHome:
+    """The folder of one curator.
+
+    Attributes:
+        folder: made by `create`.
+        keyring: its keys.
+    """
+
+    folder: Path
+    keyring: Keyring
+
+    @classmethod
+    def create(cls, folder: Path, name: str, *, request: bool = False) -> CuratorHome:
+        """Makes keys.
+
+        Raises:
+            DataError: there is a curator already, or the folder cannot be written.
+        """
+        keyring = Keyring.create(folder, name, request=request)
+        (folder / _CARDS).mkdir(mode=0o700, exist_ok=True)
+        return cls(folder, keyring)
+
+    @classmethod
+    def open(cls, folder: Path) -> CuratorHome:
+        """A folder that `create` made.
+
+        Raises:
+            DataError: it is none.
+        """
+        return cls(folder, Keyring.load(folder))
+
+    def card(self) -> Card:
+        """What others may know of the curator."""
+        return Card.issue(CURATOR, self.keyring.name, self.keyring.identity, self.keyring.certificate)
+
+    def cards(self) -> dict[str, Card]:
+        """The enrolled parties, by name."""
+        cards = [Card.from_json(read_json(path)) for path in sorted((self.folder / _CARDS).glob("*.json"))]
+        return {card.name: card for card in cards}
+
+    def enroll(self, card: Card, address: str) -> None:
+        """Takes a party in; a newer card of the same identity replaces the older one.
+
+        Args:
+            card: of the party.
+            address: host and port of its daemon.
+
+        Raises:
+            DataError: it is no party's card, or the address has no port.
+            PolicyError: the name is that of another identity.
+        """
+        if card.role != PARTY:
+            raise DataError("expected the card of a party, got a curator's; ask the party for its card")
+        if not address.rpartition(":")[0] or not address.rpartition(":")[2].isdecimal():
+            raise DataError(f"expected the address as host:port, got {address!r}")
+        earlier = self.cards().get(card.name)
+        if earlier is not None and earlier.identity != card.identity:
+            raise PolicyError(
+                f"party {card.name!r} is enrolled with another identity; if its owner confirms the new one, "
+                f"remove {self.folder / _CARDS / card.name}.json first"
+            )
+        write_private(self.folder / _CARDS / f"{card.name}.json", as_text(card.to_json()).encode())
+        addresses = self.addresses() | {card.name: address}
+        write_private(self.folder / _ADDRESSES, json.dumps(addresses, indent=2).encode())
+
+    def addresses(self) -> dict[str, str]:
+        """Where each enrolled party listens."""
+        path = self.folder / _ADDRESSES
+        form = read_json(path) if path.exists() else {}
+        if not isinstance(form, dict):
+            raise DataError(f"expected names and addresses in {path}; enroll the parties anew")
+        return {str(name): str(address) for name, address in form.items()}
+
+    def federation(self) -> FederationList:
+        """All cards, for the parties to pin.
+
+        Raises:
+            DataError: no party is enrolled.
+        """
+        if not self.cards():
+            raise DataError("no party is enrolled; run dpmosaic curator enroll for each card")
+        return FederationList(self.card(), tuple(self.cards().values()))
+
+    def dial(self, name: str, patience: Patience | None = None) -> GrpcConnection:
+        """A connection to an enrolled party.
+
+        Raises:
+            DataError: it is not enrolled.
+        """
+        card = self.cards().get(name)
+        if card is None:
+            enrolled = ", ".join(self.cards()) or "nobody"
+            raise DataError(f"party {name!r} is not enrolled; enrolled: {enrolled}")
+        own = TlsSide(self.keyring.tls_key, self.keyring.certificate, (card.certificate,))
+        return dial(name, self.addresses()[name], own, card.certificate, patience)

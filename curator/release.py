@@ -1,0 +1,163 @@
+"""A release from parties behind connections: agreed with all of them, measured, fitted, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..common.crypto.randomness import RandomStream
+from ..common.messages import PROTOCOL_VERSION, ReleaseTerms
+from ..common.privacy.cost import Adjacency
+from ..common.table import Table
+from ..common.wire.codec import decode_terms, encode_terms
+from ..common.workload import Workload
+from .asking import Asking
+from .federation import Federation, connect
+from .journal import Journal
+from .measurers.federation import FederationMeasurer
+from .measurers.masked import MaskedMeasurer, masked_plan
+from .measurers.measurer import Measurer
+from .mechanisms.catalogue import mechanism_named
+from .mechanisms.mechanism import FittedModel, Report, ignore
+from .party_client import Connection
+from .pgm.sampling import generate
+from .plan_file import ReleasePlan
+from .report.certificate import Plan, certificate
+
+
+@dataclass(frozen=True)
+class Released:
+    """What a release gives.
+
+    Attributes:
+        synthetic: the synthetic table, coded.
+        fitted: model, measurements, rounds and bounds.
+        certificate: JSON values; public.
+    """
+
+    synthetic: Table
+    fitted: FittedModel
+    certificate: dict[str, Any]
+
+
+def release(
+    plan: ReleasePlan,
+    links: Sequence[Sequence[Connection]],
+    journal: Journal,
+    *,
+    away_s: float = 0.0,
+    report: Report = ignore,
+) -> Released:
+    """Makes a release, or goes on with one that stopped; what was answered is not asked again.
+
+    Args:
+        plan: of the release; the one that the journal holds.
+        links: connections to the plan's parties, slice by slice.
+        journal: of the release.
+        away_s: how long to wait for a party that went away.
+        report: called after every step.
+
+    Raises:
+        DataError: something does not fit; nothing has been measured.
+        PolicyError: a party does not allow the release.
+        PartyUnavailable: a party stayed away; the journal holds what was answered.
+    """
+    keys = RandomStream(journal.key)
+    mechanism = mechanism_named(plan.mechanism, plan.variant)
+    workload = Workload.parse(plan.domain, plan.workload)
+    granted = mechanism.granted(plan.budget)
+    asking = Asking(journal, away_s)
+    federation = asking.persist(lambda: connect(plan.domain, links), _nothing)
+    proposed = propose(
+        federation, journal.release_id, plan.protocol, plan.adjacency, granted, plan.collusions
+    )
+    terms = decode_terms(journal.note_once("terms", encode_terms(proposed)))
+    measurer = asking.persist(
+        lambda: begin(federation, terms, granted, keys.child("dealer"), asking), _nothing
+    )
+    fitted = mechanism.run(measurer, workload, keys.child("mechanism"), report)
+    records = sum(federation.record_counts)
+    synthetic = generate(fitted.model, plan.rows or records, keys.child("rows").generator())
+    stated = Plan(
+        plan.domain,
+        federation.record_counts,
+        tuple(tuple(member.attributes for member in members) for members in federation.slices),
+        plan.protocol,
+        plan.adjacency,
+        mechanism,
+        workload,
+        plan.budget,
+    )
+    issued = certificate(
+        stated,
+        measurer.accountant,
+        fitted,
+        not_private=measurer.not_private,
+        observers=measurer.observers,
+    )
+    return Released(synthetic, fitted, issued)
+
+
+def propose(
+    federation: Federation,
+    release_id: str,
+    protocol: str,
+    adjacency: Adjacency,
+    granted: Fraction,
+    collusions: int | None,
+    copies: int = 1,
+) -> ReleaseTerms:
+    """The terms of a release over these parties.
+
+    Args:
+        federation: the parties.
+        release_id: unique.
+        protocol: that they speak.
+        adjacency: which tables are neighbours.
+        granted: upper limit of all costs, zCDP.
+        collusions: with `masked`; None for its default.
+        copies: how often parties are charged for what is granted once.
+    """
+    masked = masked_plan(federation, granted, adjacency, collusions) if protocol == "masked" else None
+    return ReleaseTerms(
+        release_id, PROTOCOL_VERSION, protocol, adjacency, charged_rho(granted, copies), masked
+    )
+
+
+def charged_rho(granted: Fraction, copies: int = 1) -> float:
+    """What parties have to grant, as the float that crosses the wire; rounded up where it needs rounding."""
+    return float(granted) if copies == 1 else float(granted * copies) * (1 + 2.0**-50)
+
+
+def begin(
+    federation: Federation,
+    terms: ReleaseTerms,
+    granted: Fraction,
+    dealer: RandomStream,
+    asking: Asking | None = None,
+    *,
+    record_wise: bool = False,
+) -> Measurer:
+    """Has every party accept the terms; what measures under them.
+
+    Args:
+        federation: the parties.
+        terms: of the release.
+        granted: upper limit of all costs, zCDP.
+        dealer: where dealt randomness comes from.
+        asking: how what costs budget is asked for.
+        record_wise: see `FederationMeasurer`.
+
+    Raises:
+        PolicyError: a party does not allow the release.
+    """
+    acceptances = federation.accept(terms)
+    if terms.masked is not None:
+        return MaskedMeasurer(federation, terms, acceptances, granted, dealer, asking)
+    return FederationMeasurer(federation, terms, granted, record_wise=record_wise, asking=asking)
+
+
+def _nothing() -> None:
+    """Nothing was delivered yet."""

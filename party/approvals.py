@@ -1,0 +1,121 @@
+"""Releases that wait for a person: what was asked for, and what the institution decided."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..common.errors import DataError, PolicyError
+from ..common.messages import ReleaseTerms
+from ..common.wire.codec import decode_terms, encode_terms
+
+PENDING, APPROVED, DENIED = "pending", "approved", "denied"
+_MAX_PENDING = 100
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS request (
+    release_id TEXT PRIMARY KEY, terms BLOB NOT NULL, decision TEXT NOT NULL
+) STRICT
+"""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A release that a curator asked for.
+
+    Attributes:
+        terms: what was asked.
+        decision: `PENDING`, `APPROVED` or `DENIED`.
+    """
+
+    terms: ReleaseTerms
+    decision: str
+
+
+class Approvals:
+    """Keeps requests and decisions; the daemon and a person's command may have it open at once.
+
+    Args:
+        path: the SQLite file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._lock = threading.Lock()
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = FULL")
+        self._database.execute(_SCHEMA)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._database.close()
+
+    def check(self, terms: ReleaseTerms) -> None:
+        """Returns only if a person approved exactly these terms; a new request is kept for one to see.
+
+        Raises:
+            PolicyError: nobody decided yet, or somebody denied it.
+        """
+        encoded = encode_terms(terms)
+        with self._transaction():
+            row = self._row(terms.release_id)
+            if row is None:
+                (pending,) = self._database.execute(
+                    "SELECT count(*) FROM request WHERE decision = ?", (PENDING,)
+                ).fetchone()
+                if pending >= _MAX_PENDING:
+                    raise PolicyError("too many releases wait for this party's operator; ask for an answer")
+                self._database.execute(
+                    "INSERT INTO request VALUES (?, ?, ?)", (terms.release_id, encoded, PENDING)
+                )
+        if row is not None and (row[0] != encoded or row[1] == DENIED):
+            raise PolicyError("this party's operator denied the release, or approved another of this id")
+        if row is None or row[1] == PENDING:
+            raise PolicyError(
+                "the release waits for this party's operator, who approves it by `dpmosaic party approve`; "
+                "resume it then"
+            )
+
+    def decide(self, release_id: str, decision: str) -> Request:
+        """Keeps a person's decision.
+
+        Args:
+            release_id: of a request; its beginning suffices where no other begins so.
+            decision: `APPROVED` or `DENIED`.
+
+        Raises:
+            DataError: nobody asked for such a release, or several begin so.
+        """
+        matches = [r for r in self.requests() if r.terms.release_id.startswith(release_id)]
+        if len(matches) != 1 or not release_id:
+            raise DataError(
+                f"expected the id of one release that was asked for, found {len(matches)}; "
+                "`dpmosaic party releases` lists them"
+            )
+        with self._transaction():
+            self._database.execute(
+                "UPDATE request SET decision = ? WHERE release_id = ?",
+                (decision, matches[0].terms.release_id),
+            )
+        return Request(matches[0].terms, decision)
+
+    def requests(self) -> list[Request]:
+        """All requests, in the order in which they came."""
+        with self._lock:
+            rows = self._database.execute("SELECT terms, decision FROM request ORDER BY rowid").fetchall()
+        return [Request(decode_terms(terms), decision) for terms, decision in rows]
+
+    def _row(self, release_id: str) -> tuple[bytes, str] | None:
+        row: tuple[bytes, str] | None = self._database.execute(
+            "SELECT terms, decision FROM request WHERE release_id = ?", (release_id,)
+        ).fetchone()
+        return row
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._lock, self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            yield

@@ -1,0 +1,147 @@
+"""The commands `dpmosaic party ...`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from ..common.card import Card, FederationList, as_text, read_json
+from ..common.crypto.certificates import shown
+from ..common.errors import DataError
+from ..common.keyring import REQUEST
+from . import policy_file
+from .approvals import APPROVED, DENIED, Approvals
+from .daemon import serve as serve_party
+from .home import LEDGER, REQUESTS, PartyHome
+from .ledger import Ledger
+
+party_commands = typer.Typer(help="One institution: its keys, its policy, its daemon.", no_args_is_help=True)
+
+_Folder = Annotated[Path, typer.Argument(help="The party's folder.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+@party_commands.command()
+def init(
+    folder: _Folder,
+    name: Annotated[str, typer.Option(help="As the federation will know it: letters, digits, hyphens.")],
+    csr: Annotated[
+        bool, typer.Option("--csr", help="Make a request for the institution's authority, no certificate.")
+    ] = False,
+) -> None:
+    """Make keys and a policy that allows nothing yet."""
+    home = PartyHome.create(folder, name, request=csr)
+    typer.echo(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
+    if csr:
+        typer.echo(f"let your authority sign {home.keyring.folder / REQUEST}, and put tls.crt beside it")
+    typer.echo(f"now open what you allow in {folder / policy_file.NAME}")
+
+
+@party_commands.command()
+def card(
+    folder: _Folder,
+    out: Annotated[Path | None, typer.Option(help="File to write; the standard output if left out.")] = None,
+) -> None:
+    """What others may know of the party: hand it to the curator."""
+    text = as_text(PartyHome.open(folder).card().to_json())
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+
+
+@party_commands.command()
+def trust(
+    folder: _Folder,
+    federation: Annotated[Path | None, typer.Argument(help="The curator's list of all cards.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="The fingerprints were compared already.")] = False,
+    revoke: Annotated[str | None, typer.Option(help="Trust this curator no longer.")] = None,
+) -> None:
+    """Pin a curator and the other parties, after comparing fingerprints out of band."""
+    home = PartyHome.open(folder)
+    if (federation is None) == (revoke is None):
+        raise DataError("expected either a federation's file or --revoke NAME; give one")
+    if revoke is not None:
+        home.revoke(revoke)
+        return
+    assert federation is not None
+    listed = FederationList.from_json(read_json(federation))
+    for member in (listed.curator, *listed.parties):
+        _show(member)
+    if not yes:
+        typer.confirm("Did every owner read you the same identity, by telephone or on paper?", abort=True)
+    home.trust(listed)
+
+
+@party_commands.command()
+def serve(
+    folder: _Folder,
+    listen: Annotated[str | None, typer.Option(help="host:port in place of the policy's.")] = None,
+) -> None:
+    """Answer the pinned curators until stopped (Ctrl-C, SIGTERM)."""
+    serve_party(PartyHome.open(folder), listen, sys.stderr)
+
+
+@party_commands.command()
+def ledger(folder: _Folder, json_output: _Json = False) -> None:
+    """What was granted to each release, and what it has cost so far."""
+    with contextlib.closing(Ledger(PartyHome.open(folder).file(LEDGER))) as opened:
+        entries = opened.summaries()
+    rows = [(e.release_id, float(e.granted), float(e.spent), e.queries) for e in entries]
+    _print(("release", "granted_rho", "spent_rho", "queries"), rows, json_output)
+
+
+@party_commands.command()
+def releases(folder: _Folder, json_output: _Json = False) -> None:
+    """The releases that curators asked for, and what was decided."""
+    with _approvals(folder) as approvals:
+        with_terms = [(r.terms, r.decision) for r in approvals.requests()]
+    rows = [(t.release_id, t.protocol, t.adjacency.value, t.granted_rho, d) for t, d in with_terms]
+    _print(("release", "protocol", "adjacency", "granted_rho", "decision"), rows, json_output)
+
+
+@party_commands.command()
+def approve(
+    folder: _Folder, release: Annotated[str, typer.Argument(help="Its id, or its beginning.")]
+) -> None:
+    """Let a release take place that the policy allows; its curator resumes it then."""
+    with _approvals(folder) as approvals:
+        typer.echo(f"approved {approvals.decide(release, APPROVED).terms.release_id}")
+
+
+@party_commands.command()
+def deny(folder: _Folder, release: Annotated[str, typer.Argument(help="Its id, or its beginning.")]) -> None:
+    """Refuse a release. One that was accepted before goes on: stop the party to end it."""
+    with _approvals(folder) as approvals:
+        typer.echo(f"denied {approvals.decide(release, DENIED).terms.release_id}")
+
+
+def _approvals(folder: Path) -> contextlib.closing[Approvals]:
+    return contextlib.closing(Approvals(PartyHome.open(folder).file(REQUESTS)))
+
+
+def _show(member: Card) -> None:
+    typer.echo(f"{member.role} {member.name}")
+    typer.echo(f"  identity     {shown(member.identity.hex())}")
+    typer.echo(f"  certificate  {shown(member.certificate.fingerprint)}")
+    left = member.certificate.not_after - datetime.now(UTC)
+    typer.echo(f"  expires      {member.certificate.not_after:%Y-%m-%d}, in {left.days} days")
+
+
+def _print(columns: tuple[str, ...], rows: Sequence[tuple[str | int | float, ...]], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows]))
+        return
+    grid = Grid(*columns)
+    for row in rows:
+        grid.add_row(*(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row))
+    Console().print(grid)

@@ -1,0 +1,61 @@
+"""The process of one party: serves its folder until it is told to stop."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from typing import TextIO
+
+from .approvals import Approvals
+from .events import EventLog
+from .health import Health
+from .home import LEDGER, REQUESTS, SHAREABLE_LOG, PartyHome, Reread
+from .ledger import Ledger
+from .policy_file import Settings
+from .server import PartyServer
+from .servicer import PartyServicer
+
+_GRACE_S = 20.0
+
+
+def serve(home: PartyHome, listen: str | None, log_to: TextIO) -> None:
+    """Serves a party until SIGTERM or SIGINT; calls under way may end first.
+
+    Args:
+        home: its folder.
+        listen: host and port in place of the policy's.
+        log_to: gets the full log; the shareable one lies in the folder.
+
+    Raises:
+        DataError: something in the folder does not hold together, or the address is taken.
+    """
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    with home.claimed(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
+        settings = Settings.load(home.folder)
+        ledger, approvals = Ledger(home.file(LEDGER)), Approvals(home.file(REQUESTS))
+        log = EventLog(log_to, shareable)
+        party = home.party(settings, ledger, approvals)
+        checks: dict[str, Callable[[], None]] = {
+            "ledger": ledger.check_writable,
+            "source": lambda: _readable(settings),
+            "certificate": lambda: _valid(home),
+        }
+        health = Health(checks, log)
+        side = Reread(home.side, home.keyring.folder)
+        server = PartyServer(PartyServicer(party), side, listen or settings.listen, health, log)
+        server.start()
+        stop.wait()
+        server.stop(_GRACE_S)
+        ledger.close()
+        approvals.close()
+
+
+def _readable(settings: Settings) -> None:
+    settings.source().columns()
+
+
+def _valid(home: PartyHome) -> None:
+    home.keyring.certificate.check_valid()

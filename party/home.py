@@ -1,0 +1,177 @@
+"""A party's folder: its keys, whom it trusts, its policy, its ledger."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..common.card import PARTY, Card, FederationList, as_text, read_json
+from ..common.crypto.certificates import check_name
+from ..common.crypto.randomness import RandomStream
+from ..common.errors import DataError, PolicyError
+from ..common.keyring import CERTIFICATE, Keyring, private_file, write_private
+from ..common.wire.tls import TlsSide
+from . import policy_file
+from .approvals import Approvals
+from .ledger import Ledger
+from .party import Party
+from .policy_file import Settings
+
+_TRUSTED = "trusted"
+LEDGER, REQUESTS, SHAREABLE_LOG = "ledger.sqlite", "requests.sqlite", "shareable.log"
+
+
+@dataclass(frozen=True)
+class PartyHome:
+    """The folder of one party.
+
+    Attributes:
+        folder: made by `create`.
+        keyring: its keys.
+    """
+
+    folder: Path
+    keyring: Keyring
+
+    @classmethod
+    def create(cls, folder: Path, name: str, *, request: bool = False) -> PartyHome:
+        """Makes keys and a policy that allows nothing.
+
+        Raises:
+            DataError: there is a party already, or the folder cannot be written.
+        """
+        keyring = Keyring.create(folder, name, request=request)
+        (keyring.folder / _TRUSTED).mkdir(mode=0o700)
+        if not (folder / policy_file.NAME).exists():
+            write_private(folder / policy_file.NAME, policy_file.TEMPLATE.encode())
+        return cls(folder, keyring)
+
+    @classmethod
+    def open(cls, folder: Path) -> PartyHome:
+        """A folder that `create` made.
+
+        Raises:
+            DataError: it is none.
+        """
+        return cls(folder, Keyring.load(folder))
+
+    def file(self, name: str) -> Path:
+        """A file of the folder that only its owner may read."""
+        return private_file(self.folder / name)
+
+    def card(self) -> Card:
+        """What others may know of the party."""
+        settings = Settings.load(self.folder)
+        keys = self.keyring
+        return Card.issue(PARTY, keys.name, keys.identity, keys.certificate, settings.domain)
+
+    def trusted(self) -> list[FederationList]:
+        """The federations whose cards are pinned."""
+        folder = self.keyring.folder / _TRUSTED
+        return [FederationList.from_json(read_json(path)) for path in sorted(folder.glob("*.json"))]
+
+    def trust(self, federation: FederationList) -> None:
+        """Pins a curator and its parties; newer cards of known identities replace older ones.
+
+        Raises:
+            PolicyError: a name is pinned with another identity, or the federation lacks this party.
+        """
+        own = [card for card in federation.parties if card.name == self.keyring.name]
+        if not own or own[0].identity != self.keyring.identity.public:
+            raise PolicyError(
+                f"the federation does not name party {self.keyring.name!r} with its identity; send the "
+                "curator its card"
+            )
+        earlier = {card.name: card.identity for known in self.trusted() for card in _cards(known)}
+        for card in _cards(federation):
+            if earlier.get(card.name, card.identity) != card.identity:
+                raise PolicyError(
+                    f"{card.name!r} is pinned with another identity; if its owner confirms the new one, take "
+                    "the old one away by --revoke first"
+                )
+        write_private(self._pinned(federation.curator.name), as_text(federation.to_json()).encode())
+
+    def revoke(self, curator: str) -> None:
+        """Takes a curator and its federation out of the pinned ones; calls of it end at once.
+
+        Raises:
+            DataError: it is not pinned.
+        """
+        if not self._pinned(curator).exists():
+            raise DataError(
+                f"no curator {curator!r} is pinned; see the folder {self.keyring.folder / _TRUSTED}"
+            )
+        self._pinned(curator).unlink()
+
+    def side(self) -> TlsSide:
+        """What the party shows and whom it lets in, as the files now say."""
+        curators = tuple(federation.curator.certificate for federation in self.trusted())
+        return TlsSide(self.keyring.tls_key, self.keyring.certificate, curators)
+
+    def party(self, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
+        """The party itself, with its rows read."""
+        known = {card.name: card.identity for pinned in self.trusted() for card in pinned.parties}
+        return Party(
+            self.keyring.name,
+            settings.source(),
+            settings.domain,
+            settings.policy,
+            ledger,
+            RandomStream.from_os(),
+            self.keyring.identity,
+            known,
+            approvals.check if settings.approval else None,
+        )
+
+    @contextlib.contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keeps a second daemon out of the folder.
+
+        Raises:
+            DataError: one is running.
+        """
+        with (self.folder / "serve.lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise DataError(f"a party is already served from {self.folder}; stop it first") from None
+            yield
+
+    def _pinned(self, curator: str) -> Path:
+        return self.keyring.folder / _TRUSTED / f"{check_name(curator)}.json"
+
+
+class Reread:
+    """A value made from files, made anew when one of them has changed.
+
+    Args:
+        make: reads the files.
+        folder: that they lie in, subfolders included.
+    """
+
+    def __init__(self, make: Callable[[], TlsSide], folder: Path) -> None:
+        self._make = make
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._stamp = self._seen()
+        self._value = make()
+
+    def __call__(self) -> TlsSide:
+        """The value as of now."""
+        with self._lock:
+            if (stamp := self._seen()) != self._stamp:
+                self._value, self._stamp = self._make(), stamp
+            return self._value
+
+    def _seen(self) -> tuple[tuple[str, int, int], ...]:
+        paths = [self._folder / CERTIFICATE, *sorted((self._folder / _TRUSTED).glob("*.json"))]
+        states = [(path.name, path.stat()) for path in paths]
+        return tuple((name, state.st_mtime_ns, state.st_ino) for name, state in states)
+
+
+def _cards(federation: FederationList) -> tuple[Card, ...]:
+    return (federation.curator, *federation.parties)

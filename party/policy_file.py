@@ -1,0 +1,158 @@
+"""The file `policy.toml`, which an institution owns: where its rows live, and what it allows."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ..common.domain import Domain
+from ..common.errors import DataError
+from ..common.privacy.cost import Adjacency
+from .policy import Policy
+from .query_source import QuerySource
+from .source import FileSource, Source
+
+NAME = "policy.toml"
+
+TEMPLATE = """\
+# What this institution allows. Everything is closed until somebody opens it here.
+# The party reads this file when it starts.
+
+[source]
+# Which values each attribute may take. Public: `dpmosaic domain infer` drafts one, to be reviewed.
+domain = "domain.json"
+# One of these. Paths start at this folder.
+# .csv, .csv.gz, .tsv, .tsv.gz or .parquet, its rows in the order that the slice's parties agreed on:
+# file = "rows.csv"
+# What DuckDB can read; ORDER BY is needed:
+# query = "SELECT * FROM read_parquet('rows/*.parquet') ORDER BY id"
+# With query, a DuckDB file, opened for reading alone:
+# database = "rows.duckdb"
+
+[serve]
+listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach it
+
+[policy]
+protocols = []                   # "masked"; "indicator", "trusted": see the README before you add one
+adjacencies = []                 # "zero-out", "replace-one"
+max_release_rho = 0.0            # upper limit of one release, zCDP; epsilon 1 at delta 1e-9 is about 0.02
+lifetime_rho = 0.0               # upper limit of all releases together, zCDP
+max_cells = 0                    # upper limit of the cells of one marginal, such as 1000000
+min_records = 100                # with fewer rows the party takes part in nothing
+min_tolerated = 1                # masked: so many other parties may collude and see no more than promised
+approval = true                  # a person approves every release: dpmosaic party approve
+"""
+
+_KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
+    "source": {"domain": str, "file": str, "query": str, "database": str},
+    "serve": {"listen": str},
+    "policy": {
+        "protocols": list,
+        "adjacencies": list,
+        "max_release_rho": (int, float),
+        "lifetime_rho": (int, float),
+        "max_cells": int,
+        "min_records": int,
+        "min_tolerated": int,
+        "approval": bool,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `policy.toml` says.
+
+    Attributes:
+        policy: the limits.
+        approval: whether a person approves every release.
+        listen: host and port.
+        domain: of the party's attributes.
+    """
+
+    policy: Policy
+    approval: bool
+    listen: str
+    domain: Domain
+    _source: Mapping[str, str]
+    _folder: Path
+
+    @classmethod
+    def load(cls, home: Path) -> Settings:
+        """Reads the file in a party's folder; what it leaves out stays closed.
+
+        Raises:
+            DataError: it is missing or does not hold together; names the key.
+        """
+        path = home / NAME
+        try:
+            form = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as cause:
+            raise DataError(f"cannot read {path}: {cause.strerror}; run dpmosaic party init") from cause
+        except ValueError as cause:
+            raise DataError(f"{path} is not TOML: {cause}; mend the line") from cause
+        _check_keys(path.name, form)
+        source, policy = form.get("source", {}), form.get("policy", {})
+        if "domain" not in source:
+            raise DataError(f"{NAME}: expected the key domain in [source]; name the domain file")
+        return cls(
+            _policy(policy),
+            policy.get("approval", True),
+            form.get("serve", {}).get("listen", "127.0.0.1:7443"),
+            Domain.load(home / source["domain"]),
+            source,
+            home,
+        )
+
+    def source(self) -> Source:
+        """Where the rows live.
+
+        Raises:
+            DataError: none is named, or more than one, or it is not there.
+        """
+        file, query = self._source.get("file"), self._source.get("query")
+        if (file is None) == (query is None):
+            raise DataError(f"{NAME}: expected either file or query in [source]; name where the rows live")
+        database = self._source.get("database")
+        if file is not None:
+            if database is not None:
+                raise DataError(f"{NAME}: database in [source] goes with query; take it out")
+            return FileSource(self._folder / file)
+        assert query is not None
+        return QuerySource(query, self._folder, None if database is None else self._folder / database)
+
+
+def _check_keys(name: str, form: Mapping[str, Any]) -> None:
+    """Refuses what nobody would read: a misspelt key must not leave a limit open or shut unnoticed."""
+    for section, entries in form.items():
+        if section not in _KEYS or not isinstance(entries, dict):
+            raise DataError(f"{name}: expected the sections {', '.join(_KEYS)}, got {section!r}; take it out")
+        for key, value in entries.items():
+            if key not in _KEYS[section]:
+                known = ", ".join(_KEYS[section])
+                raise DataError(f"{name}: [{section}] has no key {key!r}; it has {known}")
+            kind = _KEYS[section][key]
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+                raise DataError(f"{name}: the key {key} in [{section}] has a value of another type; mend it")
+
+
+def _policy(entries: Mapping[str, Any]) -> Policy:
+    for key in ("max_release_rho", "lifetime_rho", "max_cells", "min_records", "min_tolerated"):
+        if not 0 <= entries.get(key, 0) < float("inf"):
+            raise DataError(f"{NAME}: {key} is a finite number and not negative; mend it")
+    for key in ("protocols", "adjacencies"):
+        if not all(isinstance(name, str) for name in entries.get(key, [])):
+            raise DataError(f"{NAME}: {key} is a list of names; mend it")
+    return Policy(
+        protocols=frozenset(entries.get("protocols", [])),
+        adjacencies=frozenset(Adjacency.named(name) for name in entries.get("adjacencies", [])),
+        max_release_rho=Fraction(entries.get("max_release_rho", 0)),
+        lifetime_rho=Fraction(entries.get("lifetime_rho", 0)),
+        min_records=entries.get("min_records", 1),
+        max_cells=entries.get("max_cells", 0),
+        min_tolerated=entries.get("min_tolerated", 1),
+    )

@@ -1,0 +1,218 @@
+"""A federation of real daemons on this machine: a table cut in pieces, keys, cards, processes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..common.card import as_text
+from ..common.domain import Clique, Domain
+from ..common.errors import DataError, PartyUnavailable
+from ..curator.home import CuratorHome
+from ..curator.plan_file import draft
+from ..party import policy_file
+from ..party.home import PartyHome
+from ..party.source import FileSource, quoted
+from .partition import Grid
+
+_START_S = 60.0
+_STOP_S = 30.0
+_POLICY = """\
+# Of a trial on one machine: open. No institution's own policy looks like this.
+[source]
+domain = "domain.json"
+file = "rows.parquet"
+
+[policy]
+protocols = ["masked", "indicator", "trusted"]
+adjacencies = ["zero-out", "replace-one"]
+max_release_rho = 1e6
+lifetime_rho = 1e9
+max_cells = 268435456
+min_tolerated = 0
+approval = false
+"""
+
+
+@dataclass(frozen=True)
+class LocalNetwork:
+    """A curator's and parties' folders under one folder.
+
+    Attributes:
+        folder: of all of them.
+        names: of the parties, slice by slice.
+    """
+
+    folder: Path
+    names: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def create(cls, folder: Path, data: Path, domain: Domain, grid: str) -> LocalNetwork:
+        """Cuts a table, makes keys for everybody, and lets everybody trust everybody.
+
+        Args:
+            folder: where nothing is yet.
+            data: the table.
+            domain: of the table.
+            grid: see `Grid.parse`.
+
+        Raises:
+            DataError: the folder is not empty, or something does not fit the table.
+        """
+        if folder.exists() and any(folder.iterdir()):
+            raise DataError(f"{folder} is not empty; choose another, or leave --data out to start it again")
+        source = FileSource(data)
+        cut = Grid.parse(grid, domain, source.read(domain).record_count)
+        names = tuple(
+            tuple(f"party-{i}-{j}" for j, _ in enumerate(layout.groups, start=1))
+            for i, layout in enumerate(cut.slices, start=1)
+        )
+        network = cls(folder, names)
+        curator = CuratorHome.create(folder / "curator", "curator")
+        start = 0
+        for row, layout in zip(names, cut.slices, strict=True):
+            for name, group in zip(row, layout.groups, strict=True):
+                home = PartyHome.create(network.party(name), name)
+                (home.folder / policy_file.NAME).write_text(_POLICY, encoding="utf-8")
+                held = as_text(domain.project(group).to_json())
+                (home.folder / "domain.json").write_text(held, encoding="utf-8")
+                _cut(source, group, start, layout.rows, home.folder / "rows.parquet")
+                curator.enroll(home.card(), "127.0.0.1:0")
+            start += layout.rows
+        for name in network.all_names:
+            PartyHome.open(network.party(name)).trust(curator.federation())
+        text, whole = draft(list(curator.cards().values()), names, "domain.json")
+        (curator.folder / "domain.json").write_text(as_text(whole.to_json()), encoding="utf-8")
+        network.plan.write_text(text, encoding="utf-8")
+        return network
+
+    @classmethod
+    def open(cls, folder: Path) -> LocalNetwork:
+        """The network that `create` made.
+
+        Raises:
+            DataError: there is none.
+        """
+        names = sorted(path.name for path in (folder / "parties").glob("party-*"))
+        if not names:
+            raise DataError(f"expected a local network in {folder}, found none; give --data and --domain")
+        rows = sorted({int(name.split("-")[1]) for name in names})
+        return cls(folder, tuple(tuple(n for n in names if int(n.split("-")[1]) == row) for row in rows))
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """The parties of all slices."""
+        return tuple(name for row in self.names for name in row)
+
+    @property
+    def plan(self) -> Path:
+        """The drafted plan."""
+        return self.folder / "curator" / "plan.toml"
+
+    def party(self, name: str) -> Path:
+        """The folder of a party."""
+        return self.folder / "parties" / name
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[dict[str, Daemon]]:
+        """Starts every party as a process of its own; stops them all at the end.
+
+        Yields:
+            The daemons by name.
+
+        Raises:
+            PartyUnavailable: one did not start; its log says why.
+        """
+        daemons: dict[str, Daemon] = {}
+        try:
+            for name in self.all_names:
+                daemons[name] = Daemon.start(self.party(name))
+            for name, daemon in daemons.items():
+                self.enroll(name, daemon)
+            yield daemons
+        finally:
+            for daemon in daemons.values():
+                daemon.process.terminate()
+            for daemon in daemons.values():
+                daemon.stop()
+
+    def enroll(self, name: str, daemon: Daemon) -> None:
+        """Tells the curator where a daemon listens."""
+        curator = CuratorHome.open(self.folder / "curator")
+        curator.enroll(curator.cards()[name], daemon.address())
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """The process of one party.
+
+    Attributes:
+        process: of `dpmosaic party serve`.
+        log: its log, of this start alone.
+    """
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @classmethod
+    def start(cls, folder: Path, listen: str = "127.0.0.1:0") -> Daemon:
+        """Starts the party in this folder."""
+        log = folder / "log.jsonl"
+        with log.open("wb") as stderr:
+            command = [*program(), "party", "serve", str(folder), "--listen", listen]
+            return cls(subprocess.Popen(command, stderr=stderr, stdin=subprocess.DEVNULL), log)
+
+    def address(self) -> str:
+        """Where it listens; waits until it does.
+
+        Raises:
+            PartyUnavailable: it ended, or takes too long.
+        """
+        until = time.monotonic() + _START_S
+        while time.monotonic() < until and self.process.poll() is None:
+            for event in self.events():
+                if event.get("event") == "started":
+                    return str(event["address"])
+            time.sleep(0.05)
+        raise PartyUnavailable(f"a party did not start; its log {self.log} says why")
+
+    def events(self) -> list[dict[str, object]]:
+        """What it logged so far."""
+        lines = self.log.read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+
+    def stop(self) -> int:
+        """Ends it as an operator would; kills it if it does not end."""
+        self.process.terminate()
+        try:
+            return self.process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+
+def program() -> list[str]:
+    """The command `dpmosaic` of this very installation."""
+    return [sys.executable, "-c", "from dpmosaic.command import main; main()"]
+
+
+def _cut(source: FileSource, group: Clique, start: int, rows: int, out: Path) -> None:
+    """Writes some rows and columns as they are, labels and all."""
+    columns = _selected(source.columns(), group)
+    with source.connect() as connection:
+        source.query(
+            connection,
+            f"COPY (SELECT {columns} FROM file LIMIT {rows} OFFSET {start}) TO {quoted(str(out))} "
+            "(FORMAT parquet)",
+        )
+
+
+def _selected(columns: Sequence[str], group: Clique) -> str:
+    named = ((columns.index(name), name.replace('"', '""')) for name in group)
+    return ", ".join(f'c{place} AS "{name}"' for place, name in named)

@@ -1,0 +1,43 @@
+"""The command `dpmosaic local-network`."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..common.domain import Domain
+from ..common.errors import DataError, PartyUnavailable
+from .local_network import LocalNetwork
+
+
+def local_network(
+    folder: Annotated[Path, typer.Argument(help="Folder for keys, policies, pieces of the table and logs.")],
+    data: Annotated[
+        Path | None, typer.Option(help="The table: .csv, .csv.gz or .parquet. Leave out to start again.")
+    ] = None,
+    domain: Annotated[Path | None, typer.Option(help="Its domain file.")] = None,
+    grid: Annotated[str, typer.Option(help="KxS, or a JSON file.")] = "2x2",
+) -> None:
+    """Run every party of a cut table as a process on this machine, with mutual TLS, until stopped."""
+    if (data is None) != (domain is None):
+        raise DataError("expected both --data and --domain, or neither to start a network again")
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    if data is not None and domain is not None:
+        network = LocalNetwork.create(folder, data, Domain.load(domain), grid)
+    else:
+        network = LocalNetwork.open(folder)
+    with network.running() as daemons:
+        typer.echo(f"{len(daemons)} parties serve. In another terminal:")
+        typer.echo(f"  dpmosaic curator preflight {network.plan}")
+        typer.echo(f"  dpmosaic curator release {network.plan} --out {folder / 'release'}")
+        typer.echo("Ctrl-C stops them.")
+        while not stop.wait(1.0):
+            for name, daemon in daemons.items():
+                if daemon.process.poll() is not None:
+                    raise PartyUnavailable(f"{name} ended; its log {daemon.log} says why")

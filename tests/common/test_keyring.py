@@ -1,0 +1,73 @@
+import stat
+from datetime import UTC, datetime
+
+import pytest
+
+from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
+from dpmosaic.common.errors import DataError
+from dpmosaic.common.keyring import FOLDER, Keyring, private_file, write_private
+
+
+def test_new_keys_are_read_again_and_are_their_owners_alone(tmp_path):
+    made = Keyring.create(tmp_path / "home", "clinic")
+    again = Keyring.load(tmp_path / "home")
+    assert (again.name, again.tls_key) == ("clinic", made.tls_key)
+    assert again.identity.public == made.identity.public
+    assert again.certificate.is_of(made.tls_key)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in made.folder.iterdir()} == {0o600}
+    assert stat.S_IMODE(made.folder.stat().st_mode) == 0o700
+
+
+def test_keys_are_never_made_twice_in_one_folder(tmp_path):
+    Keyring.create(tmp_path, "clinic")
+    with pytest.raises(DataError, match="keys already"):
+        Keyring.create(tmp_path, "clinic")
+
+
+def test_an_authority_may_sign_the_certificate(tmp_path):
+    made = Keyring.create(tmp_path, "clinic", request=True)
+    assert b"CERTIFICATE REQUEST" in (made.folder / "tls.csr").read_bytes()
+    with pytest.raises(DataError, match=r"tls\.crt is missing"):
+        assert made.certificate
+    (made.folder / "tls.crt").write_bytes(self_signed("other", made.tls_key, datetime.now(UTC)).pem)
+    assert made.certificate.host == "other.dpmosaic"
+
+
+def test_the_certificate_of_another_key_is_refused(tmp_path):
+    made = Keyring.create(tmp_path, "clinic")
+    (made.folder / "tls.crt").write_bytes(self_signed("clinic", new_tls_key(), datetime.now(UTC)).pem)
+    with pytest.raises(DataError, match="not a certificate of"):
+        assert made.certificate
+
+
+def test_keys_that_others_may_read_are_refused(tmp_path):
+    made = Keyring.create(tmp_path, "clinic")
+    (made.folder / "identity.key").chmod(0o640)
+    with pytest.raises(DataError, match="chmod 600"):
+        Keyring.load(tmp_path)
+
+
+def test_a_damaged_identity_is_refused(tmp_path):
+    made = Keyring.create(tmp_path, "clinic")
+    write_private(made.folder / "identity.key", b"zz")
+    with pytest.raises(DataError, match="damaged"):
+        Keyring.load(tmp_path)
+
+
+def test_a_folder_without_keys_is_refused(tmp_path):
+    with pytest.raises(DataError, match="run init"):
+        Keyring.load(tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot write"):
+        Keyring.create(tmp_path / "file", "clinic")
+
+
+def test_a_private_file_keeps_what_it_holds(tmp_path):
+    path = private_file(tmp_path / "ledger")
+    path.write_text("entry")
+    assert private_file(path).read_text() == "entry"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not (tmp_path / FOLDER).exists()

@@ -1,0 +1,72 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from dpmosaic.common.card import CURATOR, PARTY, Card
+from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
+from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.errors import DataError, PolicyError
+from dpmosaic.curator.home import CuratorHome
+
+
+def card(name="clinic", role=PARTY, seed=1):
+    certificate = self_signed(name, new_tls_key(), datetime.now(UTC))
+    domain = Domain.coded({"a": 2}) if role == PARTY else None
+    return Card.issue(role, name, Identity.from_seed(bytes([seed]) * 32), certificate, domain)
+
+
+@pytest.fixture
+def home(tmp_path):
+    CuratorHome.create(tmp_path, "curator")
+    return CuratorHome.open(tmp_path)
+
+
+def test_an_enrolled_party_is_in_the_federation(home):
+    clinic = card()
+    home.enroll(clinic, "host:1")
+    assert home.cards() == {"clinic": clinic}
+    assert home.addresses() == {"clinic": "host:1"}
+    listed = home.federation()
+    assert (listed.curator.name, listed.parties) == ("curator", (clinic,))
+
+
+def test_a_party_moves_and_renews_its_certificate(home):
+    home.enroll(card(), "host:1")
+    newer = card()
+    home.enroll(newer, "host:2")
+    assert home.cards() == {"clinic": newer}
+    assert home.addresses() == {"clinic": "host:2"}
+
+
+def test_another_identity_under_a_known_name_is_refused(home):
+    home.enroll(card(), "host:1")
+    with pytest.raises(PolicyError, match="another identity"):
+        home.enroll(card(seed=2), "host:1")
+
+
+def test_a_curators_card_is_not_enrolled(home):
+    with pytest.raises(DataError, match="card of a party"):
+        home.enroll(card(role=CURATOR), "host:1")
+
+
+@pytest.mark.parametrize("address", ["host", "host:", ":1", "host:x"])
+def test_an_address_has_host_and_port(home, address):
+    with pytest.raises(DataError, match="host:port"):
+        home.enroll(card(), address)
+
+
+def test_a_federation_of_nobody_is_refused(home):
+    with pytest.raises(DataError, match="no party is enrolled"):
+        home.federation()
+
+
+def test_who_is_not_enrolled_is_not_dialled(home):
+    with pytest.raises(DataError, match="'clinic' is not enrolled; enrolled: nobody"):
+        home.dial("clinic")
+
+
+def test_damaged_addresses_are_refused(home):
+    (home.folder / "addresses.json").write_text("[]")
+    with pytest.raises(DataError, match="enroll the parties anew"):
+        home.addresses()

@@ -1,0 +1,67 @@
+"""A small federation of real processes, and the commands as a user types them."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dpmosaic.command import app
+from dpmosaic.common.domain import Domain
+from dpmosaic.simulations.local_network import LocalNetwork
+
+DOMAIN = {
+    "kind": ["x", "y, z"],
+    "age": {"type": "numeric", "min": 0, "max": 99, "bins": 5},
+    "code": 3,
+    "bit": 2,
+}
+
+
+def dpmosaic(*arguments, fails=False):
+    """Runs a command in this process; what it printed, or the error that it ended with."""
+    done = CliRunner().invoke(app, [*map(str, arguments)])
+    if fails:
+        assert done.exit_code != 0
+        return f"{done.exception} {done.output}"
+    if done.exception is not None:
+        raise done.exception
+    return done.stdout
+
+
+def write_table(path, records=240):
+    rng = np.random.default_rng(1)
+    lines = ["kind,age,code,bit"]
+    for _ in range(records):
+        kind = '"y, z"' if rng.random() < 0.3 else "x"
+        lines.append(f"{kind},{rng.integers(0, 100)},{rng.integers(0, 3)},{rng.integers(0, 2)}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def small_network(folder, grid="2x2", **plan):
+    """A network of a small table, whose plan is cheap: one-way marginals, no second opinion on epsilon."""
+    data = write_table(folder / "people.csv")
+    network = LocalNetwork.create(folder / "net", data, Domain.from_json(DOMAIN), grid)
+    text = network.plan.read_text()
+    changes = {'mechanism = "randdpgen"': f'mechanism = "{plan.pop("mechanism", "independent")}"'}
+    changes["epsilon = 1.0  "] = "rho = 0.5"
+    changes["delta = 1e-9"] = ""
+    for old, new in (changes | plan.pop("changes", {})).items():
+        assert old in text
+        text = text.replace(old, new)
+    network.plan.write_text(text)
+    return network
+
+
+@pytest.fixture(scope="session")
+def command():
+    return dpmosaic
+
+
+@pytest.fixture(scope="session")
+def network_of():
+    return small_network
+
+
+@pytest.fixture(scope="session")
+def table_file():
+    return write_table

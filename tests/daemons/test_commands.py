@@ -1,0 +1,200 @@
+"""From keys to a release in commands alone, with a party that is run by hand."""
+
+import json
+import signal
+import stat
+
+import pytest
+
+from dpmosaic.common.domain import Domain
+from dpmosaic.party.source import read_table
+from dpmosaic.simulations.local_network import Daemon
+
+POLICY = """
+[source]
+domain = "domain.json"
+{source}
+[policy]
+protocols = ["masked"]
+adjacencies = ["zero-out"]
+max_release_rho = {release}
+lifetime_rho = 1.5
+max_cells = 1000
+approval = {approval}
+"""
+
+
+class Institution:
+    """One party and a curator who know each other; the party runs when it is told to."""
+
+    def __init__(self, folder, dpmosaic, table_file):
+        self.folder, self.dpmosaic, self.daemon = folder, dpmosaic, None
+        self.party, self.curator, self.plan = (
+            folder / "party",
+            folder / "curator",
+            folder / "curator/plan.toml",
+        )
+        dpmosaic("party", "init", self.party, "--name", "clinic")
+        dpmosaic("curator", "init", self.curator, "--name", "curator")
+        table_file(self.party / "rows.csv")
+        (self.party / "domain.json").write_text(json.dumps({"kind": ["x", "y, z"], "code": 3, "bit": 2}))
+        self.allow()
+        dpmosaic("party", "card", self.party, "--out", folder / "clinic.json")
+        self.enroll("127.0.0.1:1")
+        dpmosaic("curator", "federation", self.curator, "--out", folder / "federation.json")
+        dpmosaic("party", "trust", self.party, folder / "federation.json", "--yes")
+        dpmosaic("curator", "plan", self.curator)
+        text = self.plan.read_text()
+        for old, new in (
+            ("epsilon = 1.0  ", "rho = 0.5  "),
+            ("delta = 1e-9", ""),
+            ('"randdpgen"', '"independent"'),
+            ("collusions = 1", "collusions = 0"),
+        ):
+            assert old in text
+            text = text.replace(old, new)
+        self.plan.write_text(text)
+
+    def allow(self, source='file = "rows.csv"', approval="false", release=1.0):
+        text = POLICY.format(source=source, approval=approval, release=release)
+        (self.party / "policy.toml").write_text(text)
+
+    def enroll(self, address):
+        card = self.folder / "clinic.json"
+        return self.dpmosaic("curator", "enroll", self.curator, card, "--address", address)
+
+    def serve(self):
+        self.daemon = Daemon.start(self.party)
+        self.enroll(self.daemon.address())
+        return self.daemon
+
+    def release(self, name="out", **options):
+        return self.dpmosaic("curator", "release", self.plan, "--out", self.folder / name, **options)
+
+
+@pytest.fixture
+def institution(tmp_path, command, table_file):
+    made = Institution(tmp_path, command, table_file)
+    yield made
+    if made.daemon is not None:
+        made.daemon.stop()
+
+
+def modes(folder):
+    return {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_from_keys_to_a_release_of_rows_in_a_csv(institution):
+    institution.serve()
+    assert "MEND" not in institution.dpmosaic("curator", "preflight", institution.plan)
+    institution.release()
+    out = institution.folder / "out"
+    synthetic = read_table(out / "synthetic.csv", Domain.load(institution.curator / "plan.domain.json"))
+    assert synthetic.record_count == 240
+    certificate = json.loads((out / "certificate.json").read_text())
+    assert certificate["differentially_private"]
+    (entry,) = json.loads(institution.dpmosaic("party", "ledger", institution.party, "--json"))
+    assert entry["spent_rho"] == certificate["promise"]["zcdp_rho_spent"] <= 0.5
+    assert entry["queries"] == len(certificate["charges"])
+    assert "clinic" in institution.dpmosaic("party", "card", institution.party)
+    assert entry["release"] in institution.dpmosaic("party", "ledger", institution.party)
+
+
+def test_no_file_of_keys_ledger_or_journal_is_for_others(institution):
+    institution.serve()
+    institution.release()
+    assert modes(institution.party / "identity") == modes(institution.curator / "identity") == {0o600}
+    for path in (
+        institution.party / "ledger.sqlite",
+        institution.party / "ledger.sqlite-wal",
+        institution.party / "shareable.log",
+        institution.folder / "out/journal.sqlite",
+        institution.folder / "out/journal.sqlite-wal",
+    ):
+        assert not path.exists() or stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+def test_rows_come_from_a_query_over_parquet_files_too(institution):
+    import duckdb
+
+    rows = institution.party / "rows.csv"
+    duckdb.sql(
+        f"COPY (SELECT * FROM read_csv('{rows}', all_varchar=true)) TO '{rows.with_suffix('.parquet')}'"
+    )
+    institution.allow("query = \"SELECT * FROM read_parquet('rows.parquet') ORDER BY age, kind, code, bit\"")
+    institution.serve()
+    institution.release()
+
+
+def test_a_release_waits_for_a_person_and_is_resumed_when_approved(institution):
+    institution.allow(approval="true")
+    institution.serve()
+    said = institution.release(fails=True)
+    assert "waits for this party's operator" in said
+    assert "dpmosaic curator resume" in said
+    (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
+    assert request["decision"] == "pending"
+    institution.dpmosaic("party", "approve", institution.party, request["release"][:8])
+    institution.dpmosaic("curator", "resume", institution.folder / "out")
+    assert (institution.folder / "out/synthetic.csv").exists()
+    said = institution.dpmosaic("curator", "resume", institution.folder / "out", fails=True)
+    assert "finished" in said
+
+
+def test_a_release_that_a_person_denied_stops(institution):
+    institution.allow(approval="true")
+    institution.serve()
+    institution.release(fails=True)
+    (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
+    institution.dpmosaic("party", "deny", institution.party, request["release"])
+    said = institution.dpmosaic("curator", "resume", institution.folder / "out", fails=True)
+    assert "denied" in said
+
+
+def test_a_release_past_the_lifetime_budget_is_refused(institution):
+    institution.serve()
+    for name in ("first", "second", "third"):
+        institution.release(name)
+    assert "lifetime_rho" in institution.release("fourth", fails=True)
+
+
+def test_a_policy_that_nobody_opened_allows_no_release(institution):
+    institution.allow(release=0.0)
+    institution.serve()
+    assert "max_release_rho" in institution.release(fails=True)
+
+
+def test_a_party_that_is_not_there_is_named_by_preflight(institution):
+    said = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
+    assert "MEND  clinic: connection" in said
+
+
+def test_a_curator_that_was_revoked_gets_no_answer(institution):
+    institution.serve()
+    institution.dpmosaic("party", "trust", institution.party, "--revoke", "curator")
+    said = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
+    assert "MEND  clinic: connection" in said
+
+
+def test_a_second_daemon_in_one_folder_is_refused(institution):
+    institution.serve()
+    said = institution.dpmosaic("party", "serve", institution.party, "--listen", "127.0.0.1:0", fails=True)
+    assert "already served" in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_party_that_is_told_to_stop_says_so_and_ends(institution, number):
+    daemon = institution.serve()
+    daemon.process.send_signal(number)
+    assert daemon.process.wait(20) == 0
+    assert daemon.events()[-1]["event"] == "stopped"
+
+
+def test_the_shareable_log_holds_codes_alone(institution):
+    institution.allow(release=0.0)
+    institution.serve()
+    institution.release(fails=True)
+    lines = (institution.party / "shareable.log").read_text().splitlines()
+    events = [json.loads(line) for line in lines]
+    assert {"PERMISSION_DENIED", "OK", "SERVING"} <= {event["code"] for event in events}
+    assert {key for event in events for key in event} == {"time", "event", "method", "code"}

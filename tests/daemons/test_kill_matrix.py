@@ -1,0 +1,213 @@
+"""SIGKILL of every role at many steps of a release: one release comes of it, and budget is spent once."""
+
+import contextlib
+import json
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from fractions import Fraction
+
+import pytest
+
+from dpmosaic.curator.connection import Patience
+from dpmosaic.curator.home import CuratorHome
+from dpmosaic.curator.journal import Journal
+from dpmosaic.curator.plan_file import ReleasePlan
+from dpmosaic.curator.release import release
+from dpmosaic.party.ledger import Ledger
+from dpmosaic.simulations.local_network import Daemon, program
+
+STEPS = {3: "before", 13: "after", 26: "before", 41: "after"}
+"""Calls of a release in which something dies: accept, introduce, openings, products, scores, answers."""
+
+
+class Died(BaseException):
+    """The curator is gone; no code of its own sees this."""
+
+
+class Link:
+    """A connection that tells the test of every call: before it, and after its first reply."""
+
+    def __init__(self, connection, told):
+        self.connection, self.told = connection, told
+
+    def call(self, method, requests):
+        self.told("before", method)
+        replied = False
+        for reply in self.connection.call(method, requests):
+            yield reply
+            if not replied:
+                self.told("after", method)
+            replied = True
+
+
+class Network:
+    """Three parties of one slice, as processes at fixed addresses; the middle one evaluates no scores."""
+
+    def __init__(self, network):
+        self.network, self.daemons = network, {}
+        self.home = CuratorHome.open(network.folder / "curator")
+        self.plan = ReleasePlan.load(network.plan)
+        for name in network.all_names:
+            self.start(name)
+
+    def start(self, name):
+        listen = self.home.addresses()[name]
+        self.daemons[name] = Daemon.start(self.network.party(name), listen)
+        self.network.enroll(name, self.daemons[name])
+
+    def kill(self, name):
+        self.daemons[name].process.kill()
+        self.daemons[name].process.wait()
+
+    def restart(self, name):
+        self.kill(name)
+        self.start(name)
+
+    def stop(self):
+        for daemon in self.daemons.values():
+            daemon.stop()
+
+    def run(self, journal, told=lambda when, method: None, away_s=20.0):
+        patience = Patience(call_s=60, tries=3)
+        with contextlib.ExitStack() as stack:
+            links = [
+                [
+                    Link(stack.enter_context(contextlib.closing(self.home.dial(n, patience))), told)
+                    for n in names
+                ]
+                for names in self.plan.slices
+            ]
+            return release(self.plan, links, journal, away_s=away_s)
+
+    def spent(self, release_id):
+        """What each party's ledger says of a release: spent, and queries."""
+        found = {}
+        for name in self.network.all_names:
+            with contextlib.closing(Ledger(self.network.party(name) / "ledger.sqlite")) as ledger:
+                (entry,) = [e for e in ledger.summaries() if e.release_id == release_id]
+                found[name] = (entry.spent, entry.queries)
+        return found
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory, network_of):
+    made = network_of(
+        tmp_path_factory.mktemp("matrix"),
+        grid="1x3",
+        mechanism="randdpgen",
+        changes={'workload = "2way"': 'workload = "3way"'},
+    )
+    running = Network(made)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def journal(network, tmp_path):
+    made = Journal.create(tmp_path / "journal.sqlite", network.plan.text)
+    yield made
+    made.close()
+
+
+def check_one_release(network, journal, released, tmp_path):
+    """Every ledger says what the certificate says, and whoever asks everything again gets the same table."""
+    charges = released.certificate["charges"]
+    (state,) = set(network.spent(journal.release_id).values())
+    assert float(state[0]) == released.certificate["promise"]["zcdp_rho_spent"]
+    assert state[0] <= Fraction(released.certificate["promise"]["zcdp_rho_granted"])
+    assert 0 < state[1] <= len(charges)
+    journal._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copy(tmp_path / "journal.sqlite", tmp_path / "copy.sqlite")
+    with contextlib.closing(sqlite3.connect(tmp_path / "copy.sqlite")) as copied, copied:
+        assert copied.execute("DELETE FROM answer").rowcount == state[1]
+    with contextlib.closing(Journal(tmp_path / "copy.sqlite")) as empty:
+        again = network.run(empty)
+    assert again.synthetic.digest() == released.synthetic.digest()
+    assert set(network.spent(journal.release_id).values()) == {state}
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_party_that_is_killed_and_started_again_at_many_steps_costs_nothing_twice(
+    network, journal, tmp_path, place
+):
+    name, calls = network.network.all_names[place], []
+
+    def told(moment, method):
+        if moment == "before":
+            calls.append(method)
+        if STEPS.get(len(calls)) == moment:
+            network.restart(name)
+
+    released = network.run(journal, told)
+    assert len(calls) > max(STEPS)
+    check_one_release(network, journal, released, tmp_path)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_curator_that_dies_at_many_steps_resumes_one_release(network, journal, tmp_path, when):
+    steps = list(range(1, 200, 7))
+
+    def dying(at):
+        calls = []
+
+        def told(moment, method):
+            if moment == when:
+                calls.append(method)
+                if len(calls) == at:
+                    raise Died
+
+        return told
+
+    released = None
+    for at in steps:
+        with contextlib.suppress(Died):
+            released = network.run(journal, dying(at))
+            break
+    assert released is not None
+    check_one_release(network, journal, released, tmp_path)
+
+
+@pytest.mark.parametrize("answers", [0, 2, 5])
+def test_a_curators_process_that_is_killed_is_resumed_by_the_command(network, command, tmp_path, answers):
+    out = tmp_path / "out"
+    line = [*program(), "curator", "release", str(network.network.plan), "--out", str(out)]
+    process = subprocess.Popen(line, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < until and _answers(out) < answers + 1:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (out / "certificate.json").exists()
+    command("curator", "resume", out)
+    certificate = json.loads((out / "certificate.json").read_text())
+    with contextlib.closing(Journal(out / "journal.sqlite")) as kept:
+        (state,) = set(network.spent(kept.release_id).values())
+    assert float(state[0]) == certificate["promise"]["zcdp_rho_spent"]
+
+
+def _answers(out):
+    """Answers in the journal of a release that is under way; one more than none once its terms are noted."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{out}/journal.sqlite?mode=ro", uri=True)) as database:
+            (terms,) = database.execute("SELECT count(*) FROM header WHERE name = 'terms'").fetchone()
+            (count,) = database.execute("SELECT count(*) FROM answer").fetchone()
+            return terms + count
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_a_party_that_stays_away_stops_the_release_with_its_name(network, journal, tmp_path):
+    name, calls = network.network.all_names[1], []
+
+    def told(moment, method):
+        calls.append(method)
+        if len(calls) == 20:
+            network.kill(name)
+
+    with pytest.raises(Exception, match=f"party '{name}' does not answer"):
+        network.run(journal, told, away_s=1.5)
+    network.start(name)
+    check_one_release(network, journal, network.run(journal), tmp_path)

@@ -1,0 +1,81 @@
+import json
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.errors import DataError
+from dpmosaic.party.source import read_table
+from dpmosaic.simulations.local_network import LocalNetwork, program
+
+
+def test_a_network_of_processes_releases_what_its_pieces_hold(tmp_path, network_of, command):
+    network = network_of(tmp_path, changes={"rho = 0.5": "rho = 1e5"}, mechanism="randdpgen")
+    with network.running():
+        command("curator", "release", network.plan, "--out", tmp_path / "out")
+    domain = Domain.load(network.plan.with_name("domain.json"))
+    real, synthetic = (
+        read_table(path, domain) for path in (tmp_path / "people.csv", tmp_path / "out/synthetic.csv")
+    )
+    for clique in (("kind",), ("age", "code"), ("kind", "bit")):
+        assert np.abs(real.marginal(clique) - synthetic.marginal(clique)).max() <= 4
+    ledgers = [
+        json.loads(command("party", "ledger", network.party(name), "--json")) for name in network.all_names
+    ]
+    spent = {entry["spent_rho"] for (entry,) in ledgers}
+    promise = json.loads((tmp_path / "out/certificate.json").read_text())["promise"]
+    assert spent == {promise["zcdp_rho_spent"]}
+
+
+def test_indicator_vectors_cross_the_network_too(tmp_path, network_of, command):
+    network = network_of(
+        tmp_path, changes={'protocol = "masked"  ': 'protocol = "indicator"', "collusions = 1": ""}
+    )
+    with network.running():
+        command("curator", "release", network.plan, "--out", tmp_path / "out")
+    assert (tmp_path / "out/synthetic.csv").exists()
+
+
+def test_the_command_starts_a_network_says_what_to_type_and_stops_it(tmp_path, table_file):
+    data = table_file(tmp_path / "people.csv")
+    (tmp_path / "domain.json").write_text(json.dumps({"kind": ["x", "y, z"], "code": 3}))
+    started = subprocess.Popen(
+        [
+            *program(),
+            "local-network",
+            str(tmp_path / "net"),
+            "--data",
+            str(data),
+            "--domain",
+            str(tmp_path / "domain.json"),
+            "--grid",
+            "1x2",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert "2 parties serve" in started.stdout.readline()
+        assert "curator preflight" in started.stdout.readline()
+    finally:
+        started.send_signal(signal.SIGINT)
+        assert started.wait(30) == 0
+        started.stdout.close()
+    for name in ("party-1-1", "party-1-2"):
+        log = (tmp_path / "net/parties" / name / "log.jsonl").read_text().splitlines()
+        assert json.loads(log[-1])["event"] == "stopped"
+    with LocalNetwork.open(tmp_path / "net").running() as daemons:
+        assert len(daemons) == 2
+
+
+def test_a_folder_that_holds_something_is_not_overwritten(tmp_path, network_of):
+    network_of(tmp_path)
+    with pytest.raises(DataError, match="not empty"):
+        network_of(tmp_path)
+
+
+def test_a_folder_without_a_network_cannot_be_started_again(tmp_path):
+    with pytest.raises(DataError, match="found none"):
+        LocalNetwork.open(tmp_path)

@@ -1,0 +1,63 @@
+from dataclasses import replace
+
+import pytest
+
+from dpmosaic.common.errors import DataError, PolicyError
+from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.party.approvals import APPROVED, DENIED, PENDING, Approvals
+
+TERMS = ReleaseTerms("abc", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+
+
+@pytest.fixture
+def approvals(tmp_path):
+    opened = Approvals(tmp_path / "requests.sqlite")
+    yield opened
+    opened.close()
+
+
+def test_a_release_waits_until_a_person_approves_exactly_it(approvals):
+    for _ in range(2):
+        with pytest.raises(PolicyError, match="waits for this party's operator"):
+            approvals.check(TERMS)
+    assert [(r.terms, r.decision) for r in approvals.requests()] == [(TERMS, PENDING)]
+    assert approvals.decide("ab", APPROVED).decision == APPROVED
+    approvals.check(TERMS)
+    with pytest.raises(PolicyError, match="approved another"):
+        approvals.check(replace(TERMS, granted_rho=2.0))
+
+
+def test_a_denied_release_stays_denied(approvals):
+    with pytest.raises(PolicyError):
+        approvals.check(TERMS)
+    approvals.decide("abc", DENIED)
+    with pytest.raises(PolicyError, match="denied"):
+        approvals.check(TERMS)
+
+
+def test_a_decision_names_one_release(approvals):
+    for name in ("abc", "abd"):
+        with pytest.raises(PolicyError):
+            approvals.check(replace(TERMS, release_id=name))
+    for prefix, found in (("ab", 2), ("x", 0), ("", 2)):
+        with pytest.raises(DataError, match=f"found {found}"):
+            approvals.decide(prefix, APPROVED)
+
+
+def test_decisions_outlive_the_process(approvals, tmp_path):
+    with pytest.raises(PolicyError):
+        approvals.check(TERMS)
+    other = Approvals(tmp_path / "requests.sqlite")
+    other.decide("abc", APPROVED)
+    other.close()
+    approvals.check(TERMS)
+
+
+def test_a_curator_cannot_fill_the_list_without_end(approvals):
+    for number in range(100):
+        with pytest.raises(PolicyError, match="waits"):
+            approvals.check(replace(TERMS, release_id=f"r{number}"))
+    with pytest.raises(PolicyError, match="too many"):
+        approvals.check(TERMS)
+    assert len(approvals.requests()) == 100

@@ -1,0 +1,99 @@
+import os
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
+from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
+from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.errors import DataError, PolicyError
+from dpmosaic.common.keyring import write_private
+from dpmosaic.party.home import PartyHome, Reread
+
+DOMAIN = Domain.coded({"a": 2})
+
+
+def card(name, role=PARTY, seed=None):
+    certificate = self_signed(name, new_tls_key(), datetime.now(UTC))
+    identity = Identity.from_seed((seed or name).encode().ljust(32))
+    return Card.issue(role, name, identity, certificate, DOMAIN if role == PARTY else None)
+
+
+@pytest.fixture
+def home(tmp_path):
+    made = PartyHome.create(tmp_path / "clinic", "clinic")
+    (made.folder / "domain.json").write_text('{"a": 2}')
+    return PartyHome.open(made.folder)
+
+
+def federation(home, *others, curator=None):
+    return FederationList(curator or card("curator", CURATOR), (home.card(), *others))
+
+
+def test_a_card_says_what_others_may_know(home):
+    made = home.card()
+    assert (made.role, made.name, made.domain) == (PARTY, "clinic", DOMAIN)
+    assert made.identity == home.keyring.identity.public
+
+
+def test_nobody_is_trusted_at_first(home):
+    assert home.trusted() == []
+    assert home.side().pinned == ()
+
+
+def test_a_trusted_curator_is_let_in_and_a_revoked_one_is_not(home):
+    listed = federation(home, card("other"))
+    home.trust(listed)
+    assert home.trusted() == [listed]
+    assert home.side().lets_in(listed.curator.certificate.fingerprint)
+    home.revoke("curator")
+    assert home.side().pinned == ()
+    with pytest.raises(DataError, match="no curator 'curator'"):
+        home.revoke("curator")
+
+
+def test_a_new_certificate_of_a_known_identity_replaces_the_old_one(home):
+    home.trust(federation(home))
+    newer = card("curator", CURATOR)
+    home.trust(federation(home, curator=newer))
+    assert [c.fingerprint for c in home.side().pinned] == [newer.certificate.fingerprint]
+
+
+def test_a_new_identity_under_a_known_name_is_refused(home):
+    home.trust(federation(home, card("other")))
+    with pytest.raises(PolicyError, match="'curator' is pinned with another identity"):
+        home.trust(federation(home, curator=card("curator", CURATOR, "x")))
+    second = card("second", CURATOR)
+    with pytest.raises(PolicyError, match="'other' is pinned with another identity"):
+        home.trust(federation(home, card("other", seed="x"), curator=second))
+
+
+def test_a_federation_that_lacks_the_party_or_names_it_wrongly_is_refused(home):
+    for listed in (card("other"), card("clinic")):
+        with pytest.raises(PolicyError, match="send the curator its card"):
+            home.trust(FederationList(card("curator", CURATOR), (listed,)))
+
+
+def test_files_are_read_again_when_they_changed_and_only_then(home):
+    made = []
+
+    def side():
+        made.append(home.side())
+        return made[-1]
+
+    reread = Reread(side, home.keyring.folder)
+    assert reread() is reread()
+    home.trust(federation(home))
+    assert len(reread().pinned) == 1
+    later = self_signed("clinic", home.keyring.tls_key, datetime.now(UTC) + timedelta(minutes=5))
+    write_private(home.keyring.folder / "tls.crt", later.pem)
+    assert reread().certificate.fingerprint == later.fingerprint
+    assert len(made) == 3
+
+
+def test_one_daemon_at_a_time_has_the_folder(home):
+    with home.claimed(), pytest.raises(DataError, match="already served"), home.claimed():
+        pass
+    with home.claimed():
+        assert os.path.exists(home.folder / "serve.lock")

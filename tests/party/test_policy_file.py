@@ -1,0 +1,106 @@
+from fractions import Fraction
+
+import pytest
+
+from dpmosaic.common.errors import BudgetError, DataError
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.party import policy_file
+from dpmosaic.party.policy import Policy
+from dpmosaic.party.policy_file import Settings
+from dpmosaic.party.query_source import QuerySource
+from dpmosaic.party.source import FileSource
+
+SOURCE = '[source]\ndomain = "domain.json"\n'
+
+
+def settings(folder, text):
+    (folder / "domain.json").write_text('{"a": 2}')
+    (folder / policy_file.NAME).write_text(text)
+    return Settings.load(folder)
+
+
+def test_the_file_that_init_writes_allows_nothing(tmp_path):
+    made = settings(tmp_path, policy_file.TEMPLATE)
+    assert made.approval
+    assert made.policy == Policy(min_records=100)
+
+
+def test_what_is_left_out_stays_closed(tmp_path):
+    made = settings(tmp_path, SOURCE)
+    assert made.approval
+    assert made.policy == Policy()
+
+
+def test_every_limit_is_read(tmp_path):
+    text = """[policy]
+protocols = ["masked"]
+adjacencies = ["replace-one"]
+max_release_rho = 0.5
+lifetime_rho = 2
+max_cells = 7
+min_records = 8
+min_tolerated = 2
+approval = false
+[serve]
+listen = "0.0.0.0:1"
+"""
+    made = settings(tmp_path, SOURCE + text)
+    assert made.policy == Policy(
+        frozenset({"masked"}), frozenset({Adjacency.REPLACE_ONE}), Fraction(1, 2), Fraction(2), 8, 7, 2
+    )
+    assert (made.approval, made.listen) == (False, "0.0.0.0:1")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[source]\n", "expected the key domain"),
+        (SOURCE + "[limits]\n", "'limits'"),
+        ("source = 3\n", "'source'"),
+        (SOURCE + "[policy]\nmax_rho = 1\n", "'max_rho'"),
+        (SOURCE + "[policy]\nmax_cells = true\n", "another type"),
+        (SOURCE + "[policy]\nmax_cells = 1.5\n", "another type"),
+        (SOURCE + "[policy]\napproval = 0\n", "another type"),
+        (SOURCE + "[policy]\nmax_release_rho = -1\n", "not negative"),
+        (SOURCE + "[policy]\nlifetime_rho = inf\n", "finite"),
+        (SOURCE + "[policy]\nlifetime_rho = nan\n", "finite"),
+        (SOURCE + "[policy]\nprotocols = [1]\n", "list of names"),
+        (SOURCE + "[policy\n", "not TOML"),
+    ],
+)
+def test_a_policy_that_does_not_hold_together_is_refused(tmp_path, text, reason):
+    with pytest.raises(DataError, match=reason):
+        settings(tmp_path, text)
+
+
+def test_an_adjacency_that_does_not_exist_is_refused(tmp_path):
+    with pytest.raises(BudgetError, match="replace-two"):
+        settings(tmp_path, SOURCE + '[policy]\nadjacencies = ["replace-two"]\n')
+
+
+def test_a_folder_without_a_policy_is_refused(tmp_path):
+    with pytest.raises(DataError, match="dpmosaic party init"):
+        Settings.load(tmp_path)
+
+
+def test_rows_lie_in_a_file_or_in_what_a_query_gives(tmp_path):
+    (tmp_path / "rows.csv").write_text("a\n1\n")
+    assert settings(tmp_path, SOURCE + 'file = "rows.csv"').source() == FileSource(tmp_path / "rows.csv")
+    query = "SELECT 1 AS a ORDER BY a"
+    made = settings(tmp_path, SOURCE + f'query = "{query}"').source()
+    assert made == QuerySource(query, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "either file or query"),
+        ('file = "rows.csv"\nquery = "SELECT 1"', "either file or query"),
+        ('file = "rows.csv"\ndatabase = "rows.duckdb"', "goes with query"),
+        ('query = "SELECT 1 ORDER BY 1"\ndatabase = "rows.duckdb"', "found none"),
+    ],
+)
+def test_a_source_that_does_not_hold_together_is_refused(tmp_path, text, reason):
+    made = settings(tmp_path, SOURCE + text)
+    with pytest.raises(DataError, match=reason):
+        made.source()
