@@ -14,7 +14,7 @@ from ..common.crypto.certificates import shown
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
 from ..common.keyring import REQUEST
-from .home import CuratorHome
+from .home import ATTACHED, CuratorHome
 from .plan_file import ReleasePlan, draft
 from .preflight import preflight as look
 
@@ -48,11 +48,14 @@ def init(
 def enroll(
     folder: _Folder,
     card: Annotated[Path, typer.Argument(help="The party's card.")],
-    address: Annotated[str, typer.Option(help="host:port of its daemon.")],
+    address: Annotated[str | None, typer.Option(help="host:port of its daemon.")] = None,
+    attached: Annotated[bool, typer.Option("--attached", help="It dials out to this curator.")] = False,
 ) -> None:
     """Take a party in, after comparing its identity out of band."""
+    if (address is None) != attached:
+        raise DataError("expected either --address or --attached; give one")
     read = Card.from_json(read_json(card))
-    CuratorHome.open(folder).enroll(read, address)
+    CuratorHome.open(folder).enroll(read, address or ATTACHED)
     typer.echo(f"identity of {read.name}: {shown(read.identity.hex())}")
     typer.echo("compare it with what its owner reads to you")
 

@@ -23,12 +23,14 @@ class Patience:
         tries: how often a call is made at most while the party cannot be reached.
         first_pause_s: between the first two tries; every further pause is twice as long.
         longest_pause_s: no pause is longer.
+        arrival_s: how long it waits for a party that dials out; it dials every five seconds at least.
     """
 
     call_s: float = 3600.0
     tries: int = 6
     first_pause_s: float = 0.2
     longest_pause_s: float = 10.0
+    arrival_s: float = 20.0
 
     def pauses(self) -> Iterator[float]:
         """The pauses between tries."""

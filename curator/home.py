@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +13,11 @@ from ..common.errors import DataError, PolicyError
 from ..common.keyring import Keyring, write_private
 from ..common.wire.tls import TlsSide
 from .connection import GrpcConnection, Patience, dial
+from .lobby import AttachedConnection, Lobby
 
 _CARDS, _ADDRESSES = "cards", "addresses.json"
+ATTACHED = "attached"
+"""Stands for the address of a party that dials out."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class CuratorHome:
 
         Args:
             card: of the party.
-            address: host and port of its daemon.
+            address: host and port of its daemon, or `ATTACHED`.
 
         Raises:
             DataError: it is no party's card, or the address has no port.
@@ -69,7 +74,7 @@ class CuratorHome:
         """
         if card.role != PARTY:
             raise DataError("expected the card of a party, got a curator's; ask the party for its card")
-        if not address.rpartition(":")[0] or not address.rpartition(":")[2].isdecimal():
+        if address != ATTACHED and not _is_address(address):
             raise DataError(f"expected the address as host:port, got {address!r}")
         earlier = self.cards().get(card.name)
         if earlier is not None and earlier.identity != card.identity:
@@ -82,7 +87,7 @@ class CuratorHome:
         write_private(self.folder / _ADDRESSES, json.dumps(addresses, indent=2).encode())
 
     def addresses(self) -> dict[str, str]:
-        """Where each enrolled party listens."""
+        """Where each enrolled party listens, or `ATTACHED`."""
         path = self.folder / _ADDRESSES
         form = read_json(path) if path.exists() else {}
         if not isinstance(form, dict):
@@ -99,15 +104,45 @@ class CuratorHome:
             raise DataError("no party is enrolled; run dpmosaic curator enroll for each card")
         return FederationList(self.card(), tuple(self.cards().values()))
 
-    def dial(self, name: str, patience: Patience | None = None) -> GrpcConnection:
-        """A connection to an enrolled party.
+    @contextlib.contextmanager
+    def links(
+        self, names: Iterable[str], listen: str | None, patience: Patience
+    ) -> Iterator[dict[str, GrpcConnection | AttachedConnection]]:
+        """Connections to enrolled parties, dialled or waited for.
+
+        Args:
+            names: of the parties.
+            listen: host and port for those that dial out.
+            patience: how long to wait.
 
         Raises:
-            DataError: it is not enrolled.
+            DataError: one is not enrolled, or dials out and there is nowhere to listen.
         """
-        card = self.cards().get(name)
-        if card is None:
-            enrolled = ", ".join(self.cards()) or "nobody"
-            raise DataError(f"party {name!r} is not enrolled; enrolled: {enrolled}")
-        own = TlsSide(self.keyring.tls_key, self.keyring.certificate, (card.certificate,))
-        return dial(name, self.addresses()[name], own, card.certificate, patience)
+        cards, addresses = self.cards(), self.addresses()
+        wanted = tuple(names)
+        for name in wanted:
+            if name not in cards:
+                raise DataError(f"party {name!r} is not enrolled; enrolled: {', '.join(cards) or 'nobody'}")
+        certificates = {name: cards[name].certificate for name in wanted}
+        own = TlsSide(self.keyring.tls_key, self.keyring.certificate, tuple(certificates.values()))
+        attached = {certificates[n].fingerprint: n for n in wanted if addresses[n] == ATTACHED}
+        with contextlib.ExitStack() as stack:
+            lobby = None
+            if attached:
+                if listen is None:
+                    raise DataError("plan: parties dial out; name where to listen: listen in [network]")
+                lobby = stack.enter_context(contextlib.closing(Lobby(own, attached, listen)))
+                lobby.start()
+            links: dict[str, GrpcConnection | AttachedConnection] = {}
+            for name in wanted:
+                if lobby is not None and addresses[name] == ATTACHED:
+                    links[name] = AttachedConnection(name, lobby, patience)
+                    continue
+                link = dial(name, addresses[name], own, certificates[name], patience)
+                links[name] = stack.enter_context(contextlib.closing(link))
+            yield links
+
+
+def _is_address(text: str) -> bool:
+    host, _, port = text.rpartition(":")
+    return bool(host) and port.isdecimal()

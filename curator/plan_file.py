@@ -36,6 +36,7 @@ workload = "2way"               # "1way", "2way", "3way", or a JSON file
 [network]
 call_seconds = 3600.0           # deadline of one call to a party
 tries = 6                       # of a call to a party that cannot be reached
+# listen = "0.0.0.0:7444"       # for parties that dial out
 
 # The parties of a slice hold the same records in the same order: ask them, no card says so.
 """
@@ -54,7 +55,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "workload": str,
         "rows": int,
     },
-    "network": {"call_seconds": (int, float), "tries": int},
+    "network": {"call_seconds": (int, float), "tries": int, "listen": str},
     "slice": {"parties": list},
 }
 
@@ -77,6 +78,7 @@ class ReleasePlan:
         rows: synthetic rows; None for as many as the table's.
         call_s: deadline of one call.
         tries: of a call to a party that cannot be reached.
+        listen: host and port for parties that dial out; None where none does.
     """
 
     text: str
@@ -92,6 +94,7 @@ class ReleasePlan:
     rows: int | None
     call_s: float
     tries: int
+    listen: str | None
 
     @classmethod
     def load(cls, path: Path) -> ReleasePlan:
@@ -145,6 +148,7 @@ class ReleasePlan:
             release.get("rows"),
             float(network.get("call_seconds", 3600.0)),
             network.get("tries", 6),
+            network.get("listen"),
         )
 
 

@@ -11,7 +11,7 @@ from .. import __version__
 from ..common.card import Card
 from ..common.errors import MosaicError
 from ..common.messages import PROTOCOL_VERSION, PartyDescription
-from .connection import GrpcConnection, Patience
+from .connection import Patience
 from .federation import connect
 from .home import CuratorHome
 from .party_client import Connection, PartyClient
@@ -50,37 +50,32 @@ def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None)
     own = home.keyring.certificate
     yield _expiry("curator", own.not_before, own.not_after, now)
     cards = home.cards()
-    links: dict[str, GrpcConnection] = {}
-    for name in (name for names in plan.slices for name in names):
-        if name not in cards:
+    named = [name for names in plan.slices for name in names]
+    for name in named:
+        if name in cards:
+            yield _expiry(name, cards[name].certificate.not_before, cards[name].certificate.not_after, now)
+        else:
             yield Line(name, "card", False, "not enrolled; get its card and run dpmosaic curator enroll")
-            continue
-        card = cards[name]
-        yield _expiry(name, card.certificate.not_before, card.certificate.not_after, now)
-        links[name] = home.dial(name, _QUICK)
-    described = True
-    for name in links:
-        for line in _asked(home, name, cards[name], plan):
-            described = described and line.passed
-            yield line
-    if described and len(links) == sum(map(len, plan.slices)):
-        slices: list[list[Connection]] = [[links[name] for name in names] for names in plan.slices]
-        yield _line("plan", "parties make up one table", lambda: _fits(plan, slices))
-    for link in links.values():
-        link.close()
+    described = all(name in cards for name in named)
+    with home.links([name for name in named if name in cards], plan.listen, _QUICK) as links:
+        for name, link in links.items():
+            for line in _asked(link, cards[name], plan):
+                described = described and line.passed
+                yield line
+        if described:
+            slices: list[list[Connection]] = [[links[name] for name in names] for names in plan.slices]
+            yield _line("plan", "parties make up one table", lambda: _fits(plan, slices))
 
 
-def _asked(home: CuratorHome, name: str, card: Card, plan: ReleasePlan) -> Iterator[Line]:
-    link = home.dial(name, _QUICK)
+def _asked(link: Connection, card: Card, plan: ReleasePlan) -> Iterator[Line]:
     began = time.monotonic()
     try:
         said = PartyClient(link).describe()
     except MosaicError as error:
-        yield Line(name, "connection, both certificates", False, str(error))
+        yield Line(card.name, "connection, both certificates", False, str(error))
         return
-    finally:
-        link.close()
-    yield Line(name, "connection, both certificates", True, f"answers in {time.monotonic() - began:.3f} s")
+    seconds = time.monotonic() - began
+    yield Line(card.name, "connection, both certificates", True, f"answers in {seconds:.3f} s")
     yield from compared(said, card, plan)
 
 

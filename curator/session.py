@@ -81,11 +81,10 @@ class Session:
         with contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.closing(self.journal))
             stack.enter_context(self._claimed())
-            links = [
-                [stack.enter_context(contextlib.closing(self.home.dial(name, patience))) for name in names]
-                for names in self.plan.slices
-            ]
-            released = release(self.plan, links, self.journal, away_s=AWAY_S, report=report)
+            named = [name for names in self.plan.slices for name in names]
+            links = stack.enter_context(self.home.links(named, self.plan.listen, patience))
+            slices = [[links[name] for name in names] for names in self.plan.slices]
+            released = release(self.plan, slices, self.journal, away_s=AWAY_S, report=report)
             values = RandomStream(self.journal.key).child("values").generator()
             names = released.synthetic.domain.names
             fitted = released.fitted

@@ -86,9 +86,15 @@ def trust(
 def serve(
     folder: _Folder,
     listen: Annotated[str | None, typer.Option(help="host:port in place of the policy's.")] = None,
+    attach: Annotated[
+        str | None, typer.Option(help="host:port of the curator: dial it, and listen nowhere.")
+    ] = None,
+    curator: Annotated[str | None, typer.Option(help="With --attach, which of several.")] = None,
 ) -> None:
     """Answer the pinned curators until stopped (Ctrl-C, SIGTERM)."""
-    serve_party(PartyHome.open(folder), listen, sys.stderr)
+    if (listen is not None) == (attach is not None) and listen is not None:
+        raise DataError("expected --listen or --attach, got both; give one")
+    serve_party(PartyHome.open(folder), sys.stderr, listen=listen, attach=attach, curator=curator)
 
 
 @party_commands.command()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from .approvals import Approvals
+from .attachment import Attachment
 from .events import EventLog
 from .health import Health
 from .home import LEDGER, REQUESTS, SHAREABLE_LOG, PartyHome, Reread
@@ -19,13 +20,22 @@ from .servicer import PartyServicer
 _GRACE_S = 20.0
 
 
-def serve(home: PartyHome, listen: str | None, log_to: TextIO) -> None:
+def serve(
+    home: PartyHome,
+    log_to: TextIO,
+    *,
+    listen: str | None = None,
+    attach: str | None = None,
+    curator: str | None = None,
+) -> None:
     """Serves a party until SIGTERM or SIGINT; calls under way may end first.
 
     Args:
         home: its folder.
-        listen: host and port in place of the policy's.
         log_to: gets the full log; the shareable one lies in the folder.
+        listen: host and port in place of the policy's.
+        attach: host and port of a curator to dial, in place of listening.
+        curator: which of the pinned ones listens there; None where there is one.
 
     Raises:
         DataError: something in the folder does not hold together, or the address is taken.
@@ -43,12 +53,20 @@ def serve(home: PartyHome, listen: str | None, log_to: TextIO) -> None:
             "source": lambda: _readable(settings),
             "certificate": lambda: _valid(home),
         }
-        health = Health(checks, log)
-        side = Reread(home.side, home.keyring.folder)
-        server = PartyServer(PartyServicer(party), side, listen or settings.listen, health, log)
-        server.start()
-        stop.wait()
-        server.stop(_GRACE_S)
+        servicer = PartyServicer(party)
+        if attach is None:
+            side = Reread(home.side, home.keyring.folder)
+            server = PartyServer(servicer, side, listen or settings.listen, Health(checks, log), log)
+            server.start()
+            stop.wait()
+            server.stop(_GRACE_S)
+        else:
+            address = attach
+            home.curator(curator)
+            attachment = Attachment(servicer, lambda: home.channel_to(curator, address), log)
+            attachment.start()
+            stop.wait()
+            attachment.stop()
         ledger.close()
         approvals.close()
 

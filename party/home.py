@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import grpc
+
 from ..common.card import PARTY, Card, FederationList, as_text, read_json
 from ..common.crypto.certificates import check_name
 from ..common.crypto.randomness import RandomStream
 from ..common.errors import DataError, PolicyError
 from ..common.keyring import CERTIFICATE, Keyring, private_file, write_private
-from ..common.wire.tls import TlsSide
+from ..common.wire.tls import TlsSide, secure_channel
 from . import policy_file
 from .approvals import Approvals
 from .ledger import Ledger
@@ -106,6 +108,28 @@ class PartyHome:
                 f"no curator {curator!r} is pinned; see the folder {self.keyring.folder / _TRUSTED}"
             )
         self._pinned(curator).unlink()
+
+    def curator(self, name: str | None) -> Card:
+        """A pinned curator.
+
+        Args:
+            name: of the curator; None for the only one.
+
+        Raises:
+            DataError: it is not pinned, or none or several are.
+        """
+        curators = {federation.curator.name: federation.curator for federation in self.trusted()}
+        found = list(curators.values()) if name is None else [c for n, c in curators.items() if n == name]
+        if len(found) != 1:
+            raise DataError(
+                f"expected one pinned curator to attach to, found {len(found)}; pinned: "
+                f"{', '.join(curators) or 'none'}; run dpmosaic party trust, or name one by --curator"
+            )
+        return found[0]
+
+    def channel_to(self, name: str | None, address: str) -> grpc.Channel:
+        """A channel to a pinned curator, as the files now say."""
+        return secure_channel(address, self.side(), self.curator(name).certificate)
 
     def side(self) -> TlsSide:
         """What the party shows and whom it lets in, as the files now say."""

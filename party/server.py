@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
-import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 
-from ..common.errors import DataError, MosaicError, PolicyError
+from ..common.errors import DataError, PolicyError
 from ..common.wire.status import refuse, status_of
 from ..common.wire.tls import METHODS, OPTIONS, SERVICE, TlsSide, fingerprint_of, server_credentials
+from .calls import Call, reason
 from .events import Event, Log, silent
 from .health import Health
 from .servicer import PartyServicer
@@ -80,7 +79,7 @@ class PartyServer:
 
     def _serving(self, method: str) -> Callable[[Iterator[bytes], grpc.ServicerContext], Iterator[bytes]]:
         def serve(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
-            call = _Call(method, self._log)
+            call = Call(method, self._log)
             try:
                 fingerprint = fingerprint_of(context)
                 if fingerprint is None or not self._side().lets_in(fingerprint):
@@ -95,40 +94,8 @@ class PartyServer:
                 call.end("CANCELLED", "the caller went away")
                 raise
             except Exception as error:
-                call.end(status_of(error).name, _reason(error))
+                call.end(status_of(error).name, reason(error))
                 refuse(context, error)
             call.end("OK")
 
         return serve
-
-
-class _Call:
-    """Counts what one call moves, and tells the log when it ends."""
-
-    def __init__(self, method: str, log: Log) -> None:
-        self._method = method
-        self._log = log
-        self._began = time.monotonic()
-        self._in = self._out = 0
-
-    def counted_in(self, requests: Iterator[bytes]) -> Iterator[bytes]:
-        for request in requests:
-            self._in += len(request)
-            yield request
-
-    def counted_out(self, replies: Iterator[bytes]) -> Iterator[bytes]:
-        for reply in replies:
-            self._out += len(reply)
-            yield reply
-
-    def end(self, code: str, reason: str = "") -> None:
-        seconds = round(time.monotonic() - self._began, 3)
-        self._log(Event("call", self._method, "", code, seconds, self._in, self._out, reason))
-
-
-def _reason(error: Exception) -> str:
-    """The text of our own errors; of others the place alone, since their texts may hold values."""
-    if isinstance(error, MosaicError):
-        return str(error)
-    places = traceback.extract_tb(error.__traceback__)
-    return f"{type(error).__name__} at " + " < ".join(f"{p.name}:{p.lineno}" for p in reversed(places[-4:]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -14,8 +15,8 @@ from pathlib import Path
 from ..common.card import as_text
 from ..common.domain import Clique, Domain
 from ..common.errors import DataError, PartyUnavailable
-from ..curator.home import CuratorHome
-from ..curator.plan_file import draft
+from ..curator.home import ATTACHED, CuratorHome
+from ..curator.plan_file import ReleasePlan, draft
 from ..party import policy_file
 from ..party.home import PartyHome
 from ..party.source import FileSource, quoted
@@ -53,7 +54,9 @@ class LocalNetwork:
     names: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def create(cls, folder: Path, data: Path, domain: Domain, grid: str) -> LocalNetwork:
+    def create(
+        cls, folder: Path, data: Path, domain: Domain, grid: str, *, attach: bool = False
+    ) -> LocalNetwork:
         """Cuts a table, makes keys for everybody, and lets everybody trust everybody.
 
         Args:
@@ -61,6 +64,7 @@ class LocalNetwork:
             data: the table.
             domain: of the table.
             grid: see `Grid.parse`.
+            attach: parties dial out to the curator, and listen nowhere.
 
         Raises:
             DataError: the folder is not empty, or something does not fit the table.
@@ -83,12 +87,14 @@ class LocalNetwork:
                 held = as_text(domain.project(group).to_json())
                 (home.folder / "domain.json").write_text(held, encoding="utf-8")
                 _cut(source, group, start, layout.rows, home.folder / "rows.parquet")
-                curator.enroll(home.card(), "127.0.0.1:0")
+                curator.enroll(home.card(), ATTACHED if attach else "127.0.0.1:0")
             start += layout.rows
         for name in network.all_names:
             PartyHome.open(network.party(name)).trust(curator.federation())
         text, whole = draft(list(curator.cards().values()), names, "domain.json")
         (curator.folder / "domain.json").write_text(as_text(whole.to_json()), encoding="utf-8")
+        if attach:
+            text = text.replace('# listen = "0.0.0.0:7444" ', f'listen = "127.0.0.1:{_free_port()}"')
         network.plan.write_text(text, encoding="utf-8")
         return network
 
@@ -115,6 +121,14 @@ class LocalNetwork:
         """The drafted plan."""
         return self.folder / "curator" / "plan.toml"
 
+    def start(self, name: str) -> Daemon:
+        """Starts a party; where it listens, the curator is told."""
+        curator = CuratorHome.open(self.folder / "curator")
+        if curator.addresses()[name] == ATTACHED:
+            listen = ReleasePlan.load(self.plan).listen
+            return Daemon.start(self.party(name), "--attach", str(listen))
+        return Daemon.start(self.party(name), "--listen", curator.addresses()[name])
+
     def party(self, name: str) -> Path:
         """The folder of a party."""
         return self.folder / "parties" / name
@@ -132,7 +146,7 @@ class LocalNetwork:
         daemons: dict[str, Daemon] = {}
         try:
             for name in self.all_names:
-                daemons[name] = Daemon.start(self.party(name))
+                daemons[name] = self.start(name)
             for name, daemon in daemons.items():
                 self.enroll(name, daemon)
             yield daemons
@@ -145,7 +159,8 @@ class LocalNetwork:
     def enroll(self, name: str, daemon: Daemon) -> None:
         """Tells the curator where a daemon listens."""
         curator = CuratorHome.open(self.folder / "curator")
-        curator.enroll(curator.cards()[name], daemon.address())
+        if (address := daemon.address()) != ATTACHED:
+            curator.enroll(curator.cards()[name], address)
 
 
 @dataclass(frozen=True)
@@ -161,15 +176,16 @@ class Daemon:
     log: Path
 
     @classmethod
-    def start(cls, folder: Path, listen: str = "127.0.0.1:0") -> Daemon:
-        """Starts the party in this folder."""
+    def start(cls, folder: Path, *options: str) -> Daemon:
+        """Starts the party in this folder; it listens on a free port if no options say otherwise."""
         log = folder / "log.jsonl"
         with log.open("wb") as stderr:
-            command = [*program(), "party", "serve", str(folder), "--listen", listen]
+            where = options or ("--listen", "127.0.0.1:0")
+            command = [*program(), "party", "serve", str(folder), *where]
             return cls(subprocess.Popen(command, stderr=stderr, stdin=subprocess.DEVNULL), log)
 
     def address(self) -> str:
-        """Where it listens; waits until it does.
+        """Where it listens, or `ATTACHED`; waits until it does.
 
         Raises:
             PartyUnavailable: it ended, or takes too long.
@@ -178,7 +194,7 @@ class Daemon:
         while time.monotonic() < until and self.process.poll() is None:
             for event in self.events():
                 if event.get("event") == "started":
-                    return str(event["address"])
+                    return str(event.get("address", ATTACHED))
             time.sleep(0.05)
         raise PartyUnavailable(f"a party did not start; its log {self.log} says why")
 
@@ -200,6 +216,12 @@ class Daemon:
 def program() -> list[str]:
     """The command `dpmosaic` of this very installation."""
     return [sys.executable, "-c", "from dpmosaic.command import main; main()"]
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    return port
 
 
 def _cut(source: FileSource, group: Clique, start: int, rows: int, out: Path) -> None:

@@ -21,6 +21,9 @@ def local_network(
     ] = None,
     domain: Annotated[Path | None, typer.Option(help="Its domain file.")] = None,
     grid: Annotated[str, typer.Option(help="KxS, or a JSON file.")] = "2x2",
+    attach: Annotated[
+        bool, typer.Option("--attach", help="Parties dial out to the curator, and listen nowhere.")
+    ] = False,
 ) -> None:
     """Run every party of a cut table as a process on this machine, with mutual TLS, until stopped."""
     if (data is None) != (domain is None):
@@ -29,7 +32,7 @@ def local_network(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     if data is not None and domain is not None:
-        network = LocalNetwork.create(folder, data, Domain.load(domain), grid)
+        network = LocalNetwork.create(folder, data, Domain.load(domain), grid, attach=attach)
     else:
         network = LocalNetwork.open(folder)
     with network.running() as daemons:

@@ -7,7 +7,8 @@ from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
-from dpmosaic.curator.home import CuratorHome
+from dpmosaic.curator.connection import Patience
+from dpmosaic.curator.home import ATTACHED, CuratorHome
 
 
 def card(name="clinic", role=PARTY, seed=1):
@@ -63,7 +64,13 @@ def test_a_federation_of_nobody_is_refused(home):
 
 def test_who_is_not_enrolled_is_not_dialled(home):
     with pytest.raises(DataError, match="'clinic' is not enrolled; enrolled: nobody"):
-        home.dial("clinic")
+        home.links(["clinic"], None, Patience()).__enter__()
+
+
+def test_who_dials_out_needs_a_place_to_arrive(home):
+    home.enroll(card(), ATTACHED)
+    with pytest.raises(DataError, match="name where to listen"):
+        home.links(["clinic"], None, Patience()).__enter__()
 
 
 def test_damaged_addresses_are_refused(home):

@@ -40,7 +40,9 @@ def write_table(path, records=240):
 def small_network(folder, grid="2x2", **plan):
     """A network of a small table, whose plan is cheap: one-way marginals, no second opinion on epsilon."""
     data = write_table(folder / "people.csv")
-    network = LocalNetwork.create(folder / "net", data, Domain.from_json(DOMAIN), grid)
+    network = LocalNetwork.create(
+        folder / "net", data, Domain.from_json(DOMAIN), grid, attach=plan.pop("attach", False)
+    )
     text = network.plan.read_text()
     changes = {'mechanism = "randdpgen"': f'mechanism = "{plan.pop("mechanism", "independent")}"'}
     changes["epsilon = 1.0  "] = "rho = 0.5"

@@ -17,7 +17,7 @@ from dpmosaic.curator.journal import Journal
 from dpmosaic.curator.plan_file import ReleasePlan
 from dpmosaic.curator.release import release
 from dpmosaic.party.ledger import Ledger
-from dpmosaic.simulations.local_network import Daemon, program
+from dpmosaic.simulations.local_network import program
 
 STEPS = {3: "before", 13: "after", 26: "before", 41: "after"}
 """Calls of a release in which something dies: accept, introduce, openings, products, scores, answers."""
@@ -54,8 +54,7 @@ class Network:
             self.start(name)
 
     def start(self, name):
-        listen = self.home.addresses()[name]
-        self.daemons[name] = Daemon.start(self.network.party(name), listen)
+        self.daemons[name] = self.network.start(name)
         self.network.enroll(name, self.daemons[name])
 
     def kill(self, name):
@@ -72,15 +71,10 @@ class Network:
 
     def run(self, journal, told=lambda when, method: None, away_s=20.0):
         patience = Patience(call_s=60, tries=3)
-        with contextlib.ExitStack() as stack:
-            links = [
-                [
-                    Link(stack.enter_context(contextlib.closing(self.home.dial(n, patience))), told)
-                    for n in names
-                ]
-                for names in self.plan.slices
-            ]
-            return release(self.plan, links, journal, away_s=away_s)
+        names = self.network.all_names
+        with self.home.links(names, self.plan.listen, patience) as links:
+            slices = [[Link(links[name], told) for name in row] for row in self.plan.slices]
+            return release(self.plan, slices, journal, away_s=away_s)
 
     def spent(self, release_id):
         """What each party's ledger says of a release: spent, and queries."""
@@ -100,6 +94,14 @@ def network(tmp_path_factory, network_of):
         mechanism="randdpgen",
         changes={'workload = "2way"': 'workload = "3way"'},
     )
+    running = Network(made)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def attached(tmp_path, network_of):
+    made = network_of(tmp_path, grid="1x2", mechanism="randdpgen", attach=True)
     running = Network(made)
     yield running
     running.stop()
@@ -144,6 +146,19 @@ def test_a_party_that_is_killed_and_started_again_at_many_steps_costs_nothing_tw
     released = network.run(journal, told)
     assert len(calls) > max(STEPS)
     check_one_release(network, journal, released, tmp_path)
+
+
+def test_a_party_that_dials_out_is_killed_and_started_again_and_costs_nothing_twice(attached, tmp_path):
+    calls = []
+
+    def told(moment, method):
+        calls.append(method)
+        if len(calls) in (15, 44):
+            attached.restart(attached.network.all_names[1])
+
+    with contextlib.closing(Journal.create(tmp_path / "journal.sqlite", attached.plan.text)) as journal:
+        released = attached.run(journal, told)
+        check_one_release(attached, journal, released, tmp_path)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

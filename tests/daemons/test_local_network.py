@@ -11,9 +11,12 @@ from dpmosaic.party.source import read_table
 from dpmosaic.simulations.local_network import LocalNetwork, program
 
 
-def test_a_network_of_processes_releases_what_its_pieces_hold(tmp_path, network_of, command):
-    network = network_of(tmp_path, changes={"rho = 0.5": "rho = 1e5"}, mechanism="randdpgen")
+@pytest.mark.parametrize("attach", [False, True])
+def test_a_network_of_processes_releases_what_its_pieces_hold(tmp_path, network_of, command, attach):
+    changes = {"rho = 0.5": "rho = 1e5"}
+    network = network_of(tmp_path, changes=changes, mechanism="randdpgen", attach=attach)
     with network.running():
+        assert "MEND" not in command("curator", "preflight", network.plan)
         command("curator", "release", network.plan, "--out", tmp_path / "out")
     domain = Domain.load(network.plan.with_name("domain.json"))
     real, synthetic = (

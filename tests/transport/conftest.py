@@ -11,8 +11,10 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.table import Table
-from dpmosaic.common.wire.tls import TlsSide
+from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.connection import Patience, dial
+from dpmosaic.curator.lobby import AttachedConnection, Lobby
+from dpmosaic.party.attachment import Attachment
 from dpmosaic.party.health import Health
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
@@ -23,7 +25,7 @@ from dpmosaic.simulations.network import policy_for
 
 TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
 POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
-HASTY = Patience(call_s=20, tries=2, first_pause_s=0.01)
+HASTY = Patience(call_s=20, tries=2, first_pause_s=0.01, arrival_s=5)
 
 
 def pair(name, **changes):
@@ -80,6 +82,47 @@ def loopback():
 
     start.pair = pair
     start.servicer_of = servicer_of
+    yield start
+    for one in started:
+        one.stop()
+
+
+class Arrival:
+    """A party that dials out, and the lobby where it arrives."""
+
+    def __init__(self, servicer=None, enrolled=None, expected=None):
+        self.party, self.curator = pair("north"), pair("curator")
+        self.events, self.connections = [], []
+        shown = TlsSide(*self.curator, ((enrolled or self.party)[1],))
+        names = {(enrolled or self.party)[1].fingerprint: "north"}
+        self.lobby = Lobby(shown, names, "127.0.0.1:0")
+        self.lobby.start()
+        address = f"127.0.0.1:{self.lobby.port}"
+        trusted = expected or self.curator[1]
+        own = TlsSide(*self.party, (trusted,))
+        self.attachment = Attachment(
+            servicer or servicer_of(), lambda: secure_channel(address, own, trusted), self.events.append
+        )
+        self.attachment.start()
+
+    def dial(self, patience=None):
+        return AttachedConnection("north", self.lobby, patience or HASTY)
+
+    def stop(self):
+        self.attachment.stop()
+        self.lobby.close()
+
+
+@pytest.fixture
+def arrival():
+    """Starts parties that dial out; every one is stopped in the end."""
+    started = []
+
+    def start(*arguments, **changes):
+        started.append(Arrival(*arguments, **changes))
+        return started[-1]
+
+    start.pair = pair
     yield start
     for one in started:
         one.stop()

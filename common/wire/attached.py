@@ -1,0 +1,104 @@
+"""Frames of a stream that a party opened, over which it serves one call at a time."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+
+from google.protobuf.message import DecodeError
+
+from ..errors import MosaicError, ProtocolError
+from . import party_pb2, relay_pb2
+from .refusals import decode_refusal, encode_refusal
+
+ATTACH = "/dpmosaic.v1.Relay/Attach"
+SERVICE, METHOD = "dpmosaic.v1.Relay", "Attach"
+
+
+class Ended(enum.Enum):
+    """How a call ended that nobody refused."""
+
+    DONE = enum.auto()
+
+
+def encode_call(method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
+    """The curator's frames of one call."""
+    yield relay_pb2.CuratorFrame(method=method).SerializeToString()
+    for request in requests:
+        yield relay_pb2.CuratorFrame(request=request).SerializeToString()
+    yield relay_pb2.CuratorFrame(requests_end=True).SerializeToString()
+
+
+def decode_method(data: bytes) -> str:
+    """The method of a frame that begins a call.
+
+    Raises:
+        ProtocolError: it begins none.
+    """
+    frame = _curator_frame(data)
+    if frame.WhichOneof("content") != "method":
+        raise ProtocolError("expected the beginning of a call, got another frame; compare versions")
+    return frame.method
+
+
+def decode_requests(frames: Iterator[bytes]) -> Iterator[bytes]:
+    """The requests of a call that has begun, up to their end.
+
+    Raises:
+        ProtocolError: the frames end or go on otherwise.
+    """
+    for data in frames:
+        frame = _curator_frame(data)
+        match frame.WhichOneof("content"):
+            case "request":
+                yield frame.request
+            case "requests_end":
+                return
+            case _:
+                break
+    raise ProtocolError("expected the requests of a call up to their end, got another; compare versions")
+
+
+def encode_reply(reply: bytes) -> bytes:
+    """The party's frame of one reply."""
+    return relay_pb2.PartyFrame(reply=reply).SerializeToString()
+
+
+def encode_end(error: Exception | None = None) -> bytes:
+    """The party's last frame of a call: that it is done, or what refused it."""
+    if error is None:
+        return relay_pb2.PartyFrame(replies_end=True).SerializeToString()
+    refusal = party_pb2.Refusal()
+    refusal.ParseFromString(encode_refusal(error))
+    return relay_pb2.PartyFrame(refusal=refusal).SerializeToString()
+
+
+def decode_reply(data: bytes) -> bytes | Ended | MosaicError:
+    """A reply, or how the call ended.
+
+    Raises:
+        ProtocolError: it is neither.
+    """
+    frame = relay_pb2.PartyFrame()
+    try:
+        frame.ParseFromString(data)
+    except DecodeError:
+        raise ProtocolError("expected a party's frame, got bytes that do not parse") from None
+    match frame.WhichOneof("content"):
+        case "reply":
+            return frame.reply
+        case "replies_end":
+            return Ended.DONE
+        case "refusal":
+            return decode_refusal(frame.refusal.SerializeToString())
+        case _:
+            raise ProtocolError("expected a reply or an end, got another frame; compare versions")
+
+
+def _curator_frame(data: bytes) -> relay_pb2.CuratorFrame:
+    frame = relay_pb2.CuratorFrame()
+    try:
+        frame.ParseFromString(data)
+    except DecodeError:
+        raise ProtocolError("expected a curator's frame, got bytes that do not parse") from None
+    return frame

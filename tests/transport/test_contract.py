@@ -1,0 +1,182 @@
+"""What every connection does, whichever side dialled; and what is particular to parties that dial out."""
+
+import itertools
+import threading
+
+import pytest
+
+from dpmosaic.common import errors
+from dpmosaic.common.messages import FRAME_BYTES, PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.wire import attached
+from dpmosaic.curator.connection import Patience
+from dpmosaic.curator.party_client import PartyClient
+
+TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
+
+
+class Scripted:
+    """A servicer that does what a test says."""
+
+    def __init__(self, serve):
+        self.serve = serve
+
+
+class ConnectionContract:
+    """Inherited by a test class for each transport; `start` gives a party of a servicer."""
+
+    @pytest.fixture
+    def start(self):
+        raise NotImplementedError
+
+    def test_a_party_describes_itself_accepts_and_answers(self, start):
+        client = PartyClient(start().dial())
+        assert client.describe().name == "north"
+        client.accept(TERMS)
+        (counts,) = client.answer(QUERY, 1, 40, 1)
+        assert counts.shape == (1, 40)
+
+    @pytest.mark.parametrize(
+        "kind",
+        [
+            errors.DataError,
+            errors.BudgetError,
+            errors.PolicyError,
+            errors.ProtocolError,
+            errors.DeliveriesLost,
+            errors.PartyUnavailable,
+        ],
+    )
+    def test_an_error_arrives_typed_and_the_connection_goes_on(self, start, kind):
+        def serve(method, requests):
+            if method == "Answer":
+                raise kind("mend the plan")
+            yield b"fine"
+
+        connection = start(Scripted(serve)).dial()
+        with pytest.raises(kind, match="party 'north': mend the plan") as arrived:
+            list(connection.call("Answer", [b""]))
+        assert type(arrived.value) is kind
+        assert list(connection.call("Describe", [b""])) == [b"fine"]
+
+    def test_the_text_of_an_internal_error_stays_at_the_party(self, start):
+        def serve(method, requests):
+            raise ValueError("row 7 holds 1234567")
+            yield
+
+        party = start(Scripted(serve))
+        with pytest.raises(errors.PartyUnavailable) as arrived:
+            list(party.dial().call("Answer", [b""]))
+        assert "1234567" not in str(arrived.value) + str(party.events)
+
+    def test_streams_of_many_frames_cross_both_ways(self, start):
+        def serve(method, requests):
+            for number, frame in enumerate(list(requests)):
+                yield bytes([number]) + frame
+
+        sent = (bytes(FRAME_BYTES) for _ in range(7))
+        replies = list(start(Scripted(serve)).dial().call("Deliver", sent))
+        assert [reply[0] for reply in replies] == list(range(7))
+        assert {len(reply) for reply in replies} == {FRAME_BYTES + 1}
+
+    def test_an_error_in_what_is_sent_is_the_callers_own_again(self, start):
+        def serve(method, requests):
+            yield bytes(len(list(requests)))
+
+        def frames():
+            yield b"first"
+            raise errors.PartyUnavailable("another party went away")
+
+        connection = start(Scripted(serve)).dial()
+        with pytest.raises(errors.PartyUnavailable, match="another party went away"):
+            list(connection.call("Deliver", frames()))
+        assert list(connection.call("Describe", [b"", b""])) == [bytes(2)]
+
+    def test_a_call_that_is_left_does_not_stand_in_the_way_of_the_next(self, start):
+        def serve(method, requests):
+            list(requests)
+            yield from itertools.repeat(b"more", 1000)
+
+        connection = start(Scripted(serve)).dial()
+        for _ in range(3):
+            replies = connection.call("Open", [b""])
+            assert next(replies) == b"more"
+            replies.close()
+
+    def test_two_calls_at_once_get_their_own_replies(self, start):
+        def serve(method, requests):
+            (request,) = list(requests)
+            for _ in range(3):
+                yield request
+
+        connection = start(Scripted(serve)).dial()
+        first, second = (connection.call("Answer", [name]) for name in (b"a", b"b"))
+        pairs = list(zip(first, second, strict=True))
+        assert pairs == [(b"a", b"b")] * 3
+
+    def test_a_party_that_does_not_finish_in_time_is_unavailable(self, start):
+        over = threading.Event()
+
+        def serve(method, requests):
+            over.wait(5)
+            yield b""
+
+        connection = start(Scripted(serve)).dial(patience=Patience(call_s=0.3, tries=1, arrival_s=5))
+        with pytest.raises(errors.PartyUnavailable, match="finish in time"):
+            list(connection.call("Answer", [b""]))
+        over.set()
+
+
+class TestDialled(ConnectionContract):
+    @pytest.fixture
+    def start(self, loopback):
+        return loopback
+
+
+class TestAttached(ConnectionContract):
+    @pytest.fixture
+    def start(self, arrival):
+        return arrival
+
+
+SOON = Patience(call_s=5, tries=1, arrival_s=1.5)
+
+
+def test_a_party_that_is_not_enrolled_is_not_let_in(arrival):
+    stranger = arrival(enrolled=arrival.pair("north"))
+    with pytest.raises(errors.PartyUnavailable, match="'north' is not attached"):
+        PartyClient(stranger.dial(SOON)).describe()
+
+
+def test_a_party_does_not_attach_to_another_curator_than_it_pinned(arrival):
+    party = arrival(expected=arrival.pair("curator")[1])
+    with pytest.raises(errors.PartyUnavailable, match="'north' is not attached"):
+        PartyClient(party.dial(SOON)).describe()
+    with pytest.raises(errors.PartyUnavailable, match="no stream"):
+        party.attachment.check_link()
+
+
+def test_a_party_says_whether_its_link_is_up(arrival):
+    party = arrival()
+    PartyClient(party.dial()).describe()
+    party.attachment.check_link()
+    assert "SERVING" in {event.code for event in party.events if event.event == "link"}
+
+
+def test_frames_that_begin_no_call_are_refused():
+    whole = list(attached.encode_call("Answer", [b"request"]))
+    assert attached.decode_method(whole[0]) == "Answer"
+    assert list(attached.decode_requests(iter(whole[1:]))) == [b"request"]
+    for data in (whole[1], b"\xff"):
+        with pytest.raises(errors.ProtocolError):
+            attached.decode_method(data)
+    for frames in (whole, whole[1:2], [b"\xff"]):
+        with pytest.raises(errors.ProtocolError):
+            list(attached.decode_requests(iter(frames)))
+
+
+def test_what_is_no_reply_is_refused():
+    for data in (b"", b"\xff"):
+        with pytest.raises(errors.ProtocolError):
+            attached.decode_reply(data)
