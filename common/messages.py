@@ -12,7 +12,7 @@ from .domain import Clique, Domain
 from .privacy.cost import Adjacency
 from .protocols.masked.plan import Chain, MaskedPlan
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 """Raised with every change that makes an older party or curator misread a message."""
 
 FRAME_BYTES = 1 << 20

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from ..common.card import Card, as_text, read_json
+from ..common.card import Card, FederationList, as_text, read_json
 from ..common.crypto.certificates import shown
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
@@ -17,6 +17,7 @@ from ..common.keyring import REQUEST
 from .home import ATTACHED, CuratorHome
 from .plan_file import ReleasePlan, draft
 from .preflight import preflight as look
+from .verify import verified
 
 if TYPE_CHECKING:
     from .session import Session
@@ -130,6 +131,21 @@ def resume(
     from .session import Session
 
     _run(Session.resume(folder), json_output)
+
+
+@curator_commands.command()
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="The certificate of a release.")],
+    federation: Annotated[Path, typer.Option(help="All cards in one file, their identities compared.")],
+) -> None:
+    """Verify a certificate offline: who signed it, and that every party charged what it says."""
+    failed = 0
+    for line in verified(read_json(certificate), FederationList.from_json(read_json(federation))):
+        failed += not line.passed
+        colour = None if line.passed else typer.colors.RED
+        typer.secho(f"{'ok    ' if line.passed else 'FAILED'}  {line.what}: {line.said}", fg=colour)
+    if failed:
+        raise typer.Exit(1)
 
 
 def _run(session: Session, json_output: bool) -> None:

@@ -46,8 +46,12 @@ class Federation:
         """Records of each slice; public."""
         return tuple(members[0].description.record_count for members in self.slices)
 
-    def accept(self, terms: ReleaseTerms) -> tuple[Acceptance, ...]:
+    def accept(self, terms: ReleaseTerms, signature: bytes = b"") -> tuple[Acceptance, ...]:
         """Asks every party to reserve the release's budget; the first refusal ends it.
+
+        Args:
+            terms: of the release.
+            signature: the curator's, over them.
 
         Returns:
             What each party signed, in the order of `members`.
@@ -61,7 +65,7 @@ class Federation:
                     f"party {member.description.name!r} does not allow the protocol {terms.protocol!r}; "
                     "choose another or ask its owner"
                 )
-        return tuple(member.client.accept(terms) for member in self.members)
+        return tuple(member.client.accept(terms, signature) for member in self.members)
 
 
 def connect(domain: Domain, slices: Sequence[Sequence[Connection]]) -> Federation:

@@ -22,7 +22,8 @@ from ..common.messages import (
     ReleaseTerms,
     ScoreQuery,
 )
-from ..common.wire import codec
+from ..common.statement import Claim, Statement
+from ..common.wire import codec, statements
 
 
 class Connection(Protocol):
@@ -55,9 +56,10 @@ class PartyClient:
         """What others may know of the party."""
         return codec.decode_description(self._single("Describe", [b""]))
 
-    def accept(self, terms: ReleaseTerms) -> Acceptance:
-        """Asks the party to reserve a release's budget and to sign its terms."""
-        return codec.decode_acceptance(self._single("Accept", [codec.encode_terms(terms)]))
+    def accept(self, terms: ReleaseTerms, signature: bytes = b"") -> Acceptance:
+        """Asks the party to reserve a release's budget and to sign its terms, which the curator signed."""
+        signed = statements.encode_signed_terms(terms, signature)
+        return codec.decode_acceptance(self._single("Accept", [signed]))
 
     def introduce(self, introduction: Introduction) -> None:
         """Tells the party who else takes part."""
@@ -109,6 +111,10 @@ class PartyClient:
         frames = self._connection.call("AnswerScores", [codec.encode_score_query(query)])
         (answer,) = codec.decode_answer(frames, 1, len(query.cliques), 1)
         return answer.ravel()
+
+    def certify(self, claim: Claim) -> Statement:
+        """Asks the party to sign a certificate, and what its ledger has of the release."""
+        return statements.decode_statement(self._connection.call("Certify", [statements.encode_claim(claim)]))
 
     def _single(self, method: str, requests: Iterable[bytes]) -> bytes:
         replies = list(self._connection.call(method, requests))

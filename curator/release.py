@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import RandomStream
-from ..common.messages import PROTOCOL_VERSION, ReleaseTerms
+from ..common.messages import PROTOCOL_VERSION, Acceptance, ReleaseTerms
 from ..common.privacy.cost import Adjacency
+from ..common.statement import Claim, check_statement
 from ..common.table import Table
 from ..common.wire.codec import decode_terms, encode_terms
 from ..common.workload import Workload
@@ -25,6 +29,7 @@ from .party_client import Connection
 from .pgm.sampling import generate
 from .plan_file import ReleasePlan
 from .report.certificate import Plan, certificate
+from .verify import certificate_digest, sign_terms, with_signatures
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ def release(
     links: Sequence[Sequence[Connection]],
     journal: Journal,
     *,
+    signer: Identity,
     away_s: float = 0.0,
     report: Report = ignore,
 ) -> Released:
@@ -56,6 +62,7 @@ def release(
         plan: of the release; the one that the journal holds.
         links: connections to the plan's parties, slice by slice.
         journal: of the release.
+        signer: the curator's identity, which signs the terms.
         away_s: how long to wait for a party that went away.
         report: called after every step.
 
@@ -74,9 +81,9 @@ def release(
         federation, journal.release_id, plan.protocol, plan.adjacency, granted, plan.collusions
     )
     terms = decode_terms(journal.note_once("terms", encode_terms(proposed)))
-    measurer = asking.persist(
-        lambda: begin(federation, terms, granted, keys.child("dealer"), asking), _nothing
-    )
+    signature = sign_terms(signer, terms)
+    acceptances = asking.persist(lambda: federation.accept(terms, signature), _nothing)
+    measurer = begin(federation, terms, acceptances, granted, keys.child("dealer"), asking)
     fitted = mechanism.run(measurer, workload, keys.child("mechanism"), report)
     records = sum(federation.record_counts)
     synthetic = generate(fitted.model, plan.rows or records, keys.child("rows").generator())
@@ -97,7 +104,16 @@ def release(
         not_private=measurer.not_private,
         observers=measurer.observers,
     )
-    return Released(synthetic, fitted, issued)
+    # What parties sign does not change when a release is resumed after they signed.
+    issued = json.loads(journal.note_once("certificate", json.dumps(issued).encode()))
+    claim = Claim(terms.release_id, certificate_digest(issued), issued["promise"]["zcdp_rho_spent"])
+    statements = [
+        asking.persist(partial(member.client.certify, claim), _nothing) for member in federation.members
+    ]
+    names = [member.description.name for member in federation.members]
+    for member, statement in zip(federation.members, statements, strict=True):
+        check_statement(statement, member.description.identity, encode_terms(terms), claim.certificate)
+    return Released(synthetic, fitted, with_signatures(issued, terms, signature, names, statements))
 
 
 def propose(
@@ -134,26 +150,24 @@ def charged_rho(granted: Fraction, copies: int = 1) -> float:
 def begin(
     federation: Federation,
     terms: ReleaseTerms,
+    acceptances: tuple[Acceptance, ...],
     granted: Fraction,
     dealer: RandomStream,
     asking: Asking | None = None,
     *,
     record_wise: bool = False,
 ) -> Measurer:
-    """Has every party accept the terms; what measures under them.
+    """What measures under terms that every party accepted.
 
     Args:
         federation: the parties.
         terms: of the release.
+        acceptances: what each party signed.
         granted: upper limit of all costs, zCDP.
         dealer: where dealt randomness comes from.
         asking: how what costs budget is asked for.
         record_wise: see `FederationMeasurer`.
-
-    Raises:
-        PolicyError: a party does not allow the release.
     """
-    acceptances = federation.accept(terms)
     if terms.masked is not None:
         return MaskedMeasurer(federation, terms, acceptances, granted, dealer, asking)
     return FederationMeasurer(federation, terms, granted, record_wise=record_wise, asking=asking)

@@ -84,7 +84,14 @@ class Session:
             named = [name for names in self.plan.slices for name in names]
             links = stack.enter_context(self.home.links(named, self.plan.listen, patience))
             slices = [[links[name] for name in names] for names in self.plan.slices]
-            released = release(self.plan, slices, self.journal, away_s=AWAY_S, report=report)
+            released = release(
+                self.plan,
+                slices,
+                self.journal,
+                signer=self.home.keyring.identity,
+                away_s=AWAY_S,
+                report=report,
+            )
             values = RandomStream(self.journal.key).child("values").generator()
             names = released.synthetic.domain.names
             fitted = released.fitted

@@ -149,6 +149,7 @@ class PartyHome:
             self.keyring.identity,
             known,
             approvals.check if settings.approval else None,
+            [pinned.curator.identity for pinned in self.trusted()],
         )
 
     @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import threading
 import weakref
@@ -12,9 +13,10 @@ from pathlib import Path
 
 from ..common.errors import BudgetError, DataError, ProtocolError
 from ..common.messages import MarginalQuery, ReleaseTerms, ScoreQuery
+from ..common.statement import Claim, Entry, first_link, next_link
 from ..common.wire.codec import encode_asked, encode_terms
 
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS release (
     release_id TEXT PRIMARY KEY,
@@ -23,7 +25,9 @@ CREATE TABLE IF NOT EXISTS release (
     spent TEXT NOT NULL,
     data_digest TEXT NOT NULL,
     secret BLOB NOT NULL,
-    introduction BLOB
+    introduction BLOB,
+    curator_signature BLOB NOT NULL,
+    certificate BLOB
 ) STRICT;
 CREATE TABLE IF NOT EXISTS answer (
     release_id TEXT NOT NULL REFERENCES release,
@@ -31,6 +35,8 @@ CREATE TABLE IF NOT EXISTS answer (
     query BLOB NOT NULL,
     rho TEXT NOT NULL,
     noise_key BLOB NOT NULL,
+    link BLOB NOT NULL,
+    signature BLOB NOT NULL,
     PRIMARY KEY (release_id, query_id)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS bound (
@@ -87,6 +93,10 @@ class LedgerEntry:
     noise_key: bytes
 
 
+def _unsigned(link: bytes) -> bytes:
+    return b""
+
+
 class Ledger:
     """Budgets reserved and spent. What it confirmed is on disk; a charge is never made twice.
 
@@ -136,7 +146,12 @@ class Ledger:
         return LedgerRelease(*row)
 
     def reserve(
-        self, terms: ReleaseTerms, data_digest: str, secret: bytes, admit: Callable[[Fraction], None]
+        self,
+        terms: ReleaseTerms,
+        data_digest: str,
+        secret: bytes,
+        admit: Callable[[Fraction], None],
+        curator_signature: bytes = b"",
     ) -> LedgerRelease:
         """Sets a release's budget aside. The same terms again change nothing.
 
@@ -146,6 +161,7 @@ class Ledger:
             secret: 32 fresh bytes; kept if the release is new.
             admit: refuses a new release by raising, given what all earlier ones reserved; called in the
                 transaction, so that no other release can be accepted in between.
+            curator_signature: of the terms; kept with them.
 
         Raises:
             ProtocolError: the id is taken by other terms or other data.
@@ -159,8 +175,15 @@ class Ledger:
             if row is None:
                 admit(self._reserved())
                 self._database.execute(
-                    "INSERT INTO release VALUES (?, ?, ?, '0', ?, ?, NULL)",
-                    (terms.release_id, encoded, str(Fraction(terms.granted_rho)), data_digest, secret),
+                    "INSERT INTO release VALUES (?, ?, ?, '0', ?, ?, NULL, ?, NULL)",
+                    (
+                        terms.release_id,
+                        encoded,
+                        str(Fraction(terms.granted_rho)),
+                        data_digest,
+                        secret,
+                        curator_signature,
+                    ),
                 )
             elif row != (encoded, data_digest):
                 raise ProtocolError("this release id stands for other terms or other data; use a new id")
@@ -192,6 +215,7 @@ class Ledger:
         rho: Fraction,
         data_digest: str,
         noise_key: bytes,
+        sign: Callable[[bytes], bytes] = _unsigned,
     ) -> LedgerEntry:
         """Charges a query before its noise is drawn; asked again, it returns the first entry, uncharged.
 
@@ -200,16 +224,19 @@ class Ledger:
             rho: its cost as the party computed it.
             data_digest: of the rows that it will be answered from.
             noise_key: 32 fresh bytes; kept if the query is new.
+            sign: the party's signature of a link.
 
         Raises:
-            ProtocolError: the release is unknown, or the id stands for another query or other data.
+            ProtocolError: the release is unknown or certified, or the id stands for another query or
+                other data.
             BudgetError: the release's grant does not cover it.
         """
         encoded = encode_asked(query)
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
             release = self._database.execute(
-                "SELECT granted, spent, data_digest FROM release WHERE release_id = ?", (query.release_id,)
+                "SELECT granted, spent, data_digest, terms, certificate FROM release WHERE release_id = ?",
+                (query.release_id,),
             ).fetchone()
             if release is None:
                 raise _unknown()
@@ -226,14 +253,20 @@ class Ledger:
                 if known[0] != encoded:
                     raise ProtocolError("this query id stands for another query; use a new id")
                 return LedgerEntry(query.query_id, Fraction(known[1]), known[2])
+            if release[4] is not None:
+                raise ProtocolError(
+                    "the release's certificate is signed, so no query follows; start a new one"
+                )
             if spent + rho > granted:
                 raise BudgetError("the query costs more than is left of the release's budget at this party")
             self._database.execute(
                 "UPDATE release SET spent = ? WHERE release_id = ?", (str(spent + rho), query.release_id)
             )
+            digest = hashlib.sha256(encoded).digest()
+            link = next_link(self._last_link(query.release_id, release[3]), query.query_id, digest, rho)
             self._database.execute(
-                "INSERT INTO answer VALUES (?, ?, ?, ?, ?)",
-                (query.release_id, query.query_id, encoded, str(rho), noise_key),
+                "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (query.release_id, query.query_id, encoded, str(rho), noise_key, link, sign(link)),
             )
         return LedgerEntry(query.query_id, rho, noise_key)
 
@@ -263,6 +296,39 @@ class Ledger:
                 elif row[0] != digest:
                     raise ProtocolError("this query was answered from other products; use a new id")
 
+    def certify(self, claim: Claim) -> tuple[list[Entry], bytes]:
+        """Closes a release with its certificate. The same certificate again changes nothing.
+
+        Returns:
+            All of the release's entries, and the link of the last.
+
+        Raises:
+            ProtocolError: the release is unknown, or closed with another certificate.
+            BudgetError: the certificate says that less was spent than was.
+        """
+        with self._lock, self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            row = self._database.execute(
+                "SELECT terms, spent, certificate FROM release WHERE release_id = ?", (claim.release_id,)
+            ).fetchone()
+            if row is None:
+                raise _unknown()
+            if float(Fraction(row[1])) > claim.zcdp_rho_spent:
+                raise BudgetError("the certificate says that less was spent than this party charged; mend it")
+            if row[2] not in (None, claim.certificate):
+                raise ProtocolError("another certificate of this release is signed; there is one for each")
+            self._database.execute(
+                "UPDATE release SET certificate = ? WHERE release_id = ?",
+                (claim.certificate, claim.release_id),
+            )
+            rows = self._database.execute(
+                "SELECT query_id, query, rho, signature FROM answer WHERE release_id = ? ORDER BY rowid",
+                (claim.release_id,),
+            ).fetchall()
+            link = self._last_link(claim.release_id, row[0])
+        entries = [Entry(i, hashlib.sha256(query).digest(), Fraction(rho), s) for i, query, rho, s in rows]
+        return entries, link
+
     def summaries(self) -> list[LedgerSummary]:
         """Every accepted release, in the order of acceptance."""
         with self._lock:
@@ -286,6 +352,12 @@ class Ledger:
                 "SELECT spent FROM release WHERE release_id = ?", (release_id,)
             ).fetchone()
         return Fraction(row[0]) if row else Fraction(0)
+
+    def _last_link(self, release_id: str, terms: bytes) -> bytes:
+        row = self._database.execute(
+            "SELECT link FROM answer WHERE release_id = ? ORDER BY rowid DESC LIMIT 1", (release_id,)
+        ).fetchone()
+        return first_link(terms) if row is None else bytes(row[0])
 
     def _reserved(self) -> Fraction:
         rows = self._database.execute("SELECT granted FROM release").fetchall()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 
 import numpy as np
 
 from .. import __version__
 from ..common.boxes import box_labels, box_sums
-from ..common.crypto.identity import Identity
+from ..common.crypto.identity import Identity, verify
 from ..common.crypto.randomness import KEY_BYTES, RandomStream
 from ..common.domain import Clique, Domain
 from ..common.errors import DeliveriesLost, PolicyError, ProtocolError
@@ -31,11 +31,13 @@ from ..common.messages import (
 from ..common.privacy.cost import gaussian_cost, grid_of, score_cost
 from ..common.privacy.noise import TAIL_SIGMAS
 from ..common.protocols.indicator import noisy_histogram, noisy_indicators
+from ..common.statement import ENTRY, TERMS, Claim, Statement, state
 from ..common.wire.codec import (
     decode_introduction,
     decode_terms,
     encode_answer,
     encode_introduction,
+    encode_terms,
     query_digest,
 )
 from . import peers
@@ -64,6 +66,7 @@ class Party:
         keys: where noise keys come from; `RandomStream.from_os()` in every release.
         identity: its long-term key.
         known: names and public keys of the parties that its institution knows; for `masked`.
+        curators: identities of the curators whose signature terms need; None where any will do (simulations).
         approve: refuses a new release that the policy allows, by raising, where a person has to approve it.
     """
 
@@ -78,6 +81,7 @@ class Party:
         identity: Identity,
         known: Mapping[str, bytes] | None = None,
         approve: Callable[[ReleaseTerms], None] | None = None,
+        curators: Collection[bytes] | None = None,
     ) -> None:
         self._name = name
         self._table = source.read(domain)
@@ -87,6 +91,7 @@ class Party:
         self._identity = identity
         self._known = known or {}
         self._approve = approve
+        self._curators = curators
         self._digest = self._table.digest()
         self._sessions: dict[str, MaskedSession] = {}
         self._scores: dict[tuple[str, str], ScoreRun] = {}
@@ -103,8 +108,17 @@ class Party:
             identity=self._identity.public,
         )
 
-    def accept(self, terms: ReleaseTerms) -> Acceptance:
-        """Reserves the release's budget, if the policy allows; the same terms again change nothing."""
+    def accept(self, terms: ReleaseTerms, signature: bytes = b"") -> Acceptance:
+        """Reserves the release's budget, if the policy allows; the same terms again change nothing.
+
+        Args:
+            terms: of the release.
+            signature: the curator's, over the encoded terms.
+        """
+        if self._curators is not None and not any(
+            _is_signed(curator, terms, signature) for curator in self._curators
+        ):
+            raise PolicyError("the terms are not signed by a curator that is pinned here; send it its card")
         if terms.protocol not in _FORMS:
             raise PolicyError(
                 f"no party takes part in the protocol {terms.protocol!r}; use one of {sorted(_FORMS)}"
@@ -117,7 +131,7 @@ class Party:
             if self._approve is not None:
                 self._approve(terms)
 
-        release = self._ledger.reserve(terms, self._digest, self._fresh_key(), admit)
+        release = self._ledger.reserve(terms, self._digest, self._fresh_key(), admit, signature)
         return peers.accept(terms, self._identity, release.secret)
 
     def introduce(self, introduction: Introduction) -> None:
@@ -204,6 +218,11 @@ class Party:
         self._ledger.bind(query, run.bound())
         return encode_answer([run.answer(stream)], run.word_bytes)
 
+    def certify(self, claim: Claim) -> Statement:
+        """Signs a certificate that does not say less than was charged, and all entries of the release."""
+        entries, link = self._ledger.certify(claim)
+        return state(self._identity, entries, link, claim)
+
     def _checked(self, accepted: ReleaseTerms, clique: Clique) -> tuple[int, ...]:
         """The shape of a clique that may be asked for."""
         domain = accepted.masked.domain if accepted.masked else self._table.domain
@@ -234,7 +253,7 @@ class Party:
             cost = score_cost(query.sigma, accepted.adjacency, len(query.cliques))
         else:
             cost = gaussian_cost(query.sigma, accepted.adjacency)
-        entry = self._ledger.charge(query, cost, self._digest, self._fresh_key())
+        entry = self._ledger.charge(query, cost, self._digest, self._fresh_key(), self._sign)
         return RandomStream(entry.noise_key)
 
     def _run(self, release_id: str, query_id: str) -> ScoreRun:
@@ -259,8 +278,19 @@ class Party:
         terms = decode_terms(release.terms)
         return MaskedSession(self._table, terms, self._name, release.secret, introduction, self._keys)
 
+    def _sign(self, link: bytes) -> bytes:
+        return self._identity.sign(ENTRY, link)
+
     def _fresh_key(self) -> bytes:
         return self._keys.bytes(KEY_BYTES).tobytes()
+
+
+def _is_signed(curator: bytes, terms: ReleaseTerms, signature: bytes) -> bool:
+    try:
+        verify(curator, TERMS, encode_terms(terms), signature)
+    except ProtocolError:
+        return False
+    return True
 
 
 def _word_bytes(largest_count: int, sigma: float) -> int:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 
 from ..common.errors import ProtocolError
-from ..common.wire import codec
+from ..common.wire import codec, statements
 from .party import Party
 from .turns import Turns
 
@@ -37,8 +37,11 @@ class PartyServicer:
             case "Describe":
                 yield codec.encode_description(party.describe())
             case "Accept":
-                terms = codec.decode_terms(_only(requests))
-                yield from self._once(terms.release_id, lambda: codec.encode_acceptance(party.accept(terms)))
+                asked = _only(requests)
+                terms, signature = codec.decode_terms(asked), statements.decode_curator_signature(asked)
+                yield from self._once(
+                    terms.release_id, lambda: codec.encode_acceptance(party.accept(terms, signature))
+                )
             case "Introduce":
                 introduction = codec.decode_introduction(_only(requests))
                 yield from self._done(introduction.release_id, lambda: party.introduce(introduction))
@@ -59,6 +62,11 @@ class PartyServicer:
             case "Answer":
                 query = codec.decode_query(_only(requests))
                 yield from self._stream(query.release_id, lambda: party.answer(query))
+            case "Certify":
+                claim = statements.decode_claim(_only(requests))
+                yield from self._stream(
+                    claim.release_id, lambda: statements.encode_statement(party.certify(claim))
+                )
             case _:
                 raise ProtocolError(f"a party has no method {method!r}; compare versions")
 

@@ -154,8 +154,8 @@ def _measurer(
     federation = connect(plan.domain, links)
     release_id = secrets.token_hex(16)
     terms = propose(federation, release_id, spoken, plan.adjacency, granted, collusions, copies)
+    acceptances = federation.accept(terms)
     if copies > 1:
-        federation.accept(terms)
         return links, IndicatorMleMeasurer(federation, terms, granted, copies), copies
     dealer = stream.child("dealer")
-    return links, begin(federation, terms, granted, dealer, record_wise=record_wise), 1
+    return links, begin(federation, terms, acceptances, granted, dealer, record_wise=record_wise), 1

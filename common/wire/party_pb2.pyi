@@ -58,20 +58,22 @@ class PartyDescription(_message.Message):
     def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ...) -> None: ...
 
 class ReleaseTerms(_message.Message):
-    __slots__ = ("release_id", "protocol_version", "protocol", "adjacency", "granted_rho", "masked")
+    __slots__ = ("release_id", "protocol_version", "protocol", "adjacency", "granted_rho", "masked", "curator_signature")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_FIELD_NUMBER: _ClassVar[int]
     ADJACENCY_FIELD_NUMBER: _ClassVar[int]
     GRANTED_RHO_FIELD_NUMBER: _ClassVar[int]
     MASKED_FIELD_NUMBER: _ClassVar[int]
+    CURATOR_SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     protocol_version: int
     protocol: str
     adjacency: str
     granted_rho: float
     masked: MaskedPlan
-    def __init__(self, release_id: _Optional[str] = ..., protocol_version: _Optional[int] = ..., protocol: _Optional[str] = ..., adjacency: _Optional[str] = ..., granted_rho: _Optional[float] = ..., masked: _Optional[_Union[MaskedPlan, _Mapping]] = ...) -> None: ...
+    curator_signature: bytes
+    def __init__(self, release_id: _Optional[str] = ..., protocol_version: _Optional[int] = ..., protocol: _Optional[str] = ..., adjacency: _Optional[str] = ..., granted_rho: _Optional[float] = ..., masked: _Optional[_Union[MaskedPlan, _Mapping]] = ..., curator_signature: _Optional[bytes] = ...) -> None: ...
 
 class MaskedPlan(_message.Message):
     __slots__ = ("attributes", "roster", "tolerated", "ring_bits", "evaluators")
@@ -240,6 +242,36 @@ class AnswerFrame(_message.Message):
     word_bytes: int
     last: bool
     def __init__(self, payload: _Optional[bytes] = ..., word_bytes: _Optional[int] = ..., last: _Optional[bool] = ...) -> None: ...
+
+class Claim(_message.Message):
+    __slots__ = ("release_id", "certificate", "spent_rho")
+    RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    CERTIFICATE_FIELD_NUMBER: _ClassVar[int]
+    SPENT_RHO_FIELD_NUMBER: _ClassVar[int]
+    release_id: str
+    certificate: bytes
+    spent_rho: float
+    def __init__(self, release_id: _Optional[str] = ..., certificate: _Optional[bytes] = ..., spent_rho: _Optional[float] = ...) -> None: ...
+
+class Entry(_message.Message):
+    __slots__ = ("query_id", "query", "rho", "signature")
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    RHO_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    query_id: str
+    query: bytes
+    rho: str
+    signature: bytes
+    def __init__(self, query_id: _Optional[str] = ..., query: _Optional[bytes] = ..., rho: _Optional[str] = ..., signature: _Optional[bytes] = ...) -> None: ...
+
+class StatementFrame(_message.Message):
+    __slots__ = ("entries", "signature")
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    entries: _containers.RepeatedCompositeFieldContainer[Entry]
+    signature: bytes
+    def __init__(self, entries: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ..., signature: _Optional[bytes] = ...) -> None: ...
 
 class Refusal(_message.Message):
     __slots__ = ("code", "message")

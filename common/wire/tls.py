@@ -21,6 +21,7 @@ METHODS = (
     "PrepareScores",
     "AnswerScores",
     "Answer",
+    "Certify",
 )
 _PING_MS = 20_000
 _PONG_MS = 20_000

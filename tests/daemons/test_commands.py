@@ -96,6 +96,16 @@ def test_from_keys_to_a_release_of_rows_in_a_csv(institution):
     (entry,) = json.loads(institution.dpmosaic("party", "ledger", institution.party, "--json"))
     assert entry["spent_rho"] == certificate["promise"]["zcdp_rho_spent"] <= 0.5
     assert entry["queries"] == len(certificate["charges"])
+    listed = institution.folder / "federation.json"
+    said = institution.dpmosaic("curator", "verify", out / "certificate.json", "--federation", listed)
+    assert "party clinic: signed" in said
+    assert "FAILED" not in said
+    certificate["promise"]["epsilon"] = 0.1
+    (out / "certificate.json").write_text(json.dumps(certificate))
+    said = institution.dpmosaic(
+        "curator", "verify", out / "certificate.json", "--federation", listed, fails=True
+    )
+    assert "FAILED  party clinic" in said
     assert "clinic" in institution.dpmosaic("party", "card", institution.party)
     assert entry["release"] in institution.dpmosaic("party", "ledger", institution.party)
 

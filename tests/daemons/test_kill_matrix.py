@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import pytest
@@ -74,7 +75,7 @@ class Network:
         names = self.network.all_names
         with self.home.links(names, self.plan.listen, patience) as links:
             slices = [[Link(links[name], told) for name in row] for row in self.plan.slices]
-            return release(self.plan, slices, journal, away_s=away_s)
+            return release(self.plan, slices, journal, signer=self.home.keyring.identity, away_s=away_s)
 
     def spent(self, release_id):
         """What each party's ledger says of a release: spent, and queries."""
@@ -127,6 +128,7 @@ def check_one_release(network, journal, released, tmp_path):
         assert copied.execute("DELETE FROM answer").rowcount == state[1]
     with contextlib.closing(Journal(tmp_path / "copy.sqlite")) as empty:
         again = network.run(empty)
+    assert again.certificate == released.certificate
     assert again.synthetic.digest() == released.synthetic.digest()
     assert set(network.spent(journal.release_id).values()) == {state}
 
@@ -159,6 +161,22 @@ def test_a_party_that_dials_out_is_killed_and_started_again_and_costs_nothing_tw
     with contextlib.closing(Journal.create(tmp_path / "journal.sqlite", attached.plan.text)) as journal:
         released = attached.run(journal, told)
         check_one_release(attached, journal, released, tmp_path)
+
+
+def test_two_releases_at_once_are_two_releases(network, tmp_path):
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+    with contextlib.ExitStack() as stack:
+        journals = [
+            stack.enter_context(contextlib.closing(Journal.create(f / "journal.sqlite", network.plan.text)))
+            for f in folders
+        ]
+        with ThreadPoolExecutor(2) as threads:
+            results = list(threads.map(network.run, journals))
+        for journal, released, folder in zip(journals, results, folders, strict=True):
+            check_one_release(network, journal, released, folder)
+    assert results[0].synthetic.digest() != results[1].synthetic.digest()
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -1,0 +1,110 @@
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.errors import BudgetError, PolicyError, ProtocolError
+from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.statement import Claim, check_statement
+from dpmosaic.common.table import Table
+from dpmosaic.common.wire.codec import encode_terms
+from dpmosaic.curator.verify import sign_terms
+from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.party import Party
+from dpmosaic.party.source import TableSource
+from dpmosaic.simulations.network import policy_for
+
+TABLE = Table.from_codes(Domain.coded({"a": 4}), np.array([[0], [3], [1]]))
+TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+QUERY = MarginalQuery("r", "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
+CURATOR, PARTY = (Identity.from_seed(bytes([n]) * 32) for n in (1, 2))
+
+
+def party_of(ledger, curators=None):
+    policy = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
+    stream = RandomStream.from_seed(0)
+    return Party("p", TableSource(TABLE), TABLE.domain, policy, ledger, stream, PARTY, curators=curators)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    opened = Ledger(tmp_path / "ledger.sqlite")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def party(ledger):
+    made = party_of(ledger)
+    made.accept(TERMS)
+    list(made.answer(QUERY))
+    list(made.answer(replace(QUERY, query_id="q2", sigma=3.0)))
+    return made
+
+
+def claim(spent, certificate=bytes(32)):
+    return Claim("r", certificate, float(spent))
+
+
+def test_a_party_signs_all_that_it_charged(party, ledger):
+    spent = ledger.spent("r")
+    said = party.certify(claim(spent))
+    assert [entry.query_id for entry in said.entries] == ["q1", "q2"]
+    assert check_statement(said, PARTY.public, encode_terms(TERMS), bytes(32)) == spent
+
+
+def test_after_a_restart_a_party_signs_the_same_and_the_chain_goes_on(party, ledger, tmp_path):
+    ledger.close()
+    reopened = Ledger(tmp_path / "ledger.sqlite")
+    again = party_of(reopened)
+    list(again.answer(replace(QUERY, query_id="q3", sigma=5.0)))
+    said = again.certify(claim(reopened.spent("r")))
+    assert len(said.entries) == 3
+    check_statement(said, PARTY.public, encode_terms(TERMS), bytes(32))
+    assert again.certify(claim(reopened.spent("r"))) == said
+    reopened.close()
+
+
+def test_a_certificate_that_says_less_than_was_charged_is_not_signed(party, ledger):
+    with pytest.raises(BudgetError, match="less was spent"):
+        party.certify(claim(float(ledger.spent("r")) * 0.999))
+
+
+def test_one_certificate_of_a_release_is_signed(party, ledger):
+    party.certify(claim(ledger.spent("r")))
+    with pytest.raises(ProtocolError, match="another certificate"):
+        party.certify(claim(ledger.spent("r"), bytes([1]) * 32))
+
+
+def test_after_its_certificate_a_release_has_no_new_query_and_repeats_old_ones(party, ledger):
+    before = list(party.answer(QUERY))
+    party.certify(claim(ledger.spent("r")))
+    assert list(party.answer(QUERY)) == before
+    with pytest.raises(ProtocolError, match="no query follows"):
+        list(party.answer(replace(QUERY, query_id="q3")))
+
+
+def test_a_release_that_was_not_accepted_is_not_certified(ledger):
+    with pytest.raises(ProtocolError, match="accept it first"):
+        party_of(ledger).certify(claim(1))
+
+
+def test_terms_need_the_signature_of_a_pinned_curator(ledger):
+    party = party_of(ledger, [PARTY.public, CURATOR.public])
+    stranger = Identity.from_seed(bytes([7]) * 32)
+    for signature in (b"", sign_terms(stranger, TERMS), sign_terms(CURATOR, replace(TERMS, granted_rho=0.5))):
+        with pytest.raises(PolicyError, match="not signed by a curator"):
+            party.accept(TERMS, signature)
+    assert ledger.reserved() == 0
+    party.accept(TERMS, sign_terms(CURATOR, TERMS))
+    assert ledger.reserved() == Fraction(1)
+
+
+def test_where_no_curator_is_pinned_no_terms_are_accepted(ledger):
+    with pytest.raises(PolicyError, match="not signed by a curator"):
+        party_of(ledger, []).accept(TERMS, sign_terms(CURATOR, TERMS))
