@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -38,8 +38,9 @@ class Lobby:
         self._names = names
         self._arrived = threading.Condition()
         self._free: dict[str, list[_Stream]] = defaultdict(list)
-        # An open stream keeps a thread; a party that opens more than its share waits for one.
-        self._threads = ThreadPoolExecutor(_STREAMS_EACH * len(names), thread_name_prefix="attached")
+        self._open: Counter[str] = Counter()
+        # An open stream keeps a thread; one more than all shares together turns others away.
+        self._threads = ThreadPoolExecutor(_STREAMS_EACH * len(names) + 1, thread_name_prefix="attached")
         self._server = grpc.server(self._threads, options=OPTIONS)
         handler = grpc.stream_stream_rpc_method_handler(self._attach)
         handlers = {attached.METHOD: handler}
@@ -92,12 +93,19 @@ class Lobby:
         party = self._names.get(fingerprint or "")
         if party is None:
             refuse(context, PolicyError("the caller is not enrolled here; send the curator its card"))
-        stream = _Stream(frames, context.cancel)
-        if not context.add_callback(stream.close):
-            return
-        context.send_initial_metadata(())
-        self.give(party, stream)
-        yield from stream.outgoing()
+        with self._arrived:
+            if self._open[party] >= _STREAMS_EACH:
+                refuse(context, PolicyError("the party has as many streams open as it may; close some"))
+            self._open[party] += 1
+        try:
+            stream = _Stream(frames, context.cancel)
+            if context.add_callback(stream.close):
+                context.send_initial_metadata(())
+                self.give(party, stream)
+                yield from stream.outgoing()
+        finally:
+            with self._arrived:
+                self._open[party] -= 1
 
 
 class _Stream:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -11,6 +11,7 @@ from typing import Any
 
 from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import RandomStream
+from ..common.errors import PolicyError
 from ..common.messages import PROTOCOL_VERSION, Acceptance, ReleaseTerms
 from ..common.privacy.cost import Adjacency
 from ..common.statement import Claim, check_statement
@@ -53,6 +54,7 @@ def release(
     journal: Journal,
     *,
     signer: Identity,
+    identities: Mapping[str, bytes],
     away_s: float = 0.0,
     report: Report = ignore,
 ) -> Released:
@@ -63,6 +65,7 @@ def release(
         links: connections to the plan's parties, slice by slice.
         journal: of the release.
         signer: the curator's identity, which signs the terms.
+        identities: of the enrolled parties, by name, as on their cards.
         away_s: how long to wait for a party that went away.
         report: called after every step.
 
@@ -77,6 +80,12 @@ def release(
     granted = mechanism.granted(plan.budget)
     asking = Asking(journal, away_s)
     federation = asking.persist(lambda: connect(plan.domain, links), _nothing)
+    for member in federation.members:
+        said = member.description
+        if identities.get(said.name) != said.identity:
+            raise PolicyError(
+                f"party {said.name!r} has not the identity of an enrolled card; get its card and enroll it"
+            )
     proposed = propose(
         federation, journal.release_id, plan.protocol, plan.adjacency, granted, plan.collusions
     )

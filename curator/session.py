@@ -89,6 +89,7 @@ class Session:
                 slices,
                 self.journal,
                 signer=self.home.keyring.identity,
+                identities={name: card.identity for name, card in self.home.cards().items()},
                 away_s=AWAY_S,
                 report=report,
             )

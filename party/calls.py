@@ -16,10 +16,12 @@ class Call:
     Args:
         method: that is called.
         log: is told.
+        caller: the beginning of the fingerprint of the caller's certificate, where it is known.
     """
 
-    def __init__(self, method: str, log: Log) -> None:
+    def __init__(self, method: str, log: Log, caller: str = "") -> None:
         self._method = method
+        self._caller = caller
         self._log = log
         self._began = time.monotonic()
         self._in = self._out = 0
@@ -39,7 +41,7 @@ class Call:
     def end(self, code: str, reason: str = "") -> None:
         """Tells the log."""
         seconds = round(time.monotonic() - self._began, 3)
-        self._log(Event("call", self._method, "", code, seconds, self._in, self._out, reason))
+        self._log(Event("call", self._method, self._caller, code, seconds, self._in, self._out, reason))
 
 
 def reason(error: Exception) -> str:

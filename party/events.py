@@ -17,7 +17,7 @@ class Event:
     Attributes:
         event: what, such as "call" or "started".
         method: of the call.
-        caller: name of who called, where it is known.
+        caller: the beginning of the fingerprint of who called.
         code: status of the call, such as "OK" or "PERMISSION_DENIED"; or the state that was entered.
         seconds: how long it took.
         bytes_in: of all requests of the call.

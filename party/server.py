@@ -18,6 +18,7 @@ from .servicer import PartyServicer
 
 _THREADS = 8
 _MAX_CALLS = 64
+_SHOWN = 16
 
 
 class PartyServer:
@@ -79,9 +80,9 @@ class PartyServer:
 
     def _serving(self, method: str) -> Callable[[Iterator[bytes], grpc.ServicerContext], Iterator[bytes]]:
         def serve(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
-            call = Call(method, self._log)
+            fingerprint = fingerprint_of(context)
+            call = Call(method, self._log, (fingerprint or "")[:_SHOWN])
             try:
-                fingerprint = fingerprint_of(context)
                 if fingerprint is None or not self._side().lets_in(fingerprint):
                     raise PolicyError(
                         "the certificate of the caller is not pinned here; send the party its card"

@@ -75,7 +75,14 @@ class Network:
         names = self.network.all_names
         with self.home.links(names, self.plan.listen, patience) as links:
             slices = [[Link(links[name], told) for name in row] for row in self.plan.slices]
-            return release(self.plan, slices, journal, signer=self.home.keyring.identity, away_s=away_s)
+            return release(
+                self.plan,
+                slices,
+                journal,
+                signer=self.home.keyring.identity,
+                identities={name: card.identity for name, card in self.home.cards().items()},
+                away_s=away_s,
+            )
 
     def spent(self, release_id):
         """What each party's ledger says of a release: spent, and queries."""

@@ -1,3 +1,4 @@
+import contextlib
 import json
 import signal
 import subprocess
@@ -6,7 +7,12 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.domain import Domain
-from dpmosaic.common.errors import DataError
+from dpmosaic.common.errors import DataError, PolicyError
+from dpmosaic.curator.connection import Patience
+from dpmosaic.curator.home import CuratorHome
+from dpmosaic.curator.journal import Journal
+from dpmosaic.curator.plan_file import ReleasePlan
+from dpmosaic.curator.release import release
 from dpmosaic.party.source import read_table
 from dpmosaic.simulations.local_network import LocalNetwork, program
 
@@ -82,3 +88,15 @@ def test_a_folder_that_holds_something_is_not_overwritten(tmp_path, network_of):
 def test_a_folder_without_a_network_cannot_be_started_again(tmp_path):
     with pytest.raises(DataError, match="found none"):
         LocalNetwork.open(tmp_path)
+
+
+def test_a_party_of_another_identity_than_its_card_takes_part_in_nothing(tmp_path, network_of):
+    network = network_of(tmp_path, grid="1x1", changes={"collusions = 1": "collusions = 0"})
+    home = CuratorHome.open(network.folder / "curator")
+    plan = ReleasePlan.load(network.plan)
+    with network.running(), contextlib.closing(Journal.create(tmp_path / "j.sqlite", plan.text)) as journal:
+        identity = home.keyring.identity
+        with home.links(network.all_names, None, Patience()) as links:
+            slices = [[links[name] for name in network.all_names]]
+            with pytest.raises(PolicyError, match="not the identity of an enrolled card"):
+                release(plan, slices, journal, signer=identity, identities={"party-1-1": bytes(32)})

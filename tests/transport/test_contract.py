@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+import time
 
 import pytest
 
@@ -11,6 +12,7 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire import attached
 from dpmosaic.curator.connection import Patience
 from dpmosaic.curator.party_client import PartyClient
+from dpmosaic.party.attachment import Attachment
 
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
@@ -180,3 +182,17 @@ def test_what_is_no_reply_is_refused():
     for data in (b"", b"\xff"):
         with pytest.raises(errors.ProtocolError):
             attached.decode_reply(data)
+
+
+def test_a_party_opens_no_more_streams_than_its_share(arrival):
+    party = arrival()
+    more = [Attachment(party.attachment._servicer, party.attachment._channel) for _ in range(2)]
+    for attachment in more:
+        attachment.start()
+    client = PartyClient(party.dial())
+    for _ in range(20):
+        client.describe()
+        time.sleep(0.02)
+    assert party.lobby._open["north"] <= 4
+    for attachment in more:
+        attachment.stop()
