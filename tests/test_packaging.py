@@ -28,6 +28,7 @@ OPTIONAL_MODULES = {
     "scikit-learn": "sklearn",
     "scipy": "scipy",
     "statsmodels": "statsmodels",
+    "threadpoolctl": "threadpoolctl",
 }
 
 HIDE_OPTIONAL_MODULES = f"""
