@@ -33,7 +33,7 @@ class MarkovRandomField:
         beliefs: for each clique of the tree its marginal, an array of the clique's shape.
         total: number of records, which every marginal sums to.
         potentials: for each fitted clique its log-potential, shape (n_r,): where a later fit begins. They
-            define a distribution close to this one, not exactly this one.
+            define this distribution, or one close to it where parts were fitted apart.
         loss: what the fit has left of its loss; 0 for a model that was not fitted.
         iterations: steps of the fit.
         converged: whether the fit ended because little was left to gain; otherwise it was stopped by the
