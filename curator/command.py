@@ -14,6 +14,7 @@ from ..common.crypto.certificates import shown
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
 from ..common.keyring import REQUEST
+from .connection import Patience
 from .home import ATTACHED, CuratorHome
 from .plan_file import ReleasePlan, draft
 from .preflight import preflight as look
@@ -110,15 +111,25 @@ def preflight(plan: _PlanFile, home: _Home = None) -> None:
 @curator_commands.command()
 def release(
     plan: _PlanFile,
-    out: Annotated[Path, typer.Option(help="Folder for the results.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
     home: _Home = None,
     json_output: _Json = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would cost and bring; charge and measure nothing.")
+    ] = False,
+    link: Annotated[float, typer.Option(help="With --dry-run: MiB/s of the slowest link.", min=1e-3)] = 12.0,
 ) -> None:
     """Make a release over the parties' daemons."""
     require_extra("curator")
+    opened = CuratorHome.open(home or plan.parent)
+    if dry_run:
+        _forecast(plan, opened, link, json_output)
+        return
+    if out is None:
+        raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
     from .session import Session
 
-    _run(Session.begin(out, plan, CuratorHome.open(home or plan.parent)), json_output)
+    _run(Session.begin(out, plan, opened), json_output)
 
 
 @curator_commands.command()
@@ -146,6 +157,20 @@ def verify(
         typer.secho(f"{'ok    ' if line.passed else 'FAILED'}  {line.what}: {line.said}", fg=colour)
     if failed:
         raise typer.Exit(1)
+
+
+def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output: bool) -> None:
+    from .forecast import forecast
+    from .forecast_table import print_forecast
+
+    plan = ReleasePlan.load(plan_file)
+    named = [name for names in plan.slices for name in names]
+    with home.links(named, plan.listen, Patience(call_s=plan.call_s, tries=plan.tries)) as links:
+        said = forecast(plan, [[links[name] for name in names] for names in plan.slices], link_mib_s)
+    if json_output:
+        typer.echo(json.dumps(said.to_json()))
+    else:
+        print_forecast(Console(), said)
 
 
 def _run(session: Session, json_output: bool) -> None:

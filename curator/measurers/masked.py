@@ -79,6 +79,13 @@ def masked_plan(
     return MaskedPlan(Domain.coded(sizes), roster, tolerated, ring, evaluators)
 
 
+def masked_sigma(plan: MaskedPlan, adjacency: Adjacency, clique: Clique, zcdp_rho: Fraction) -> float:
+    """Standard deviation of every cell at this cost; infinite where openings would pass the limit."""
+    if not plan.feasible(clique):
+        return math.inf
+    return plan.noise.total_sigma(gaussian_sigma(zcdp_rho, adjacency))
+
+
 class MaskedMeasurer(ScoringMeasurer):
     """Measures through shares that parties compute, mask and add noise to.
 
@@ -119,9 +126,7 @@ class MaskedMeasurer(ScoringMeasurer):
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
         """Standard deviation of every cell; infinite where the clique takes openings past the limit."""
-        if not self._plan.feasible(clique):
-            return math.inf
-        return self._plan.noise.total_sigma(gaussian_sigma(zcdp_rho, self._adjacency))
+        return masked_sigma(self._plan, self._adjacency, clique, zcdp_rho)
 
     @property
     def scores_exactly(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -16,6 +17,24 @@ from ..pgm.junction_tree import size_mb
 
 EXPECTED_L1 = math.sqrt(2 / math.pi)
 """Expected absolute value of a standard normal variable."""
+
+
+class ExpectedNoise(Protocol):
+    """What is known of measurements before any: of a measurer, or of a release that is only planned."""
+
+    @property
+    def domain(self) -> Domain:
+        """Of the whole table."""
+        ...
+
+    @property
+    def record_count(self) -> int:
+        """Records of the whole table."""
+        ...
+
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
+        """See `Measurer.expected_sigma`."""
+        ...
 
 
 def check_smallest(domain: Domain, cliques: Sequence[Clique], max_model_mb: float) -> None:
@@ -59,7 +78,7 @@ def measure_split(
     return measurer.measure([Query(c, rho, step) for c, rho in zip(cliques, parts, strict=True)])
 
 
-def measurable(measurer: Measurer, cliques: Sequence[Clique], budget: Fraction) -> list[int]:
+def measurable(measurer: ExpectedNoise, cliques: Sequence[Clique], budget: Fraction) -> list[int]:
     """Which of the cliques a budget split by `allocate` can measure, by public facts alone.
 
     A marginal whose expected noise is more than N records in L1 norm, half of what two tables of N records

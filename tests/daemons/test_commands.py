@@ -208,3 +208,19 @@ def test_the_shareable_log_holds_codes_alone(institution):
     events = [json.loads(line) for line in lines]
     assert {"PERMISSION_DENIED", "OK", "SERVING"} <= {event["code"] for event in events}
     assert {key for event in events for key in event} == {"time", "event", "method", "code"}
+
+
+def test_a_dry_run_says_what_a_release_would_cost_and_leaves_the_ledger_as_it_was(institution):
+    institution.serve()
+    said = json.loads(institution.dpmosaic("curator", "release", institution.plan, "--dry-run", "--json"))
+    assert json.loads(institution.dpmosaic("party", "ledger", institution.party, "--json")) == []
+    institution.release()
+    certificate = json.loads((institution.folder / "out/certificate.json").read_text())
+    assert said["zcdp_rho"] == certificate["promise"]["zcdp_rho_granted"]
+    assert said["parties"]["clinic"]["sent"] > 0
+    assert "Nothing was measured" in institution.dpmosaic("curator", "release", institution.plan, "--dry-run")
+
+
+def test_a_release_without_a_folder_for_its_results_is_refused(institution):
+    said = institution.dpmosaic("curator", "release", institution.plan, fails=True)
+    assert "expected --out" in said

@@ -1,0 +1,51 @@
+"""A forecast as a person reads it."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Console
+from rich.table import Table
+
+from .forecast import Forecast
+
+_SHOWN = 20
+
+
+def print_forecast(console: Console, forecast: Forecast) -> None:
+    """Prints promise, steps, bytes, time, and the noisiest marginals of the workload."""
+    promised = [f"rho {float(forecast.granted):.6g}"]
+    if forecast.epsilon is not None:
+        promised.insert(0, f"epsilon {forecast.epsilon:.6g} at delta {forecast.delta:.3g}")
+    console.print(f"Promise: {', '.join(promised)}. Nothing was measured or charged.")
+    steps = Table("step", "times", "marginals, at most", "rho", "sigma")
+    for step in forecast.outlook.steps:
+        sigmas = "data decide" if step.sigmas is None else _range(*step.sigmas)
+        steps.add_row(step.name, str(step.times), str(step.marginals), f"{step.zcdp_rho:.4g}", sigmas)
+    console.print(steps)
+    parties = Table("party", "receives, MiB at most", "sends, MiB at most")
+    each = zip(forecast.parties, forecast.traffic.received, forecast.traffic.sent, strict=True)
+    for name, received, sent in each:
+        parties.add_row(name, f"{received / 2**20:.1f}", f"{sent / 2**20:.1f}")
+    console.print(parties)
+    console.print(
+        f"About {forecast.seconds:.0f} s and the model's fit, if links carry {forecast.link_mib_s:g} MiB/s "
+        f"and answers take {1e3 * forecast.latency_s:.0f} ms."
+    )
+    found = sorted(forecast.outlook.marginals, key=lambda marginal: -marginal.largest_error)
+    marginals = Table("marginal, if it is measured", "cells", "sigma", "total variation by noise")
+    for marginal in found[:_SHOWN]:
+        never = math.isinf(marginal.least_sigma)
+        marginals.add_row(
+            " x ".join(marginal.clique),
+            str(marginal.cells),
+            "never measured" if never else _range(marginal.least_sigma, marginal.largest_sigma),
+            "" if never else _range(marginal.least_error, marginal.largest_error),
+        )
+    console.print(marginals)
+    if len(found) > _SHOWN:
+        console.print(f"{len(found) - _SHOWN} more marginals, less noisy; --json has all.")
+
+
+def _range(least: float, largest: float) -> str:
+    return f"{least:.3g}" if f"{least:.3g}" == f"{largest:.3g}" else f"{least:.3g} to {largest:.3g}"
