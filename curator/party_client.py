@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +25,7 @@ from ..common.messages import (
     ScoreQuery,
 )
 from ..common.statement import Claim, Statement
-from ..common.wire import codec, statements
+from ..common.wire import codec, probes, statements
 
 
 class Connection(Protocol):
@@ -42,6 +44,21 @@ class Connection(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Probed:
+    """What a probe found.
+
+    Attributes:
+        ahead_s: the party's clock less this one, but for half the time to the first reply.
+        there_s: from the first byte sent to the first reply.
+        back_s: from there to the last one.
+    """
+
+    ahead_s: float
+    there_s: float
+    back_s: float
+
+
 class PartyClient:
     """Asks one party.
 
@@ -55,6 +72,22 @@ class PartyClient:
     def describe(self) -> PartyDescription:
         """What others may know of the party."""
         return codec.decode_description(self._single("Describe", [b""]))
+
+    def probe(self, frames: int, now: Callable[[], float] = time.time) -> Probed:
+        """Sends the party so many frames of 1 MiB, and has as many sent back.
+
+        Args:
+            frames: each way; none to learn of clock and latency alone.
+            now: seconds since 1970 in UTC.
+        """
+        began = time.monotonic()
+        sent_at = now()
+        replies = self._connection.call("Probe", probes.encode_asked(frames))
+        clock = probes.decode_clock(next(replies, b""))
+        replied_at = now()
+        first = time.monotonic()
+        probes.check_replies(replies, frames)
+        return Probed(clock - (sent_at + replied_at) / 2, first - began, time.monotonic() - first)
 
     def accept(self, terms: ReleaseTerms, signature: bytes = b"") -> Acceptance:
         """Asks the party to reserve a release's budget and to sign its terms, which the curator signed."""

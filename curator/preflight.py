@@ -19,6 +19,11 @@ from .plan_file import ReleasePlan
 
 _SOON = timedelta(days=14)
 _QUICK = Patience(call_s=10.0, tries=2)
+_ALLOWED_S = 60.0
+"""How far a party's clock may be off: certificates and logs go by it."""
+
+_PROBED_MIB = 2
+_SLOW_MIB_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -68,15 +73,45 @@ def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None)
 
 
 def _asked(link: Connection, card: Card, plan: ReleasePlan) -> Iterator[Line]:
+    client = PartyClient(link)
     began = time.monotonic()
     try:
-        said = PartyClient(link).describe()
+        said = client.describe()
     except MosaicError as error:
         yield Line(card.name, "connection, both certificates", False, str(error))
         return
     seconds = time.monotonic() - began
     yield Line(card.name, "connection, both certificates", True, f"answers in {seconds:.3f} s")
+    yield from probed(client, card.name)
     yield from compared(said, card, plan)
+
+
+def probed(
+    client: PartyClient, name: str, now: Callable[[], float] = time.time, least_mib_s: float = _SLOW_MIB_S
+) -> Iterator[Line]:
+    """A party's clock and the throughput of its link.
+
+    Args:
+        client: asks it.
+        name: its name.
+        now: seconds since 1970 in UTC.
+        least_mib_s: what a link has to carry each way.
+    """
+    try:
+        quick = client.probe(0, now)
+        full = client.probe(_PROBED_MIB, now)
+    except MosaicError as error:
+        yield Line(name, "clock, throughput", False, f"a probe of {_PROBED_MIB} MiB each way failed: {error}")
+        return
+    off = f"{quick.ahead_s:+.3f} s from the curator's, {_ALLOWED_S:.0f} s allowed"
+    # Half of the way there and back may lie on one side.
+    right = abs(quick.ahead_s) <= _ALLOWED_S + quick.there_s / 2
+    yield Line(name, "clock", right, off if right else f"{off}; let both sides keep time by NTP")
+    there, back = (_PROBED_MIB / max(s, 1e-6) for s in (full.there_s, full.back_s))
+    carried = f"{there:.1f} MiB/s there, {back:.1f} MiB/s back, latency {1e3 * quick.there_s:.0f} ms"
+    fast = min(there, back) >= least_mib_s
+    mend = f"; expected at least {least_mib_s:g} each way: mend the link, or raise call_seconds in the plan"
+    yield Line(name, "throughput", fast, carried if fast else carried + mend)
 
 
 def compared(said: PartyDescription, card: Card, plan: ReleasePlan) -> Iterator[Line]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator
 
 from ..common.errors import ProtocolError
-from ..common.wire import codec, statements
+from ..common.wire import codec, probes, statements
 from .party import Party
 from .turns import Turns
 
@@ -16,10 +17,12 @@ class PartyServicer:
 
     Args:
         party: the institution.
+        clock: seconds since 1970 in UTC.
     """
 
-    def __init__(self, party: Party) -> None:
+    def __init__(self, party: Party, clock: Callable[[], float] = time.time) -> None:
         self._party = party
+        self._clock = clock
         self._turns = Turns()
 
     def serve(self, method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
@@ -36,6 +39,9 @@ class PartyServicer:
         match method:
             case "Describe":
                 yield codec.encode_description(party.describe())
+            case "Probe":
+                wanted = probes.decode_asked(requests)
+                yield from probes.encode_replies(self._clock(), wanted)
             case "Accept":
                 asked = _only(requests)
                 terms, signature = codec.decode_terms(asked), statements.decode_curator_signature(asked)

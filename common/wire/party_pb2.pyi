@@ -57,6 +57,16 @@ class PartyDescription(_message.Message):
     identity: bytes
     def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ...) -> None: ...
 
+class ProbeFrame(_message.Message):
+    __slots__ = ("wanted", "clock_us", "payload")
+    WANTED_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_US_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    wanted: int
+    clock_us: int
+    payload: bytes
+    def __init__(self, wanted: _Optional[int] = ..., clock_us: _Optional[int] = ..., payload: _Optional[bytes] = ...) -> None: ...
+
 class ReleaseTerms(_message.Message):
     __slots__ = ("release_id", "protocol_version", "protocol", "adjacency", "granted_rho", "masked", "curator_signature")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]

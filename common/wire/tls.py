@@ -13,6 +13,7 @@ from ..errors import DataError
 SERVICE = "dpmosaic.v1.Party"
 METHODS = (
     "Describe",
+    "Probe",
     "Accept",
     "Introduce",
     "Open",

@@ -22,7 +22,9 @@ def test_a_network_of_processes_releases_what_its_pieces_hold(tmp_path, network_
     changes = {"rho = 0.5": "rho = 1e5"}
     network = network_of(tmp_path, changes=changes, mechanism="randdpgen", attach=attach)
     with network.running():
-        assert "MEND" not in command("curator", "preflight", network.plan)
+        said = command("curator", "preflight", network.plan)
+        assert "MEND" not in said
+        assert said.count(": clock: ") == said.count(": throughput: ") == len(network.all_names)
         command("curator", "release", network.plan, "--out", tmp_path / "out")
     domain = Domain.load(network.plan.with_name("domain.json"))
     real, synthetic = (

@@ -137,7 +137,7 @@ def test_frames_of_any_number_pass_where_one_message_could_not(loopback):
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_truncated_and_foreign_bytes_are_refused_and_the_party_goes_on(connection, data):
-    method = data.draw(st.sampled_from([m for m in METHODS if m != "Describe"]))
+    method = data.draw(st.sampled_from([m for m in METHODS if m not in ("Describe", "Probe")]))
     whole = data.draw(st.sampled_from([codec.encode_terms(TERMS), codec.encode_query(QUERY), DELIVERY]))
     sent = whole[: data.draw(st.integers(0, len(whole) - 1))] + data.draw(st.binary(max_size=6))
     with contextlib.suppress(errors.ProtocolError, errors.PolicyError):

@@ -39,6 +39,15 @@ class ConnectionContract:
         (counts,) = client.answer(QUERY, 1, 40, 1)
         assert counts.shape == (1, 40)
 
+    def test_a_probe_measures_clock_and_both_ways_and_is_bounded(self, start):
+        client = PartyClient(start().dial())
+        for frames in (0, 3):
+            found = client.probe(frames)
+            assert abs(found.ahead_s) <= found.there_s
+        assert found.back_s > 0
+        with pytest.raises(errors.ProtocolError, match="at most 8 frames"):
+            client.probe(9)
+
     @pytest.mark.parametrize(
         "kind",
         [
