@@ -12,13 +12,19 @@ if TYPE_CHECKING:
     from .common.privacy.budget import Budget
     from .common.table import Table
     from .common.workload import Workload
+    from .curator.mechanisms.aim import AIM
     from .curator.mechanisms.independent import Independent
+    from .curator.mechanisms.mst import MST
+    from .curator.mechanisms.mwem import MWEM
     from .curator.mechanisms.randdpgen import RandDPGen
     from .party.source import read_table
     from .simulations.partition import Grid
     from .simulations.simulate import Simulation, simulate
 
 __all__ = [
+    "AIM",
+    "MST",
+    "MWEM",
     "Budget",
     "Domain",
     "Grid",
@@ -32,6 +38,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AIM": "curator.mechanisms.aim",
+    "MST": "curator.mechanisms.mst",
+    "MWEM": "curator.mechanisms.mwem",
     "Budget": "common.privacy.budget",
     "Domain": "common.domain",
     "Grid": "simulations.partition",

@@ -10,6 +10,7 @@ import typer
 from . import __version__
 from .common.errors import MosaicError
 from .curator.command import curator_commands
+from .curator.mechanisms_command import mechanisms
 from .party.command import party_commands
 from .party.domain_command import domain_commands
 from .simulations.command import demo, simulate
@@ -27,6 +28,7 @@ app.add_typer(curator_commands, name="curator")
 app.command()(simulate)
 app.command()(demo)
 app.command()(local_network)
+app.command()(mechanisms)
 
 
 def _version(wanted: bool) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .domain import Clique, Domain
 from .errors import DataError
@@ -116,16 +117,30 @@ class Workload:
             )
         return Workload(tuple(self.cliques[p] for p in kept), tuple(self.weights[p] for p in kept))
 
-    def overlap_weights(self) -> tuple[float, ...]:
-        """w_r = sum over s in W of c_s |r ∩ s|, for each clique r.
+    def closed(self) -> Workload:
+        """The downward closure: every clique and every part of one, the small ones first.
 
-        Source: RandDPGen, Algorithm 2, line 4.
+        Each has the weight w_r that its overlap with this workload gives it (`overlap_weights`).
+
+        Source: AIM, section 4.2.
         """
-        attributes = {name: place for place, name in enumerate(sorted(set(chain(*self.cliques))))}
-        incidence = np.zeros((len(self.cliques), len(attributes)))
-        for row, clique in enumerate(self.cliques):
-            incidence[row, [attributes[name] for name in clique]] = 1
-        return tuple((incidence @ (incidence.T @ np.array(self.weights))).tolist())
+        parts = chain.from_iterable(
+            combinations(clique, k) for clique in self.cliques for k in range(1, len(clique) + 1)
+        )
+        cliques = tuple(sorted(dict.fromkeys(parts), key=len))
+        return Workload(cliques, self.overlap_weights(cliques))
+
+    def overlap_weights(self, cliques: Sequence[Clique] | None = None) -> tuple[float, ...]:
+        """w_r = sum over s in W of c_s |r ∩ s|, for each clique r: of the workload, or of those given.
+
+        Source: RandDPGen, Algorithm 2, line 4; AIM, Algorithm 4.
+        """
+        wanted = self.cliques if cliques is None else cliques
+        places = {
+            name: place for place, name in enumerate(sorted(set(chain(*self.cliques)) | set(chain(*wanted))))
+        }
+        of_attributes = _incidence(self.cliques, places).T @ np.array(self.weights)
+        return tuple((_incidence(wanted, places) @ of_attributes).tolist())
 
     def error(self, real: Table, synthetic: Table) -> float:
         """The workload error: 1 / (k |D|) times the sum over the k cliques of c_i ||M_i(D) - M_i(D̂)||_1.
@@ -147,6 +162,14 @@ class Workload:
             for clique, weight in zip(self.cliques, self.weights, strict=True)
         )
         return distance / (len(self.cliques) * real.record_count)
+
+
+def _incidence(cliques: Sequence[Clique], places: Mapping[str, int]) -> NDArray[np.float64]:
+    """Which attributes each clique has, shape (cliques, attributes)."""
+    incidence = np.zeros((len(cliques), len(places)))
+    for row, clique in enumerate(cliques):
+        incidence[row, [places[name] for name in clique]] = 1
+    return incidence
 
 
 def _entry(form: object) -> tuple[list[str], float]:

@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 
 from ..common.binarise import Binarisation
 from ..common.domain import Domain
+from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
@@ -38,7 +39,13 @@ def simulate(
     collusions: Annotated[
         int | None, typer.Option(help="masked: parties that may pool what they know; 1 if left out.")
     ] = None,
-    mechanism: Annotated[str, typer.Option(help="randdpgen or independent.")] = "randdpgen",
+    mechanism: Annotated[
+        str, typer.Option(help="How marginals are selected; `dpmosaic mechanisms` lists them.")
+    ] = "randdpgen",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the mechanism; may be repeated."),
+    ] = None,
     variant: Annotated[str, typer.Option(help="default, or paper for the paper's own text.")] = "default",
     binarise: Annotated[
         bool, typer.Option("--binarise", help="Release binary digits of the codes, as PrivBayes does.")
@@ -67,7 +74,7 @@ def simulate(
     from .simulate import simulate as run
 
     budget = Budget(epsilon, delta, rho)
-    chosen = mechanism_named(mechanism, variant)
+    chosen = mechanism_named(mechanism, variant, _parsed(settings or []))
     source = FileSource(data)
     loaded = Domain.load(domain)
     table = source.read(loaded)
@@ -128,6 +135,17 @@ def demo(
     console = Console()
     console.print(shown)
     console.print("Error of pairs: average total variation distance of the two-way marginals, 0 is perfect.")
+
+
+def _parsed(settings: list[str]) -> dict[str, str]:
+    """The values of `--set`, each named once."""
+    pairs = [setting.partition("=") for setting in settings]
+    for setting, (key, equals, _) in zip(settings, pairs, strict=True):
+        if not (key and equals):
+            raise DataError(f"--set: expected KEY=VALUE, got {setting!r}")
+    if len({key for key, _, _ in pairs}) < len(pairs):
+        raise DataError("--set: expected each parameter once, got one twice; leave one out")
+    return {key: value for key, _, value in pairs}
 
 
 def _summary(result: Simulation, out: Path) -> dict[str, object]:

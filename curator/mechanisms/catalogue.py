@@ -1,28 +1,154 @@
-"""All mechanisms by name."""
+"""All mechanisms by name: what each is, when to use it, over which protocols, with which parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ...common.errors import DataError
+from .aim import AIM
 from .independent import Independent
 from .mechanism import Mechanism
+from .mst import MST
+from .mwem import MWEM
 from .randdpgen import RandDPGen
 
-_MECHANISMS: dict[str, dict[str, Callable[[], Mechanism]]] = {
-    "randdpgen": {"default": RandDPGen, "paper": RandDPGen.of_the_paper},
-    "independent": {"default": Independent},
+EVERY_PROTOCOL = ("masked", "trusted", "indicator", "theorem", "indicator-mle")
+BY_SCORES = ("masked", "trusted")
+"""Protocols that give exact distances with noise."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A mechanism of the catalogue.
+
+    Attributes:
+        what: what it does.
+        use: when to choose it.
+        protocols: those that it runs over; where `BY_SCORES`, "masked" with at most one collusion.
+        variants: a configured mechanism for each variant; "default" first.
+    """
+
+    what: str
+    use: str
+    protocols: tuple[str, ...]
+    variants: Mapping[str, Callable[[], Mechanism]]
+
+
+CATALOGUE: Mapping[str, Entry] = {
+    "randdpgen": Entry(
+        "scores all marginals in four rounds, measures more in each, and everything once more at the end",
+        "the default; also where parties can only answer marginals",
+        EVERY_PROTOCOL,
+        {"default": RandDPGen, "paper": RandDPGen.of_the_paper},
+    ),
+    "aim": Entry(
+        "measures one marginal after the other, the worst for its noise, and pays more once it learns little",
+        "marginals of three and more attributes, or to compare with what others report",
+        BY_SCORES,
+        {"default": AIM},
+    ),
+    "mst": Entry(
+        "measures the pairs of a spanning tree of the attributes that depend most on each other",
+        "many attributes and little time: one batch of scores, one fit, a small model",
+        BY_SCORES,
+        {"default": MST},
+    ),
+    "mwem": Entry(
+        "measures a fixed number of marginals, the worst first, starting from the uniform distribution",
+        "few marginals of a small domain, or to compare with what others report",
+        BY_SCORES,
+        {"default": MWEM},
+    ),
+    "independent": Entry(
+        "measures one-way marginals and takes the attributes to be independent",
+        "the floor to compare with, or a budget too small for anything else",
+        EVERY_PROTOCOL,
+        {"default": Independent},
+    ),
 }
 
 
-def mechanism_named(name: str, variant: str = "default") -> Mechanism:
-    """A mechanism with the defaults of one of its variants.
+@dataclass(frozen=True)
+class Parameter:
+    """What `--set` can change.
+
+    Attributes:
+        name: of the parameter.
+        kind: type in words.
+        default: value in the default variant.
+    """
+
+    name: str
+    kind: str
+    default: Any
+
+
+def mechanism_named(
+    name: str, variant: str = "default", settings: Mapping[str, str] | None = None
+) -> Mechanism:
+    """A mechanism with the defaults of one of its variants, and some parameters set.
+
+    Args:
+        name: in the catalogue.
+        variant: one of its variants.
+        settings: values of parameters as text.
 
     Raises:
-        DataError: no mechanism has this name or variant; lists those that there are.
+        DataError: no mechanism has this name, variant or parameter, or a value is of another type; lists what
+            there is.
     """
-    if name not in _MECHANISMS:
-        raise DataError(f"mechanism: expected one of {', '.join(_MECHANISMS)}, got {name!r}")
-    if variant not in _MECHANISMS[name]:
-        raise DataError(f"variant of {name}: expected one of {', '.join(_MECHANISMS[name])}, got {variant!r}")
-    return _MECHANISMS[name][variant]()
+    if name not in CATALOGUE:
+        raise DataError(f"mechanism: expected one of {', '.join(CATALOGUE)}, got {name!r}")
+    variants = CATALOGUE[name].variants
+    if variant not in variants:
+        raise DataError(f"variant of {name}: expected one of {', '.join(variants)}, got {variant!r}")
+    mechanism: Any = variants[variant]()
+    hints = _hints(mechanism)
+    values = {}
+    for key, text in (settings or {}).items():
+        if key not in hints:
+            known = ", ".join(f"{p.name} ({p.kind})" for p in parameters(name)) or "none"
+            raise DataError(f"parameter of {name}: expected one of {known}; got {key!r}")
+        values[key] = _value(key, text, hints[key])
+    configured: Mechanism = replace(mechanism, **values)
+    return configured
+
+
+def parameters(name: str) -> list[Parameter]:
+    """The parameters of a mechanism of the catalogue, with the values of the default variant."""
+    mechanism = CATALOGUE[name].variants["default"]()
+    return [Parameter(key, _words(hint), getattr(mechanism, key)) for key, hint in _hints(mechanism).items()]
+
+
+def _hints(mechanism: Any) -> dict[str, Any]:
+    """Types of the parameters; the variant is chosen by its own option."""
+    hints = get_type_hints(type(mechanism))
+    return {field.name: hints[field.name] for field in fields(mechanism) if field.name != "variant"}
+
+
+def _words(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return " or ".join(get_args(hint))
+    if isinstance(hint, UnionType):
+        return " or ".join(_words(part) for part in get_args(hint))
+    return {float: "number", int: "whole number", NoneType: "none"}[hint]
+
+
+def _value(key: str, text: str, hint: Any) -> Any:
+    """Reads a value of the hinted type."""
+    for part in get_args(hint) if isinstance(hint, UnionType) else (hint,):
+        if get_origin(part) is Literal:
+            if text in get_args(part):
+                return text
+        elif part is NoneType:
+            if text == "none":
+                return None
+        else:
+            try:
+                return part(text)
+            except ValueError:
+                continue
+    raise DataError(f"parameter {key}: expected {_words(hint)}, got {text!r}")

@@ -88,7 +88,7 @@ class RandDPGen:
         first = self.alpha + (self.beta if self.paper else self.one_way)
         if first >= 1:
             raise DataError("alpha with beta or one_way leaves nothing for the rounds; lower them")
-        if self.rounds_per_attribute < 1 or self.maxsize < 2 or self.max_model_mb <= 0:
+        if self.rounds_per_attribute < 1 or self.maxsize < 2 or not self.max_model_mb > 0:
             raise DataError("expected rounds_per_attribute >= 1, maxsize >= 2 and max_model_mb > 0")
 
     @classmethod

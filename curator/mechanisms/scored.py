@@ -19,8 +19,9 @@ from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
-from .allocation import EXPECTED_L1, check_smallest, measure_split
+from .allocation import check_smallest, measure_split
 from .bounds import ScoredDistance, error_bounds, weighted_average
+from .distances import SELECTED_BY, expected_noise, measurable_cliques, score_against
 from .independent import one_way_marginals
 from .mechanism import FittedModel, Progress, Report, Round
 
@@ -57,12 +58,8 @@ class ScoredRun:
         self._measurer = measurer
         self._domain = measurer.domain
         self._granted = measurer.accountant.remaining
-        weighed = zip(workload.cliques, workload.overlap_weights(), strict=True)
-        self._weights = {
-            clique: weight
-            for clique, weight in weighed
-            if math.isfinite(measurer.expected_sigma(clique, self._granted))
-        }
+        weights = dict(zip(workload.cliques, workload.overlap_weights(), strict=True))
+        self._weights = {c: weights[c] for c in measurable_cliques(measurer, workload.cliques)}
         self._one_way = one_way
         self._max_model_mb = max_model_mb
         self._report = report
@@ -101,21 +98,12 @@ class ScoredRun:
             self._measurer.record_count,
             scored=self._scored,
         )
-        return FittedModel(
-            model, tuple(self._used), tuple(self._rounds), bounds, "exact L1 distances with noise"
-        )
+        return FittedModel(model, tuple(self._used), tuple(self._rounds), bounds, SELECTED_BY)
 
     def _score(self, model: MarkovRandomField) -> None:
         """Noisy distances between the table and the model, for every candidate that the model can answer."""
-        marginals = dict(zip(self._weights, model.marginals_within_limits(self._weights), strict=True))
-        references = {c: np.rint(m).astype(np.int64) for c, m in marginals.items() if m is not None}
-        if not references:
-            return
-        scores = self._measurer.score(list(references), references.values(), self._score_budget(), "scores")
-        self._scored = {
-            clique: ScoredDistance(float(value), scores.sigma, reference)
-            for (clique, reference), value in zip(references.items(), scores.values, strict=True)
-        }
+        scored = score_against(self._measurer, model, list(self._weights), self._score_budget())
+        self._scored = scored or self._scored
 
     def _select(self, most: int, limit_mb: float) -> list[Clique]:
         """The candidates that promise most, one after the other, as long as the model stays small enough."""
@@ -152,7 +140,7 @@ class ScoredRun:
             cells = self._domain.cells(clique)
             # Its part by `allocate`.
             rho = remaining * cells ** (2 / 3) / (shared + cells ** (2 / 3))
-            left = EXPECTED_L1 * self._measurer.expected_sigma(clique, Fraction(rho)) * cells
+            left = expected_noise(self._measurer, clique, Fraction(rho))
             distance = min(scored.distance, 2 * self._measurer.record_count)
             gains[clique] = self._weights[clique] * (distance - left)
         return gains

@@ -98,6 +98,18 @@ def test_overlap_weights_sum_weighted_intersections(k):
     assert Workload(cliques, weights).overlap_weights() == pytest.approx(expected)
 
 
+def test_overlap_weights_of_other_cliques_come_from_the_workloads_weights():
+    workload = Workload((("a", "b"), ("b", "c")), (1.0, 10.0))
+    assert workload.overlap_weights([("b",), ("a", "b", "c"), ("d",)]) == (11.0, 22.0, 0.0)
+
+
+def test_the_downward_closure_has_every_part_once_with_its_overlap_as_weight():
+    closed = Workload((("a", "b"), ("b", "c")), (1.0, 10.0)).closed()
+    assert closed.cliques == (("a",), ("b",), ("c",), ("a", "b"), ("b", "c"))
+    assert closed.weights == (1.0, 11.0, 10.0, 12.0, 21.0)
+    assert len(Workload.all_kway(DOMAIN, 3).closed()) == 4 + 6 + 4
+
+
 def table(*rows):
     return Table.from_codes(DOMAIN, np.array(rows))
 

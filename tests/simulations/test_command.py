@@ -142,6 +142,10 @@ def test_an_earlier_result_is_never_overwritten(folder):
         (["--collusions", 1], "tolerated collusions: expected 0 to 0"),
         (["--collusions", 0, "--protocol", "trusted"], "collusions go with the protocol 'masked' alone"),
         (["--mechanism", "magic"], "mechanism: expected one of"),
+        (["--set", "alpha"], "--set: expected KEY=VALUE, got 'alpha'"),
+        (["--set", "alpha=0.2", "--set", "alpha=0.3"], "--set: expected each parameter once"),
+        (["--mechanism", "aim", "--set", "beta=1"], "parameter of aim: expected one of alpha (number)"),
+        (["--mechanism", "mst", "--protocol", "indicator"], "use 'trusted', or 'masked'"),
         (["--variant", "magic"], "variant of randdpgen"),
         (["--workload", "none.json"], "none.json"),
         (["--grid", "9x9"], "grid"),
@@ -196,3 +200,21 @@ def test_the_demo_compares_the_protocols(tmp_path):
     assert {protocol for protocol, _ in lines} == {"trusted", "masked", "indicator"}
     for protocol in ("trusted", "masked"):
         assert lines[protocol, "randdpgen"] < lines["trusted", "independent"]
+
+
+def test_a_mechanism_is_chosen_by_name_and_its_parameters_are_set(folder):
+    chosen = ["--mechanism", "aim", "--set", "alpha=0.8", "--set", "max_model_mb=2"]
+    done = simulate(folder, "--grid", "1x2", *chosen)
+    assert done.returncode == 0, done.stderr
+    described = json.loads((folder / "out/certificate.json").read_text())["plan"]["mechanism"]
+    assert (described["name"], described["alpha"], described["max_model_mb"]) == ("aim", 0.8, 2.0)
+
+
+def test_mechanisms_are_listed_for_people_and_for_scripts(tmp_path):
+    listed = json.loads(dpmosaic("mechanisms", "--json", cwd=tmp_path).stdout)
+    assert list(listed) == ["randdpgen", "aim", "mst", "mwem", "independent"]
+    assert listed["aim"]["protocols"] == ["masked", "trusted"]
+    assert {"name": "alpha", "kind": "number", "default": 0.9} in listed["aim"]["parameters"]
+    shown = dpmosaic("mechanisms", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert all(name in shown.stdout for name in listed)

@@ -1,0 +1,240 @@
+"""AIM: in each round measure the marginal that the model approximates worst for its noise; spend more, later.
+
+Source: McKenna, Mullins, Sheldon and Miklau, "AIM: An Adaptive and Iterative Mechanism for Differentially
+Private Synthetic Data" (2022), Algorithm 4. What differs, and why (ADR 13 has the figures):
+
+- Candidates are ranked by noisy distances, not by an exponential mechanism: it runs over parties too. All are
+  scored once, then in each round the few that may promise most by all that is known already.
+- The last round measures everything once more that the model is made of, instead of one marginal.
+- The released model is scored once more, which bounds its error on every candidate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.crypto.randomness import RandomStream
+from ...common.domain import Clique
+from ...common.errors import DataError
+from ...common.measurement import Measurement
+from ...common.privacy.budget import Budget
+from ...common.workload import Workload
+from ..measurers.measurer import Measurer, Query
+from ..pgm.estimation import estimate
+from ..pgm.junction_tree import TreeGrowth
+from ..pgm.model import MarkovRandomField
+from .allocation import check_smallest, measure_split
+from .bounds import ErrorBound, ScoredDistance, error_bounds, weighted_average
+from .distances import (
+    SELECTED_BY,
+    check_scores,
+    expected_noise,
+    measurable_cliques,
+    round_of,
+    score_against,
+)
+from .independent import one_way_marginals
+from .mechanism import FittedModel, Progress, Report, Round
+
+LAST_SCORES = 0.005
+"""Share of the budget for the scores of the released model."""
+
+FIRST_SCORES = 5
+"""Scoring all candidates, before the first round, gets so many times the scores' part of a round."""
+
+SCORED = 12
+"""Candidates that are scored in a round: m scores at one cost have noise that grows with sqrt(m)."""
+
+
+@dataclass(frozen=True)
+class AIM:
+    """The adaptive and iterative mechanism.
+
+    Attributes:
+        alpha: share of a round's budget that measures; the rest scores.
+        rounds_per_attribute: the first rounds get what T = rounds_per_attribute * d equal ones would get.
+        maxsize: candidates with more cells are dropped; their parts stay candidates.
+        max_model_mb: limit of the model's size; grows to this with the budget used.
+    """
+
+    alpha: float = 0.9
+    rounds_per_attribute: int = 16
+    maxsize: int = 10_000
+    max_model_mb: float = 8.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise DataError(f"alpha: expected a share in (0, 1), got {self.alpha}")
+        if self.rounds_per_attribute < 2 or self.maxsize < 2 or not self.max_model_mb > 0:
+            raise DataError("expected rounds_per_attribute >= 2, maxsize >= 2 and max_model_mb > 0")
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        return "aim"
+
+    def granted(self, budget: Budget) -> Fraction:
+        """Gaussian noise and post-processing alone: the exact calibration."""
+        return budget.granted(gaussian_only=True)
+
+    def describe(self) -> dict[str, Any]:
+        """Name and parameters, for the certificate."""
+        return {"name": self.name, "variant": "default", **asdict(self)}
+
+    def run(
+        self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
+    ) -> FittedModel:
+        """Spends the whole grant; see `Mechanism.run`.
+
+        Raises:
+            DataError: the protocol gives no scores, or no candidate is small enough; nothing was charged.
+            ModelError: the smallest candidate makes too large a model; nothing was charged.
+        """
+        check_scores(measurer, self.name)
+        candidates = workload.closed().refined(measurer.domain, self.maxsize)
+        return _Run(self, measurer, candidates, report).run()
+
+
+class _Run:
+    """One run of Algorithm 4."""
+
+    def __init__(self, config: AIM, measurer: Measurer, candidates: Workload, report: Report) -> None:
+        self._config = config
+        self._measurer = measurer
+        self._domain = measurer.domain
+        self._alpha = Fraction(config.alpha)
+        weights = dict(zip(candidates.cliques, candidates.weights, strict=True))
+        self._weights = {c: weights[c] for c in measurable_cliques(measurer, candidates.cliques)}
+        granted = measurer.accountant.remaining
+        self._last_scores = granted * Fraction(LAST_SCORES)
+        self._cost = (granted - self._last_scores) / (config.rounds_per_attribute * len(self._domain))
+        self._report = report
+        self._used: list[Measurement] = []
+        self._rounds: list[Round] = []
+        self._known: dict[Clique, ScoredDistance] = {}
+
+    def run(self) -> FittedModel:
+        """Spends the grant."""
+        check_smallest(self._domain, list(self._weights), self._config.max_model_mb)
+        self._used += one_way_marginals(self._measurer, self._alpha * self._cost * len(self._domain))
+        self._tell("one-way marginals")
+        model = self._estimate(None)
+        self._known = self._score(model, list(self._weights), FIRST_SCORES * self._score_budget())
+        while self._left() > 2 * self._cost:
+            model = self._round(model)
+            if self._rounds[-1].annealed:
+                self._cost *= 4
+        model = self._measure_again(model)
+        scored = self._score(model, list(self._weights), self._last_scores)
+        self._tell("scores")
+        bounds = self._bounds(model, scored)
+        return FittedModel(model, tuple(self._used), tuple(self._rounds), bounds, SELECTED_BY)
+
+    def _round(self, before: MarkovRandomField) -> MarkovRandomField:
+        """Lines 8 to 12: select, measure, estimate."""
+        rho = self._alpha * self._cost
+        clique = self._select(before, rho)
+        (measurement,) = self._measurer.measure([Query(clique, rho, "round")])
+        self._used.append(measurement)
+        after = self._estimate(before)
+        self._rounds.append(round_of(measurement, before, after, self._cost))
+        self._tell("round", clique)
+        return after
+
+    def _select(self, model: MarkovRandomField, rho: Fraction) -> Clique:
+        """Line 9: the candidate that promises most, of those that leave the model small enough.
+
+        Those that are not scored again are left out: it would take more luck than one deviation of what is
+        known for them to promise most.
+        """
+        small = self._small(model, rho)
+        marginals = model.marginals_within_limits(small)
+        current = {clique: m for clique, m in zip(small, marginals, strict=True) if m is not None}
+        before = {clique: self._moved(clique, marginal) for clique, marginal in current.items()}
+        hopes = {c: self._gain(c, known.distance + known.sigma, rho) for c, known in before.items()}
+        promising = sorted(hopes, key=lambda clique: -hopes[clique])[:SCORED]
+        scored = self._score(model, promising, self._score_budget())
+        self._known |= {clique: _combined(before[clique], new) for clique, new in scored.items()}
+        return max(scored, key=lambda clique: self._gain(clique, self._known[clique].distance, rho))
+
+    def _gain(self, clique: Clique, distance: float, rho: Fraction) -> float:
+        """What measuring the clique is expected to improve: q_r of line 9."""
+        furthest = 2 * self._measurer.record_count
+        noise = expected_noise(self._measurer, clique, rho)
+        return self._weights[clique] * (min(distance, furthest) - noise)
+
+    def _moved(self, clique: Clique, marginal: NDArray[np.float64]) -> ScoredDistance:
+        """What is known of the distance to the model's marginal of today.
+
+        The model's marginal has moved since it was scored; its distance to the table's changed by no more.
+        """
+        known = self._known.get(clique)
+        if known is None:
+            furthest = 2.0 * self._measurer.record_count
+            return ScoredDistance(furthest, furthest, np.zeros(0, dtype=np.int64))
+        moved = float(np.abs(marginal - known.reference).sum())
+        return ScoredDistance(known.distance, math.hypot(known.sigma, moved), known.reference)
+
+    def _small(self, model: MarkovRandomField, rho: Fraction) -> list[Clique]:
+        """C_t of line 8: candidates inside the model, or with which it stays within its limit."""
+        limit_mb = self._config.max_model_mb * self._spent_share(rho)
+        growth = TreeGrowth(self._domain, [measurement.clique for measurement in self._used])
+        cliques = list(self._weights)
+        return [
+            clique
+            for clique, cells in zip(cliques, growth.cells_with(cliques), strict=True)
+            if cells <= limit_mb * 2**17 or model.tree.home(clique) is not None
+        ]
+
+    def _score(
+        self, model: MarkovRandomField, cliques: list[Clique], rho: Fraction
+    ) -> dict[Clique, ScoredDistance]:
+        return score_against(self._measurer, model, cliques, rho)
+
+    def _score_budget(self) -> Fraction:
+        return (1 - self._alpha) * self._cost
+
+    def _left(self) -> Fraction:
+        return self._measurer.accountant.remaining - self._last_scores
+
+    def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
+        """The last round: the rest goes to all that the model is made of."""
+        cliques = list(dict.fromkeys(measurement.clique for measurement in self._used))
+        cells = [self._domain.cells(clique) for clique in cliques]
+        self._used += measure_split(self._measurer, cliques, cells, self._left(), "last round")
+        self._tell("last round")
+        return self._estimate(model)
+
+    def _bounds(
+        self, model: MarkovRandomField, scored: Mapping[Clique, ScoredDistance]
+    ) -> tuple[ErrorBound, ...]:
+        averages = {c: weighted_average(self._domain, c, self._used) for c in self._weights}
+        known = {clique: average for clique, average in averages.items() if average is not None}
+        selected = [done.clique for done in self._rounds]
+        return error_bounds(model, known, selected, self._measurer.record_count, scored=scored)
+
+    def _estimate(self, warm_start: MarkovRandomField | None) -> MarkovRandomField:
+        total = self._measurer.record_count
+        return estimate(self._domain, self._used, total=total, warm_start=warm_start)
+
+    def _spent_share(self, cost: Fraction = Fraction(0)) -> float:
+        """Share of the budget spent once this is spent too."""
+        accountant = self._measurer.accountant
+        return float((accountant.spent + cost) / accountant.granted)
+
+    def _tell(self, step: str, clique: Clique = ()) -> None:
+        self._report(Progress(step, clique, len(self._rounds), self._spent_share()))
+
+
+def _combined(before: ScoredDistance, new: ScoredDistance) -> ScoredDistance:
+    """The mean of two estimates of one distance, weighted by their precision."""
+    one, other = before.sigma**-2, new.sigma**-2
+    distance = (one * before.distance + other * new.distance) / (one + other)
+    return ScoredDistance(distance, (one + other) ** -0.5, new.reference)

@@ -1,0 +1,112 @@
+"""Small tables, parties over them, and runs of mechanisms."""
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.table import Table
+from dpmosaic.common.workload import Workload
+from dpmosaic.curator.federation import connect
+from dpmosaic.curator.measurers.federation import FederationMeasurer
+from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
+from dpmosaic.curator.mechanisms.mechanism import ignore
+from dpmosaic.simulations.network import policy_for, start_parties
+from dpmosaic.simulations.partition import Grid, partition
+
+DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
+
+
+def chain_table(records=2000, seed=0):
+    """A table in which each attribute follows the one before it most of the time."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, 3, records)]
+    for size in (2, 4, 2):
+        follows = rng.random(records) < 0.8
+        columns.append(np.where(follows, columns[-1] % size, rng.integers(0, size, records)))
+    return Table.from_codes(DOMAIN, np.column_stack(columns))
+
+
+def measurer_over(table, granted, seed=1, protocol="trusted", grid="1x1", tolerated=None):
+    adjacency, keys = Adjacency.ZERO_OUT, RandomStream.from_seed(seed)
+    pieces = partition(table, Grid.parse(grid, table.domain, table.record_count))
+    links = start_parties(pieces, policy_for(protocol, adjacency, float(granted)), keys)
+    federation = connect(table.domain, links)
+    terms = ReleaseTerms(
+        "r",
+        PROTOCOL_VERSION,
+        protocol,
+        adjacency,
+        float(granted),
+        masked_plan(federation, granted, adjacency, tolerated) if protocol == "masked" else None,
+    )
+    acceptances = federation.accept(terms)
+    if protocol == "masked":
+        return MaskedMeasurer(federation, terms, acceptances, granted, keys.child("dealer"))
+    return FederationMeasurer(federation, terms, granted)
+
+
+def run_mechanism(mechanism, table, budget, k=2, seed=1, report=ignore, workload=None, **parties):
+    measurer = measurer_over(table, mechanism.granted(budget), seed, **parties)
+    workload = workload or Workload.all_kway(table.domain, k)
+    return mechanism.run(measurer, workload, RandomStream.from_seed(seed), report), measurer
+
+
+def wide_table(records=3000, seed=0):
+    """Six attributes of ten codes, most of which follow one that is not in the table."""
+    rng = np.random.default_rng(seed)
+    shared = rng.integers(0, 10, records)
+    columns = [np.where(rng.random(records) < 0.7, shared, rng.integers(0, 10, records)) for _ in range(6)]
+    return Table.from_codes(Domain.coded({name: 10 for name in "uvwxyz"}), np.column_stack(columns))
+
+
+def pairs_table(strength, records=2000, seed=0):
+    """Attributes of four codes, of which a follows b, and c follows d, in these shares of the records."""
+    rng = np.random.default_rng(seed)
+    columns = []
+    for share in strength:
+        first, other = rng.integers(0, 4, (2, records))
+        columns += [first, np.where(rng.random(records) < share, first, other)]
+    return Table.from_codes(Domain.coded({name: 4 for name in "abcd"}), np.column_stack(columns))
+
+
+@pytest.fixture(scope="session", name="chain_table")
+def _chain_table():
+    return chain_table
+
+
+@pytest.fixture(scope="session", name="measurer_over")
+def _measurer_over():
+    return measurer_over
+
+
+@pytest.fixture(scope="session", name="run")
+def _run():
+    return run_mechanism
+
+
+@pytest.fixture(scope="session", name="wide_table")
+def _wide_table():
+    return wide_table
+
+
+@pytest.fixture(scope="session", name="pairs_table")
+def _pairs_table():
+    return pairs_table
+
+
+@pytest.fixture
+def scored(monkeypatch):
+    """What the mechanism had scored: cliques, references, and the scores, one for each call."""
+    calls = []
+    for kind in (FederationMeasurer, MaskedMeasurer):
+
+        def watched(self, cliques, references, rho, step, score=kind.score):
+            references = list(references)
+            calls.append((list(cliques), references, score(self, cliques, references, rho, step)))
+            return calls[-1][-1]
+
+        monkeypatch.setattr(kind, "score", watched)
+    return calls

@@ -1,0 +1,58 @@
+"""Mechanisms by name, with parameters as text."""
+
+import pytest
+
+from dpmosaic.common.errors import DataError
+from dpmosaic.curator.mechanisms.aim import AIM
+from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, mechanism_named, parameters
+from dpmosaic.curator.mechanisms.mwem import MWEM
+from dpmosaic.curator.mechanisms.randdpgen import RandDPGen
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_name_gives_the_mechanism_of_that_name_with_its_defaults(name):
+    entry = CATALOGUE[name]
+    mechanism = mechanism_named(name)
+    assert mechanism.name == name
+    assert mechanism == entry.variants["default"]()
+    assert "\n" not in entry.what + entry.use
+    defaults = {parameter.name: str(parameter.default).lower() for parameter in parameters(name)}
+    assert mechanism_named(name, settings=defaults) == mechanism
+
+
+def test_settings_are_read_as_the_parameters_types():
+    assert mechanism_named("aim", settings={"alpha": "0.8", "maxsize": "50"}) == AIM(alpha=0.8, maxsize=50)
+    assert mechanism_named("mwem", settings={"rounds": "7"}) == MWEM(rounds=7)
+    assert mechanism_named("mwem", settings={"rounds": "none"}) == MWEM()
+    chosen = mechanism_named("randdpgen", settings={"selection": "marginals"})
+    assert chosen == RandDPGen(selection="marginals")
+
+
+def test_settings_change_a_variant_where_it_stands():
+    changed = mechanism_named("randdpgen", "paper", {"beta": "0.3"})
+    assert changed == RandDPGen(variant="paper", alpha=0.1, beta=0.3, allocation="attributes")
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("magic", {}, "randdpgen, aim, mst, mwem, independent"),
+        ("aim", {"rounds": "3"}, r"alpha \(number\), rounds_per_attribute \(whole number\)"),
+        ("randdpgen", {"variant": "paper"}, "parameter of randdpgen"),
+        ("independent", {"alpha": "1"}, "expected one of none"),
+        ("aim", {"alpha": "much"}, "parameter alpha: expected number, got 'much'"),
+        ("aim", {"maxsize": "1.5"}, "maxsize: expected whole number"),
+        ("randdpgen", {"selection": "luck"}, "expected scores or marginals"),
+        ("mwem", {"rounds": "many"}, "expected whole number or none"),
+        ("aim", {"alpha": "2"}, r"a share in \(0, 1\)"),
+        ("aim", {"alpha": "nan"}, r"a share in \(0, 1\)"),
+    ],
+)
+def test_what_there_is_not_is_refused_with_what_there_is(name, settings, message):
+    with pytest.raises(DataError, match=message):
+        mechanism_named(name, settings=settings)
+
+
+def test_an_unknown_variant_is_refused_with_the_known_ones():
+    with pytest.raises(DataError, match="default"):
+        mechanism_named("independent", "paper")
