@@ -84,10 +84,10 @@ class ScoredDistance:
 def weighted_average(
     domain: Domain, clique: Clique, measurements: Sequence[Measurement]
 ) -> WeightedAverage | None:
-    """The estimate of Theorem 5.2; None where no measurement contains the clique."""
+    """The estimate of Theorem 5.2; None where no measurement of single cells contains the clique."""
     average = WeightedAverage(np.zeros(domain.cells(clique)), math.inf, True)
     for measurement in measurements:
-        if set(clique) <= set(measurement.clique):
+        if set(clique) <= set(measurement.clique) and not measurement.boxes:
             average = average.with_measurement(domain, clique, measurement)
     return average if average.sigma < math.inf else None
 

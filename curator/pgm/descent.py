@@ -100,7 +100,7 @@ def descend(
     here = _look(oracle, loss, start)
     memory = _Memory(len(start))
     losses = [here.loss]
-    covariance = 1.0 / (oracle.total * float(loss.weights.max())), np.empty(0)
+    covariance = 1.0 / (oracle.total * loss.largest_weight), np.empty(0)
     moves, cellwise, turned, converged = 0, False, False, False
     floor = _NOISE_FLOOR * len(start)
     while moves < max_iterations:
@@ -131,8 +131,11 @@ def _missing(loss: QuadraticLoss, here: Point) -> float:
 
 
 def _inverse_diagonal(loss: QuadraticLoss, here: Point) -> Array:
-    """One over the Hessian's diagonal, were cells independent: weight x (cell + its noise)^2."""
-    return np.asarray(1.0 / (np.sqrt(loss.weights) * here.marginals + 1.0) ** 2)
+    """One over the Hessian's diagonal, were cells independent: weight x (cell + its noise)^2.
+
+    The cells of a measured sum share one curvature.
+    """
+    return np.asarray(1.0 / (np.sqrt(loss.bend(here.marginals)) + 1.0) ** 2)
 
 
 def _look(

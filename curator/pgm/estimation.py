@@ -30,7 +30,7 @@ def estimate(
     """Fit the distribution whose marginals are closest to the measurements.
 
     Minimises the sum over measurements of ||marginal - values||^2 / (2 sigma^2) over all distributions with
-    the given total. Without measurements the model is uniform.
+    the given total; of cells, or of sums over boxes. Without measurements the model is uniform.
 
     A fit that is stopped by `max_iterations`, or that measurements with scales too far apart keep from its
     end, still gives the best model that it found, which says so by `converged`: what was paid for the

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.domain import Clique
-from .loss import QuadraticLoss, dot, split
+from .loss import QuadraticLoss, split
 from .oracle import MarginalOracle
 
 Array = NDArray[np.float64]
@@ -88,12 +88,10 @@ def _extended(oracle: MarginalOracle, loss: QuadraticLoss, known: Mapping[Clique
 
 def _far(oracle: MarginalOracle, loss: QuadraticLoss, known: Mapping[Clique, Array]) -> bool:
     """Whether known potentials leave much loss in their cliques."""
-    sizes = [math.prod(shape) for shape in loss.shapes]
-    inside = np.repeat([clique in known for clique in loss.cliques], sizes)
-    if not inside.any():
+    part = loss.part_of(known)
+    if not part.count:
         return False
-    residual = (oracle(_kept(loss, known))[0] - loss.values)[inside]
-    return 0.5 * dot(residual, loss.weights[inside] * residual) > _FAR * len(residual)
+    return part.of_marginals(oracle(_kept(loss, known))[0]) > _FAR * part.count
 
 
 def _guess(
@@ -105,9 +103,8 @@ def _guess(
 ) -> Array:
     """One step of iterative proportional fitting for each of the new cliques, as potentials to add."""
     guess = np.zeros(len(potentials))
-    floor = _FLOOR / np.sqrt(loss.weights)
-    measured = split(np.maximum(loss.values, floor), loss.shapes)
-    modelled = split(np.maximum(oracle(potentials)[0], floor), loss.shapes)
+    target, reached = loss.fulfilled(oracle(potentials)[0], _FLOOR)
+    measured, modelled = split(target, loss.shapes), split(reached, loss.shapes)
     views = split(guess, loss.shapes)
     before = list(earlier)
     for place in places:

@@ -3,17 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.boxes import Box, box_labels
 from ...common.domain import Clique, Domain
 from ...common.errors import ModelError
 from ...common.measurement import Measurement
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BoxSums:
+    """Measured sums over boxes of one clique's cells.
+
+    Attributes:
+        clique: whose cells.
+        boxes: over which cells were added up.
+        cells: where the clique's cells lie among those of all cliques.
+        labels: shape (n_r,): the box of each cell; `len(values)` outside all boxes.
+        values: shape (boxes,): the measured sums.
+        weight: one over the variance of each sum.
+    """
+
+    clique: Clique
+    boxes: tuple[Box, ...]
+    cells: slice
+    labels: NDArray[np.int64]
+    values: Array
+    weight: float
+
+    def sums(self, cells: Array) -> Array:
+        """The sum of all cliques' cells over each box."""
+        return np.asarray(np.bincount(self.labels, cells[self.cells], len(self.values) + 1)[:-1], dtype=float)
+
+    def at_cells(self, sums: Array, outside: float = 0.0) -> Array:
+        """For each of the clique's cells the number of its box."""
+        return np.append(sums, outside)[self.labels]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,59 +54,122 @@ class QuadraticLoss:
         cliques: distinct, each measured once or more often.
         shapes: the shape of each.
         values: shape (n,): the measured cells of all cliques, one clique after another.
-        weights: shape (n,): one over the variance of each cell.
+        weights: shape (n,): one over the variance of each cell; 0 where only sums over boxes were measured.
+        boxes: those sums: one for each clique and partition of it.
     """
 
     cliques: tuple[Clique, ...]
     shapes: tuple[tuple[int, ...], ...]
     values: Array
     weights: Array
+    boxes: tuple[BoxSums, ...] = ()
 
     @classmethod
     def of(cls, domain: Domain, measurements: Sequence[Measurement]) -> QuadraticLoss:
-        """Merge the measurements of each clique by weights of one over the variance.
+        """Merge the measurements of the same sums by weights of one over the variance.
 
         A measurement of the empty clique says only what the total is, and is left out.
 
         Raises:
-            DataError: a clique names an attribute that the domain lacks.
+            DataError: a clique names an attribute that the domain lacks, or boxes meet or leave the domain.
             ModelError: a clique is not in domain order, or a measurement has another number of cells.
         """
-        sums: dict[Clique, Array] = {}
-        weights: dict[Clique, float] = {}
+        sums: dict[tuple[Clique, tuple[Box, ...]], Array] = {}
+        weights: dict[tuple[Clique, tuple[Box, ...]], float] = {}
         for measurement in measurements:
-            clique, weight = measurement.clique, measurement.sigma**-2
+            key, weight = (measurement.clique, measurement.boxes), measurement.sigma**-2
             _check(domain, measurement)
-            if clique:
-                sums[clique] = sums.get(clique, 0.0) + weight * measurement.values
-                weights[clique] = weights.get(clique, 0.0) + weight
-        shapes = tuple(domain.shape(clique) for clique in sums)
-        cells = [len(part) for part in sums.values()]
-        return cls(
-            tuple(sums),
-            shapes,
-            np.concatenate([np.empty(0), *(part / weights[clique] for clique, part in sums.items())]),
-            np.repeat(np.array([weights[clique] for clique in sums]), cells),
-        )
+            if measurement.clique:
+                sums[key] = sums.get(key, 0.0) + weight * measurement.values
+                weights[key] = weights.get(key, 0.0) + weight
+        cliques = tuple(dict.fromkeys(clique for clique, _ in sums))
+        shapes = tuple(domain.shape(clique) for clique in cliques)
+        stops = np.cumsum([0, *(math.prod(shape) for shape in shapes)]).tolist()
+        cells = {c: slice(a, b) for c, a, b in zip(cliques, stops, stops[1:], strict=False)}
+        values, of_cells, coarse = np.zeros(stops[-1]), np.zeros(stops[-1]), []
+        for (clique, boxes), weighted in sums.items():
+            weight, at = weights[clique, boxes], cells[clique]
+            if boxes:
+                labels = box_labels(domain.shape(clique), boxes)
+                coarse.append(BoxSums(clique, boxes, at, labels, weighted / weight, weight))
+            else:
+                values[at], of_cells[at] = weighted / weight, weight
+        return cls(cliques, shapes, values, of_cells, tuple(coarse))
 
     def of_marginals(self, marginals: Array) -> float:
-        """Half the sum over all cells of weight x (marginal - value)^2."""
-        return self.curvature(marginals - self.values)
+        """Half the sum over all measured cells and sums of weight x (marginal - value)^2."""
+        step = marginals - self.values
+        loss = 0.5 * dot(step, self.weights * step)
+        for coarse in self.boxes:
+            over = coarse.sums(marginals) - coarse.values
+            loss += 0.5 * coarse.weight * dot(over, over)
+        return loss
 
     def gradient(self, marginals: Array) -> Array:
-        """Its gradient in the marginals, shape (n,)."""
-        return self.weights * (marginals - self.values)
+        """Its gradient in the marginals, shape (n,); what sums over boxes add to it is constant in each."""
+        slope = self.weights * (marginals - self.values)
+        for coarse in self.boxes:
+            over = coarse.weight * (coarse.sums(marginals) - coarse.values)
+            slope[coarse.cells] += coarse.at_cells(over)
+        return slope
 
-    def curvature(self, step: Array) -> float:
-        """Half the sum over all cells of weight x step^2: what the loss has beyond its tangent."""
-        return 0.5 * dot(step, self.weights * step)
+    def bend(self, marginals: Array) -> Array:
+        """Sums of the rows of its Hessian in log-marginals, shape (n,): weight x cell x (cell or its box)."""
+        rows = self.weights * marginals**2
+        for coarse in self.boxes:
+            cells = marginals[coarse.cells]
+            rows[coarse.cells] += coarse.weight * cells * coarse.at_cells(coarse.sums(marginals))
+        return rows
+
+    @property
+    def largest_weight(self) -> float:
+        """Of a cell or a sum."""
+        return max([float(self.weights.max()), *(coarse.weight for coarse in self.boxes)])
+
+    @property
+    def count(self) -> int:
+        """How many cells and sums were measured."""
+        return int(np.count_nonzero(self.weights)) + sum(len(coarse.values) for coarse in self.boxes)
+
+    def part_of(self, cliques: Collection[Clique]) -> QuadraticLoss:
+        """The loss of these cliques alone, of the same marginals."""
+        sizes = [math.prod(shape) for shape in self.shapes]
+        inside = np.repeat([clique in cliques for clique in self.cliques], sizes)
+        boxes = tuple(coarse for coarse in self.boxes if coarse.clique in cliques)
+        return replace(self, weights=np.where(inside, self.weights, 0.0), boxes=boxes)
+
+    def fulfilled(self, marginals: Array, least: float) -> tuple[Array, Array]:
+        """What was measured, as marginals: cells as they are, sums over boxes spread as the model has it.
+
+        Args:
+            marginals: shape (n,): of a model.
+            least: cells and sums count as at least this many standard deviations of their noise.
+
+        Returns:
+            the measured marginals and the model's, both with no cell below what counts.
+        """
+        single = self.weights > 0
+        floor = np.where(single, least / np.sqrt(np.where(single, self.weights, 1.0)), 0.0)
+        for coarse in self.boxes:
+            sizes = np.bincount(coarse.labels, minlength=len(coarse.values) + 1)
+            share = least / math.sqrt(coarse.weight) / sizes[coarse.labels]
+            floor[coarse.cells] = np.where(single[coarse.cells], floor[coarse.cells], share)
+        modelled = np.maximum(marginals, floor)
+        measured = np.where(single, np.maximum(self.values, floor), modelled)
+        for coarse in self.boxes:
+            wanted = np.maximum(coarse.values, least / math.sqrt(coarse.weight))
+            ratio = np.where(single[coarse.cells], 1.0, coarse.at_cells(wanted / coarse.sums(measured), 1.0))
+            measured[coarse.cells] *= ratio
+        return measured, modelled
 
 
 def minimum_variance_total(measurements: Sequence[Measurement]) -> float:
     """The number of records with the least variance that the sums of the measurements give; at least 1.
 
     A sum of n cells has variance n sigma^2; sums are weighted by one over it. Without measurements it is 1.
+    Sums over boxes do not count: boxes may leave cells out.
     """
+    measurements = [measurement for measurement in measurements if not measurement.boxes]
     if not measurements:
         return 1.0
     weights = [1.0 / (len(measurement.values) * measurement.sigma**2) for measurement in measurements]
@@ -106,10 +199,11 @@ def _check(domain: Domain, measurement: Measurement) -> None:
             f"expected the clique {domain.canonical(clique)} in domain order, found {clique}; "
             "measure it in that order"
         )
+    expected, of_what = domain.cells(clique), "cells"
     if measurement.boxes:
-        raise ModelError(f"expected the cells of {clique}, found sums over boxes; measure single cells")
-    if len(measurement.values) != domain.cells(clique):
+        expected, of_what = len(measurement.boxes), "sums over boxes"
+    if len(measurement.values) != expected:
         raise ModelError(
-            f"expected {domain.cells(clique)} cells for {clique}, found {len(measurement.values)}; "
+            f"expected {expected} {of_what} for {clique}, found {len(measurement.values)}; "
             "measure it on the model's domain"
         )

@@ -44,8 +44,8 @@ def estimate_in_parallel(
 
     The maximal cliques are those of the junction tree that the joint fit would use. Each is fitted by
     `estimate` to every measurement summed to the clique's attributes, so that a measurement counts in each
-    clique that it touches. No message passes between cliques while they are fitted. Afterwards `reconcile`
-    makes them agree on their separators.
+    clique that it touches; sums over boxes count where all their attributes are. No message passes between
+    cliques while they are fitted. Afterwards `reconcile` makes them agree on their separators.
 
     How far it is from the joint fit: were negative counts allowed, the closest marginals would be made of
     independent parts, one for each set of attributes, each a weighted mean of what the measurements around
@@ -176,14 +176,19 @@ def _holds(measured: Sequence[Clique], separator: Clique) -> bool:
 def _summed_to(part: Domain, loss: QuadraticLoss) -> list[Measurement]:
     """What the measurements say of some attributes: each summed over the others, where any is left.
 
-    A cell that sums n cells has n times their variance.
+    A cell that sums n cells has n times their variance. Sums over boxes count where all their attributes are:
+    they say nothing simple of fewer.
     """
-    found = []
+    found = [
+        Measurement(c.clique, c.values, c.weight**-0.5, zcdp_rho=0.0, boxes=c.boxes)
+        for c in loss.boxes
+        if set(c.clique) <= set(part.names)
+    ]
     for clique, values, weights in zip(
         loss.cliques, split(loss.values, loss.shapes), split(loss.weights, loss.shapes), strict=True
     ):
         kept = tuple(name for name in clique if name in part.names)
-        if kept:
+        if kept and weights.flat[0]:
             axes = tuple(axis for axis, name in enumerate(clique) if name not in kept)
             sums = values.sum(axis=axes).reshape(-1)
             sigma = math.sqrt(values.size / len(sums) / float(weights.flat[0]))

@@ -34,6 +34,14 @@ def test_measurements_that_do_not_contain_the_clique_say_nothing_of_it():
     assert weighted_average(DOMAIN, ("a", "b"), [Measurement(("a",), np.ones(2), 1.0, 0.1)]) is None
 
 
+def test_sums_over_boxes_say_nothing_of_single_cells():
+    boxes = (((0, 1), (0, 3)), ((1, 2), (0, 3)))
+    coarse = Measurement(("a", "b"), np.array([8.0, 15.0]), 2.0, 0.1, boxes=boxes)
+    single = Measurement(("a",), np.array([9.0, 13]), 1.5, 0.1)
+    assert weighted_average(DOMAIN, ("a", "b"), [coarse]) is None
+    assert weighted_average(DOMAIN, ("a",), [coarse, single]).values.tolist() == pytest.approx([9, 13])
+
+
 @pytest.mark.parametrize("cells", [1, 4, 100])
 def test_the_bound_on_gaussian_noise_holds_as_often_as_it_says(cells):
     """20,000 draws at failure 5 %: a true rate of 5 % would exceed 5.8 % with a probability below 1e-6."""

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from dpmosaic.common.boxes import Box
 from dpmosaic.common.domain import Clique, Domain
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.measurement import Measurement
@@ -26,11 +27,73 @@ def test_loss_and_gradient_are_those_of_the_formula() -> None:
     np.testing.assert_allclose(loss.gradient(marginals), slopes, rtol=1e-6, atol=1e-6)
 
 
-def test_curvature_is_what_the_loss_has_beyond_its_tangent() -> None:
-    loss = QuadraticLoss.of(DOMAIN, [measured(("a",), [1, 5], 2.0)])
-    at, step = np.array([3.0, 4.0]), np.array([0.5, -2.0])
-    tangent = loss.of_marginals(at) + float(loss.gradient(at) @ step)
-    assert loss.of_marginals(at + step) == pytest.approx(tangent + loss.curvature(step))
+LEFT, CORNER = ((0, 2), (0, 1)), ((1, 2), (1, 3))
+"""Boxes of the clique (a, b): its first column, and the rest of its second row."""
+
+
+def over_boxes(boxes: list[Box], values: list[float], sigma: float = 1.0) -> Measurement:
+    return Measurement(("a", "b"), np.array(values, dtype=float), sigma, 0.0, boxes=tuple(boxes))
+
+
+def test_sums_over_boxes_count_by_the_formula() -> None:
+    parts = [measured(("a",), [1, 5], 2.0), over_boxes([LEFT, CORNER], [6, 4], 0.5)]
+    loss = QuadraticLoss.of(DOMAIN, parts)
+    marginals = np.array([2.0, 4.0, 3.0, 1.0, 7.0, 2.0, 1.5, 5.0])
+    expected = (1 + 1) / (2 * 4) + ((3 + 2 - 6) ** 2 + (1.5 + 5 - 4) ** 2) / (2 * 0.25)
+    assert loss.of_marginals(marginals) == pytest.approx(expected)
+    step = 1e-6
+    slopes = [
+        (loss.of_marginals(marginals + step * unit) - loss.of_marginals(marginals - step * unit)) / (2 * step)
+        for unit in np.eye(8)
+    ]
+    np.testing.assert_allclose(loss.gradient(marginals), slopes, rtol=1e-6, atol=1e-6)
+
+
+def test_the_bend_is_the_row_sums_of_the_hessian_in_log_marginals() -> None:
+    parts = [measured(("a", "b"), [1] * 6, 2.0), over_boxes([LEFT, CORNER], [6, 4], 0.5)]
+    loss = QuadraticLoss.of(DOMAIN, parts)
+    marginals = np.array([3.0, 1.0, 7.0, 2.0, 1.5, 5.0])
+    hessian = np.eye(6) / 4
+    for box in ([0, 3], [4, 5]):
+        hessian[np.ix_(box, box)] += 4
+    np.testing.assert_allclose(loss.bend(marginals), marginals * (hessian @ marginals))
+    assert loss.largest_weight == 4.0
+
+
+def test_sums_over_the_same_boxes_are_merged_and_over_others_are_not() -> None:
+    once = over_boxes([LEFT, CORNER], [6, 4], 0.5)
+    again = over_boxes([LEFT, CORNER], [10, 0], 1.0)
+    loss = QuadraticLoss.of(DOMAIN, [once, over_boxes([LEFT], [7]), again])
+    first, second = loss.boxes
+    np.testing.assert_allclose(first.values, [(4 * 6 + 10) / 5, 16 / 5])
+    assert (first.weight, second.weight) == (5.0, 1.0)
+    assert (loss.cliques, len(loss.values), loss.count) == ((("a", "b"),), 6, 3)
+
+
+def test_part_of_a_loss_counts_its_cliques_alone() -> None:
+    single, boxed = measured(("a",), [1, 5], 2.0), over_boxes([LEFT, CORNER], [6, 4], 0.5)
+    loss = QuadraticLoss.of(DOMAIN, [single, boxed])
+    marginals = np.array([2.0, 4.0, 3.0, 1.0, 7.0, 2.0, 1.5, 5.0])
+    for clique, alone, at in ((("a",), single, slice(0, 2)), (("a", "b"), boxed, slice(2, 8))):
+        part = loss.part_of([clique])
+        expected = QuadraticLoss.of(DOMAIN, [alone]).of_marginals(marginals[at])
+        assert part.of_marginals(marginals) == pytest.approx(expected)
+        assert part.count == 2
+
+
+def test_sums_are_spread_as_the_model_has_it_to_begin_a_fit_with() -> None:
+    loss = QuadraticLoss.of(DOMAIN, [over_boxes([LEFT, CORNER], [10, -4], 0.5)])
+    target, model = loss.fulfilled(np.array([3.0, 1.0, 7.0, 2.0, 1.5, 4.5]), 0.5)
+    np.testing.assert_allclose(model, [3.0, 1.0, 7.0, 2.0, 1.5, 4.5])
+    # The first box has its measured sum, the second the least that counts, and no box is as it was.
+    np.testing.assert_allclose(target, [6.0, 1.0, 7.0, 4.0, 0.25 / 4, 0.25 * 3 / 4])
+
+
+def test_where_cells_were_measured_a_fit_begins_with_them_whatever_sums_say() -> None:
+    cells = measured(("a", "b"), [3, 1, 7, 2, 1.5, 4.5])
+    loss = QuadraticLoss.of(DOMAIN, [cells, over_boxes([LEFT, CORNER], [10, -4], 0.5)])
+    target, _ = loss.fulfilled(np.full(6, 2.0), 0.5)
+    np.testing.assert_allclose(target, cells.values)
 
 
 def test_measurements_of_one_clique_are_merged_by_inverse_variance() -> None:
@@ -67,6 +130,15 @@ def test_the_total_weighs_sums_by_their_variance() -> None:
     found = minimum_variance_total(
         [measured(("a",), [40, 60]), measured(("b",), [40, 40, 40], 2.0), measured((), [80], 0.5)]
     )
+    # Boxes may leave cells out.
+    assert found == minimum_variance_total(
+        [
+            measured(("a",), [40, 60]),
+            over_boxes([LEFT], [3], 0.1),
+            measured(("b",), [40, 40, 40], 2.0),
+            measured((), [80], 0.5),
+        ]
+    )
     assert found == pytest.approx((100 / 2 + 120 / 12 + 80 / 0.25) / (1 / 2 + 1 / 12 + 1 / 0.25))
 
 
@@ -82,3 +154,7 @@ def test_measurements_that_do_not_fit_the_domain_are_refused() -> None:
         QuadraticLoss.of(DOMAIN, [measured(("b",), [1, 2])])
     with pytest.raises(DataError, match="unknown attribute 'x'"):
         QuadraticLoss.of(DOMAIN, [measured(("x",), [1, 2])])
+    with pytest.raises(ModelError, match="expected 2 sums over boxes for \\('a', 'b'\\), found 3"):
+        QuadraticLoss.of(DOMAIN, [over_boxes([LEFT, CORNER], [1, 2, 3])])
+    with pytest.raises(DataError, match="meets another box"):
+        QuadraticLoss.of(DOMAIN, [over_boxes([LEFT, ((0, 1), (0, 3))], [1, 2])])

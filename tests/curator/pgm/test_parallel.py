@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from dpmosaic.common.boxes import box_sums
 from dpmosaic.common.domain import Clique, Domain
 from dpmosaic.common.errors import ModelError
 from dpmosaic.common.measurement import Measurement
@@ -69,6 +70,27 @@ def test_where_no_count_is_near_zero_the_loss_is_the_least_that_any_table_has(
     measurements = noisy(domain, table.reshape(domain.sizes) * 1e6, cliques, summed, sigmas)
     model = estimate_in_parallel(domain, measurements, total=1e6, max_iterations=5000, tolerance=1e-8)
     assert model.loss <= least_loss(domain, measurements, 1e6) * 1.002 + 1e-3
+
+
+def test_sums_over_boxes_are_fitted_in_the_clique_that_holds_their_attributes(summed: Summed) -> None:
+    """A chain: (a, b) in four boxes, (b, c) in cells, b on its own.
+
+    The fit of (b, c) does not hear what the boxes say of b. Without them sums would be off by hundreds.
+    """
+    domain = Domain.coded({"a": 4, "b": 3, "c": 3})
+    table = np.random.default_rng(0).dirichlet(np.full(36, 30.0)).reshape(domain.sizes) * 1e6
+    boxes = tuple(((low, low + 2), b) for low in (0, 2) for b in ((0, 1), (1, 3)))
+    sums = box_sums(summed(domain, table, ("a", "b")), (4, 3), boxes) + np.array([9.0, -4, 11, 5])
+    measurements = [
+        *noisy(domain, table, [("b",), ("b", "c")], summed, [10.0, 20.0]),
+        Measurement(("a", "b"), sums, 5.0, 0.0, boxes=boxes),
+    ]
+    joint, apart = (
+        fit(domain, measurements, total=1e6, max_iterations=5000, tolerance=1e-8)
+        for fit in (estimate, estimate_in_parallel)
+    )
+    assert joint.loss * (1 - 1e-6) <= apart.loss <= joint.loss * 1.1
+    np.testing.assert_allclose(box_sums(apart.marginal(("a", "b")), (4, 3), boxes), sums, atol=20)
 
 
 def test_cells_held_at_zero_cost_little(summed: Summed) -> None:
