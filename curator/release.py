@@ -27,7 +27,6 @@ from .measurers.measurer import Measurer
 from .mechanisms.catalogue import mechanism_named
 from .mechanisms.mechanism import FittedModel, Report, ignore
 from .party_client import Connection
-from .pgm.sampling import generate
 from .plan_file import ReleasePlan
 from .report.certificate import Plan, certificate
 from .verify import certificate_digest, sign_terms, with_signatures
@@ -95,7 +94,7 @@ def release(
     measurer = begin(federation, terms, acceptances, granted, keys.child("dealer"), asking)
     fitted = mechanism.run(measurer, workload, keys.child("mechanism"), report)
     records = sum(federation.record_counts)
-    synthetic = generate(fitted.model, plan.rows or records, keys.child("rows").generator())
+    synthetic = fitted.model.generate(plan.rows or records, keys.child("rows").generator())
     stated = Plan(
         plan.domain,
         federation.record_counts,

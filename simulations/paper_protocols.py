@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..common.boxes import box_sums
 from ..common.domain import Clique
 from ..common.measurement import Measurement
 from ..common.messages import ReleaseTerms
@@ -58,9 +59,10 @@ class TheoremMeasurer(Measurer):
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         sigma = self.expected_sigma(query.clique, query.zcdp_rho)
         exact = self._table.marginal(query.clique)
-        return Measurement(
-            query.clique, exact + self._rng.normal(0, sigma, exact.size), sigma, float(charge.zcdp_rho)
-        )
+        if query.boxes:
+            exact = box_sums(exact, self.domain.shape(query.clique), query.boxes)
+        noisy = exact + self._rng.normal(0, sigma, exact.size)
+        return Measurement(query.clique, noisy, sigma, float(charge.zcdp_rho), boxes=query.boxes)
 
 
 class IndicatorMleMeasurer(FederationMeasurer):

@@ -17,7 +17,6 @@ from ..curator.federation import connect
 from ..curator.measurers.measurer import Measurer
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import FittedModel, Mechanism, Report, ignore
-from ..curator.pgm.sampling import generate
 from ..curator.release import begin, charged_rho, propose
 from ..curator.report.certificate import Plan, certificate
 from .metrics import kway_errors
@@ -110,7 +109,7 @@ def simulate(
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     links, measurer, cost_factor = _measurer(table, plan, grid, stream, collusions, record_wise)
     fitted = mechanism.run(measurer, workload, stream.child("mechanism"), report)
-    synthetic = generate(fitted.model, rows or table.record_count, stream.child("rows").generator())
+    synthetic = fitted.model.generate(rows or table.record_count, stream.child("rows").generator())
     issued = certificate(
         plan,
         measurer.accountant,

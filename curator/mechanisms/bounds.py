@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...common.domain import Clique, Domain
 from ...common.measurement import Measurement
-from ..pgm.model import MarkovRandomField
+from .released import ReleasedModel
 
 CONFIDENCE = 0.95
 
@@ -106,12 +106,12 @@ def noise_bound(cells: int, sigma: float, gaussian: bool, failure: float) -> flo
 
 
 def error_bounds(
-    model: MarkovRandomField,
+    model: ReleasedModel,
     averages: Mapping[Clique, WeightedAverage],
     selected: Sequence[Clique],
     records: int,
     *,
-    first: MarkovRandomField | None = None,
+    first: ReleasedModel | None = None,
     candidates: Sequence[Measurement] = (),
     scored: Mapping[Clique, ScoredDistance] | None = None,
 ) -> tuple[ErrorBound, ...]:

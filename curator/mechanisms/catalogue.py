@@ -13,6 +13,7 @@ from .independent import Independent
 from .mechanism import Mechanism
 from .mst import MST
 from .mwem import MWEM
+from .privbayes import PrivBayes
 from .randdpgen import RandDPGen
 
 EVERY_PROTOCOL = ("masked", "trusted", "indicator", "theorem", "indicator-mle")
@@ -61,6 +62,12 @@ CATALOGUE: Mapping[str, Entry] = {
         "few marginals of a small domain, or to compare with what others report",
         BY_SCORES,
         {"default": MWEM},
+    ),
+    "privbayes": Entry(
+        "measures a Bayesian network whose pairs depend most on each other, attributes of many values coarsened",
+        "many attributes and little time; it draws rows without fitting a model",
+        EVERY_PROTOCOL,
+        {"default": PrivBayes, "paper": PrivBayes.of_the_paper},
     ),
     "independent": Entry(
         "measures one-way marginals and takes the attributes to be independent",

@@ -13,8 +13,8 @@ from ...common.measurement import Measurement
 from ...common.privacy.budget import Budget
 from ...common.workload import Workload
 from ..measurers.measurer import Measurer
-from ..pgm.model import MarkovRandomField
 from .bounds import ErrorBound
+from .released import ReleasedModel
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class FittedModel:
         selection: what marginals were selected by; empty where none were.
     """
 
-    model: MarkovRandomField
+    model: ReleasedModel
     measurements: tuple[Measurement, ...]
     rounds: tuple[Round, ...]
     bounds: tuple[ErrorBound, ...]

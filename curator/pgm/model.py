@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from ...common.domain import Clique, Domain
 from ...common.errors import DataError, ModelError, MosaicError
+from ...common.table import Table
 from .junction_tree import JunctionTree
 from .queries import MarginalQueries
+from .sampling import generate
 
 Array = NDArray[np.float64]
 
@@ -71,6 +73,15 @@ class MarkovRandomField:
     def size_mb(self) -> float:
         """Memory of the beliefs, in MiB."""
         return self.tree.cells * 8 / 2**20
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The cliques of the tree."""
+        return self.tree.cliques
+
+    def generate(self, rows: int, rng: np.random.Generator) -> Table:
+        """Synthetic rows by randomised rounding; see `sampling.generate`."""
+        return generate(self, rows, rng)
 
     def marginal(self, clique: Iterable[str]) -> Array:
         """The expected counts of a clique's cells, inside the tree or not.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ from ...common.domain import Clique
 from ...common.errors import ModelError
 from ...common.table import Table, code_dtype
 from .compiled import compiled
-from .model import MarkovRandomField
+
+if TYPE_CHECKING:
+    from .model import MarkovRandomField
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.unsignedinteger[Any]]

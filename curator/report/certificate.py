@@ -105,7 +105,7 @@ def certificate(
         "rounds": [asdict(done) for done in fitted.rounds],
         "error_bounds": [asdict(bound) for bound in fitted.bounds],
         "model": {
-            "cliques": [list(clique) for clique in fitted.model.tree.cliques],
+            "cliques": [list(clique) for clique in fitted.model.cliques],
             "size_mb": fitted.model.size_mb,
         },
     }

@@ -1,0 +1,1 @@
+"""Bayesian networks over attributes and their coarsened versions."""
