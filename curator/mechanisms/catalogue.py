@@ -64,7 +64,7 @@ CATALOGUE: Mapping[str, Entry] = {
         {"default": MWEM},
     ),
     "privbayes": Entry(
-        "measures a Bayesian network whose pairs depend most on each other, attributes of many values coarsened",
+        "measures a Bayesian network of attributes that depend most on each other, large ones coarsened",
         "many attributes and little time; it draws rows without fitting a model",
         EVERY_PROTOCOL,
         {"default": PrivBayes, "paper": PrivBayes.of_the_paper},
@@ -141,7 +141,7 @@ def _words(hint: Any) -> str:
         return " or ".join(get_args(hint))
     if isinstance(hint, UnionType):
         return " or ".join(_words(part) for part in get_args(hint))
-    return {float: "number", int: "whole number", NoneType: "none"}[hint]
+    return {float: "number", int: "whole number", bool: "true or false", NoneType: "none"}[hint]
 
 
 def _value(key: str, text: str, hint: Any) -> Any:
@@ -153,6 +153,9 @@ def _value(key: str, text: str, hint: Any) -> Any:
         elif part is NoneType:
             if text == "none":
                 return None
+        elif part is bool:
+            if text in ("true", "false"):
+                return text == "true"
         else:
             try:
                 return part(text)

@@ -2,7 +2,7 @@
 
 Source: Bao et al., "Synthetic data generation with differential privacy via Bayesian networks" (2021), which
 describes the entry to the NIST challenge of 2018. `variant="paper"` follows its text where the seam to
-protocols lets it. What differs, and why, is in docs/adr/0013-privbayes-over-parties.md; in short:
+protocols lets it. What differs, and why, is in docs/adr/0014-privbayes-over-parties.md; in short:
 
 - A score is half the L1 distance of a pair's marginal from the product of noisy one-way marginals, in place
   of the exact product: sensitivity 1/2 in place of 2, and parties compute it in shares. In both variants.

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...common.errors import DataError
 from ...common.table import Table, decode_table
-from ..pgm.model import MarkovRandomField
+from ..mechanisms.released import ReleasedModel
 
 FILES = ("synthetic.csv", "certificate.json", "model.npz")
 WARNING = "NOT-FOR-RELEASE.txt"
@@ -44,7 +44,7 @@ def write(
     columns: Sequence[str],
     rng: np.random.Generator,
     certificate: Mapping[str, Any],
-    model: MarkovRandomField,
+    model: ReleasedModel,
 ) -> None:
     """Writes the files of `FILES`, and a warning where the certificate has labels.
 

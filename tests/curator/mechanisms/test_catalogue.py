@@ -6,6 +6,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.curator.mechanisms.aim import AIM
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, mechanism_named, parameters
 from dpmosaic.curator.mechanisms.mwem import MWEM
+from dpmosaic.curator.mechanisms.privbayes import PrivBayes
 from dpmosaic.curator.mechanisms.randdpgen import RandDPGen
 
 
@@ -24,6 +25,7 @@ def test_settings_are_read_as_the_parameters_types():
     assert mechanism_named("aim", settings={"alpha": "0.8", "maxsize": "50"}) == AIM(alpha=0.8, maxsize=50)
     assert mechanism_named("mwem", settings={"rounds": "7"}) == MWEM(rounds=7)
     assert mechanism_named("mwem", settings={"rounds": "none"}) == MWEM()
+    assert mechanism_named("privbayes", settings={"consistency": "false"}) == PrivBayes(consistency=False)
     chosen = mechanism_named("randdpgen", settings={"selection": "marginals"})
     assert chosen == RandDPGen(selection="marginals")
 
@@ -36,7 +38,7 @@ def test_settings_change_a_variant_where_it_stands():
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("magic", {}, "randdpgen, aim, mst, mwem, independent"),
+        ("magic", {}, "randdpgen, aim, mst, mwem, privbayes, independent"),
         ("aim", {"rounds": "3"}, r"alpha \(number\), rounds_per_attribute \(whole number\)"),
         ("randdpgen", {"variant": "paper"}, "parameter of randdpgen"),
         ("independent", {"alpha": "1"}, "expected one of none"),
@@ -44,6 +46,7 @@ def test_settings_change_a_variant_where_it_stands():
         ("aim", {"maxsize": "1.5"}, "maxsize: expected whole number"),
         ("randdpgen", {"selection": "luck"}, "expected scores or marginals"),
         ("mwem", {"rounds": "many"}, "expected whole number or none"),
+        ("privbayes", {"consistency": "1"}, "consistency: expected true or false, got '1'"),
         ("aim", {"alpha": "2"}, r"a share in \(0, 1\)"),
         ("aim", {"alpha": "nan"}, r"a share in \(0, 1\)"),
     ],

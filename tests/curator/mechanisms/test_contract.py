@@ -16,7 +16,6 @@ from dpmosaic.common.workload import Workload
 from dpmosaic.curator.mechanisms.catalogue import BY_SCORES, CATALOGUE, EVERY_PROTOCOL
 from dpmosaic.curator.mechanisms.mechanism import Progress, ignore
 from dpmosaic.curator.mechanisms.randdpgen import RandDPGen
-from dpmosaic.curator.pgm.sampling import generate
 
 CASES = {
     **{
@@ -26,6 +25,9 @@ CASES = {
 }
 WHOLE = [case for case in CASES if case[0] in ("randdpgen", "aim", "mwem") and case != ("randdpgen", "paper")]
 """Those that get to every marginal of a small workload when the budget is huge."""
+
+NOISY_COUNT = [("privbayes", "paper")]
+"""Those that pay for the number of records, which all others take as public."""
 
 NOT_BY_SCORES = [
     {"protocol": "indicator", "grid": "1x2"},
@@ -41,6 +43,11 @@ def case(request):
 @pytest.fixture
 def mechanism(case):
     return CASES[case]()
+
+
+def total_fits(case, fitted, records):
+    total = fitted.model.marginal(()).sum()
+    return total > 0 if case in NOISY_COUNT else total == pytest.approx(records)
 
 
 class TestMechanism:
@@ -90,7 +97,7 @@ class TestMechanism:
     def test_rows_lie_in_the_domain(self, mechanism, epsilon, run, chain_table):
         table = chain_table(300)
         fitted, _ = run(mechanism, table, Budget(epsilon, 1e-9))
-        rows = generate(fitted.model, 500, RandomStream.from_seed(1).generator())
+        rows = fitted.model.generate(500, RandomStream.from_seed(1).generator())
         assert rows.domain == table.domain
         assert rows.record_count == 500
         assert all(rows.column(name).max() < table.domain[name].size for name in table.domain)
@@ -98,10 +105,11 @@ class TestMechanism:
     @pytest.mark.parametrize(
         "codes", [[[0, 0]], [[0, 1], [0, 1]], [[0, 0]] * 30], ids=["one record", "two records", "constant"]
     )
-    def test_tables_of_few_records_and_one_category_are_fine(self, mechanism, codes, run):
+    def test_tables_of_few_records_and_one_category_are_fine(self, case, mechanism, codes, run):
         table = Table.from_codes(Domain.coded({"a": 1, "b": 2}), np.array(codes))
         fitted, measurer = run(mechanism, table, Budget(1.0, 1e-6))
-        assert fitted.model.marginal(("a",)).tolist() == pytest.approx([len(codes)])
+        assert fitted.model.marginal(("a",)).sum() == pytest.approx(fitted.model.marginal(("b",)).sum())
+        assert total_fits(case, fitted, len(codes))
         assert measurer.accountant.spent <= measurer.accountant.granted
 
     def test_a_table_of_one_attribute_is_fine(self, mechanism, run):
@@ -136,11 +144,11 @@ class TestMechanism:
         assert described["name"] == mechanism.name == case[0]
         assert described["variant"] == ("paper" if case[1] == "paper" else "default")
 
-    def test_two_by_two_masked_parties_can_run_it(self, mechanism, run, chain_table):
+    def test_two_by_two_masked_parties_can_run_it(self, case, mechanism, run, chain_table):
         table = chain_table(400)
         fitted, measurer = run(mechanism, table, Budget(4.0, 1e-9), protocol="masked", grid="2x2")
         assert measurer.accountant.spent <= measurer.accountant.granted
-        assert fitted.model.total == 400
+        assert total_fits(case, fitted, 400)
 
     @pytest.mark.parametrize("parties", NOT_BY_SCORES, ids=["indicator", "two who may collude"])
     def test_a_protocol_that_it_cannot_use_is_refused_with_those_it_can_and_others_are_used(
@@ -153,7 +161,7 @@ class TestMechanism:
             return mechanism.run(measurer, workload, RandomStream.from_seed(1), ignore)
 
         if CATALOGUE[case[0]].protocols == EVERY_PROTOCOL:
-            assert released().model.total == 200
+            assert total_fits(case, released(), 200)
             return
         assert CATALOGUE[case[0]].protocols == BY_SCORES
         with pytest.raises(DataError, match=f"{case[0]}: .* use 'trusted', or 'masked' with at most one"):
