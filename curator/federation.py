@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..common.domain import Clique, Domain
@@ -13,15 +13,17 @@ from .party_client import Connection, PartyClient
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One party: how to ask it and what it said of itself."""
+    """One party.
+
+    Attributes:
+        client: how to ask it.
+        description: what it said of itself.
+        attributes: that it answers for in this release: all that it holds, or what the plan leaves.
+    """
 
     client: PartyClient
     description: PartyDescription
-
-    @property
-    def attributes(self) -> Clique:
-        """The attributes that it holds."""
-        return self.description.domain.names
+    attributes: Clique
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +70,17 @@ class Federation:
         return tuple(member.client.accept(terms, signature) for member in self.members)
 
 
-def connect(domain: Domain, slices: Sequence[Sequence[Connection]]) -> Federation:
+def connect(
+    domain: Domain,
+    slices: Sequence[Sequence[Connection]],
+    left_out: Mapping[str, Sequence[str]] | None = None,
+) -> Federation:
     """Asks every party who it is and checks that the pieces make up one table.
 
     Args:
         domain: of the whole table, as the plan has it.
         slices: connections, slice by slice.
+        left_out: names of attributes, by the name of a party that holds them and does not answer for them.
 
     Raises:
         DataError: slices that do not cover the domain with disjoint attributes, or whose parties differ
@@ -82,13 +89,16 @@ def connect(domain: Domain, slices: Sequence[Sequence[Connection]]) -> Federatio
     """
     if not slices or not all(slices):
         raise DataError("expected at least one slice and one party in each; add parties to the plan")
-    federation = Federation(domain, tuple(tuple(_member(link) for link in links) for links in slices))
+    left_out = left_out or {}
+    federation = Federation(
+        domain, tuple(tuple(_member(link, left_out) for link in links) for links in slices)
+    )
     for number, members in enumerate(federation.slices, start=1):
         _check_slice(domain, number, members)
     return federation
 
 
-def _member(connection: Connection) -> Member:
+def _member(connection: Connection, left_out: Mapping[str, Sequence[str]]) -> Member:
     client = PartyClient(connection)
     description = client.describe()
     if description.protocol_version != PROTOCOL_VERSION:
@@ -96,7 +106,15 @@ def _member(connection: Connection) -> Member:
             f"party {description.name!r} speaks protocol version {description.protocol_version}, "
             f"this curator version {PROTOCOL_VERSION}; bring both to one release of the software"
         )
-    return Member(client, description)
+    out = left_out.get(description.name, ())
+    unknown = [attribute for attribute in out if attribute not in description.domain.names]
+    kept = tuple(attribute for attribute in description.domain if attribute not in out)
+    if unknown or not kept:
+        raise DataError(
+            f"party {description.name!r} cannot leave out {', '.join(unknown or out)}: "
+            f"{'it does not hold that' if unknown else 'nothing would be left'}; mend leaves_out in the plan"
+        )
+    return Member(client, description, kept)
 
 
 def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None:
@@ -104,7 +122,7 @@ def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None
     for member in members:
         name = member.description.name
         ordered = [attribute for attribute in domain if attribute in member.attributes]
-        for attribute in member.description.domain:
+        for attribute in member.attributes:
             if attribute not in domain.names:
                 raise DataError(
                     f"slice {number}: party {name!r} holds {attribute!r}, which the plan's domain lacks"
@@ -112,7 +130,7 @@ def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None
             if attribute in holder:
                 raise DataError(
                     f"slice {number}: {holder[attribute]!r} and {name!r} both hold {attribute!r}; "
-                    "let one of them"
+                    "name it in leaves_out of one of them in the plan"
                 )
             if member.description.domain[attribute] != domain[attribute]:
                 raise DataError(

@@ -85,7 +85,7 @@ def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_
     """
     mechanism = mechanism_named(plan.mechanism, plan.variant)
     granted = mechanism.granted(plan.budget)
-    federation = connect(plan.domain, links)
+    federation = connect(plan.domain, links, plan.left_out)
     latency = max(_latency(federation, place) for place in range(len(federation.members)))
     terms = propose(federation, "forecast", plan.protocol, plan.adjacency, granted, plan.collusions)
     noise = _Planned(federation, terms, granted)

@@ -56,7 +56,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "rows": int,
     },
     "network": {"call_seconds": (int, float), "tries": int, "listen": str},
-    "slice": {"parties": list},
+    "slice": {"parties": list, "leaves_out": dict},
 }
 
 
@@ -68,6 +68,7 @@ class ReleasePlan:
         text: of the file.
         domain: of the whole table.
         slices: for each slice, names of its parties.
+        left_out: by party, attributes that it holds and another one of its slice answers for.
         budget: the promise.
         adjacency: which tables are neighbours.
         protocol: one of `PROTOCOLS`.
@@ -84,6 +85,7 @@ class ReleasePlan:
     text: str
     domain: Domain
     slices: tuple[tuple[str, ...], ...]
+    left_out: Mapping[str, tuple[str, ...]]
     budget: Budget
     adjacency: Adjacency
     protocol: str
@@ -138,6 +140,7 @@ class ReleasePlan:
             text,
             Domain.load(folder / release["domain"]),
             slices,
+            _left_out(form["slice"]),
             Budget(release.get("epsilon"), release.get("delta"), release.get("rho")),
             Adjacency.named(release.get("adjacency", Adjacency.ZERO_OUT.value)),
             protocol,
@@ -157,6 +160,10 @@ def draft(
 ) -> tuple[str, Domain]:
     """A plan's text and the whole table's domain, from cards alone.
 
+    Of several parties of a slice that hold an attribute the one that holds the fewest answers for it.
+
+    Source: RandDPGen, section 3.2: the curator makes overlapping schemas disjoint.
+
     Args:
         cards: of the enrolled parties.
         slices: names of each slice's parties; None puts parties together that hold different attributes.
@@ -172,25 +179,49 @@ def draft(
         raise DataError(f"not enrolled: {', '.join(unknown) or 'nobody is'}; enroll the card first")
     attributes = {a.name: a for name in grouped[0] for a in known[name].attributes}
     for number, names in enumerate(grouped, start=1):
-        held: dict[str, str] = {}
         for name in names:
             for attribute in known[name].attributes:
-                if attribute.name in held:
-                    raise DataError(
-                        f"slice {number}: {held[attribute.name]!r} and {name!r} both hold "
-                        f"{attribute.name!r}; let one take it out of its domain file and send a new card"
-                    )
                 if attributes.get(attribute.name, attribute) != attribute:
                     raise DataError(f"{name!r} codes {attribute.name!r} otherwise; agree on one domain file")
-                held[attribute.name] = name
-        if set(held) != set(attributes):
-            odd = ", ".join(sorted(set(held) ^ set(attributes)))
+        held = {attribute for name in names for attribute in known[name]}
+        if held != set(attributes):
+            odd = ", ".join(sorted(held ^ set(attributes)))
             raise DataError(f"slice {number} differs from slice 1 in {odd}; let all slices cover one table")
     ordered = _ordered([known[name].names for names in grouped for name in names])
     text = _TEMPLATE.format(domain=json.dumps(domain_file))
     for names in grouped:
         text += f"\n[[slice]]\nparties = {json.dumps(names)}\n"
+        left = _shared(names, known)
+        if left:
+            stated = ", ".join(f"{name} = {json.dumps(out)}" for name, out in left.items())
+            text += f"# Held by others of the slice too, who answer for it.\nleaves_out = {{ {stated} }}\n"
     return text, Domain(tuple(attributes[name] for name in ordered))
+
+
+def _shared(names: Sequence[str], known: Mapping[str, Domain]) -> dict[str, list[str]]:
+    """By party of one slice, what it leaves out so that no attribute has two who answer for it."""
+    left: dict[str, list[str]] = {}
+    for attribute in dict.fromkeys(a for name in names for a in known[name]):
+        holders = [name for name in names if attribute in known[name].names]
+        kept = min(holders, key=lambda name: len(known[name]))
+        for name in holders:
+            if name != kept:
+                left.setdefault(name, []).append(attribute)
+    for name, out in left.items():
+        if len(out) == len(known[name]):
+            raise DataError(f"others of its slice hold all that {name!r} holds; plan without it, by --slice")
+    return left
+
+
+def _left_out(slices: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """What parties leave out, as the plan's slices say it."""
+    left: dict[str, tuple[str, ...]] = {}
+    for piece in slices:
+        for name, out in piece.get("leaves_out", {}).items():
+            if name not in piece["parties"] or not isinstance(out, list):
+                raise DataError("plan: leaves_out names parties of its slice, each with a list; mend it")
+            left[name] = tuple(map(str, out))
+    return left
 
 
 def _grouped(known: Mapping[str, Domain]) -> list[list[str]]:

@@ -138,7 +138,7 @@ def compared(said: PartyDescription, card: Card, plan: ReleasePlan) -> Iterator[
 
 
 def _fits(plan: ReleasePlan, slices: list[list[Connection]]) -> str:
-    federation = connect(plan.domain, slices)
+    federation = connect(plan.domain, slices, plan.left_out)
     return f"{len(federation.slices)} slices, {len(federation.members)} parties"
 
 

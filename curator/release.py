@@ -78,7 +78,7 @@ def release(
     workload = Workload.parse(plan.domain, plan.workload)
     granted = mechanism.granted(plan.budget)
     asking = Asking(journal, away_s)
-    federation = asking.persist(lambda: connect(plan.domain, links), _nothing)
+    federation = asking.persist(lambda: connect(plan.domain, links, plan.left_out), _nothing)
     for member in federation.members:
         said = member.description
         if identities.get(said.name) != said.identity:

@@ -57,7 +57,6 @@ class MaskedSession:
     ) -> None:
         if terms.masked is None:
             raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no products")
-        self._table = table
         self.plan = plan = terms.masked
         names = [entry.name for entry in plan.roster]
         if name not in names:
@@ -66,6 +65,8 @@ class MaskedSession:
             )
         self.me = names.index(name)
         self._slice = plan.roster[self.me].slice
+        # What the plan leaves out is out of reach of whatever is asked in this release.
+        self._table = table.project(plan.roster[self.me].attributes)
         self.peers = Peers(terms, plan, self.me, secret, introduction.acceptances, salts)
         self.masks = RandomStream(introduction.mask_seed)
         self._openings = Openings(plan.ring)

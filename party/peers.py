@@ -49,16 +49,19 @@ def check_plan(
         PolicyError: a party of the plan is not pinned, or pinned with another key.
     """
     own = [entry for entry in plan.roster if entry.name == name]
-    if not own or (own[0].identity, own[0].attributes, own[0].record_count) != (
-        identity,
-        table.domain.names,
-        table.record_count,
+    # A plan may leave out attributes that another party of the slice answers for.
+    if (
+        not own
+        or (own[0].identity, own[0].record_count) != (identity, table.record_count)
+        or not own[0].attributes
+        or not set(own[0].attributes) <= set(table.domain.names)
+        or own[0].attributes != table.domain.canonical(own[0].attributes)
     ):
         raise ProtocolError(
             "expected a plan that names this party with its identity, attributes and records, got another; "
             "describe the party again"
         )
-    if plan.domain.shape(table.domain.names) != table.domain.sizes:
+    if plan.domain.shape(own[0].attributes) != table.domain.shape(own[0].attributes):
         raise ProtocolError("the plan has other sizes of this party's attributes; give both one domain file")
     for entry in plan.roster:
         if entry.name != name and peers.get(entry.name) != entry.identity:

@@ -164,6 +164,20 @@ def test_parties_of_a_slice_that_do_not_make_up_the_table_are_refused(second, re
         connect(DOMAIN, [[holding("p", *DOMAIN)], second])
 
 
+def test_a_party_answers_for_what_the_plan_leaves_it():
+    overlapping = [holding("q", "a", "b"), holding("r", "b", "c")]
+    federation = connect(DOMAIN, [overlapping], {"r": ["b"]})
+    assert [member.attributes for member in federation.members] == [("a", "b"), ("c",)]
+
+
+@pytest.mark.parametrize(
+    ("out", "reason"), [(["c"], "it does not hold that"), (["a", "b"], "nothing would be left")]
+)
+def test_what_a_party_cannot_leave_out_is_refused_by_name(out, reason):
+    with pytest.raises(DataError, match=f"party 'q' cannot leave out .*{reason}"):
+        connect(DOMAIN, [[holding("q", "a", "b"), holding("r", "b", "c")]], {"q": out})
+
+
 def test_slices_may_have_different_numbers_of_records():
     federation = connect(DOMAIN, [[holding("p", *DOMAIN)], [holding("q", *DOMAIN, records=11)]])
     assert federation.record_counts == (10, 11)

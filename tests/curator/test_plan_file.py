@@ -60,7 +60,8 @@ def test_a_draft_orders_attributes_as_every_party_does():
 @pytest.mark.parametrize(
     ("held", "slices", "reason"),
     [
-        ({"a": {"x": 2}, "b": {"x": 2, "y": 2}}, [["a", "b"]], "'a' and 'b' both hold 'x'"),
+        ({"a": {"x": 2}, "b": {"x": 2}}, [["a", "b"]], "all that 'b' holds; plan without it"),
+        ({"a": {"x": 2}, "b": {"x": 3, "y": 2}}, [["a", "b"]], "codes 'x' otherwise"),
         ({"a": {"x": 2}, "b": {"x": 3}}, None, "codes 'x' otherwise"),
         ({"a": {"x": 2}, "b": {"x": 2, "y": 2}}, None, "slice 2 differs from slice 1 in y"),
         ({"a": {"x": 2}}, [["a", "z"]], "not enrolled: z"),
@@ -71,6 +72,21 @@ def test_a_draft_orders_attributes_as_every_party_does():
 def test_cards_that_do_not_make_up_one_table_are_refused(held, slices, reason):
     with pytest.raises(DataError, match=reason):
         draft(cards(**held), slices, "d.json")
+
+
+def test_shared_attributes_go_to_whoever_of_the_slice_holds_the_fewest(tmp_path):
+    held = cards(a={"x": 2, "y": 2, "z": 2}, b={"y": 2, "w": 2}, c={"x": 2, "y": 2, "z": 2, "w": 2})
+    text, domain = draft(held, [["a", "b"], ["c"]], "d.json")
+    (tmp_path / "d.json").write_text('{"x": 2}')
+    (tmp_path / "plan.toml").write_text(text)
+    assert ReleasePlan.load(tmp_path / "plan.toml").left_out == {"a": ("y",)}
+    assert set(domain.names) == {"w", "x", "y", "z"}
+
+
+@pytest.mark.parametrize("leaves_out", ['{ c = ["x"] }', '{ a = "x" }'])
+def test_what_nobody_of_the_slice_leaves_out_is_refused(tmp_path, leaves_out):
+    with pytest.raises(DataError, match="leaves_out names parties of its slice"):
+        loaded(tmp_path, f"{RELEASE}rho = 1\n{SLICE}leaves_out = {leaves_out}\n")
 
 
 def test_what_a_plan_leaves_out_has_the_stated_defaults(tmp_path):

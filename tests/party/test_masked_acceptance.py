@@ -42,6 +42,22 @@ def test_a_plan_that_says_something_else_of_the_party_than_is_true_is_refused(ma
     assert ledger.reserved() == 0
 
 
+def test_a_plan_may_leave_out_attributes_of_the_party_that_another_one_answers_for(masked):
+    plan = masked.plan_of({**masked.grid, "north": (0, ("a",)), "east": (0, ("b", "c"))})
+    held = masked.rows_of(plan, 0).project(("a", "b"))
+    ledger = Ledger()
+    masked.party_of("north", plan, ledger=ledger, table=held).accept(masked.terms_of(plan))
+    assert ledger.reserved() == 1
+    assert ledger.release("r").data_digest == held.digest()
+
+
+def test_a_plan_that_leaves_the_party_nothing_is_refused(masked):
+    plan = masked.plan_of({**masked.grid, "north": (0, ()), "east": (0, ("a", "b", "c"))})
+    held = masked.rows_of(plan, 0).project(("a", "b"))
+    with pytest.raises(ProtocolError, match="names this party with its identity, attributes and records"):
+        masked.party_of("north", plan, table=held).accept(masked.terms_of(plan))
+
+
 def test_a_plan_with_other_sizes_of_the_partys_attributes_is_refused(masked):
     ledger = Ledger()
     plan = masked.plan_of(domain=Domain.coded({"a": 2, "b": 4, "c": 4, "d": 2}))
