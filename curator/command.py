@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +29,10 @@ curator_commands = typer.Typer(help="Who coordinates a release over daemons.", n
 _Folder = Annotated[Path, typer.Argument(help="The curator's folder.")]
 _PlanFile = Annotated[Path, typer.Argument(help="The plan, a TOML file.")]
 _Home = Annotated[Path | None, typer.Option(help="The curator's folder; the plan's where left out.")]
-_Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+_Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object; progress goes to the error stream, one a line."),
+]
 
 
 @curator_commands.command()
@@ -174,11 +178,18 @@ def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output
 
 
 def _run(session: Session, json_output: bool) -> None:
-    from .progress import progress_bar
+    from .activity import Activity
+    from .progress import progress_bar, progress_lines
 
+    activity = Activity()
+    shown = (
+        progress_lines(partial(typer.echo, err=True), activity)
+        if json_output
+        else progress_bar(Console(stderr=True), activity)
+    )
     try:
-        with progress_bar(Console(stderr=True)) as report:
-            released = session.run(report)
+        with shown as report:
+            released = session.run(report, activity)
     except (PartyUnavailable, PolicyError) as stopped:
         raise _resumable(stopped, session.folder) from stopped
     promise = released.certificate["promise"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..common.crypto.randomness import RandomStream
 from ..common.errors import DataError
 from . import journal as journals
+from .activity import Activity
 from .connection import Patience
 from .home import CuratorHome
 from .journal import Journal
@@ -71,8 +72,12 @@ class Session:
             stack.pop_all()
         return session
 
-    def run(self, report: Report = ignore) -> Released:
+    def run(self, report: Report = ignore, activity: Activity | None = None) -> Released:
         """Makes the release, or goes on with it, and writes the results.
+
+        Args:
+            report: called after every step.
+            activity: watches the parties, if given.
 
         Raises:
             MosaicError: it stopped; it can be resumed.
@@ -83,7 +88,8 @@ class Session:
             stack.enter_context(self._claimed())
             named = [name for names in self.plan.slices for name in names]
             links = stack.enter_context(self.home.links(named, self.plan.listen, patience))
-            slices = [[links[name] for name in names] for names in self.plan.slices]
+            watched = activity or Activity()
+            slices = [[watched.watched(name, links[name]) for name in names] for names in self.plan.slices]
             released = release(
                 self.plan,
                 slices,

@@ -3,12 +3,13 @@
 import json
 import signal
 import stat
+import subprocess
 
 import pytest
 
 from dpmosaic.common.domain import Domain
 from dpmosaic.party.source import read_table
-from dpmosaic.simulations.local_network import Daemon
+from dpmosaic.simulations.local_network import Daemon, program
 
 POLICY = """
 [source]
@@ -219,6 +220,18 @@ def test_a_dry_run_says_what_a_release_would_cost_and_leaves_the_ledger_as_it_wa
     assert said["zcdp_rho"] == certificate["promise"]["zcdp_rho_granted"]
     assert said["parties"]["clinic"]["sent"] > 0
     assert "Nothing was measured" in institution.dpmosaic("curator", "release", institution.plan, "--dry-run")
+
+
+def test_progress_by_party_is_json_lines_on_the_error_stream_beside_one_object(institution):
+    institution.serve()
+    line = [*program(), "curator", "release", str(institution.plan), "--out", str(institution.folder / "out")]
+    done = subprocess.run([*line, "--json"], capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout)["records"] == 240
+    told = [json.loads(text) for text in done.stderr.splitlines()]
+    assert {one["event"] for one in told} == {"progress"}
+    (party,) = told[-1]["parties"]
+    assert party["party"] == "clinic"
+    assert party["received"] > 0
 
 
 def test_a_release_without_a_folder_for_its_results_is_refused(institution):
