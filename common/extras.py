@@ -11,7 +11,12 @@ _CURATOR = (
     *("dp_accounting", "matplotlib", "jinja2"),
 )
 _EVAL = (*_CURATOR, "sklearn")
-_MODULES = {"curator": _CURATOR, "eval": _EVAL, "demo": (*_EVAL, "statsmodels")}
+_MODULES = {
+    "curator": _CURATOR,
+    "eval": _EVAL,
+    "demo": (*_EVAL, "statsmodels"),
+    "metrics": ("prometheus_client",),
+}
 
 
 def require_extra(extra: str) -> None:

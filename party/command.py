@@ -90,11 +90,15 @@ def serve(
         str | None, typer.Option(help="host:port of the curator: dial it, and listen nowhere.")
     ] = None,
     curator: Annotated[str | None, typer.Option(help="With --attach, which of several.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="host:port for Prometheus, or a port of this machine alone.")
+    ] = None,
 ) -> None:
     """Answer the pinned curators until stopped (Ctrl-C, SIGTERM)."""
     if (listen is not None) == (attach is not None) and listen is not None:
         raise DataError("expected --listen or --attach, got both; give one")
-    serve_party(PartyHome.open(folder), sys.stderr, listen=listen, attach=attach, curator=curator)
+    home = PartyHome.open(folder)
+    serve_party(home, sys.stderr, listen=listen, attach=attach, curator=curator, metrics=metrics)
 
 
 @party_commands.command()

@@ -9,10 +9,11 @@ from typing import TextIO
 
 from .approvals import Approvals
 from .attachment import Attachment
-from .events import EventLog
+from .events import Event, EventLog, Log
 from .health import Health
 from .home import LEDGER, REQUESTS, SHAREABLE_LOG, PartyHome, Reread
 from .ledger import Ledger
+from .metrics import Metrics
 from .policy_file import Settings
 from .server import PartyServer
 from .servicer import PartyServicer
@@ -27,6 +28,7 @@ def serve(
     listen: str | None = None,
     attach: str | None = None,
     curator: str | None = None,
+    metrics: str | None = None,
 ) -> None:
     """Serves a party until SIGTERM or SIGINT; calls under way may end first.
 
@@ -36,6 +38,7 @@ def serve(
         listen: host and port in place of the policy's.
         attach: host and port of a curator to dial, in place of listening.
         curator: which of the pinned ones listens there; None where there is one.
+        metrics: host and port for Prometheus in place of the policy's.
 
     Raises:
         DataError: something in the folder does not hold together, or the address is taken.
@@ -46,7 +49,7 @@ def serve(
     with home.claimed(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
         settings = Settings.load(home.folder)
         ledger, approvals = Ledger(home.file(LEDGER)), Approvals(home.file(REQUESTS))
-        log = EventLog(log_to, shareable)
+        log: Log = EventLog(log_to, shareable)
         party = home.party(settings, ledger, approvals)
         checks: dict[str, Callable[[], None]] = {
             "ledger": ledger.check_writable,
@@ -54,6 +57,11 @@ def serve(
             "certificate": lambda: _valid(home),
         }
         servicer = PartyServicer(party)
+        counting: Metrics | None = None
+        if (metrics_at := metrics or settings.metrics) is not None:
+            counting = Metrics(ledger, settings.policy.lifetime_rho, checks)
+            log(Event("metrics", code="SERVING", address=counting.start(metrics_at)))
+            log = counting.logged(log)
         if attach is None:
             side = Reread(home.side, home.keyring.folder)
             server = PartyServer(servicer, side, listen or settings.listen, Health(checks, log), log)
@@ -64,9 +72,12 @@ def serve(
             address = attach
             home.curator(curator)
             attachment = Attachment(servicer, lambda: home.channel_to(curator, address), log)
+            checks["link"] = attachment.check_link
             attachment.start()
             stop.wait()
             attachment.stop()
+        if counting is not None:
+            counting.stop()
         ledger.close()
         approvals.close()
 

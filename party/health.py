@@ -46,7 +46,7 @@ class Health:
 
     def look(self) -> bool:
         """Runs every check; whether all passed."""
-        failed = [name for name, check in self._checks.items() if not _passes(check)]
+        failed = [name for name, check in self._checks.items() if not passes(check)]
         if (serving := not failed) is not self._serving:
             self._log(Event("health", code="SERVING" if serving else "NOT_SERVING", reason=", ".join(failed)))
         self._serving = serving
@@ -68,7 +68,8 @@ class Health:
             self.look()
 
 
-def _passes(check: Callable[[], None]) -> bool:
+def passes(check: Callable[[], None]) -> bool:
+    """Whether a check raises nothing."""
     try:
         check()
     except Exception:

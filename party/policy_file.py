@@ -35,6 +35,7 @@ domain = "domain.json"
 
 [serve]
 listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach it
+# metrics = "127.0.0.1:9464"     # for Prometheus; needs pip install 'dpmosaic[metrics]'
 
 [policy]
 protocols = []                   # "masked"; "indicator", "trusted": see the README before you add one
@@ -49,7 +50,7 @@ approval = true                  # a person approves every release: dpmosaic par
 
 _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "source": {"domain": str, "file": str, "query": str, "database": str},
-    "serve": {"listen": str},
+    "serve": {"listen": str, "metrics": str},
     "policy": {
         "protocols": list,
         "adjacencies": list,
@@ -71,12 +72,14 @@ class Settings:
         policy: the limits.
         approval: whether a person approves every release.
         listen: host and port.
+        metrics: host and port for Prometheus; None for no metrics.
         domain: of the party's attributes.
     """
 
     policy: Policy
     approval: bool
     listen: str
+    metrics: str | None
     domain: Domain
     _source: Mapping[str, str]
     _folder: Path
@@ -103,6 +106,7 @@ class Settings:
             _policy(policy),
             policy.get("approval", True),
             form.get("serve", {}).get("listen", "127.0.0.1:7443"),
+            form.get("serve", {}).get("metrics"),
             Domain.load(home / source["domain"]),
             source,
             home,

@@ -29,6 +29,7 @@ OPTIONAL_MODULES = {
     "scipy": "scipy",
     "statsmodels": "statsmodels",
     "threadpoolctl": "threadpoolctl",
+    "prometheus-client": "prometheus_client",
 }
 
 HIDE_OPTIONAL_MODULES = f"""
@@ -145,7 +146,7 @@ def test_the_wheel_installs_the_command(fresh_python):
 
 def test_every_optional_dependency_is_hidden_below():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    wanted = [name for extra in ("curator", "eval", "demo") for name in extras[extra]]
+    wanted = [name for extra in ("curator", "eval", "demo", "metrics") for name in extras[extra]]
     names = {name.partition(">=")[0] for name in wanted if not name.startswith("dpmosaic")}
     assert names == set(OPTIONAL_MODULES)
 

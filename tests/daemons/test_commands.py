@@ -4,6 +4,7 @@ import json
 import signal
 import stat
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -232,6 +233,19 @@ def test_progress_by_party_is_json_lines_on_the_error_stream_beside_one_object(i
     (party,) = told[-1]["parties"]
     assert party["party"] == "clinic"
     assert party["received"] > 0
+
+
+def test_a_daemon_serves_metrics_on_this_machine_and_names_no_attribute(institution):
+    institution.daemon = Daemon.start(institution.party, "--listen", "127.0.0.1:0", "--metrics", "0")
+    institution.enroll(institution.daemon.address())
+    institution.release()
+    (event,) = [event for event in institution.daemon.events() if event["event"] == "metrics"]
+    assert event["address"].startswith("127.0.0.1:")
+    with urllib.request.urlopen(f"http://{event['address']}/metrics", timeout=5) as page:
+        said = page.read().decode()
+    assert 'dpmosaic_party_calls_total{code="OK",method="Answer"}' in said
+    assert "dpmosaic_party_releases 1.0" in said
+    assert not any(name in said for name in ('kind="x', "bit", "y, z"))
 
 
 def test_a_release_without_a_folder_for_its_results_is_refused(institution):
