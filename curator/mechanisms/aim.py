@@ -33,6 +33,8 @@ from ..pgm.model import MarkovRandomField
 from .allocation import check_smallest, measure_split
 from .bounds import ErrorBound, ScoredDistance, error_bounds, weighted_average
 from .distances import (
+    DRAFT,
+    FINAL,
     SELECTED_BY,
     check_scores,
     expected_noise,
@@ -67,7 +69,7 @@ class AIM:
     alpha: float = 0.9
     rounds_per_attribute: int = 16
     maxsize: int = 10_000
-    max_model_mb: float = 8.0
+    max_model_mb: float = 32.0
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
@@ -210,7 +212,7 @@ class _Run:
         cells = [self._domain.cells(clique) for clique in cliques]
         self._used += measure_split(self._measurer, cliques, cells, self._left(), "last round")
         self._tell("last round")
-        return self._estimate(model)
+        return self._estimate(model, FINAL)
 
     def _bounds(
         self, model: MarkovRandomField, scored: Mapping[Clique, ScoredDistance]
@@ -220,9 +222,9 @@ class _Run:
         selected = [done.clique for done in self._rounds]
         return error_bounds(model, known, selected, self._measurer.record_count, scored=scored)
 
-    def _estimate(self, warm_start: MarkovRandomField | None) -> MarkovRandomField:
+    def _estimate(self, warm_start: MarkovRandomField | None, tolerance: float = DRAFT) -> MarkovRandomField:
         total = self._measurer.record_count
-        return estimate(self._domain, self._used, total=total, warm_start=warm_start)
+        return estimate(self._domain, self._used, total=total, warm_start=warm_start, tolerance=tolerance)
 
     def _spent_share(self, cost: Fraction = Fraction(0)) -> float:
         """Share of the budget spent once this is spent too."""

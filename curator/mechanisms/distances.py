@@ -24,6 +24,9 @@ from .mechanism import Round
 
 SELECTED_BY = "exact L1 distances with noise"
 
+DRAFT, FINAL = 1e-2, 1e-3
+"""Tolerances of the fits that candidates are judged by, and of the last one."""
+
 
 def check_scores(measurer: Measurer, mechanism: str) -> None:
     """Refuses a protocol that gives no scores, before anything is charged.

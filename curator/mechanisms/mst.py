@@ -45,7 +45,7 @@ class MST:
 
     one_way: float = 0.3
     scores: float = 0.1
-    max_model_mb: float = 80.0
+    max_model_mb: float = 32.0
 
     def __post_init__(self) -> None:
         for name in ("one_way", "scores"):

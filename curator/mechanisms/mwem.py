@@ -27,6 +27,8 @@ from ..pgm.model import MarkovRandomField
 from .allocation import check_smallest
 from .bounds import ScoredDistance, error_bounds, weighted_average
 from .distances import (
+    DRAFT,
+    FINAL,
     SELECTED_BY,
     check_scores,
     expected_noise,
@@ -51,7 +53,7 @@ class MWEM:
     rounds: int | None = None
     alpha: float = 0.9
     maxsize: int = 10_000
-    max_model_mb: float = 8.0
+    max_model_mb: float = 32.0
 
     def __post_init__(self) -> None:
         if self.rounds is not None and self.rounds < 1:
@@ -108,7 +110,9 @@ class MWEM:
             worst = max(gains, key=lambda clique: gains[clique])
             (measurement,) = measurer.measure([Query(worst, rho, "round")])
             used.append(measurement)
-            before, model = model, estimate(domain, used, total=records, warm_start=model)
+            tolerance = FINAL if number == rounds else DRAFT
+            before = model
+            model = estimate(domain, used, total=records, warm_start=before, tolerance=tolerance)
             done.append(round_of(measurement, before, model, cost))
             spent = float(measurer.accountant.spent / measurer.accountant.granted)
             report(Progress("round", worst, number, spent))

@@ -21,7 +21,7 @@ from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
 from .allocation import check_smallest, measure_split
 from .bounds import ScoredDistance, error_bounds, weighted_average
-from .distances import SELECTED_BY, expected_noise, measurable_cliques, score_against
+from .distances import DRAFT, FINAL, SELECTED_BY, expected_noise, measurable_cliques, score_against
 from .independent import one_way_marginals
 from .mechanism import FittedModel, Progress, Report, Round
 
@@ -31,9 +31,6 @@ SCORES = 0.03
 
 ROUND = 0.03
 """Share of the budget that measures in one round; what is left at the end measures everything once more."""
-
-DRAFT, FINAL = 1e-2, 1e-3
-"""Tolerances of the fits that candidates are judged by, and of the last one."""
 
 
 class ScoredRun:
