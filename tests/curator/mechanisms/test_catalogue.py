@@ -38,7 +38,7 @@ def test_settings_change_a_variant_where_it_stands():
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("magic", {}, "randdpgen, aim, mst, mwem, privbayes, independent"),
+        ("magic", {}, "randdpgen, aim, mst, mwem, absyn, privbayes, independent"),
         ("aim", {"rounds": "3"}, r"alpha \(number\), rounds_per_attribute \(whole number\)"),
         ("randdpgen", {"variant": "paper"}, "parameter of randdpgen"),
         ("independent", {"alpha": "1"}, "expected one of none"),
