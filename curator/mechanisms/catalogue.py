@@ -65,7 +65,7 @@ CATALOGUE: Mapping[str, Entry] = {
         {"default": MWEM},
     ),
     "absyn": Entry(
-        "scores all pairs once, selects in one batch what leaves least noise and missing dependence, measures it",
+        "scores all pairs once and selects in one batch those that leave least noise and missing dependence",
         "fewer steps than the default, and as a rule less time",
         BY_SCORES,
         {"default": ABSyn, "paper": ABSyn.of_the_paper},
