@@ -80,14 +80,15 @@ def select_batch(
         Selected pairs in domain order; none where none is worth its noise.
     """
     search = _Search(domain, candidates, max_clique_cells, max_model_mb, difference)
-    best = search.start()
+    best, waiting = search.start(), list(search.pairs)
     while True:
-        found = [search.joined_by(best, pair) for pair in search.pairs if pair not in best.edges]
-        small = [graph for graph in found if graph is not None]
-        following = min(small, key=lambda graph: graph.error, default=best)
+        found = {pair: search.joined_by(best, pair) for pair in waiting}
+        small = {pair: graph for pair, graph in found.items() if graph is not None}
+        following = min(small.values(), key=lambda graph: graph.error, default=best)
         if following.error >= best.error:
             return [(domain.names[i], domain.names[j]) for i, j in sorted(best.edges)]
-        best = following
+        # A graph that is too large with a pair is no smaller once others are in it.
+        best, waiting = following, [pair for pair in small if pair not in following.edges]
 
 
 class _Search:
