@@ -93,12 +93,23 @@ def serve(
     metrics: Annotated[
         str | None, typer.Option(help="host:port for Prometheus, or a port of this machine alone.")
     ] = None,
+    until_input_ends: Annotated[
+        bool, typer.Option(help="Stop too when the standard input ends: when whoever started it has died.")
+    ] = False,
 ) -> None:
     """Answer the pinned curators until stopped (Ctrl-C, SIGTERM)."""
     if (listen is not None) == (attach is not None) and listen is not None:
         raise DataError("expected --listen or --attach, got both; give one")
     home = PartyHome.open(folder)
-    serve_party(home, sys.stderr, listen=listen, attach=attach, curator=curator, metrics=metrics)
+    serve_party(
+        home,
+        sys.stderr,
+        listen=listen,
+        attach=attach,
+        curator=curator,
+        metrics=metrics,
+        until_ends=sys.stdin.fileno() if until_input_ends else None,
+    )
 
 
 @party_commands.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -29,6 +30,7 @@ def serve(
     attach: str | None = None,
     curator: str | None = None,
     metrics: str | None = None,
+    until_ends: int | None = None,
 ) -> None:
     """Serves a party until SIGTERM or SIGINT; calls under way may end first.
 
@@ -39,6 +41,7 @@ def serve(
         attach: host and port of a curator to dial, in place of listening.
         curator: which of the pinned ones listens there; None where there is one.
         metrics: host and port for Prometheus in place of the policy's.
+        until_ends: a file descriptor; the party stops when it ends too, as a pipe does whose writer died.
 
     Raises:
         DataError: something in the folder does not hold together, or the address is taken.
@@ -46,6 +49,8 @@ def serve(
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    if until_ends is not None:
+        threading.Thread(target=_watch, args=(until_ends, stop), name="starter", daemon=True).start()
     with home.claimed(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
         settings = Settings.load(home.folder)
         ledger, approvals = Ledger(home.file(LEDGER)), Approvals(home.file(REQUESTS))
@@ -80,6 +85,13 @@ def serve(
             counting.stop()
         ledger.close()
         approvals.close()
+
+
+def _watch(descriptor: int, stop: threading.Event) -> None:
+    # Without a buffer, whose lock would be held while the interpreter shuts down.
+    while os.read(descriptor, 1024):
+        pass
+    stop.set()
 
 
 def _readable(settings: Settings) -> None:

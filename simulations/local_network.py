@@ -177,12 +177,15 @@ class Daemon:
 
     @classmethod
     def start(cls, folder: Path, *options: str) -> Daemon:
-        """Starts the party in this folder; it listens on a free port if no options say otherwise."""
+        """Starts the party in this folder; it listens on a free port if no options say otherwise.
+
+        It stops when this process ends, however it does: then its standard input ends.
+        """
         log = folder / "log.jsonl"
         with log.open("wb") as stderr:
             where = options or ("--listen", "127.0.0.1:0")
-            command = [*program(), "party", "serve", str(folder), *where]
-            return cls(subprocess.Popen(command, stderr=stderr, stdin=subprocess.DEVNULL), log)
+            command = [*program(), "party", "serve", str(folder), "--until-input-ends", *where]
+            return cls(subprocess.Popen(command, stderr=stderr, stdin=subprocess.PIPE), log)
 
     def address(self) -> str:
         """Where it listens, or `ATTACHED`; waits until it does.
@@ -211,6 +214,9 @@ class Daemon:
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
+        finally:
+            assert self.process.stdin is not None
+            self.process.stdin.close()
 
 
 def program() -> list[str]:

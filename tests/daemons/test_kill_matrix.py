@@ -61,6 +61,7 @@ class Network:
     def kill(self, name):
         self.daemons[name].process.kill()
         self.daemons[name].process.wait()
+        self.daemons[name].process.stdin.close()
 
     def restart(self, name):
         self.kill(name)

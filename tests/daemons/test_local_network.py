@@ -2,6 +2,7 @@ import contextlib
 import json
 import signal
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dpmosaic.curator.home import CuratorHome
 from dpmosaic.curator.journal import Journal
 from dpmosaic.curator.plan_file import ReleasePlan
 from dpmosaic.curator.release import release
+from dpmosaic.party.home import PartyHome
 from dpmosaic.party.source import read_table
 from dpmosaic.simulations.local_network import LocalNetwork, program
 
@@ -79,6 +81,28 @@ def test_the_command_starts_a_network_says_what_to_type_and_stops_it(tmp_path, t
         assert json.loads(log[-1])["event"] == "stopped"
     with LocalNetwork.open(tmp_path / "net").running() as daemons:
         assert len(daemons) == 2
+
+
+def test_no_party_outlives_a_network_that_was_killed(tmp_path, network_of):
+    network = network_of(tmp_path, grid="1x2")
+    started = subprocess.Popen(
+        [*program(), "local-network", str(network.folder)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert "2 parties serve" in started.stdout.readline()
+    finally:
+        started.kill()
+        started.wait()
+        started.stdout.close()
+    until = time.monotonic() + 30
+    for name in network.all_names:
+        log = network.party(name) / "log.jsonl"
+        while '"stopped"' not in log.read_text() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert json.loads(log.read_text().splitlines()[-1])["event"] == "stopped"
+        # A daemon holds its folder while it runs.
+        with PartyHome.open(network.party(name)).claimed():
+            pass
 
 
 def test_a_folder_that_holds_something_is_not_overwritten(tmp_path, network_of):

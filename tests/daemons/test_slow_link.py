@@ -1,0 +1,117 @@
+"""A release over links on which every byte is late."""
+
+import contextlib
+import json
+import queue
+import socket
+import threading
+import time
+
+import pytest
+
+from dpmosaic.curator.connection import Patience
+from dpmosaic.curator.home import CuratorHome
+from dpmosaic.curator.party_client import PartyClient
+
+DELAY_S = 0.03
+
+
+class SlowLink:
+    """Listens in a party's place and hands on what comes, either way, so much later.
+
+    Args:
+        target: host and port of the party.
+        delay_s: what every byte waits.
+    """
+
+    def __init__(self, target, delay_s=DELAY_S):
+        host, _, port = target.rpartition(":")
+        self.target, self.delay_s, self.sockets = (host, int(port)), delay_s, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self.threads = []
+        self.run(self.accept)
+
+    def run(self, work, *arguments):
+        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        self.threads.append(thread)
+        thread.start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self.listener.accept()
+                far = socket.create_connection(self.target)
+                self.sockets += [near, far]
+                for one, other in ((near, far), (far, near)):
+                    late = queue.Queue()
+                    self.run(self.read, one, late)
+                    self.run(self.write, other, late)
+
+    def read(self, one, late):
+        data = b"?"
+        while data:
+            try:
+                data = one.recv(1 << 16)
+            except OSError:
+                data = b""
+            late.put((time.monotonic() + self.delay_s, data))
+
+    def write(self, other, late):
+        with contextlib.suppress(OSError):
+            while True:
+                due, data = late.get()
+                time.sleep(max(0.0, due - time.monotonic()))
+                if not data:
+                    other.shutdown(socket.SHUT_WR)
+                    return
+                other.sendall(data)
+
+    def close(self):
+        for one in (self.listener, *self.sockets):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+        for thread in self.threads:
+            thread.join(5)
+
+
+@pytest.fixture
+def slow(tmp_path, network_of):
+    """A network whose curator reaches every party over a slow link."""
+    network = network_of(tmp_path, grid="1x2")
+    with network.running(), contextlib.ExitStack() as stack:
+        home = CuratorHome.open(network.folder / "curator")
+        for name, card in home.cards().items():
+            link = stack.enter_context(contextlib.closing(SlowLink(home.addresses()[name])))
+            home.enroll(card, link.address)
+        yield network
+
+
+def test_a_release_over_slow_links_takes_longer_and_is_made_all_the_same(slow, command, tmp_path):
+    said = json.loads(command("curator", "release", slow.plan, "--dry-run", "--json"))
+    assert said["assumed"]["latency_s"] >= 2 * DELAY_S
+    assert said["seconds"] > 10 * DELAY_S
+    command("curator", "release", slow.plan, "--out", tmp_path / "out")
+    certificate = json.loads((tmp_path / "out/certificate.json").read_text())
+    for name in slow.all_names:
+        (entry,) = json.loads(command("party", "ledger", slow.party(name), "--json"))
+        assert entry["spent_rho"] == certificate["promise"]["zcdp_rho_spent"]
+
+
+def test_a_slow_link_s_latency_is_measured_and_does_not_pass_for_a_wrong_clock(slow, command):
+    home = CuratorHome.open(slow.folder / "curator")
+    with home.links(slow.all_names, None, Patience(call_s=20)) as links:
+        client = PartyClient(links[slow.all_names[0]])
+        client.describe()
+        found = client.probe(2)
+    assert found.there_s >= 2 * DELAY_S
+    assert abs(found.ahead_s) <= found.there_s
+    assert "MEND" not in command("curator", "preflight", slow.plan)
+
+
+def test_a_party_that_does_not_finish_in_time_over_a_slow_link_is_named(slow, command, tmp_path):
+    text = slow.plan.read_text()
+    slow.plan.write_text(text.replace("call_seconds = 3600.0", "call_seconds = 0.001"))
+    said = command("curator", "release", slow.plan, "--dry-run", fails=True)
+    assert f"party '{slow.all_names[0]}'" in said
