@@ -14,7 +14,7 @@ from dpmosaic.curator.bayes.consistency import (
     intersections,
     nonnegative,
 )
-from dpmosaic.curator.bayes.levels import Levels, Node, meet
+from dpmosaic.curator.bayes.levels import Levels, Node, meet, within
 
 DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2, "x": 2, "h": 23})
 LEVELS = Levels(DOMAIN, 3)
@@ -75,6 +75,14 @@ def test_intersections_of_pairs_alone_would_not_do():
     assert set(closed) == pairwise | {nodes_of("a"), ()}
     for place, later in enumerate(closed):
         assert all(not (set(later) < set(earlier)) for earlier in closed[:place])
+
+
+def test_every_intersection_comes_after_those_within_it_hierarchies_too():
+    """Then each mean is of tables that agree on all that is coarser, and Equation 3.3 has the variances."""
+    closed = intersections(LEVELS, [nodes_of(text) for text in ("abh", "acH", "bh", "ah", "H", "h")])
+    assert {nodes_of("ah"), nodes_of("aH"), nodes_of("h"), nodes_of("H"), ()} <= set(closed)
+    for place, later in enumerate(closed):
+        assert not any(within(later, earlier) for earlier in closed[:place])
 
 
 def test_a_known_total_is_what_every_table_sums_to():

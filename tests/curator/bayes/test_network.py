@@ -217,6 +217,14 @@ def test_a_marginal_that_takes_too_large_a_table_is_refused(monkeypatch):
     assert [m is None for m in model.marginals_within_limits([("a", "h"), ("a", "h", "b")])] == [False, True]
 
 
+def test_a_finer_version_that_nothing_asked_for_depends_on_is_left_out(monkeypatch):
+    """a depends on the coarse h, 4 x 2 cells; with the fine one there would be 7 x 2."""
+    model = network(*(step(*s) for s in SHAPES[2]))
+    before = model.marginal(("a",)).tolist()
+    monkeypatch.setattr(elimination, "LARGEST_TABLE_CELLS", 8)
+    assert model.marginal(("a",)).tolist() == before
+
+
 def test_a_saved_network_is_read_back(tmp_path):
     model = network(*(step(*s) for s in SHAPES[1]), total=321.5, drawing="with-replacement")
     model.save(tmp_path / "model.npz")
