@@ -28,6 +28,7 @@ def mechanisms(
                 "use": entry.use,
                 "protocols": entry.protocols,
                 "variants": list(entry.variants),
+                "on_paper": entry.on_paper,
                 "parameters": [vars(parameter) for parameter in parameters(name)],
             }
             for name, entry in CATALOGUE.items()
@@ -41,6 +42,7 @@ def mechanisms(
         shown.add_row("what it does", entry.what)
         shown.add_row("use it for", entry.use)
         shown.add_row("protocols", ", ".join(entry.protocols))
-        shown.add_row("variants", ", ".join(entry.variants))
+        noted = {name: " (protocol theorem alone: not private)" for name in entry.on_paper}
+        shown.add_row("variants", ", ".join(name + noted.get(name, "") for name in entry.variants))
         shown.add_row("parameters", set_by or "none")
         console.print(shown)

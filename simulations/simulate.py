@@ -23,6 +23,7 @@ from .metrics import kway_errors
 from .network import InProcessConnection, policy_for, start_parties
 from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
 from .partition import Grid, partition
+from .range_queries import range_errors
 
 PROTOCOLS = ("masked", "trusted", "indicator", "theorem", "indicator-mle")
 
@@ -124,6 +125,7 @@ def simulate(
         "private": "computed from the real table: not for publication",
         "labels": issued["labels"],
         "kway": [asdict(error) for error in kway_errors(table, synthetic)],
+        "range_queries": [asdict(error) for error in range_errors(table, synthetic)],
         "workload_error": workload.error(table, synthetic),
         "seconds": round(seconds, 3),
         "traffic_bytes": [[{"in": p.bytes_in, "out": p.bytes_out} for p in row] for row in links],

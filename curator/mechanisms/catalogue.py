@@ -14,6 +14,7 @@ from .independent import Independent
 from .mechanism import Mechanism
 from .mst import MST
 from .mwem import MWEM
+from .ppsyn import PPSyn
 from .privbayes import PrivBayes
 from .randdpgen import RandDPGen
 
@@ -31,12 +32,14 @@ class Entry:
         use: when to choose it.
         protocols: those that it runs over; where `BY_SCORES`, "masked" with at most one collusion.
         variants: a configured mechanism for each variant; "default" first.
+        on_paper: variants that read exact marginals, which the protocol "theorem" alone shows: not private.
     """
 
     what: str
     use: str
     protocols: tuple[str, ...]
     variants: Mapping[str, Callable[[], Mechanism]]
+    on_paper: tuple[str, ...] = ()
 
 
 CATALOGUE: Mapping[str, Entry] = {
@@ -69,6 +72,13 @@ CATALOGUE: Mapping[str, Entry] = {
         "fewer steps than the default, and as a rule less time",
         BY_SCORES,
         {"default": ABSyn, "paper": ABSyn.of_the_paper},
+    ),
+    "ppsyn": Entry(
+        "measures marginals over boxes of cells, those first that improve the model most for their cost",
+        "attributes of many values and small budgets",
+        BY_SCORES,
+        {"default": PPSyn, "paper": PPSyn.of_the_paper},
+        on_paper=("paper",),
     ),
     "privbayes": Entry(
         "measures a Bayesian network of attributes that depend most on each other, large ones coarsened",

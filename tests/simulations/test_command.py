@@ -215,7 +215,9 @@ def test_mechanisms_are_listed_for_people_and_for_scripts(tmp_path):
     listed = json.loads(dpmosaic("mechanisms", "--json", cwd=tmp_path).stdout)
     assert list(listed) == list(CATALOGUE)
     assert listed["aim"]["protocols"] == ["masked", "trusted"]
+    assert (listed["aim"]["on_paper"], listed["ppsyn"]["on_paper"]) == ([], ["paper"])
     assert {"name": "alpha", "kind": "number", "default": 0.9} in listed["aim"]["parameters"]
     shown = dpmosaic("mechanisms", cwd=tmp_path)
     assert shown.returncode == 0
     assert all(name in shown.stdout for name in listed)
+    assert "paper (protocol theorem alone: not private)" in shown.stdout

@@ -17,6 +17,7 @@ def test_every_name_gives_the_mechanism_of_that_name_with_its_defaults(name):
     assert mechanism.name == name
     assert mechanism == entry.variants["default"]()
     assert "\n" not in entry.what + entry.use
+    assert set(entry.on_paper) < set(entry.variants)
     defaults = {parameter.name: str(parameter.default).lower() for parameter in parameters(name)}
     assert mechanism_named(name, settings=defaults) == mechanism
 
@@ -38,7 +39,7 @@ def test_settings_change_a_variant_where_it_stands():
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("magic", {}, "randdpgen, aim, mst, mwem, absyn, privbayes, independent"),
+        ("magic", {}, "randdpgen, aim, mst, mwem, absyn, ppsyn, privbayes, independent"),
         ("aim", {"rounds": "3"}, r"alpha \(number\), rounds_per_attribute \(whole number\)"),
         ("randdpgen", {"variant": "paper"}, "parameter of randdpgen"),
         ("independent", {"alpha": "1"}, "expected one of none"),

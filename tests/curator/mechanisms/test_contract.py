@@ -19,11 +19,19 @@ from dpmosaic.curator.mechanisms.randdpgen import RandDPGen
 
 CASES = {
     **{
-        (name, variant): make for name, entry in CATALOGUE.items() for variant, make in entry.variants.items()
+        (name, variant): make
+        for name, entry in CATALOGUE.items()
+        for variant, make in entry.variants.items()
+        if variant not in entry.on_paper
     },
     ("randdpgen", "by marginals"): lambda: RandDPGen(selection="marginals"),
 }
-WHOLE = [case for case in CASES if case[0] in ("randdpgen", "aim", "mwem") and case != ("randdpgen", "paper")]
+ON_PAPER = [(name, variant) for name, entry in CATALOGUE.items() for variant in entry.on_paper]
+WHOLE = [
+    case
+    for case in CASES
+    if case[0] in ("randdpgen", "aim", "mwem", "ppsyn") and case != ("randdpgen", "paper")
+]
 """Those that get to every marginal of a small workload when the budget is huge."""
 
 NOISY_COUNT = [("privbayes", "paper")]
@@ -167,3 +175,18 @@ class TestMechanism:
         with pytest.raises(DataError, match=f"{case[0]}: .* use 'trusted', or 'masked' with at most one"):
             released()
         assert measurer.accountant.charges == ()
+
+
+@pytest.mark.parametrize(("name", "variant"), ON_PAPER)
+@pytest.mark.parametrize(
+    "parties", [{}, {"protocol": "masked", "grid": "2x2"}, *NOT_BY_SCORES], ids=lambda given: str(given)
+)
+def test_a_variant_on_paper_is_refused_where_nobody_shows_exact_marginals(
+    name, variant, parties, measurer_over, chain_table
+):
+    mechanism = CATALOGUE[name].variants[variant]()
+    measurer = measurer_over(chain_table(200), mechanism.granted(Budget(1.0, 1e-9)), **parties)
+    workload = Workload.all_kway(measurer.domain, 2)
+    with pytest.raises(DataError, match="use the protocol 'theorem'"):
+        mechanism.run(measurer, workload, RandomStream.from_seed(1), ignore)
+    assert measurer.accountant.charges == ()

@@ -1,0 +1,150 @@
+"""The paper's text of PPSyn, which reads exact marginals: in simulation, and labelled."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpmosaic
+from dpmosaic.common.boxes import box_sums
+from dpmosaic.common.errors import DataError
+from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.mechanisms.partition_choice import first_rise
+from dpmosaic.curator.mechanisms.partitions import UniformSpread, sequence_of
+from dpmosaic.curator.mechanisms.ppsyn import PPSyn
+from dpmosaic.curator.mechanisms.ppsyn_text import ExactMarginal, spread
+from dpmosaic.simulations.paper_protocols import TheoremMeasurer
+from dpmosaic.simulations.simulate import simulate
+
+DOMAIN = dpmosaic.Domain.coded({"a": 6, "b": 5, "c": 4})
+BUDGET = dpmosaic.Budget(zcdp_rho=0.2)
+
+
+def table(records=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    first = np.minimum(rng.geometric(0.4, records), 6) - 1
+    second = np.where(rng.random(records) < 0.7, first % 5, rng.integers(0, 5, records))
+    return dpmosaic.Table.from_codes(DOMAIN, np.column_stack([first, second, rng.integers(0, 4, records)]))
+
+
+def paper_run(real, budget=BUDGET, seed=3):
+    return simulate(real, budget=budget, protocol="theorem", mechanism=PPSyn.of_the_paper(), seed=seed)
+
+
+def test_it_is_labelled_as_made_from_exact_marginals():
+    result = paper_run(table())
+    assert not result.certificate["differentially_private"]
+    assert any("read exact marginals without noise" in label for label in result.certificate["labels"])
+    assert result.certificate["selected_by"] == "exact marginals, read without noise"
+
+
+def test_the_same_protocol_does_not_say_so_of_a_mechanism_that_reads_none():
+    labels = simulate(table(), budget=BUDGET, protocol="theorem", mechanism="independent").certificate[
+        "labels"
+    ]
+    assert labels
+    assert not any("read exact" in label for label in labels)
+
+
+@pytest.mark.parametrize("protocol", ["masked", "trusted", "indicator", "indicator-mle"])
+def test_every_other_protocol_is_refused(protocol):
+    with pytest.raises(DataError, match="use the protocol 'theorem'"):
+        simulate(table(), budget=BUDGET, protocol=protocol, mechanism=PPSyn.of_the_paper())
+
+
+def test_it_spends_its_grant_as_algorithm_1_has_it():
+    result = paper_run(table())
+    steps = result.certificate["steps"]
+    rounds = result.fitted.rounds
+    assert len(rounds) > 1
+    assert steps["select"] == pytest.approx(0.1 * 0.2 / 50 * len(rounds))
+    assert steps["round"] == pytest.approx(sum(done.zcdp_rho for done in rounds))
+    spent, granted = (result.certificate["promise"][f"zcdp_rho_{name}"] for name in ("spent", "granted"))
+    assert granted * 0.99 < spent <= granted
+
+
+def test_the_first_round_costs_what_algorithms_2_to_4_call_for():
+    real = table()
+    result = paper_run(real)
+    done = result.fitted.rounds[0]
+    marginal = real.marginal(done.clique).reshape(DOMAIN.shape(done.clique)).astype(float)
+    sequence = sequence_of(marginal.shape, UniformSpread(marginal))
+    ways = result.fitted.measurements[:3]
+    clipped = {m.clique[0]: m.values for m in ways}
+    model = np.outer(clipped[done.clique[0]], clipped[done.clique[1]]) / real.record_count
+    contribution = np.abs(marginal - model).sum()
+    rhos = [math.inf]
+    for count in range(1, marginal.size + 1):
+        room = 0.7 * contribution - sequence.error(count)
+        rhos.append(count**2 / (math.pi * room**2) if room > 0 else math.inf)
+        if rhos[-1] > rhos[-2]:
+            break
+    # The model is that of a fit, not the product of noisy counts.
+    assert done.zcdp_rho == pytest.approx(min(rhos), rel=0.1)
+
+
+def test_cells_of_an_interval_get_the_same_part_of_its_noisy_sum():
+    counts = np.array([4.0, 1.0, 9.0, 3.0, 0.0])
+    found = spread(counts, np.array([0, 1, 0, 1, 1]), np.array([3.0, -1.0]))
+    assert found.tolist() == [8.0, 1.0, 8.0, 1.0, 1.0]
+
+
+def test_intervals_of_one_attribute_hold_codes_of_neighbouring_counts():
+    """Line 1 of Algorithm 3: 2 and 3 lie apart, and their counts next to each other."""
+    domain = dpmosaic.Domain.coded({"a": 5})
+    marginal = ExactMarginal.of(domain, ("a",), np.array([50.0, 2.0, 20.0, 3.0, 51.0]))
+    labels = marginal.labels(3)
+    assert labels[1] == labels[3]
+    assert labels[0] == labels[4]
+    assert len({labels[0], labels[1], labels[2]}) == 3
+    assert marginal.sequence.error(3) == pytest.approx(1 + 1)
+
+
+def test_it_is_closer_than_independence_where_attributes_depend():
+    real = table()
+    pairs = list(itertools.combinations(DOMAIN.names, 2))
+    alone = simulate(real, budget=BUDGET, protocol="theorem", mechanism="independent", seed=3)
+
+    def off(found):
+        return sum(np.abs(found.fitted.model.marginal(c) - real.marginal(c)).sum() for c in pairs)
+
+    assert off(paper_run(real)) < 0.7 * off(alone)
+
+
+def test_the_papers_score_changes_by_more_the_more_records_there_are():
+    """By a record, over all neighbouring tables of 2 x 2 cells: no sensitivity bounds it."""
+
+    def score(joint):
+        counts = np.array(joint, dtype=float).reshape(2, 2)
+        model = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+        contribution = np.abs(counts - model).sum()
+        sequence = sequence_of((2, 2), UniformSpread(counts))
+        return contribution / first_rise(sequence, contribution, 0.7, False).zcdp_rho if contribution else 0.0
+
+    largest = []
+    for records in (4, 8, 16):
+        change = 0.0
+        for places in itertools.combinations_with_replacement(range(4), records):
+            joint = np.bincount(places, minlength=4)
+            change = max(
+                [change, *(abs(score(joint) - score(joint - np.eye(4)[k])) for k in np.flatnonzero(joint))]
+            )
+        largest.append(change)
+    assert largest[1] > 2 * largest[0]
+    assert largest[2] > 2 * largest[1]
+
+
+def test_sums_over_boxes_come_with_the_noise_of_the_theorem_around_them():
+    """Chi-square over 4,000 sums: a deviation of 2 % would be one of two of its own."""
+    real, boxes = table(), (((0, 3), (0, 5)), ((3, 6), (0, 2)))
+    rng = np.random.default_rng(0)
+    measurer = TheoremMeasurer(real, 2, 1, Fraction(100), rng)
+    found = measurer.measure([Query(("a", "b"), Fraction(1, 100), "x", boxes)] * 2000)
+    exact = box_sums(real.marginal(("a", "b")), (6, 5), boxes)
+    errors = np.array([m.values - exact for m in found])
+    assert found[0].boxes == boxes
+    assert found[0].sigma == pytest.approx(10.0)
+    assert errors.std() == pytest.approx(10.0, rel=0.05)
+    assert abs(errors.mean()) < 1
