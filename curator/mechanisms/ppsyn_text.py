@@ -6,8 +6,8 @@ Source: Zhang, Deng and Yin, "Partition-based differentially private synthetic d
 What the text leaves open: the sensitivity of the score in the exponential mechanism (here that of a distance,
 1, over the least required budget, as if budgets were public; the true one is unbounded); what is done once no
 candidate can be paid for (here the rest goes to one-way marginals, by line 1); T; and a limit of the model's
-size, without which a run ends in a model that does not fit in memory. With budgets of hundreds of rho
-it selects one marginal again and again (docs/adr/0016).
+size, without which a run ends in a model that does not fit in memory. It may
+select one marginal again and again for next to no budget, so that selection spends most (docs/adr/0016).
 """
 
 from __future__ import annotations
