@@ -18,6 +18,7 @@ from ..common.attribute import NumericAttribute
 from ..common.domain import Clique
 from ..common.errors import DataError
 from ..common.table import Table
+from .evaluation.distances import check_comparable
 
 PERFECT = 1e6
 MARGINALS = 100
@@ -50,7 +51,7 @@ def clustering_score(real: Table, synthetic: Table, rng: np.random.Generator) ->
 
     With fewer than three attributes the marginal is that of all.
     """
-    _check(real, synthetic)
+    check_comparable(real, synthetic)
     k = min(3, len(real.domain))
     distances = []
     for _ in range(MARGINALS):
@@ -68,7 +69,7 @@ def classification_score(real: Table, synthetic: Table, rng: np.random.Generator
     logarithms of the frequencies over 300 repeats, the score is 10^6 max(0, 1 + d / ln(1/1000)). The paper's
     text lacks the one, without which every score is negative.
     """
-    _check(real, synthetic)
+    check_comparable(real, synthetic)
     names = real.domain.names
     squares = []
     for _ in range(SUBSETS):
@@ -94,7 +95,7 @@ def regression_score(real: Table, synthetic: Table, pay: Pay) -> float:
     Raises:
         DataError: the three attributes are not three, or the split has one value.
     """
-    _check(real, synthetic)
+    check_comparable(real, synthetic)
     if len({pay.split, pay.amount, pay.group}) < 3:
         raise DataError(
             "the regression score needs three different attributes; name a split, an amount, a group"
@@ -112,13 +113,6 @@ def regression_score(real: Table, synthetic: Table, pay: Pay) -> float:
     furthest = (m * m - 1) / 3
     moved = float(np.mean((ranks[0] - ranks[1]) ** 2)) / furthest if m > 1 else 0.0
     return PERFECT * (1 - float(np.mean(apart**2)) + 1 - moved) / 2
-
-
-def _check(real: Table, synthetic: Table) -> None:
-    if real.domain != synthetic.domain:
-        raise DataError("the two tables have different domains; encode both with the same one")
-    if not (real.record_count and synthetic.record_count):
-        raise DataError("an empty table has nothing to compare; give both tables records")
 
 
 def _shares(table: Table, clique: Clique) -> Array:

@@ -1,0 +1,1 @@
+"""How close a synthetic table is to the real one, and how useful: not for publication."""
