@@ -76,7 +76,7 @@ def test_the_tree_has_depth_ten_and_reads_the_codes():
         tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
         tree.fit(np.column_stack(train.columns[:2]), train.column("label"))
         rates.append(1 - tree.score(np.column_stack(test.columns[:2]), test.column("label")))
-    assert len(set(rates)) == 3
+    assert rates[1] not in (rates[0], rates[2])
     assert misclassification_rate(train, test, "label", "tree") == pytest.approx(rates[1])
 
 
