@@ -14,6 +14,7 @@ from .curator.mechanisms_command import mechanisms
 from .party.command import party_commands
 from .party.domain_command import domain_commands
 from .simulations.command import demo, simulate
+from .simulations.evaluation.command import evaluate
 from .simulations.network_command import local_network
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app.add_typer(party_commands, name="party")
 app.add_typer(curator_commands, name="curator")
 app.command()(simulate)
 app.command()(demo)
+app.command()(evaluate)
 app.command()(local_network)
 app.command()(mechanisms)
 

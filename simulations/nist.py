@@ -18,7 +18,7 @@ from ..common.attribute import NumericAttribute
 from ..common.domain import Clique
 from ..common.errors import DataError
 from ..common.table import Table
-from .evaluation.distances import check_comparable
+from .evaluation.distances import check_comparable, marginal_distance
 
 PERFECT = 1e6
 MARGINALS = 100
@@ -57,8 +57,8 @@ def clustering_score(real: Table, synthetic: Table, rng: np.random.Generator) ->
     for _ in range(MARGINALS):
         places = rng.choice(len(real.domain), size=k, replace=False)
         clique: Clique = tuple(real.domain.names[place] for place in sorted(places))
-        distances.append(np.abs(_shares(real, clique) - _shares(synthetic, clique)).sum())
-    return PERFECT * (1 - float(np.mean(distances)) / 2)
+        distances.append(marginal_distance(real, synthetic, clique).total_variation)
+    return PERFECT * (1 - float(np.mean(distances)))
 
 
 def classification_score(real: Table, synthetic: Table, rng: np.random.Generator) -> float:
@@ -113,11 +113,6 @@ def regression_score(real: Table, synthetic: Table, pay: Pay) -> float:
     furthest = (m * m - 1) / 3
     moved = float(np.mean((ranks[0] - ranks[1]) ** 2)) / furthest if m > 1 else 0.0
     return PERFECT * (1 - float(np.mean(apart**2)) + 1 - moved) / 2
-
-
-def _shares(table: Table, clique: Clique) -> Array:
-    shares: Array = table.marginal(clique) / table.record_count
-    return shares
 
 
 def _subset(table: Table, name: str, rng: np.random.Generator) -> NDArray[np.bool_]:

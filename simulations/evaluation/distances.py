@@ -75,6 +75,11 @@ def pair_distances(real: Table, synthetic: Table) -> list[Distance]:
     return _distances(real, synthetic, 2)
 
 
+def worst(distances: Sequence[Distance], count: int) -> list[Distance]:
+    """The largest distances, the largest first."""
+    return sorted(distances, key=lambda distance: -distance.total_variation)[:count]
+
+
 def check_comparable(real: Table, synthetic: Table) -> None:
     """Refuses tables that have nothing to compare.
 

@@ -1,0 +1,131 @@
+"""Everything that a synthetic table is compared with the real one by: not for publication."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ...common.table import Table
+from ...common.workload import Workload
+from ..metrics import KwayError, kway_errors
+from ..nist import Pay, classification_score, clustering_score, regression_score
+from ..range_queries import RangeError, range_errors
+from .distances import Distance, attribute_distances, check_comparable, pair_distances
+from .prediction import Prediction, predictions
+
+PRIVATE = "computed from the real table: not for publication"
+KS = (1, 2, 3, 4)
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class NistScores:
+    """The three scores of the 2018 NIST challenge, from 0 to 10^6.
+
+    Attributes:
+        clustering: see `clustering_score`.
+        classification: see `classification_score`.
+        regression: see `regression_score`; None where nobody said what to compare.
+    """
+
+    clustering: float
+    classification: float
+    regression: float | None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A synthetic table compared with the real one.
+
+    Attributes:
+        records: of the real table, and of the synthetic one.
+        kway: errors over k-way marginals, k = 1 to 4.
+        workload_error: of the workload.
+        range_queries: errors over random range queries.
+        nist: scores of the challenge.
+        predictions: misclassification rates; none without a label.
+        attributes: the distance of each attribute.
+        pairs: the distance of each pair.
+    """
+
+    records: tuple[int, int]
+    kway: tuple[KwayError, ...]
+    workload_error: float
+    range_queries: tuple[RangeError, ...]
+    nist: NistScores
+    predictions: tuple[Prediction, ...]
+    attributes: tuple[Distance, ...]
+    pairs: tuple[Distance, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "private": PRIVATE,
+            "records": {"real": self.records[0], "synthetic": self.records[1]},
+            "kway": [asdict(error) for error in self.kway],
+            "workload_error": self.workload_error,
+            "range_queries": [asdict(error) for error in self.range_queries],
+            "nist": asdict(self.nist),
+            "predictions": [
+                {**asdict(found), "misclassification_variance": found.misclassification_variance}
+                for found in self.predictions
+            ],
+            "attributes": [_distance(distance) for distance in self.attributes],
+            "pairs": [_distance(distance) for distance in self.pairs],
+        }
+
+
+def evaluate(
+    real: Table,
+    synthetic: Table,
+    *,
+    label: str | None = None,
+    holdout: Table | None = None,
+    workload: Workload | None = None,
+    pay: Pay | None = None,
+    seed: int = _SEED,
+) -> Evaluation:
+    """Compares a synthetic table with the real one by every metric.
+
+    Args:
+        real: the table that was released.
+        synthetic: of the same domain.
+        label: what classifiers predict; none are trained where left out.
+        holdout: real rows that the release has not seen, to test classifiers on; goes with a label.
+        workload: of the workload error; all pairs where left out, or the only attribute.
+        pay: what the regression score looks at.
+        seed: of what metrics draw: splits, subsets, queries.
+
+    Raises:
+        DataError: the tables have different domains, one is empty, or label or pay do not fit.
+        MissingExtraError: a label is given, and scikit-learn is not installed.
+    """
+    check_comparable(real, synthetic)
+    if workload is None:
+        workload = Workload.all_kway(real.domain, min(2, len(real.domain)))
+    predicted = [] if label is None else predictions(real, synthetic, label, holdout, seed=seed)
+    nist = NistScores(
+        clustering_score(real, synthetic, np.random.default_rng(seed)),
+        classification_score(real, synthetic, np.random.default_rng(seed)),
+        None if pay is None else regression_score(real, synthetic, pay),
+    )
+    return Evaluation(
+        (real.record_count, synthetic.record_count),
+        tuple(kway_errors(real, synthetic, KS)),
+        workload.error(real, synthetic),
+        tuple(range_errors(real, synthetic, seed=seed)),
+        nist,
+        tuple(predicted),
+        tuple(attribute_distances(real, synthetic)),
+        tuple(pair_distances(real, synthetic)),
+    )
+
+
+def _distance(distance: Distance) -> dict[str, Any]:
+    return {
+        "clique": list(distance.clique),
+        "total_variation": distance.total_variation,
+        "kl": distance.kl,
+    }

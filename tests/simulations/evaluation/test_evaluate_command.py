@@ -1,0 +1,71 @@
+"""The command `dpmosaic evaluate` as a user types it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dpmosaic.command import app
+from dpmosaic.common.errors import DataError
+
+DOMAIN = {
+    "kind": ["x", "[bold]", "z"],
+    "age": {"type": "numeric", "min": 0, "max": 99, "bins": 10},
+    "code": 3,
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "domain.json").write_text(json.dumps(DOMAIN))
+    for seed, name in enumerate(("real", "synthetic", "test")):
+        rng = np.random.default_rng(seed)
+        lines = [
+            f"{DOMAIN['kind'][rng.integers(3)]},{rng.integers(0, 100)},{rng.integers(3)}" for _ in range(90)
+        ]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["kind,age,code", *lines]))
+    return tmp_path
+
+
+def run(folder, *arguments):
+    files = [folder / "real.csv", folder / "synthetic.csv", "--domain", folder / "domain.json"]
+    return CliRunner().invoke(app, ["evaluate", *map(str, files), *map(str, arguments)])
+
+
+def test_one_json_object_holds_all_metrics(folder):
+    done = run(folder, "--label", "code", "--holdout", folder / "test.csv", "--json")
+    assert done.exit_code == 0
+    form = json.loads(done.stdout)
+    assert form["records"] == {"real": 90, "synthetic": 90}
+    assert [found["test_rows"] for found in form["predictions"]] == [90, 90]
+    assert len(form["pairs"]) == 3
+
+
+def test_the_terminal_shows_each_metric_and_names_as_they_are(folder):
+    done = run(folder, "--label", "code", "--pay", "code", "age", "kind")
+    assert done.exit_code == 0
+    for said in ("not for publication", "total variation", "kind x age", "svm", "tree", "regression"):
+        assert said in done.stdout
+
+
+def test_without_a_label_no_classifier_is_trained(folder):
+    done = run(folder, "--json")
+    assert json.loads(done.stdout)["predictions"] == []
+
+
+def test_a_holdout_without_a_label_is_refused(folder):
+    done = run(folder, "--holdout", folder / "test.csv")
+    assert isinstance(done.exception, DataError)
+    assert "give --label" in str(done.exception)
+
+
+def test_the_command_is_installed_and_ends_with_one_sentence_where_files_are_missing(tmp_path):
+    code = "import sys; sys.argv = ['dpmosaic', 'evaluate', 'a.csv', 'b.csv', '--domain', 'd.json']\n"
+    code += "from dpmosaic.command import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "d.json" in done.stderr
