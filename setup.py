@@ -25,7 +25,11 @@ setup(
     ],
     package_dir={"dpmosaic": "."},
     # Files that are not modules: a new kind needs a new pattern here, and tests/test_packaging.py says so.
-    package_data={"": ["*.pyi"], "dpmosaic": ["py.typed"]},
+    package_data={
+        "": ["*.pyi"],
+        "dpmosaic": ["py.typed"],
+        "dpmosaic.curator.report": ["templates/*.html", "templates/*.css"],
+    },
     include_package_data=False,
     cmdclass={"build_py": ShipRootModules},
 )

@@ -108,6 +108,9 @@ def simulate(
 
 
 def demo(
+    page: Annotated[
+        Path | None, typer.Option("--report", help="Write a page that shows the masked release.")
+    ] = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
@@ -115,12 +118,15 @@ def demo(
     """Release a bundled health insurance table from two insurers and two clinics, by each protocol."""
     require_extra("demo")
     from ..curator.progress import progress_bar
+    from ..curator.report import files
     from . import demo as demonstration
 
     with progress_bar(_STDERR) as report:
         lines = list(demonstration.run(report=report))
+    if page is not None:
+        files.write_text(page, demonstration.page(lines))
     if json_output:
-        typer.echo(json.dumps([vars(line) for line in lines]))
+        typer.echo(json.dumps([line.to_json() for line in lines]))
         return
     shown = Grid(
         title=f"20,190 people, 2 insurers x 2 clinics, epsilon = {demonstration.EPSILON:g}",
@@ -135,6 +141,8 @@ def demo(
     console = Console()
     console.print(shown)
     console.print("Error of pairs: average total variation distance of the two-way marginals, 0 is perfect.")
+    if page is not None:
+        console.print(f"Look at {page}")
 
 
 def _parsed(settings: list[str]) -> dict[str, str]:

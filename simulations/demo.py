@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..common.privacy.budget import Budget
 from ..curator.mechanisms.mechanism import Report, ignore
+from ..curator.report.facts import Facts
+from ..curator.report.page import evaluation_report
 from . import randhie
+from .evaluation.evaluation import evaluate
+from .evaluation.tables import comparison
 from .partition import Grid
-from .simulate import simulate
+from .simulate import Simulation, simulate
 
 EPSILON = 1.0
 DELTA = 1e-9
+LABEL = "hlthg"
+"""What classifiers predict: whether somebody's health is good."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,7 @@ class Line:
         total_variation: average distance of the two-way marginals, in 0..1.
         seconds: of the whole release.
         meaning: in plain words.
+        result: of the release.
     """
 
     protocol: str
@@ -32,6 +40,11 @@ class Line:
     total_variation: float
     seconds: float
     meaning: str
+    result: Simulation
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values, without the result."""
+        return {key: value for key, value in vars(self).items() if key != "result"}
 
 
 _RUNS = (
@@ -62,4 +75,12 @@ def run(seed: int | None = None, report: Report = ignore) -> Iterator[Line]:
             report=report,
         )
         pairs = next(error for error in result.metrics["kway"] if error["k"] == 2)
-        yield Line(protocol, mechanism, pairs["total_variation"], result.metrics["seconds"], meaning)
+        yield Line(protocol, mechanism, pairs["total_variation"], result.metrics["seconds"], meaning, result)
+
+
+def page(lines: Sequence[Line]) -> str:
+    """The report of the demo's masked release beside the real table, which is public, as HTML."""
+    table = randhie.load()
+    result = next(line.result for line in lines if line.protocol == "masked")
+    found = evaluate(table, result.synthetic, label=LABEL)
+    return evaluation_report(result.synthetic, comparison(found, table), Facts.of(result.certificate))

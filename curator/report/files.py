@@ -13,8 +13,9 @@ import pandas as pd
 from ...common.errors import DataError
 from ...common.table import Table, decode_table
 from ..mechanisms.released import ReleasedModel
+from .page import release_report
 
-FILES = ("synthetic.csv", "certificate.json", "model.npz")
+FILES = ("synthetic.csv", "certificate.json", "model.npz", "report.html")
 WARNING = "NOT-FOR-RELEASE.txt"
 """Lies beside the results of a run that is labelled; a CSV has no place for a label."""
 
@@ -62,11 +63,24 @@ def write(
     frame(synthetic, columns, rng).to_csv(folder / "synthetic.csv", index=False)
     write_json(folder / "certificate.json", certificate)
     model.save(folder / "model.npz")
+    write_text(folder / "report.html", release_report(certificate, synthetic))
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Writes JSON as people read it."""
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def write_text(path: Path, content: str) -> None:
+    """Writes a text.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as cause:
+        raise DataError(f"cannot write {path}: {cause.strerror}; choose another place") from cause
 
 
 def frame(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:

@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from ...common.binarise import Binarisation
+from ...common.card import read_json
 from ...common.domain import Domain
 from ...common.errors import DataError
 from ...common.extras import require_extra
@@ -18,12 +20,8 @@ from ...common.workload import Workload
 from ...party.source import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .distances import Distance
+    from ...curator.report.facts import Facts
     from .evaluation import Evaluation
-
-_SHOWN = 5
 
 
 def evaluate(
@@ -42,6 +40,12 @@ def evaluate(
     ] = None,
     workload: Annotated[str, typer.Option(help="1way, 2way, 3way, or a JSON file.")] = "2way",
     seed: Annotated[int, typer.Option(help="Of what the metrics draw: splits, subsets, queries.")] = 0,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a page to look at; it shows real distributions.")
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="With --report: of the release, to show what it promised too.")
+    ] = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
@@ -49,20 +53,29 @@ def evaluate(
     """Compare a synthetic table with the real one. The result tells of real rows: not for publication."""
     if holdout is not None and label is None:
         raise DataError("--holdout is what classifiers are tested on; give --label too, or leave it out")
+    if certificate is not None and report is None:
+        raise DataError("--certificate goes into a report; give --report too, or leave it out")
     require_extra("curator" if label is None else "eval")
+    from ...curator.report import files
+    from ...curator.report.page import evaluation_report
     from ..nist import Pay
     from .evaluation import evaluate as run
+    from .tables import comparison
 
     loaded = Domain.load(domain)
+    issued = None if certificate is None else _facts(certificate, loaded)
+    rows, made_up = read_table(real, loaded), read_table(synthetic, loaded)
     found = run(
-        read_table(real, loaded),
-        read_table(synthetic, loaded),
+        rows,
+        made_up,
         label=label,
         holdout=None if holdout is None else read_table(holdout, loaded),
         workload=Workload.parse(loaded, workload),
         pay=None if pay is None else Pay(*pay),
         seed=seed,
     )
+    if report is not None:
+        files.write_text(report, evaluation_report(made_up, comparison(found, rows), issued))
     if json_output:
         typer.echo(json.dumps(found.to_json()))
     else:
@@ -70,70 +83,23 @@ def evaluate(
 
 
 def _show(console: Console, found: Evaluation) -> None:
+    from .tables import furthest_tables, score_tables
+
     console.print("Distances to the real table, computed from it: not for publication.\n")
-    _print(
-        console,
-        "Marginals",
-        ("attributes", "compared", "total variation", "KL"),
-        ((e.k, e.cliques, f"{e.total_variation:.4f}", f"{e.kl:.4f}") for e in found.kway),
-    )
-    if found.range_queries:
-        _print(
-            console,
-            "Range queries, on shares of records",
-            ("attributes", "queries", "mean absolute error", "mean squared error"),
-            (
-                (e.dimensions, e.queries, f"{e.mean_absolute:.5f}", f"{e.mean_squared:.2e}")
-                for e in found.range_queries
-            ),
-        )
-    for place, title in enumerate(("Furthest attributes", "Furthest pairs")):
-        _print(console, title, ("attributes", "total variation", "KL"), _furthest(found, place))
-    if found.predictions:
-        _print(
-            console,
-            f"Misclassification of {found.predictions[0].label!r} in real rows",
-            ("classifier", "synthetic rows", "real rows", "difference", "majority"),
-            (
-                (
-                    p.classifier,
-                    f"{p.synthetic:.4f}",
-                    f"{p.real:.4f}",
-                    f"{p.misclassification_variance:+.4f}",
-                    f"{p.majority:.4f}",
-                )
-                for p in found.predictions
-            ),
-        )
-    scores = [("clustering", found.nist.clustering), ("classification", found.nist.classification)]
-    if found.nist.regression is not None:
-        scores.append(("regression", found.nist.regression))
-    _print(
-        console,
-        "Scores of the 2018 NIST challenge, at most 1,000,000",
-        ("score", "points"),
-        ((name, f"{points:,.0f}") for name, points in scores),
-    )
-    console.print(f"workload error {found.workload_error:.4f}")
+    for table in (*score_tables(found), *furthest_tables(found)):
+        shown = Grid(title=escape(table.title), title_justify="left", caption=escape(table.note))
+        for place, heading in enumerate(table.headings):
+            shown.add_column(heading, justify="right" if place else "left")
+        for row in table.rows:
+            shown.add_row(*map(escape, row))
+        console.print(shown)
 
 
-def _furthest(found: Evaluation, place: int) -> Iterable[tuple[str, str, str]]:
-    from .distances import worst
+def _facts(path: Path, domain: Domain) -> Facts:
+    """The certificate of a release of this domain, or of its binary digits."""
+    from ...curator.report.facts import Facts
 
-    furthest: list[Distance] = worst((found.attributes, found.pairs)[place], _SHOWN)
-    return ((" x ".join(d.clique), f"{d.total_variation:.4f}", f"{d.kl:.4f}") for d in furthest)
-
-
-def _print(
-    console: Console, title: str, headings: tuple[str, ...], rows: Iterable[tuple[object, ...]]
-) -> None:
-    cells = [[str(cell) for cell in row] for row in rows]
-    if not cells:
-        return
-    shown = Grid(title=escape(title), title_justify="left")
-    for place, heading in enumerate(headings):
-        numbers = all(cell[-1:].isdigit() for cell in (row[place] for row in cells))
-        shown.add_column(heading, justify="right" if place and numbers else "left")
-    for row in cells:
-        shown.add_row(*map(escape, row))
-    console.print(shown)
+    facts = Facts.of(read_json(path))
+    if facts.domain_digest not in (domain.digest(), Binarisation(domain).domain.digest()):
+        raise DataError(f"{path} is of a release with another domain; give the one that belongs to the table")
+    return facts

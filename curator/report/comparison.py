@@ -1,0 +1,43 @@
+"""What an evaluation adds to a report: numbers that are computed from the real table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...common.table import Table
+from .facts import Pair
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Scores as a reader sees them.
+
+    Attributes:
+        title: what they are of.
+        headings: of the columns; the first column names the row.
+        rows: texts.
+        note: how to read them; may be empty.
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A synthetic table beside the real one; not for publication.
+
+    Attributes:
+        real: the real table.
+        attributes: total variation distance of each attribute.
+        pairs: total variation distance of each pair.
+        scores: tables of scores.
+    """
+
+    real: Table
+    attributes: Mapping[str, float]
+    pairs: Mapping[Pair, float]
+    scores: tuple[ScoreTable, ...]

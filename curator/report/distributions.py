@@ -1,0 +1,146 @@
+"""Charts of one attribute each: the synthetic distribution, beside the real one in an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.attribute import Attribute, CategoricalAttribute, NumericAttribute
+from ...common.table import Table
+
+WIDTH, HEIGHT = 320.0, 96.0
+"""Of a chart of columns, in units of its drawing."""
+
+MOST_ROWS = 9
+_MOST_COLUMNS = 64
+_ROWED_CODES = 12
+
+Shares = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One value of an attribute.
+
+    Attributes:
+        label: the value.
+        synthetic: its share of the synthetic records, in 0..1.
+        real: its share of the real ones; None in a release.
+        scale: what a share is multiplied with so that the largest fills the chart.
+    """
+
+    label: str
+    synthetic: float
+    real: float | None
+    scale: float
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Numbers in their order.
+
+    Attributes:
+        synthetic: x, y, width and height of each column.
+        real: the outline of the real distribution as an SVG path; None in a release.
+        low: what stands at the left end.
+        high: what stands at the right end.
+    """
+
+    synthetic: tuple[tuple[float, float, float, float], ...]
+    real: str | None
+    low: str
+    high: str
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The chart of an attribute.
+
+    Attributes:
+        name: of the attribute.
+        kind: what its values are, in words.
+        rows: one for each value, or for the most frequent ones; empty where there are columns.
+        columns: for numbers; None where there are rows.
+        missing: shares of records without a value, synthetic and real; None where values cannot be missing.
+    """
+
+    name: str
+    kind: str
+    rows: tuple[Row, ...]
+    columns: Columns | None
+    missing: tuple[float, float | None] | None
+
+
+def distribution(name: str, synthetic: Table, real: Table | None) -> Distribution:
+    """The chart of an attribute.
+
+    Args:
+        name: of the attribute.
+        synthetic: the synthetic table.
+        real: the real one, of the same domain, in an evaluation; its shares will stand in the chart.
+    """
+    attribute = synthetic.domain[name]
+    shares = [_shares(table, name) for table in (synthetic, real) if table is not None]
+    if isinstance(attribute, NumericAttribute):
+        missing = None
+        if attribute.nullable:
+            lacking = [float(share[-1]) for share in shares]
+            missing = lacking[0], (lacking[1] if real else None)
+            shares = [share[:-1] for share in shares]
+        ends = f"{attribute.minimum:g}", f"{attribute.maximum:g}"
+        return Distribution(name, f"numbers in {attribute.bins} bins", (), _columns(shares, *ends), missing)
+    if isinstance(attribute, CategoricalAttribute) or attribute.size <= _ROWED_CODES:
+        kind = f"{attribute.size} values"
+        return Distribution(name, kind, _rows(_labels(attribute), shares), None, None)
+    columns = _columns(shares, "0", str(attribute.size - 1))
+    return Distribution(name, f"codes 0 to {attribute.size - 1}", (), columns, None)
+
+
+def _shares(table: Table, name: str) -> Shares:
+    shares: Shares = table.marginal((name,)) / max(1, table.record_count)
+    return shares
+
+
+def _labels(attribute: Attribute) -> list[str]:
+    if isinstance(attribute, CategoricalAttribute):
+        return ["(missing)" if value == "" else str(value) for value in attribute.categories]
+    return [str(code) for code in range(attribute.size)]
+
+
+def _rows(labels: Sequence[str], shares: Sequence[Shares]) -> tuple[Row, ...]:
+    """All values in their order, or the most frequent synthetic ones and one row for the others."""
+    kept = np.arange(len(labels))
+    if len(labels) > MOST_ROWS + 1:
+        kept = np.argsort(-shares[0], kind="stable")[:MOST_ROWS]
+    named = [labels[place] for place in kept.tolist()]
+    found = [share[kept].tolist() for share in shares]
+    if len(kept) < len(labels):
+        named.append(f"{len(labels) - len(kept)} others")
+        found = [[*some, float(share.sum()) - sum(some)] for some, share in zip(found, shares, strict=True)]
+    scale = 1 / max(1e-12, *(max(some) for some in found))
+    real = found[1] if len(found) > 1 else [None] * len(named)
+    return tuple(Row(*entry, scale) for entry in zip(named, found[0], real, strict=True))
+
+
+def _columns(shares: Sequence[Shares], low: str, high: str) -> Columns:
+    """Columns of neighbouring values taken together where there are more than fit."""
+    together = -(-len(shares[0]) // _MOST_COLUMNS)
+    starts = np.arange(0, len(shares[0]), together)
+    binned = [np.add.reduceat(share, starts) for share in shares]
+    scale = HEIGHT / max(1e-12, *(float(share.max()) for share in binned))
+    width = WIDTH / len(starts)
+    columns = tuple(
+        (place * width, HEIGHT - share * scale, width, share * scale)
+        for place, share in enumerate(binned[0].tolist())
+    )
+    outline = None
+    if len(binned) > 1:
+        tops = (HEIGHT - binned[1] * scale).tolist()
+        steps = [
+            f"L{place * width:.2f} {top:.2f}H{(place + 1) * width:.2f}" for place, top in enumerate(tops)
+        ]
+        outline = f"M0 {HEIGHT:.2f}" + "".join(steps) + f"V{HEIGHT:.2f}"
+    return Columns(columns, outline, low, high)

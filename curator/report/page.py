@@ -1,0 +1,121 @@
+"""The report that people look at: one HTML file that needs nothing else.
+
+The report of a release is made of its certificate and its synthetic table, which are public. The report of an
+evaluation shows real distributions as well, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from ... import __version__
+from ...common.table import Table
+from .advice import advice_of
+from .comparison import Comparison
+from .distributions import HEIGHT, WIDTH, distribution
+from .facts import Facts, Pair
+from .pair_charts import LEVELS, SIZE, heat_map, model_graph
+from .promise import promise_of
+
+_FURTHEST = 10
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def release_report(certificate: Mapping[str, Any], synthetic: Table) -> str:
+    """The report of a release, as HTML; nothing in it comes from real records but through the noise.
+
+    Args:
+        certificate: of the release.
+        synthetic: the synthetic table.
+
+    Raises:
+        DataError: the certificate is none, or damaged.
+    """
+    facts = Facts.of(certificate)
+    bounds = facts.pair_bounds
+    texts = {pair: _bounded(bounds.get(pair), facts.confidence) for pair in facts.pairs}
+    return _render(synthetic, facts, None, list(facts.sizes), bounds, texts)
+
+
+def evaluation_report(synthetic: Table, comparison: Comparison, facts: Facts | None = None) -> str:
+    """The report of an evaluation, as HTML; it shows real distributions, and is not for publication.
+
+    Args:
+        synthetic: the synthetic table.
+        comparison: with the real one.
+        facts: of the release's certificate, if it is at hand.
+    """
+    bounds = {} if facts is None else facts.pair_bounds
+    confidence = 0.0 if facts is None else facts.confidence
+    texts = {
+        pair: f"{distance:.3f} apart" + (f"; {_bounded(bounds[pair], confidence)}" if pair in bounds else "")
+        for pair, distance in comparison.pairs.items()
+    }
+    return _render(synthetic, facts, comparison, list(synthetic.domain.names), comparison.pairs, texts)
+
+
+def _render(
+    synthetic: Table,
+    facts: Facts | None,
+    comparison: Comparison | None,
+    names: Sequence[str],
+    distances: Mapping[Pair, float],
+    texts: Mapping[Pair, str],
+) -> str:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(percent=_percent, number=_number, cost=_cost)
+    real = None if comparison is None else comparison.real
+    furthest = sorted(distances, key=lambda pair: -distances[pair])[:_FURTHEST]
+    return environment.get_template("page.html").render(
+        version=__version__,
+        facts=facts,
+        promise=None if facts is None else promise_of(facts),
+        advice=None if facts is None else advice_of(facts),
+        graph=None if facts is None else model_graph(facts),
+        comparison=comparison,
+        records=synthetic.record_count,
+        distributions=[distribution(name, synthetic, real) for name in synthetic.domain],
+        heat=heat_map(names, distances, texts) if len(names) > 1 else None,
+        furthest=[_furthest_row(pair, distances[pair], facts, comparison) for pair in furthest],
+        levels=LEVELS,
+        chart=(WIDTH, HEIGHT),
+        size=SIZE,
+    )
+
+
+def _furthest_row(
+    pair: Pair, distance: float, facts: Facts | None, comparison: Comparison | None
+) -> tuple[str, ...]:
+    row: tuple[str, ...] = (" × ".join(pair), f"{distance:.3f}")
+    if comparison is not None and facts is not None:
+        bound = facts.pair_bounds.get(pair)
+        row += ("–" if bound is None else f"{bound:.3f}",)
+    return row
+
+
+def _bounded(bound: float | None, confidence: float) -> str:
+    return "no bound" if bound is None else f"at most {bound:.3f} at {confidence:.0%} confidence"
+
+
+def _percent(share: float) -> str:
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    return f"{100 * share:.1f} %"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _cost(rho: float) -> str:
+    return f"{rho:.3g}".replace("e-0", "e-")

@@ -1,0 +1,104 @@
+"""An evaluation as tables, for a terminal and for a report."""
+
+from __future__ import annotations
+
+from ...common.table import Table
+from ...curator.report.comparison import Comparison, ScoreTable
+from .distances import Distance, worst
+from .evaluation import Evaluation
+
+_SHOWN = 5
+
+
+def comparison(found: Evaluation, real: Table) -> Comparison:
+    """What the report of an evaluation shows beside the synthetic table."""
+    return Comparison(
+        real,
+        {distance.clique[0]: distance.total_variation for distance in found.attributes},
+        {(d.clique[0], d.clique[1]): d.total_variation for d in found.pairs},
+        tuple(score_tables(found)),
+    )
+
+
+def score_tables(found: Evaluation) -> list[ScoreTable]:
+    """Tables of all scores; the distances of attributes and pairs are `furthest_tables`."""
+    tables = [_marginals(found)]
+    if found.predictions:
+        tables.append(_predictions(found))
+    if found.range_queries:
+        tables.append(_range_queries(found))
+    tables.append(_nist(found))
+    return tables
+
+
+def furthest_tables(found: Evaluation) -> list[ScoreTable]:
+    """The attributes and the pairs that are furthest off."""
+    tables = [_furthest("Furthest attributes", "attribute", found.attributes)]
+    if found.pairs:
+        tables.append(_furthest("Furthest pairs", "pair", found.pairs))
+    return tables
+
+
+def _marginals(found: Evaluation) -> ScoreTable:
+    return ScoreTable(
+        "Marginals",
+        ("attributes", "compared", "total variation", "KL"),
+        tuple((f"{e.k}", f"{e.cliques}", f"{e.total_variation:.4f}", f"{e.kl:.4f}") for e in found.kway),
+        f"Averages; 0 is the same, a total variation of 1 has nothing in common. Workload error: "
+        f"{found.workload_error:.4f}.",
+    )
+
+
+def _predictions(found: Evaluation) -> ScoreTable:
+    rows = tuple(
+        (
+            p.classifier,
+            f"{p.synthetic:.4f}",
+            f"{p.real:.4f}",
+            f"{p.misclassification_variance:+.4f}",
+            f"{p.majority:.4f}",
+        )
+        for p in found.predictions
+    )
+    return ScoreTable(
+        f"Misclassification of {found.predictions[0].label}",
+        ("classifier", "synthetic", "real", "difference", "majority"),
+        rows,
+        f"Shares of {found.predictions[0].test_rows:,} real records that classifiers get wrong which learned "
+        "from synthetic records, and from real ones.",
+    )
+
+
+def _range_queries(found: Evaluation) -> ScoreTable:
+    return ScoreTable(
+        "Range queries",
+        ("attributes", "queries", "mean absolute", "mean squared"),
+        tuple(
+            (f"{e.dimensions}", f"{e.queries}", f"{e.mean_absolute:.5f}", f"{e.mean_squared:.2e}")
+            for e in found.range_queries
+        ),
+        "Errors of the share of records that lies between two values of each attribute.",
+    )
+
+
+def _nist(found: Evaluation) -> ScoreTable:
+    scores = [("clustering", found.nist.clustering), ("classification", found.nist.classification)]
+    if found.nist.regression is not None:
+        scores.append(("regression", found.nist.regression))
+    return ScoreTable(
+        "NIST challenge, 2018",
+        ("score", "points"),
+        tuple((name, f"{points:,.0f}") for name, points in scores),
+        "1,000,000 is perfect.",
+    )
+
+
+def _furthest(title: str, heading: str, distances: tuple[Distance, ...]) -> ScoreTable:
+    return ScoreTable(
+        title,
+        (heading, "total variation", "KL"),
+        tuple(
+            (" x ".join(d.clique), f"{d.total_variation:.4f}", f"{d.kl:.4f}")
+            for d in worst(distances, _SHOWN)
+        ),
+    )
