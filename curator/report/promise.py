@@ -12,6 +12,11 @@ from .facts import Facts
 _DELTA = 1e-9
 """At which a promise in zCDP is put into words."""
 
+_PAPER = (
+    "This protocol exists on paper alone: it shows what an error would be, and protects nobody's records."
+)
+_UNKNOWN = "No protocol by this name is known to the program that made this page."
+
 _TRUST: Mapping[str, str] = {
     "masked": (
         "No party showed its records to another one or to the curator. The parties turned every count into "
@@ -27,10 +32,9 @@ _TRUST: Mapping[str, str] = {
         "Nobody was trusted: every party added noise to its own records before anything left it. The price "
         "is accuracy: what joins attributes of different parties drowns in that noise."
     ),
+    "theorem": _PAPER,
+    "indicator-mle": _PAPER,
 }
-_PAPER = (
-    "This protocol exists on paper alone: it shows what an error would be, and protects nobody's records."
-)
 
 _ADJACENCY: Mapping[str, str] = {
     "zero-out": (
@@ -114,7 +118,7 @@ def promise_of(facts: Facts) -> Promise:
         odds,
         min(1.0, odds / (1 + odds) + delta / (1 + odds)),
         _ADJACENCY.get(facts.adjacency, facts.adjacency),
-        _TRUST.get(facts.protocol, _PAPER),
+        _TRUST.get(facts.protocol, _UNKNOWN),
         _spending(facts),
     )
 

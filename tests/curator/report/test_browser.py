@@ -1,0 +1,181 @@
+"""Reports in a real browser: at a telephone's and a desk's width, by day and by night, and on paper."""
+
+import contextlib
+import itertools
+import shutil
+
+import pytest
+
+from dpmosaic.common.attribute import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.domain import Domain
+from dpmosaic.curator.report.facts import Facts
+from dpmosaic.curator.report.page import evaluation_report, release_report
+
+from .conftest import DOMAIN, certificate_of, comparison_of, rows
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium or google-chrome on the PATH")
+
+WIDTHS = (390, 1280)
+SCHEMES = ("light", "dark")
+NASTY = Domain(
+    (
+        CodedAttribute("an_attribute_whose_name_goes_on_and_on_without_any_place_to_break_it_anywhere", 3),
+        CategoricalAttribute("<script>throw 1</script>", ("<img src=x onerror=alert(1)>", "value" * 40)),
+        CategoricalAttribute("b", tuple(f"{'w' * 60}{place}" for place in range(30))),
+    )
+)
+WIDE = Domain.coded({f"question {place}": 2 + place % 20 for place in range(57)})
+DOMAINS = {"usual": DOMAIN, "nasty": NASTY, "wide": WIDE, "two": Domain.coded({"a": 2, "b": 2})}
+
+# Texts of charts that stick out of their charts, and boxes that stick out of the page.
+CUT = """() => {
+  const cut = [];
+  for (const text of document.querySelectorAll("svg.chart text")) {
+    const inner = text.getBoundingClientRect(), outer = text.ownerSVGElement.getBoundingClientRect();
+    if (inner.left < outer.left - 1 || inner.right > outer.right + 1 ||
+        inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1) cut.push(text.textContent);
+  }
+  for (const box of document.querySelectorAll("body *:not(.scroll *)"))
+    if (box.getBoundingClientRect().right > document.documentElement.clientWidth + 1) cut.push(box.outerHTML);
+  return cut;
+}"""
+
+# The WCAG contrast of each visible text with what lies behind it.
+CONTRAST = """() => {
+  const light = colour => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map(x => x / 255)
+      .map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = node => {
+    for (; node; node = node.parentElement) {
+      const colour = getComputedStyle(node).backgroundColor;
+      if (!colour.endsWith(", 0)")) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  return [...document.querySelectorAll("h1, h2, h3, p, li, td, th, dt, dd, span, summary, svg.chart text")]
+    .filter(node => node.textContent.trim() && node.getClientRects().length)
+    .map(node => {
+      const style = getComputedStyle(node);
+      const pair = [light(node.ownerSVGElement ? style.fill : style.color), light(behind(node))];
+      return [node.textContent, (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05)];
+    });
+}"""
+
+
+def reports(domain):
+    certificate = certificate_of(domain)
+    synthetic, real = rows(300, 1, domain), rows(200, 2, domain)
+    yield "release", release_report(certificate, synthetic)
+    yield "evaluation", evaluation_report(synthetic, comparison_of(real), Facts.of(certificate))
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The reports of each domain, in files."""
+    folder = tmp_path_factory.mktemp("pages")
+    paths = {}
+    for name, domain in DOMAINS.items():
+        for kind, text in reports(domain):
+            paths[name, kind] = folder / f"{name}-{kind}.html"
+            paths[name, kind].write_text(text, encoding="utf-8")
+    return paths
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Chromium's own sandbox does not start for the user that runs tests in a container.
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@contextlib.contextmanager
+def opened(browser, path, width=1280, scheme="light"):
+    """A page, and what went wrong with it or was loaded by it, which fills while it is open."""
+    page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    events = []
+    page.on("console", lambda message: events.append(message.text))
+    page.on("pageerror", lambda error: events.append(str(error)))
+    page.on("dialog", lambda dialog: (events.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: events.append(request.url))
+    page.goto(path.as_uri())
+    try:
+        yield page, events
+    finally:
+        page.close()
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_page_says_nothing_to_the_console_loads_nothing_and_fits_its_width(browser, pages, domain):
+    for kind, width in itertools.product(
+        ("release", "evaluation"), WIDTHS if domain == "usual" else WIDTHS[:1]
+    ):
+        path = pages[domain, kind]
+        with opened(browser, path, width) as (page, events):
+            page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate(CUT) == []
+            assert [event for event in events if event not in (path.as_uri(), "data:,")] == []
+
+
+def test_what_is_watched_for_is_noticed(browser, tmp_path):
+    """The check above, on a page that does everything wrong."""
+    path = tmp_path / "wrong.html"
+    path.write_text(
+        "<!doctype html><div style='width: 500px'>x</div><img src='a.png'>"
+        "<svg class='chart' width='50' height='20'><text x='40' y='9'>sticks out</text></svg>"
+        "<script>console.log('said'); throw Error('thrown')</script>"
+    )
+    with opened(browser, path, 390) as (page, events):
+        assert page.evaluate("document.documentElement.scrollWidth") > 390
+        cut = page.evaluate(CUT)
+        assert {"said", "thrown", (tmp_path / "a.png").as_uri()} <= set(events)
+    assert "sticks out" in cut
+    assert any("500px" in box for box in cut)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_text_can_be_read_by_day_and_by_night(browser, pages, scheme):
+    """WCAG asks for a contrast of 4.5 at this size."""
+    for kind in ("release", "evaluation"):
+        with opened(browser, pages["usual", kind], scheme=scheme) as (page, _):
+            contrasts = page.evaluate(CONTRAST)
+            assert len(contrasts) > 80
+            assert [found for found in contrasts if found[1] < 4.5] == []
+
+
+def test_night_is_dark_and_paper_is_white(browser, pages):
+    found = {}
+    for scheme in SCHEMES:
+        with opened(browser, pages["usual", "release"], scheme=scheme) as (page, _):
+            ground = "getComputedStyle(document.body).backgroundColor"
+            found[scheme] = page.evaluate(ground)
+            page.emulate_media(media="print", color_scheme=scheme)
+            assert page.evaluate(ground) == "rgb(255, 255, 255)"
+    assert found == {"light": "rgb(244, 246, 248)", "dark": "rgb(16, 22, 29)"}
+
+
+def test_paper_shows_what_is_folded_on_the_screen(browser, pages):
+    folded = "document.querySelector('details .chip').checkVisibility({contentVisibilityAuto: true})"
+    with opened(browser, pages["usual", "release"]) as (page, _):
+        assert not page.evaluate(folded)
+        page.emulate_media(media="print")
+        assert page.evaluate(folded)
+        assert page.pdf().startswith(b"%PDF")
+
+
+def test_the_charts_show_what_the_certificate_says(browser, pages):
+    with opened(browser, pages["usual", "release"]) as (page, _):
+        assert page.locator("path.link").count() == 3
+        assert page.locator("path.link.across").count() == 1
+        assert page.locator("svg.chart rect[class^=l]").count() == 6
+        heights = page.evaluate(
+            "[...document.querySelectorAll('.stack span')].map(x => x.getBoundingClientRect().width)"
+        )
+        assert [height / sum(heights) for height in heights] == pytest.approx([0.25, 0.5, 0.25], abs=0.01)

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from dpmosaic.common.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.table import Table
+from dpmosaic.curator.report.distributions import HEIGHT, MOST_ROWS, WIDTH, distribution
+
+
+def column(attribute, codes):
+    return Table.from_codes(Domain((attribute,)), np.array(codes)[:, None])
+
+
+def test_every_value_of_few_has_its_row_with_its_share():
+    kind = CategoricalAttribute("kind", ("", "x", "y"))
+    shown = distribution("kind", column(kind, [0, 1, 1, 1]), column(kind, [2, 2]))
+    assert [(row.label, row.synthetic, row.real) for row in shown.rows] == [
+        ("(missing)", 0.25, 0.0),
+        ("x", 0.75, 0.0),
+        ("y", 0.0, 1.0),
+    ]
+    assert {row.scale for row in shown.rows} == {1.0}
+    assert shown.columns is None
+
+
+def test_of_many_values_the_most_frequent_have_rows_and_the_others_one():
+    town = CategoricalAttribute("town", tuple(f"t{place}" for place in range(30)))
+    codes = np.repeat(np.arange(30), np.arange(30))
+    shown = distribution("town", column(town, codes), column(town, [0, 29]))
+    assert [row.label for row in shown.rows] == [f"t{29 - place}" for place in range(MOST_ROWS)] + [
+        "21 others"
+    ]
+    assert sum(row.synthetic for row in shown.rows) == pytest.approx(1)
+    assert [shown.rows[0].real, shown.rows[-1].real] == [0.5, 0.5]
+
+
+def test_a_release_shows_synthetic_shares_alone():
+    code = CodedAttribute("code", 3)
+    shown = distribution("code", column(code, [0, 1, 1, 2]), None)
+    assert [row.real for row in shown.rows] == [None] * 3
+    numbers = distribution("n", column(NumericAttribute("n", 0, 9, 10), [1, 2]), None)
+    assert numbers.columns.real is None
+
+
+def test_numbers_are_columns_as_high_as_their_shares_and_fill_the_chart():
+    age = NumericAttribute("age", 0, 40, 4, nullable=True, integer=False)
+    shown = distribution("age", column(age, [0, 1, 1, 3, 4]), column(age, [4, 4, 0, 0]))
+    assert shown.missing == (0.2, 0.5)
+    assert (shown.columns.low, shown.columns.high) == ("0", "40")
+    heights = [height for *_, height in shown.columns.synthetic]
+    assert heights == pytest.approx([0.2 / 0.5 * HEIGHT, 0.4 / 0.5 * HEIGHT, 0, 0.2 / 0.5 * HEIGHT])
+    assert [y + height for _, y, _, height in shown.columns.synthetic] == pytest.approx([HEIGHT] * 4)
+    assert shown.columns.real.startswith(
+        f"M0 {HEIGHT:.2f}L0.00 0.00H{WIDTH / 4:.2f}L{WIDTH / 4:.2f} {HEIGHT}"
+    )
+
+
+def test_many_bins_are_taken_together_and_none_is_lost():
+    fine = NumericAttribute("fine", 0, 999, 1000)
+    shown = distribution("fine", column(fine, np.arange(1000)), None)
+    heights = np.array([height for *_, height in shown.columns.synthetic])
+    assert len(heights) == 63
+    assert heights[:-1] == pytest.approx(HEIGHT)
+    # 62 columns of 16 bins each, and 8 bins for the last.
+    assert heights[-1] == pytest.approx(HEIGHT / 2)
+
+
+def test_many_codes_are_columns():
+    shown = distribution("c", column(CodedAttribute("c", 40), [0, 39]), None)
+    assert (shown.columns.low, shown.columns.high, shown.missing) == ("0", "39", None)

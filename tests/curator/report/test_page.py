@@ -1,0 +1,148 @@
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.errors import DataError
+from dpmosaic.common.table import Table
+from dpmosaic.curator.report.facts import Facts
+from dpmosaic.curator.report.page import evaluation_report, release_report
+
+VOID = {"meta", "link", "br"}
+
+
+class Elements(HTMLParser):
+    """The elements of a page, which must be closed in order, and its visible text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.text = [], [], [], ""
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += attributes
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += attributes
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        self.text += " " * (tag in ("td", "th", "p", "li", "title"))
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.text += data
+
+    @property
+    def words(self):
+        return " ".join(self.text.split())
+
+
+def test_a_release_says_what_was_promised_by_whom_and_what_it_is_good_for(certificate, synthetic):
+    said = Elements(release_report(certificate, synthetic)).words
+    for part in (
+        "A synthetic table of 300 records",
+        "epsilon = 1",
+        "2.72 times",
+        "73.1 %",
+        "delta = 1e-9",
+        "No party showed its records",
+        "the public 0.75 nothing",
+        "Not spent 25.0 %",
+        "3 of 6 pairs",
+        "Not good for",
+        "Slice 2: 800 records",
+        "kind × age: at most 0.000 at 95% confidence",
+        "numbers in 100 bins",
+        "11 others",
+    ):
+        assert part in said
+    for part in ("Not for publication", "% real", "apart"):
+        assert part not in said
+
+
+@pytest.mark.parametrize("with_certificate", [True, False])
+def test_an_evaluation_shows_scores_and_says_first_that_it_is_private(
+    certificate, synthetic, comparison, with_certificate
+):
+    facts = Facts.of(certificate) if with_certificate else None
+    said = Elements(evaluation_report(synthetic, comparison, facts)).words
+    assert said.index("Not for publication.") < said.index("Marginals & more")
+    assert "compared with the 500 real ones" in said
+    assert "0 is <best>." in said
+    assert "0.123 apart" in said
+    assert ("What was promised" in said) == with_certificate
+    assert ("0.050 apart; at most 0.030 at 95% confidence" in said) == with_certificate
+
+
+def test_a_label_stands_before_everything_that_it_takes_back(certificate, synthetic):
+    certificate["labels"] = ["NOT DIFFERENTIALLY PRIVATE as stated: because"]
+    said = Elements(release_report(certificate, synthetic)).words
+    assert said.index("NOT DIFFERENTIALLY PRIVATE as stated: because") < said.index("What was promised")
+    assert "With it, nothing is promised" in said
+
+
+def test_signers_are_named_where_there_are_any(certificate, synthetic):
+    assert "signed by" not in release_report(certificate, synthetic)
+    certificate["signed"] = {"parties": [{"name": "clinic-1"}, {"name": "insurer-2"}]}
+    assert "signed by clinic-1, insurer-2" in Elements(release_report(certificate, synthetic)).words
+
+
+def test_a_page_loads_nothing_and_runs_nothing(certificate, synthetic, comparison):
+    for page in (
+        release_report(certificate, synthetic),
+        evaluation_report(synthetic, comparison, Facts.of(certificate)),
+    ):
+        found = Elements(page)
+        assert not {"script", "img", "iframe", "object", "form"} & set(found.tags)
+        assert not [name for name, _ in found.attributes if name.startswith("on") or name == "src"]
+        assert [value for name, value in found.attributes if name == "href"] == ["data:,"]
+        assert set(re.findall(r"url\((.*?)\)", page)) == {"#hatch"}
+        assert "http:" not in page
+        assert "https:" not in page
+        assert "@import" not in page
+        assert ("http-equiv", "Content-Security-Policy") in found.attributes
+
+
+def test_names_and_values_are_text_whatever_stands_in_them(certificate, synthetic):
+    nasty = "\"'><script>alert(1)</script>{{ 7 * 7 }}"
+    domain = Domain.coded({nasty: 2, "b": 2})
+    certificate = {
+        **certificate,
+        "plan": {
+            **certificate["plan"],
+            "attributes": {nasty: 2, "b": 2},
+            "parties": [[[nasty], ["b"]]],
+            "record_counts": [3],
+            "protocol": nasty,
+            "mechanism": {"name": nasty},
+        },
+        "model": {"cliques": [[nasty, "b"]]},
+        "labels": [nasty],
+        "steps": {nasty: 0.01},
+    }
+    found = Elements(release_report(certificate, Table.from_codes(domain, np.zeros((3, 2), dtype=int))))
+    assert "script" not in found.tags
+    assert found.text.count(nasty) >= 6
+
+
+def test_one_attribute_has_a_page_too(certificate):
+    domain = Domain.coded({"only": 3})
+    certificate["plan"] |= {"attributes": {"only": 3}, "parties": [[["only"]]], "record_counts": [2]}
+    certificate |= {"model": {"cliques": [["only"]]}, "error_bounds": [], "measurements": []}
+    said = Elements(release_report(certificate, Table.from_codes(domain, np.array([[0], [2]])))).words
+    assert "0 of 0 pairs" in said
+    assert "How far off" not in said
+
+
+def test_a_damaged_certificate_gives_no_page(certificate, synthetic):
+    del certificate["steps"]
+    with pytest.raises(DataError, match="damaged"):
+        release_report(certificate, synthetic)
