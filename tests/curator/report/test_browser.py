@@ -166,7 +166,7 @@ def test_paper_shows_what_is_folded_on_the_screen(browser, pages):
     with opened(browser, pages["usual", "release"]) as (page, _):
         assert not page.evaluate(folded)
         page.emulate_media(media="print")
-        assert page.evaluate(folded)
+        page.wait_for_function(folded)
         assert page.pdf().startswith(b"%PDF")
 
 
