@@ -14,6 +14,7 @@ from .curator.mechanisms_command import mechanisms
 from .party.command import party_commands
 from .party.domain_command import domain_commands
 from .simulations.command import demo, simulate
+from .simulations.datasets.command import datasets_commands
 from .simulations.evaluation.command import evaluate
 from .simulations.network_command import local_network
 
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.add_typer(domain_commands, name="domain")
 app.add_typer(party_commands, name="party")
 app.add_typer(curator_commands, name="curator")
+app.add_typer(datasets_commands, name="datasets")
 app.command()(simulate)
 app.command()(demo)
 app.command()(evaluate)

@@ -13,7 +13,7 @@ from ..common.table import Table, encode_table
 INSURER = ("lncoins", "idp", "lpi", "fmde")
 CLINIC = ("mdvis", "physlm", "disea", "hlthg", "hlthf", "hlthp")
 
-_DOMAIN = {
+DOMAIN = {
     "mdvis": {"type": "numeric", "min": 0, "max": 29, "bins": 30},
     "lncoins": {"type": "numeric", "min": 0, "max": 5, "bins": 10},
     "idp": 2,
@@ -37,4 +37,4 @@ def load() -> Table:
     from statsmodels.datasets import randhie
 
     data = randhie.load_pandas().data
-    return encode_table(Domain.from_json(_DOMAIN), {name: data[name].to_numpy() for name in _DOMAIN})
+    return encode_table(Domain.from_json(DOMAIN), {name: data[name].to_numpy() for name in DOMAIN})

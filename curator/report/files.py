@@ -72,12 +72,13 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def write_text(path: Path, content: str) -> None:
-    """Writes a text.
+    """Writes a text; makes the folder where it is not there.
 
     Raises:
         DataError: the file cannot be written.
     """
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     except OSError as cause:
         raise DataError(f"cannot write {path}: {cause.strerror}; choose another place") from cause

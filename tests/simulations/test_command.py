@@ -72,6 +72,7 @@ def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
     certificate = json.loads((folder / "out/certificate.json").read_text())
     assert certificate["differentially_private"]
     assert certificate["plan"]["budget"]["epsilon"] == 2
+    assert "What was promised" in (folder / "out/report.html").read_text()
     assert json.loads((folder / "out/metrics.json").read_text())["private"].endswith("not for publication")
     assert MarkovRandomField.load(folder / "out/model.npz").domain == domain
 
@@ -193,7 +194,7 @@ def test_a_domain_is_drafted_with_a_warning_and_can_be_used(folder):
 
 
 def test_the_demo_compares_the_protocols(tmp_path):
-    done = dpmosaic("demo", "--json", cwd=tmp_path)
+    done = dpmosaic("demo", "--json", "--report", "out/demo.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = {
         (line["protocol"], line["mechanism"]): line["total_variation"] for line in json.loads(done.stdout)
@@ -201,6 +202,7 @@ def test_the_demo_compares_the_protocols(tmp_path):
     assert {protocol for protocol, _ in lines} == {"trusted", "masked", "indicator"}
     for protocol in ("trusted", "masked"):
         assert lines[protocol, "randdpgen"] < lines["trusted", "independent"]
+    assert "Misclassification of hlthg" in (tmp_path / "out/demo.html").read_text()
 
 
 def test_a_mechanism_is_chosen_by_name_and_its_parameters_are_set(folder):

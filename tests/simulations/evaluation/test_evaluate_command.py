@@ -69,3 +69,47 @@ def test_the_command_is_installed_and_ends_with_one_sentence_where_files_are_mis
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1
     assert "d.json" in done.stderr
+
+
+def release(folder, *more):
+    arguments = ["simulate", "real.csv", "--domain", "domain.json", "--rho", 1, "--out", "out", *more]
+    places = [str(folder / a) if str(a) in ("real.csv", "domain.json", "out") else str(a) for a in arguments]
+    return CliRunner().invoke(app, places)
+
+
+def test_a_release_has_a_page_without_and_an_evaluation_one_with_real_distributions(folder):
+    assert release(folder).exit_code == 0
+    certificate = folder / "out/certificate.json"
+    assert "Not for publication" not in (folder / "out/report.html").read_text()
+    page = folder / "new/evaluation.html"
+    assert run(folder, "--report", page, "--certificate", certificate, "--label", "code").exit_code == 0
+    text = page.read_text()
+    for part in ("Not for publication", "What was promised", "Misclassification of code", "[bold]"):
+        assert part in text
+
+
+def test_a_release_of_binary_digits_has_its_page_and_goes_with_the_table(folder):
+    assert release(folder, "--binarise").exit_code == 0
+    page = (folder / "out/report.html").read_text()
+    assert "age.bit0" in page
+    assert "numbers in 10 bins" in page
+    done = run(folder, "--report", folder / "e.html", "--certificate", folder / "out/certificate.json")
+    assert done.exit_code == 0
+
+
+def test_a_certificate_of_another_table_or_without_a_report_is_refused(folder):
+    assert release(folder).exit_code == 0
+    certificate = folder / "out/certificate.json"
+    other = json.loads(certificate.read_text())
+    other["plan"]["domain_digest"] = "0" * 64
+    (folder / "other.json").write_text(json.dumps(other))
+    done = run(folder, "--report", folder / "e.html", "--certificate", folder / "other.json")
+    assert "another domain" in str(done.exception)
+    assert "--report" in str(run(folder, "--certificate", certificate).exception)
+    assert not (folder / "e.html").exists()
+
+
+def test_a_page_that_cannot_be_written_is_one_sentence(folder):
+    done = run(folder, "--report", folder / "domain.json" / "e.html")
+    assert isinstance(done.exception, DataError)
+    assert "choose another place" in str(done.exception)

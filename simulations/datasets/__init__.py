@@ -1,0 +1,1 @@
+"""Public tables to try things on."""

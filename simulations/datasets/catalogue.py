@@ -1,0 +1,134 @@
+"""The public tables that can be had by name, and those that one has to ask for."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...common.errors import DataError
+from ...common.extras import require_extra
+from .. import randhie
+from . import adult
+from .download import download
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A table that `dpmosaic datasets get` writes.
+
+    Attributes:
+        what: it is.
+        records: how many.
+        terms: under which it may be used.
+        origin: where it comes from.
+        domain: its domain file.
+        read: its CSV; may download.
+    """
+
+    what: str
+    records: int
+    terms: str
+    origin: str
+    domain: Mapping[str, Any]
+    read: Callable[[], str]
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A table of the literature that nobody can fetch by a stable address and checksum.
+
+    Attributes:
+        what: it is.
+        ask: where to get it, and under which terms.
+    """
+
+    what: str
+    ask: str
+
+
+def get(name: str, folder: Path) -> tuple[Path, Path]:
+    """Writes a table and its domain file into a folder, as NAME.csv and NAME.domain.json.
+
+    Returns:
+        Their paths.
+
+    Raises:
+        DataError: there is no such table, a file is there already, or the download failed.
+        MissingExtraError: the package that bundles the table is not installed.
+    """
+    if name not in DATASETS:
+        advice = f"; {name} is not for download: {ELSEWHERE[name].ask}" if name in ELSEWHERE else ""
+        raise DataError(f"data set: expected one of {', '.join(DATASETS)}, got {name!r}{advice}")
+    table, domain = folder / f"{name}.csv", folder / f"{name}.domain.json"
+    for path in (table, domain):
+        if path.exists():
+            raise DataError(f"{path} is there already; choose another folder or remove it")
+    content = DATASETS[name].read()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        domain.write_text(json.dumps(DATASETS[name].domain, indent=2) + "\n", encoding="utf-8")
+        unfinished = folder / f".{name}.csv.part"
+        unfinished.write_text(content, encoding="utf-8")
+        unfinished.replace(table)
+    except OSError as cause:
+        raise DataError(f"cannot write into {folder}: {cause.strerror}; choose another") from cause
+    return table, domain
+
+
+def _adult() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / str(place) for place, _ in enumerate(adult.PARTS)]
+        for remote, path in zip(adult.PARTS, paths, strict=True):
+            download(remote, path)
+        return adult.joined([path.read_text(encoding="ascii") for path in paths])
+
+
+def _randhie() -> str:
+    require_extra("demo")
+    from statsmodels.datasets import randhie as bundled
+
+    content: str = bundled.load_pandas().data.to_csv(index=False)
+    return content
+
+
+DATASETS: Mapping[str, Dataset] = {
+    "randhie": Dataset(
+        "RAND Health Insurance Experiment, 10 attributes: the demo's table",
+        20_190,
+        "public domain",
+        "bundled with statsmodels (extra 'demo')",
+        randhie.DOMAIN,
+        _randhie,
+    ),
+    "adult": Dataset(
+        "US census of 1994, 15 attributes; label 'income'",
+        48_842,
+        "CC BY 4.0, Becker and Kohavi 1996",
+        "download from archive.ics.uci.edu, 6 MB",
+        adult.DOMAIN,
+        _adult,
+    ),
+}
+
+ELSEWHERE: Mapping[str, Elsewhere] = {
+    "big5": Elsewhere(
+        "Big Five personality test, 57 attributes",
+        "openpsychometrics.org publishes it as BIG5.zip, without a licence",
+    ),
+    "br2000": Elsewhere(
+        "Brazilian census of 2000, 14 attributes",
+        "IPUMS International gives it to registered users, who may not pass it on",
+    ),
+    "nltcs": Elsewhere(
+        "National Long Term Care Survey, 16 attributes",
+        "its archive (NACDA) has terms of its own; the table of 16 bits lies beside many papers' programs",
+    ),
+    "titanic": Elsewhere("Passengers of the Titanic, 9 attributes", "kaggle.com, for registered users"),
+    "loans": Elsewhere(
+        "LendingClub loans 2007 to 2011", "the publisher has withdrawn it; kaggle.com has copies"
+    ),
+}

@@ -1,0 +1,58 @@
+"""The commands `dpmosaic datasets ...`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from .catalogue import DATASETS, ELSEWHERE, get
+
+datasets_commands = typer.Typer(help="Public tables to try things on.", invoke_without_command=True)
+
+
+@datasets_commands.callback()
+def show(
+    context: typer.Context,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Show which public tables there are, and how to get them."""
+    if context.invoked_subcommand is not None:
+        return
+    if json_output:
+        built_in = {
+            name: {"what": d.what, "records": d.records, "terms": d.terms, "origin": d.origin}
+            for name, d in DATASETS.items()
+        }
+        elsewhere = {name: {"what": e.what, "ask": e.ask} for name, e in ELSEWHERE.items()}
+        typer.echo(json.dumps({"built_in": built_in, "elsewhere": elsewhere}))
+        return
+    console = Console()
+    shown = Grid(title="dpmosaic datasets get NAME FOLDER", title_justify="left")
+    for heading in ("name", "what", "records", "where from", "terms"):
+        shown.add_column(heading, justify="right" if heading == "records" else "left")
+    for name, held in DATASETS.items():
+        shown.add_row(name, held.what, f"{held.records:,}", held.origin, held.terms)
+    console.print(shown)
+    others = Grid(title="Used in the literature, to be asked for", title_justify="left")
+    for heading in ("name", "what", "where"):
+        others.add_column(heading)
+    for name, other in ELSEWHERE.items():
+        others.add_row(name, other.what, other.ask)
+    console.print(others)
+
+
+@datasets_commands.command("get")
+def fetch(
+    name: Annotated[str, typer.Argument(help="As `dpmosaic datasets` lists it.")],
+    folder: Annotated[Path, typer.Argument(help="Where to write NAME.csv and NAME.domain.json.")],
+) -> None:
+    """Write a public table and its domain file into a folder; what is downloaded has to have its checksum."""
+    table, domain = get(name, folder)
+    typer.echo(f"{DATASETS[name].records:,} records ({DATASETS[name].terms}) in {table}, domain in {domain}")

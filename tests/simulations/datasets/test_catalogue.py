@@ -1,0 +1,110 @@
+import dataclasses
+import functools
+import hashlib
+import http.server
+import json
+import threading
+
+import pytest
+from typer.testing import CliRunner
+
+from dpmosaic.command import app
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.errors import DataError
+from dpmosaic.party.source import read_table
+from dpmosaic.simulations import randhie
+from dpmosaic.simulations.datasets import adult
+from dpmosaic.simulations.datasets.catalogue import DATASETS, ELSEWHERE, get
+
+CELLS = [
+    *("39", "State-gov", "77516", "Bachelors", "13", "Never-married", "Adm-clerical", "Not-in-family"),
+    *("White", "Male", "2174", "0", "40", "United-States", "<=50K"),
+]
+TRAIN = ", ".join(CELLS) + "\n" + ", ".join(["50", "?", *CELLS[2:14], ">50K"]) + "\n\n"
+TEST = "|1x3 Cross validator\n" + ", ".join(["17", *CELLS[1:14], ">50K."]) + "\n\n"
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """Adult's repository with three records, on this machine."""
+    served = tmp_path / "served"
+    served.mkdir()
+    (served / "adult.data").write_text(TRAIN)
+    (served / "adult.test").write_text(TEST)
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            """Says nothing."""
+
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Handler, directory=served)
+    ) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        parts = []
+        for part in adult.PARTS:
+            name = part.url.rpartition("/")[2]
+            content = (served / name).read_bytes()
+            url = f"http://127.0.0.1:{running.server_port}/{name}"
+            parts.append(
+                dataclasses.replace(
+                    part, url=url, size=len(content), sha256=hashlib.sha256(content).hexdigest()
+                )
+            )
+        monkeypatch.setattr(adult, "PARTS", tuple(parts))
+        yield served
+        running.shutdown()
+        thread.join()
+
+
+def test_adult_is_downloaded_joined_and_fits_its_domain(repository, tmp_path):
+    done = CliRunner().invoke(app, ["datasets", "get", "adult", str(tmp_path / "out")])
+    assert done.exit_code == 0
+    domain = Domain.load(tmp_path / "out/adult.domain.json")
+    table = read_table(tmp_path / "out/adult.csv", domain)
+    assert table.record_count == 3
+    assert table.column("income").tolist() == [0, 1, 1]
+    assert table.column("age").tolist() == [22, 33, 0]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["adult.csv", "adult.domain.json"]
+
+
+def test_a_changed_repository_is_refused_and_leaves_nothing(repository, tmp_path):
+    (repository / "adult.test").write_text(TEST.replace("17", "18"))
+    with pytest.raises(DataError, match=r"adult\.test has not the SHA-256"):
+        get("adult", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_line_of_another_length_is_refused():
+    with pytest.raises(DataError, match="expected 15 cells"):
+        adult.joined(["39, State-gov\n"])
+
+
+def test_the_table_of_the_demo_is_written_without_a_network(tmp_path):
+    table, domain = get("randhie", tmp_path)
+    assert read_table(table, Domain.load(domain)).digest() == randhie.load().digest()
+    with pytest.raises(DataError, match="is there already"):
+        get("randhie", tmp_path)
+
+
+def test_every_domain_is_one_and_every_checksum_has_its_length():
+    for dataset in DATASETS.values():
+        assert len(Domain.from_json(dataset.domain)) >= 10
+    for part in adult.PARTS:
+        assert len(bytes.fromhex(part.sha256)) == 32
+        assert part.url.startswith("https://")
+
+
+def test_the_list_names_all_tables_and_where_to_ask_for_others():
+    shown = CliRunner().invoke(app, ["datasets"]).stdout
+    form = json.loads(CliRunner().invoke(app, ["datasets", "--json"]).stdout)
+    assert set(form["built_in"]) == set(DATASETS)
+    assert set(form["elsewhere"]) == set(ELSEWHERE)
+    assert all(name in shown for name in (*DATASETS, *ELSEWHERE))
+
+
+def test_other_names_are_refused_with_what_is_known_of_them(tmp_path):
+    with pytest.raises(DataError, match=r"one of randhie, adult, got 'iris'$"):
+        get("iris", tmp_path)
+    with pytest.raises(DataError, match="registered users"):
+        get("br2000", tmp_path)

@@ -1,0 +1,104 @@
+"""Downloads from a server on this machine that behaves, and from one that does not."""
+
+import hashlib
+import http.server
+import threading
+import time
+
+import pytest
+
+from dpmosaic.common.errors import DataError
+from dpmosaic.simulations.datasets.download import Remote, download
+
+CONTENT = bytes(range(256)) * 700
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        """Says nothing."""
+
+    def do_GET(self):
+        if self.path == "/missing":
+            self.send_error(404)
+            return
+        if self.path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "/good")
+            self.end_headers()
+            return
+        self.send_response(200)
+        if self.path == "/short":
+            self.send_header("Content-Length", str(2 * len(CONTENT)))
+        self.end_headers()
+        if self.path == "/silent":
+            self.server.released.wait(30)
+        elif self.path == "/other":
+            self.wfile.write(CONTENT[:-1] + b"x")
+        else:
+            self.wfile.write(CONTENT)
+        if self.path == "/endless":
+            while not self.server.released.is_set():
+                try:
+                    self.wfile.write(CONTENT)
+                except OSError:
+                    return
+
+
+@pytest.fixture(scope="module")
+def server():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.released = threading.Event()
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.released.set()
+        running.shutdown()
+        thread.join()
+
+
+def remote(server, path, content=CONTENT):
+    return Remote(f"{server}/{path}", len(content), hashlib.sha256(content).hexdigest())
+
+
+@pytest.mark.parametrize("path", ["good", "moved"])
+def test_what_has_its_checksum_gets_its_name(server, tmp_path, path):
+    (tmp_path / "table").write_text("an older one")
+    download(remote(server, path), tmp_path / "table")
+    assert (tmp_path / "table").read_bytes() == CONTENT
+    assert [left.name for left in tmp_path.iterdir()] == ["table"]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("other", "has not the SHA-256"),
+        ("short", "has not the SHA-256|IncompleteRead"),
+        ("endless", "is larger than the 179,200 bytes"),
+        ("missing", "status 404"),
+        ("silent", "cannot read"),
+    ],
+)
+def test_what_is_something_else_leaves_nothing_behind(server, tmp_path, path, said):
+    expected = CONTENT * 2 if path == "short" else CONTENT
+    with pytest.raises(DataError, match=said):
+        download(remote(server, path, expected), tmp_path / "table", silence_s=0.3)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_download_that_goes_on_for_too_long_is_given_up(server, tmp_path):
+    ticks = iter([0.0, 601.0])
+    with pytest.raises(DataError, match="longer than 600 s"):
+        download(remote(server, "good"), tmp_path / "table", clock=lambda: next(ticks, time.monotonic()))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_is_not_there_is_one_sentence(tmp_path):
+    with pytest.raises(DataError, match="look at the network"):
+        download(remote("http://127.0.0.1:9", "good"), tmp_path / "table")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://a/b", "adult.data"])
+def test_other_addresses_than_those_of_the_web_are_refused(url):
+    with pytest.raises(ValueError, match="http or https"):
+        Remote(url, 1, "")
