@@ -23,6 +23,8 @@ class Measurement:
         zcdp_rho: what the answer cost.
         gaussian: the cells' noise is independent and Gaussian; products of noisy indicators are not.
         boxes: where not empty, values are sums over these boxes of cells, shape (len(boxes),).
+        interaction: values are the interaction of a marginal whose cells had noise of scale sigma.
+        sigmas: shape (n_r,): standard deviations cell by cell, where they differ; else None.
     """
 
     clique: Clique
@@ -31,6 +33,8 @@ class Measurement:
     zcdp_rho: float
     gaussian: bool = True
     boxes: tuple[Box, ...] = ()
+    interaction: bool = False
+    sigmas: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1:

@@ -12,7 +12,7 @@ from .domain import Clique, Domain
 from .privacy.cost import Adjacency
 from .protocols.masked.plan import Chain, MaskedPlan
 
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 """Raised with every change that makes an older party or curator misread a message."""
 
 FRAME_BYTES = 1 << 20
@@ -186,6 +186,7 @@ class MarginalQuery:
         clique: attributes in domain order: of this party, or with SHARE of the whole table.
         sigma: scale of the noise in counts.
         boxes: sums over these boxes are asked for, in place of single cells.
+        interaction: the differences of the marginal are asked for, which tell its interaction alone.
     """
 
     release_id: str
@@ -194,10 +195,13 @@ class MarginalQuery:
     clique: Clique
     sigma: float
     boxes: tuple[Box, ...] = ()
+    interaction: bool = False
 
     def __post_init__(self) -> None:
         if not self.query_id or not self.clique:
             raise ValueError("a query has an id and at least one attribute")
+        if self.boxes and self.interaction:
+            raise ValueError("a query asks for sums over boxes or for an interaction, not for both")
         if not 0 < self.sigma < math.inf:
             raise ValueError("a query's sigma is a positive finite number")
 

@@ -121,10 +121,10 @@ class _Planned:
             return self._plain.scores_exactly
         return bool(masked.evaluators) or len(masked.roster) == 1
 
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         if self._terms.masked is None:
             return self._plain.expected_sigma(clique, zcdp_rho)
-        return masked_sigma(self._terms.masked, self._terms.adjacency, clique, zcdp_rho)
+        return masked_sigma(self._terms.masked, self._terms.adjacency, clique, zcdp_rho, interaction)
 
     def expected_score_sigma(self, count: int, zcdp_rho: Fraction) -> float:
         factor = 1.0 if self._terms.masked is None else self._terms.masked.noise.factor

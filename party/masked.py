@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..common.crypto.randomness import RandomStream
 from ..common.domain import Clique
 from ..common.errors import DeliveriesLost, PolicyError, ProtocolError
+from ..common.interactions import difference_count
 from ..common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
 from ..common.privacy.cost import grid_of
 from ..common.protocols.masked import products, reveal
@@ -158,7 +159,9 @@ class MaskedSession:
         axes = [held.index(name) for name in clique]
         return self._products[chain].reshape(domain.shape(held)).transpose(axes).ravel()
 
-    def answer(self, query: str, sigma: float, share: Words, stream: RandomStream) -> NDArray[np.int64]:
+    def answer(
+        self, query: str, sigma: float, share: Words, stream: RandomStream, interaction: Sequence[int] = ()
+    ) -> NDArray[np.int64]:
         """A share with the party's noise, under its mask: ring words as integers, shape (cells,).
 
         Args:
@@ -166,11 +169,13 @@ class MaskedSession:
             sigma: scale of the noise that is charged.
             share: shape (cells,).
             stream: of the noise.
+            interaction: shape of the marginal where its differences alone are answered; else empty.
         """
         ring = self.plan.ring
         noise = self.plan.noise.draw(sigma, share.size, stream)
-        mask = reveal.pairwise_mask(ring, self.me, self.peers.streams(), query, share.size)
-        return ring.signed(reveal.masked_answer(ring, share, grid_of(sigma), noise, mask))
+        words = difference_count(interaction) if interaction else share.size
+        mask = reveal.pairwise_mask(ring, self.me, self.peers.streams(), query, words)
+        return ring.signed(reveal.masked_answer(ring, share, grid_of(sigma), noise, mask, interaction))
 
     def _check(self, chain: Chain, *, parts: int = 1, holder: int | None = None) -> None:
         """Refuses what is no chain of this slice, has fewer parts, or none of this party or the holder."""

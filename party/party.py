@@ -180,16 +180,23 @@ class Party:
         shape = self._checked(accepted, query.clique)
         if query.boxes:
             box_labels(shape, query.boxes)
+        interaction = shape if query.interaction else ()
         match query.form:
             case AnswerForm.SHARE:
-                return self._masked_share(query, accepted)
+                return self._masked_share(query, accepted, interaction)
             case AnswerForm.HISTOGRAM:
-                stream = self._charged(query, accepted)
-                counts = noisy_histogram(self._table, query.clique, query.sigma, stream, query.boxes)
-                return encode_answer([counts], _word_bytes(self._table.record_count, query.sigma))
+                stream = self._charged(query, accepted, interaction)
+                counts = noisy_histogram(
+                    self._table, query.clique, query.sigma, stream, query.boxes, query.interaction
+                )
+                # A difference adds up 2^k cells.
+                words = _word_bytes(self._table.record_count, query.sigma, doublings=len(interaction))
+                return encode_answer([counts], words)
             case AnswerForm.RECORD_WISE:
-                if query.boxes:
-                    raise ProtocolError("indicator vectors have no boxes; ask for single cells")
+                if query.boxes or query.interaction:
+                    raise ProtocolError(
+                        "indicator vectors have neither boxes nor interactions; ask for single cells"
+                    )
                 stream = self._charged(query, accepted)
                 blocks = noisy_indicators(self._table, query.clique, query.sigma, stream)
                 return encode_answer(blocks, _word_bytes(1, query.sigma))
@@ -234,25 +241,32 @@ class Party:
         self._policy.check_cells(domain.cells(clique))
         return domain.shape(clique)
 
-    def _masked_share(self, query: MarginalQuery, accepted: ReleaseTerms) -> Iterator[bytes]:
+    def _masked_share(
+        self, query: MarginalQuery, accepted: ReleaseTerms, interaction: tuple[int, ...]
+    ) -> Iterator[bytes]:
         session = self._session(query.release_id)
         ring = session.plan.ring
-        if not ring.holds(session.plan.largest(query.sigma)):
+        if not ring.holds(session.plan.largest(query.sigma) << len(interaction)):
             raise ProtocolError("the answer could overflow the plan's ring; plan a release with 64 bits")
         share = session.share(query.clique)
         if query.boxes:
             share = box_sums(share, session.plan.domain.shape(query.clique), query.boxes)
-        stream = self._charged(query, accepted)
+        stream = self._charged(query, accepted, interaction)
         self._ledger.bind(query, {"share": hashlib.sha256(share.data).hexdigest()})
-        answer = session.answer(query_digest(query), query.sigma, share, stream)
+        answer = session.answer(query_digest(query), query.sigma, share, stream, interaction)
         return encode_answer([answer], ring.word_bytes)
 
-    def _charged(self, query: MarginalQuery | ScoreQuery, accepted: ReleaseTerms) -> RandomStream:
+    def _charged(
+        self,
+        query: MarginalQuery | ScoreQuery,
+        accepted: ReleaseTerms,
+        interaction: tuple[int, ...] = (),
+    ) -> RandomStream:
         """The stream of the query's noise, once its cost is on disk."""
         if isinstance(query, ScoreQuery):
             cost = score_cost(query.sigma, accepted.adjacency, len(query.cliques))
         else:
-            cost = gaussian_cost(query.sigma, accepted.adjacency)
+            cost = gaussian_cost(query.sigma, accepted.adjacency, interaction)
         entry = self._ledger.charge(query, cost, self._digest, self._fresh_key(), self._sign)
         return RandomStream(entry.noise_key)
 
@@ -293,7 +307,7 @@ def _is_signed(curator: bytes, terms: ReleaseTerms, signature: bytes) -> bool:
     return True
 
 
-def _word_bytes(largest_count: int, sigma: float) -> int:
+def _word_bytes(largest_count: int, sigma: float, doublings: int = 0) -> int:
     """Bytes that hold every possible noisy count: the noise ends at a fixed number of sigmas."""
-    grid = grid_of(sigma)
-    return 4 if grid * (largest_count + (TAIL_SIGMAS + 1) * sigma) < np.iinfo(np.int32).max else 8
+    largest = grid_of(sigma) * (largest_count + (TAIL_SIGMAS + 1) * sigma) * 2**doublings
+    return 4 if largest < np.iinfo(np.int32).max else 8

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..common.boxes import box_sums
 from ..common.domain import Clique
+from ..common.interactions import interaction
 from ..common.measurement import Measurement
 from ..common.messages import ReleaseTerms
 from ..common.privacy.budget import Charge
@@ -57,8 +58,8 @@ class TheoremMeasurer(Measurer):
         )
         return self._table.marginal(clique)
 
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
-        """Scale of the noise, the same in every cell."""
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
+        """Scale of the noise, the same in every cell; the theorem knows no interactions."""
         return math.sqrt(self._factor / (2 * float(zcdp_rho)))
 
     def _charge(self, query: Query) -> Charge:
@@ -70,7 +71,10 @@ class TheoremMeasurer(Measurer):
         if query.boxes:
             exact = box_sums(exact, self.domain.shape(query.clique), query.boxes)
         noisy = exact + self._rng.normal(0, sigma, exact.size)
-        return Measurement(query.clique, noisy, sigma, float(charge.zcdp_rho), boxes=query.boxes)
+        if query.interaction:
+            noisy = interaction(noisy, self.domain.shape(query.clique))
+        rho = float(charge.zcdp_rho)
+        return Measurement(query.clique, noisy, sigma, rho, boxes=query.boxes, interaction=query.interaction)
 
 
 class IndicatorMleMeasurer(FederationMeasurer):
@@ -95,8 +99,8 @@ class IndicatorMleMeasurer(FederationMeasurer):
         super().__init__(federation, terms, granted)
         self._copies = copies
 
-    def _sigma(self, rho: Fraction) -> float:
-        return super()._sigma(rho * self._copies)
+    def _sigma(self, rho: Fraction, shape: tuple[int, ...]) -> float:
+        return super()._sigma(rho * self._copies, shape)
 
     def _charge(self, query: Query) -> Charge:
         return replace(super()._charge(query), zcdp_rho=query.zcdp_rho)

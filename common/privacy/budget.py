@@ -77,6 +77,7 @@ class Charge:
         sigmas: one tuple for each slice: the scales of the noise variables that hide one record of the
             slice, in counts. Empty for what is not Gaussian.
         scores: the noise is on L1 distances, not on cells.
+        interaction: shape of the marginal where its interaction alone was measured; else empty.
     """
 
     step: str
@@ -84,6 +85,7 @@ class Charge:
     zcdp_rho: Fraction
     sigmas: tuple[tuple[float, ...], ...] = ()
     scores: bool = False
+    interaction: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

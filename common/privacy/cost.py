@@ -8,12 +8,16 @@ grid, is within a factor exp(+-1e-21) of a post-processed Gaussian of variance s
 (docs/adr/0003). It is charged as that Gaussian: rho = sensitivity^2 / (2 (sigma^2 - 2.5 / g^2)), which bounds
 its zCDP and lets adaptively chosen measurements compose as Gaussian differential privacy with
 mu^2 = 2 * sum of rho. With g * sigma >= 256 the price of this is a factor below 1.00004.
+
+Where an interaction alone is released (`common/interactions.py`), the same holds with the smaller distance by
+which a record moves it (docs/adr/0020).
 """
 
 from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from ..errors import BudgetError
@@ -25,6 +29,9 @@ MAX_SIGMA = 2.0**40
 """No noise is drawn with a larger scale."""
 
 _SMOOTHING_VARIANCE = Fraction(5, 2)
+
+MAX_INTERACTION_SIZE = 1 << 14
+"""No attribute of a measured interaction has more values: the grid of the noise would show."""
 
 
 class Adjacency(enum.Enum):
@@ -39,6 +46,25 @@ class Adjacency(enum.Enum):
     def squared_sensitivity(self) -> int:
         """Square of the L2 sensitivity of a marginal: 1 cell changes by 1, or 2 cells do."""
         return 1 if self is Adjacency.ZERO_OUT else 2
+
+    def squared_interaction_sensitivity(self, shape: Sequence[int]) -> Fraction:
+        """Square of the L2 sensitivity of the interaction of a marginal of this shape.
+
+        A record's cell has the interaction of squared norm prod (1 - 1/n_i). Two cells are farthest apart
+        where they differ in the smallest attribute alone.
+
+        Raises:
+            BudgetError: an attribute has too many values for the noise of an interaction, or only one.
+        """
+        if not all(2 <= n <= MAX_INTERACTION_SIZE for n in shape):
+            raise BudgetError(
+                f"expected an interaction of attributes of 2 to {MAX_INTERACTION_SIZE} values, got one of "
+                "other sizes; measure the whole marginal"
+            )
+        squared = math.prod((1 - Fraction(1, n) for n in shape), start=Fraction(1))
+        if self is Adjacency.ZERO_OUT:
+            return squared
+        return 2 * squared / (1 - Fraction(1, min(shape)))
 
     @classmethod
     def named(cls, name: str) -> Adjacency:
@@ -61,12 +87,17 @@ def grid_of(sigma: float) -> int:
     return 1 << max(0, math.ceil(math.log2(_MIN_GRID_SIGMA / sigma)))
 
 
-def gaussian_cost(sigma: float, adjacency: Adjacency) -> Fraction:
+def gaussian_cost(sigma: float, adjacency: Adjacency, interaction: Sequence[int] = ()) -> Fraction:
     """The zCDP cost of one marginal with discrete Gaussian noise of scale sigma, rounded up to 2^-64.
 
     Guarantee: rho-zCDP, and mu-GDP with mu^2 = 2 rho, under `adjacency`.
+
+    Args:
+        sigma: of the noise of every cell, in counts.
+        adjacency: which tables are neighbours.
+        interaction: shape of the marginal where nothing but its noisy interaction is released; else empty.
     """
-    return _cost(sigma, adjacency.squared_sensitivity)
+    return _cost(sigma, _squared_sensitivity(adjacency, interaction))
 
 
 def score_cost(sigma: float, adjacency: Adjacency, count: int) -> Fraction:
@@ -96,8 +127,13 @@ def exponential_cost(epsilon: float) -> Fraction:
     return _rounded_up(Fraction(epsilon) ** 2 / 8)
 
 
-def gaussian_sigma(rho: Fraction, adjacency: Adjacency) -> float:
+def gaussian_sigma(rho: Fraction, adjacency: Adjacency, interaction: Sequence[int] = ()) -> float:
     """The smallest scale, to a float's precision, whose cost does not exceed rho.
+
+    Args:
+        rho: what the measurement may cost.
+        adjacency: which tables are neighbours.
+        interaction: see `gaussian_cost`.
 
     Raises:
         BudgetError: rho is less than 2^-62, for which costs are too coarse.
@@ -105,19 +141,29 @@ def gaussian_sigma(rho: Fraction, adjacency: Adjacency) -> float:
     if rho < Fraction(4, _UNIT):
         raise BudgetError("expected a budget of at least 2^-62 for a measurement, got less; grant more")
     # One unit less, because the cost will be rounded up.
-    ideal = adjacency.squared_sensitivity / (2 * (rho - Fraction(1, _UNIT)))
+    ideal = _squared_sensitivity(adjacency, interaction) / (2 * (rho - Fraction(1, _UNIT)))
     sigma = math.sqrt(ideal)
     # Twice, because what the grid adds can take the scale past the border to a coarser grid.
     for _ in range(2):
         sigma = math.sqrt(ideal + _SMOOTHING_VARIANCE / grid_of(sigma) ** 2)
-    while gaussian_cost(sigma, adjacency) > rho:
+    while gaussian_cost(sigma, adjacency, interaction) > rho:
         sigma = math.nextafter(sigma, math.inf)
     return sigma
 
 
-def _cost(sigma: float, squared_sensitivity: int) -> Fraction:
-    variance = Fraction(sigma) ** 2 - _SMOOTHING_VARIANCE / grid_of(sigma) ** 2
-    return _rounded_up(squared_sensitivity / (2 * variance))
+def charged_variance(sigma: float, factor: float = 1.0) -> Fraction:
+    """The variance of the Gaussian that noise of scale factor * sigma on the grid of sigma is charged as."""
+    return (Fraction(factor) * Fraction(sigma)) ** 2 - _SMOOTHING_VARIANCE / grid_of(sigma) ** 2
+
+
+def _squared_sensitivity(adjacency: Adjacency, interaction: Sequence[int]) -> Fraction | int:
+    if interaction:
+        return adjacency.squared_interaction_sensitivity(interaction)
+    return adjacency.squared_sensitivity
+
+
+def _cost(sigma: float, squared_sensitivity: Fraction | int) -> Fraction:
+    return _rounded_up(squared_sensitivity / (2 * charged_variance(sigma)))
 
 
 def _rounded_up(rho: Fraction) -> Fraction:

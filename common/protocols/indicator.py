@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..boxes import Box, box_sums
 from ..crypto.randomness import RandomStream
 from ..domain import Clique
+from ..interactions import differences
 from ..privacy.cost import grid_of
 from ..privacy.noise import noisy_counts
 from ..table import Table
@@ -47,18 +48,25 @@ def allocate(rho: Fraction, part: Clique, clique: Clique) -> Fraction:
 
 
 def noisy_histogram(
-    table: Table, clique: Clique, sigma: float, stream: RandomStream, boxes: Sequence[Box] = ()
+    table: Table,
+    clique: Clique,
+    sigma: float,
+    stream: RandomStream,
+    boxes: Sequence[Box] = (),
+    interaction: bool = False,
 ) -> NDArray[np.int64]:
     """Run by a party that holds the whole clique: its counts plus noise, in units of 1/grid.
 
-    Counts of boxes of cells, where boxes are given.
+    Counts of boxes of cells, where boxes are given; differences of noisy cells, for an interaction.
 
-    Guarantee: `gaussian_cost(sigma, adjacency)` for the records of the party's slice.
+    Guarantee: `gaussian_cost(sigma, adjacency)` for the records of the party's slice, or that of the
+        interaction.
     """
-    counts = table.marginal(clique)
+    counts, shape = table.marginal(clique), table.domain.shape(clique)
     if boxes:
-        counts = box_sums(counts, table.domain.shape(clique), boxes)
-    return noisy_counts(counts, sigma, stream)
+        counts = box_sums(counts, shape, boxes)
+    noisy = noisy_counts(counts, sigma, stream)
+    return differences(noisy, shape) if interaction else noisy
 
 
 def noisy_indicators(

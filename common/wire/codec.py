@@ -229,6 +229,7 @@ def encode_query(query: MarginalQuery) -> bytes:
         clique=query.clique,
         sigma=query.sigma,
         boxes=[pb.Box(starts=[a for a, _ in box], stops=[b for _, b in box]) for box in query.boxes],
+        interaction=query.interaction,
     )
     return message.SerializeToString(deterministic=True)
 
@@ -244,6 +245,7 @@ def decode_query(data: bytes) -> MarginalQuery:
             clique=tuple(message.clique),
             sigma=message.sigma,
             boxes=tuple(tuple(zip(box.starts, box.stops, strict=True)) for box in message.boxes),
+            interaction=message.interaction,
         )
     except ValueError as cause:
         raise ProtocolError(f"a query does not hold together: {cause}") from None

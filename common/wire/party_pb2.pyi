@@ -210,20 +210,22 @@ class Box(_message.Message):
     def __init__(self, starts: _Optional[_Iterable[int]] = ..., stops: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MarginalQuery(_message.Message):
-    __slots__ = ("release_id", "query_id", "form", "clique", "sigma", "boxes")
+    __slots__ = ("release_id", "query_id", "form", "clique", "sigma", "boxes", "interaction")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     FORM_FIELD_NUMBER: _ClassVar[int]
     CLIQUE_FIELD_NUMBER: _ClassVar[int]
     SIGMA_FIELD_NUMBER: _ClassVar[int]
     BOXES_FIELD_NUMBER: _ClassVar[int]
+    INTERACTION_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     query_id: str
     form: AnswerForm
     clique: _containers.RepeatedScalarFieldContainer[str]
     sigma: float
     boxes: _containers.RepeatedCompositeFieldContainer[Box]
-    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., clique: _Optional[_Iterable[str]] = ..., sigma: _Optional[float] = ..., boxes: _Optional[_Iterable[_Union[Box, _Mapping]]] = ...) -> None: ...
+    interaction: bool
+    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., clique: _Optional[_Iterable[str]] = ..., sigma: _Optional[float] = ..., boxes: _Optional[_Iterable[_Union[Box, _Mapping]]] = ..., interaction: _Optional[bool] = ...) -> None: ...
 
 class ScoreQuery(_message.Message):
     __slots__ = ("release_id", "query_id", "cliques", "sigma", "references", "largest_reference", "largest_total")

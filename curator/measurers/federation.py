@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.boxes import Box, box_sums
+from ...common.boxes import box_sums
 from ...common.domain import Clique
+from ...common.interactions import difference_count, from_differences, interaction
 from ...common.measurement import Measurement
 from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
 from ...common.privacy.budget import Charge
@@ -65,9 +66,9 @@ class FederationMeasurer(ScoringMeasurer):
         self._asked = 0
         self._asking = asking or Asking()
 
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         """Root mean square of the standard deviations of the clique's cells; from public facts alone."""
-        return self._sigma_of(Query(clique, zcdp_rho, ""))
+        return self._sigma_of(Query(clique, zcdp_rho, "", interaction=interaction))
 
     def _sigma_of(self, query: Query) -> float:
         # A box whose cells the curator adds up has their variances added up.
@@ -75,7 +76,7 @@ class FederationMeasurer(ScoringMeasurer):
         cells = sum(cells_in_boxes) / len(cells_in_boxes) if cells_in_boxes else 1
         variance = 0.0
         for members, records in zip(self._federation.slices, self._federation.record_counts, strict=True):
-            shares = self._shares(members, query.clique, query.zcdp_rho)
+            shares = self._shares(members, query)
             variance += self._variance(shares, records) * (1 if self._sums_first(shares) else cells)
         return math.sqrt(variance)
 
@@ -99,17 +100,19 @@ class FederationMeasurer(ScoringMeasurer):
         )
 
     def _charge(self, query: Query) -> Charge:
-        slices = [self._shares(members, query.clique, query.zcdp_rho) for members in self._federation.slices]
+        slices = [self._shares(members, query) for members in self._federation.slices]
+        shape = self._interaction(query)
         costs = [
-            sum((gaussian_cost(s.sigma, self._adjacency) for s in shares), Fraction(0)) for shares in slices
+            sum((gaussian_cost(s.sigma, self._adjacency, shape) for s in shares), Fraction(0))
+            for shares in slices
         ]
         sigmas = tuple(tuple(share.sigma for share in shares) for shares in slices)
         # One record lies in one slice: slices compose in parallel, the dearest one counts.
-        return Charge(query.step, query.clique, max(costs), sigmas)
+        return Charge(query.step, query.clique, max(costs), sigmas, interaction=shape)
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         self._asked += 1
-        slices = [self._shares(members, query.clique, query.zcdp_rho) for members in self._federation.slices]
+        slices = [self._shares(members, query) for members in self._federation.slices]
 
         def summed() -> NDArray[np.float64]:
             values = np.zeros(len(query.boxes) or self.domain.cells(query.clique))
@@ -117,23 +120,33 @@ class FederationMeasurer(ScoringMeasurer):
                 values += self._slice_values(shares, query, records)
             return values
 
-        asked = [self._ask(s, AnswerForm.HISTOGRAM, query.boxes) for shares in slices for s in shares]
+        asked = [self._ask(s, AnswerForm.HISTOGRAM, query) for shares in slices for s in shares]
         described = b"".join(map(encode_query, asked))
         values = self._asking.ask(f"{self._asked:06d}", described, summed, _nothing_to_forget)
         gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)
-        return Measurement(query.clique, values, sigma, float(charge.zcdp_rho), gaussian, query.boxes)
+        if query.interaction:
+            values = interaction(values, self.domain.shape(query.clique))
+        rho = float(charge.zcdp_rho)
+        return Measurement(query.clique, values, sigma, rho, gaussian, query.boxes, query.interaction)
 
-    def _shares(self, members: Sequence[Member], clique: Clique, rho: Fraction) -> list[_Share]:
-        parts = indicator.divide(clique, [member.attributes for member in members])
-        return [
-            _Share(members[j], part, self._sigma(indicator.allocate(rho, part, clique)))
-            for j, part in parts.items()
-        ]
+    def _shares(self, members: Sequence[Member], query: Query) -> list[_Share]:
+        parts = indicator.divide(query.clique, [member.attributes for member in members])
+        allotted = {j: indicator.allocate(query.zcdp_rho, part, query.clique) for j, part in parts.items()}
+        shape = self._interaction(query)
+        return [_Share(members[j], part, self._sigma(allotted[j], shape)) for j, part in parts.items()]
 
-    def _sigma(self, rho: Fraction) -> float:
+    def _interaction(self, query: Query) -> tuple[int, ...]:
+        """The shape of an interaction that every slice measures as such; parts of one are marginals."""
+        whole = not self._record_wise and all(
+            any(set(query.clique) <= set(member.attributes) for member in members)
+            for members in self._federation.slices
+        )
+        return self.domain.shape(query.clique) if query.interaction and whole else ()
+
+    def _sigma(self, rho: Fraction, shape: tuple[int, ...]) -> float:
         """Scale of the noise that a party adds for this part of the budget."""
-        return gaussian_sigma(rho, self._adjacency)
+        return gaussian_sigma(rho, self._adjacency, shape)
 
     def _sums_first(self, shares: Sequence[_Share]) -> bool:
         return len(shares) == 1 and not self._record_wise
@@ -149,13 +162,15 @@ class FederationMeasurer(ScoringMeasurer):
         sigmas = [share.sigma for share in shares]
         cells = [self.domain.cells(share.part) for share in shares]
         if self._sums_first(shares):
-            (counts,) = shares[0].member.client.answer(
-                self._ask(shares[0], AnswerForm.HISTOGRAM, query.boxes), 1, len(query.boxes) or cells[0], 1
-            )
-            return counts.ravel() / grid_of(sigmas[0])
+            shape = self._interaction(query)
+            words = difference_count(shape) if shape else len(query.boxes) or cells[0]
+            asked = self._ask(shares[0], AnswerForm.HISTOGRAM, query)
+            (counts,) = shares[0].member.client.answer(asked, 1, words, 1)
+            values = counts.ravel() / grid_of(sigmas[0])
+            return from_differences(values, shape) if shape else values
         rows = indicator.block_rows(cells)
         streams = [
-            share.member.client.answer(self._ask(share, AnswerForm.RECORD_WISE), records, n, rows)
+            share.member.client.answer(self._ask(share, AnswerForm.RECORD_WISE, query), records, n, rows)
             for share, n in zip(shares, cells, strict=True)
         ]
         product = np.zeros(cells)
@@ -166,8 +181,11 @@ class FederationMeasurer(ScoringMeasurer):
         values = product.reshape(self.domain.shape(held)).transpose(axes).ravel()
         return box_sums(values, self.domain.shape(query.clique), query.boxes) if query.boxes else values
 
-    def _ask(self, share: _Share, form: AnswerForm, boxes: tuple[Box, ...] = ()) -> MarginalQuery:
-        return MarginalQuery(self._release_id, f"{self._asked:06d}", form, share.part, share.sigma, boxes)
+    def _ask(self, share: _Share, form: AnswerForm, query: Query) -> MarginalQuery:
+        asked = MarginalQuery(self._release_id, f"{self._asked:06d}", form, share.part, share.sigma)
+        if form is AnswerForm.RECORD_WISE:
+            return asked
+        return replace(asked, boxes=query.boxes, interaction=bool(self._interaction(query)))
 
 
 def _nothing_to_forget() -> None:

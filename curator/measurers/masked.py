@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...common.crypto.randomness import RandomStream
 from ...common.domain import Clique, Domain
 from ...common.errors import BudgetError, DataError
+from ...common.interactions import difference_count, from_differences
 from ...common.measurement import Measurement
 from ...common.messages import (
     Acceptance,
@@ -40,6 +41,9 @@ from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_s
 
 _LARGEST = 3
 """Times the records: more than any count, or any distance of two tables of as many records after rounding."""
+
+_INTERACTION = 3
+"""The plan leaves room for interactions of so many attributes."""
 
 
 def masked_plan(
@@ -72,18 +76,25 @@ def masked_plan(
     sigma = gaussian_sigma(granted, adjacency)
     # On a grid, noise has a scale of at most 512 in units of 1/grid.
     noise = DistributedNoise(len(roster), tolerated).largest(512.0)
-    ring = Ring.holding(grid_of(sigma) * _LARGEST * sum(federation.record_counts) + noise)
+    records = sum(federation.record_counts)
+    grid = grid_of(sigma)
+    # A record moves an interaction by 2^(-k/2) at least, so its noise may be that much finer.
+    differences = ((grid << math.ceil(_INTERACTION / 2)) * records + noise) << _INTERACTION
+    ring = Ring.holding(max(grid * _LARGEST * records + noise, differences))
     sizes = {name: federation.domain[name].size for name in federation.domain}
     # Two who collude would see what they evaluate.
     evaluators = (0, len(roster) - 1) if len(roster) > 1 and tolerated <= 1 else ()
     return MaskedPlan(Domain.coded(sizes), roster, tolerated, ring, evaluators)
 
 
-def masked_sigma(plan: MaskedPlan, adjacency: Adjacency, clique: Clique, zcdp_rho: Fraction) -> float:
+def masked_sigma(
+    plan: MaskedPlan, adjacency: Adjacency, clique: Clique, zcdp_rho: Fraction, interaction: bool = False
+) -> float:
     """Standard deviation of every cell at this cost; infinite where openings would pass the limit."""
     if not plan.feasible(clique):
         return math.inf
-    return plan.noise.total_sigma(gaussian_sigma(zcdp_rho, adjacency))
+    shape = plan.domain.shape(clique) if interaction else ()
+    return plan.noise.total_sigma(gaussian_sigma(zcdp_rho, adjacency, shape))
 
 
 class MaskedMeasurer(ScoringMeasurer):
@@ -124,9 +135,9 @@ class MaskedMeasurer(ScoringMeasurer):
             introduction = Introduction(terms.release_id, acceptances, seed)
             self._asking.persist(partial(client.introduce, introduction), self._forget)
 
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         """Standard deviation of every cell; infinite where the clique takes openings past the limit."""
-        return masked_sigma(self._plan, self._adjacency, clique, zcdp_rho)
+        return masked_sigma(self._plan, self._adjacency, clique, zcdp_rho, interaction)
 
     @property
     def scores_exactly(self) -> bool:
@@ -137,7 +148,7 @@ class MaskedMeasurer(ScoringMeasurer):
         for clique in cliques:
             self._check_feasible(clique)
         charge = score_charge(step, len(cliques), zcdp_rho, self._adjacency, self._plan.slice_count)
-        self._check_noise(charge.sigmas[0][0])
+        self._check_noise(self._plan.largest(charge.sigmas[0][0], _LARGEST * self.record_count))
         return charge
 
     def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
@@ -157,11 +168,13 @@ class MaskedMeasurer(ScoringMeasurer):
 
     def _charge(self, query: Query) -> Charge:
         self._check_feasible(query.clique)
-        sigma = gaussian_sigma(query.zcdp_rho, self._adjacency)
-        self._check_noise(sigma)
+        shape = self._plan.domain.shape(query.clique) if query.interaction else ()
+        sigma = gaussian_sigma(query.zcdp_rho, self._adjacency, shape)
+        self._check_noise(self._plan.largest(sigma) << len(shape))
         # One noise variable hides a record, whichever slice it lies in.
         sigmas = ((sigma,),) * self._plan.slice_count
-        return Charge(query.step, query.clique, gaussian_cost(sigma, self._adjacency), sigmas)
+        cost = gaussian_cost(sigma, self._adjacency, shape)
+        return Charge(query.step, query.clique, cost, sigmas, interaction=shape)
 
     def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
         asked = [self._asks(query, charge) for query, charge in zip(queries, charges, strict=True)]
@@ -176,8 +189,8 @@ class MaskedMeasurer(ScoringMeasurer):
                 "ask for a smaller marginal or let fewer parties hold it"
             )
 
-    def _check_noise(self, sigma: float) -> None:
-        if not self._plan.ring.holds(self._plan.largest(sigma, _LARGEST * self.record_count)):
+    def _check_noise(self, largest: int) -> None:
+        if not self._plan.ring.holds(largest):
             raise BudgetError("expected noise that fits the plan's ring, got more; grant the query more")
 
     def _prepare(self, cliques: Sequence[Clique]) -> None:
@@ -240,16 +253,20 @@ class MaskedMeasurer(ScoringMeasurer):
             query.clique,
             charge.sigmas[0][0],
             query.boxes,
+            query.interaction,
         )
 
     def _answered(self, asked: MarginalQuery, charge: Charge) -> Measurement:
         def counted() -> NDArray[np.float64]:
             self._prepare([asked.clique])
-            return opened_sum(self._plan.ring, self._shares(asked)) / grid_of(asked.sigma)
+            counts = opened_sum(self._plan.ring, self._shares(asked)) / grid_of(asked.sigma)
+            return from_differences(counts, shape) if asked.interaction else counts
 
+        shape = self.domain.shape(asked.clique)
         counts = self._asking.ask(asked.query_id, encode_asked(asked), counted, self._forget)
         total = self._plan.noise.total_sigma(asked.sigma)
-        return Measurement(asked.clique, counts, total, float(charge.zcdp_rho), boxes=asked.boxes)
+        rho = float(charge.zcdp_rho)
+        return Measurement(asked.clique, counts, total, rho, boxes=asked.boxes, interaction=asked.interaction)
 
     def _forget(self) -> None:
         """A party may have been started anew: what was delivered to it went with its process."""
@@ -257,9 +274,11 @@ class MaskedMeasurer(ScoringMeasurer):
         self._multiplied.clear()
 
     def _shares(self, asked: MarginalQuery) -> Iterator[NDArray[np.int64]]:
-        cells = len(asked.boxes) or self.domain.cells(asked.clique)
+        words = len(asked.boxes) or self.domain.cells(asked.clique)
+        if asked.interaction:
+            words = difference_count(self.domain.shape(asked.clique))
         for client in self._clients:
-            (answer,) = client.answer(asked, 1, cells, 1)
+            (answer,) = client.answer(asked, 1, words, 1)
             yield answer[0]
 
 

@@ -26,12 +26,14 @@ class Query:
         zcdp_rho: what it may cost.
         step: which step of the mechanism asks; for the accounts.
         boxes: disjoint boxes of cells whose sums are wanted, in place of single cells.
+        interaction: the marginal's interaction alone is wanted, which costs less at the same noise.
     """
 
     clique: Clique
     zcdp_rho: Fraction
     step: str
     boxes: tuple[Box, ...] = ()
+    interaction: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,8 +144,14 @@ class Measurer(ABC):
         )
 
     @abstractmethod
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
-        """Standard deviation of one cell (root mean square over cells) at this cost, from public facts."""
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
+        """Standard deviation of one cell (root mean square over cells) at this cost, from public facts.
+
+        Args:
+            clique: the marginal.
+            zcdp_rho: what measuring it may cost.
+            interaction: its interaction alone is measured; the deviation is that of the cells before it.
+        """
 
     @abstractmethod
     def _charge(self, query: Query) -> Charge:

@@ -75,10 +75,11 @@ class QuadraticLoss:
             ModelError: a clique is not in domain order, or a measurement has another number of cells.
         """
         sums: dict[tuple[Clique, tuple[Box, ...]], Array] = {}
-        weights: dict[tuple[Clique, tuple[Box, ...]], float] = {}
+        weights: dict[tuple[Clique, tuple[Box, ...]], Array | float] = {}
         for measurement in measurements:
-            key, weight = (measurement.clique, measurement.boxes), measurement.sigma**-2
             _check(domain, measurement)
+            key = (measurement.clique, measurement.boxes)
+            weight = (measurement.sigma if measurement.sigmas is None else measurement.sigmas) ** -2
             if measurement.clique:
                 sums[key] = sums.get(key, 0.0) + weight * measurement.values
                 weights[key] = weights.get(key, 0.0) + weight
@@ -91,7 +92,7 @@ class QuadraticLoss:
             weight, at = weights[clique, boxes], cells[clique]
             if boxes:
                 labels = box_labels(domain.shape(clique), boxes)
-                coarse.append(BoxSums(clique, boxes, at, labels, weighted / weight, weight))
+                coarse.append(BoxSums(clique, boxes, at, labels, weighted / weight, float(weight)))
             else:
                 values[at], of_cells[at] = weighted / weight, weight
         return cls(cliques, shapes, values, of_cells, tuple(coarse))
@@ -167,9 +168,9 @@ def minimum_variance_total(measurements: Sequence[Measurement]) -> float:
     """The number of records with the least variance that the sums of the measurements give; at least 1.
 
     A sum of n cells has variance n sigma^2; sums are weighted by one over it. Without measurements it is 1.
-    Sums over boxes do not count: boxes may leave cells out.
+    Sums over boxes do not count: boxes may leave cells out. Nor do interactions, which sum to zero.
     """
-    measurements = [measurement for measurement in measurements if not measurement.boxes]
+    measurements = [found for found in measurements if not (found.boxes or found.interaction)]
     if not measurements:
         return 1.0
     weights = [1.0 / (len(measurement.values) * measurement.sigma**2) for measurement in measurements]
@@ -199,6 +200,8 @@ def _check(domain: Domain, measurement: Measurement) -> None:
             f"expected the clique {domain.canonical(clique)} in domain order, found {clique}; "
             "measure it in that order"
         )
+    if measurement.interaction:
+        raise ModelError(f"the interaction of {clique} is no marginal; add it to one")
     expected, of_what = domain.cells(clique), "cells"
     if measurement.boxes:
         expected, of_what = len(measurement.boxes), "sums over boxes"

@@ -93,13 +93,20 @@ def certificate(
             {
                 "step": charge.step,
                 "clique": list(charge.clique),
+                "interaction": bool(charge.interaction),
                 "zcdp_rho": float(charge.zcdp_rho),
                 "noise_sigmas_by_slice": [list(sigmas) for sigmas in charge.sigmas],
             }
             for charge in accountant.charges
         ],
         "measurements": [
-            {"clique": list(m.clique), "sigma": m.sigma, "zcdp_rho": m.zcdp_rho} for m in fitted.measurements
+            {
+                "clique": list(m.clique),
+                "interaction": m.interaction,
+                "sigma": m.sigma,
+                "zcdp_rho": m.zcdp_rho,
+            }
+            for m in fitted.measurements
         ],
         "selected_by": fitted.selection,
         "rounds": [asdict(done) for done in fitted.rounds],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...crypto.randomness import RandomStream
+from ...interactions import differences
 from .ring import Ring, Words
 
 
@@ -33,9 +34,29 @@ def pairwise_mask(
     return mask
 
 
-def masked_answer(ring: Ring, share: Words, grid: int, noise: NDArray[np.int64], mask: Words) -> Words:
-    """Run by a party: its share and its noise in units of 1/grid, under its mask; shape (cells,)."""
-    return share * ring.dtype.type(grid) + ring.words(noise) + mask
+def masked_answer(
+    ring: Ring,
+    share: Words,
+    grid: int,
+    noise: NDArray[np.int64],
+    mask: Words,
+    interaction: Sequence[int] = (),
+) -> Words:
+    """Run by a party: its share and its noise in units of 1/grid, under its mask.
+
+    Args:
+        ring: of the shares.
+        share: shape (cells,).
+        grid: of the noise.
+        noise: shape (cells,), in units of 1/grid.
+        mask: shape of the answer.
+        interaction: shape of the marginal where its differences alone are answered; else empty.
+
+    Returns:
+        Shape (cells,), or (differences,).
+    """
+    noisy = share * ring.dtype.type(grid) + ring.words(noise)
+    return (differences(noisy, interaction) if interaction else noisy) + mask
 
 
 def opened_sum(ring: Ring, answers: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
