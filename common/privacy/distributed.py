@@ -24,7 +24,7 @@ from .cost import grid_of
 from .noise import TAIL_SIGMAS, discrete_gaussian
 
 MAX_EXCESS = 1e-33
-"""What the sum may differ from one discrete Gaussian: the margins of the grant cover it in 10^12 cells too."""
+"""What the sum may differ from one discrete Gaussian; the margins of the grant cover it in 10^12 cells."""
 
 _ROUNDING = 1 + 1e-9
 
