@@ -12,6 +12,7 @@ from .absyn import ABSyn
 from .aim import AIM
 from .independent import Independent
 from .mechanism import Mechanism
+from .mosaic import Mosaic
 from .mst import MST
 from .mwem import MWEM
 from .ppsyn import PPSyn
@@ -43,9 +44,15 @@ class Entry:
 
 
 CATALOGUE: Mapping[str, Entry] = {
+    "mosaic": Entry(
+        "measures interactions where scores show that the model lacks them, and shrinks them by their noise",
+        "the default",
+        EVERY_PROTOCOL,
+        {"default": Mosaic},
+    ),
     "randdpgen": Entry(
         "scores all marginals in four rounds, measures more in each, and everything once more at the end",
-        "the default; also where parties can only answer marginals",
+        "to compare with the RandDPGen paper",
         EVERY_PROTOCOL,
         {"default": RandDPGen, "paper": RandDPGen.of_the_paper},
     ),

@@ -1,0 +1,193 @@
+"""What is known of one interaction of a table: how far it is from a model, and what measuring it would bring.
+
+A model that has not seen the interaction predicts the marginal's cells, mu. The true cells are taken to lie
+around them, z_c = m_c - mu_c within the interaction, with standard deviations
+
+    tau_c = D b_c,    b_c proportional to sqrt(max(mu_c, 1)),  scaled so that D is the expected L1 norm of z:
+
+cells that hold more records are farther off, like counts. D is not known. Its posterior comes from the noisy
+L1 distance (the score) and from what was measured; its prior is exponential with a mean that all interactions
+have in common and that is learned from them (`typical_size`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.interactions import interaction
+from .allocation import EXPECTED_L1
+
+Array = NDArray[np.float64]
+
+CLASSES = 24
+"""Cells of similar deviation are counted together where only sums over cells matter."""
+
+_SCALES = np.geomspace(1e-4, 2, 48)
+"""Values of D that are told apart, as shares of the number of records."""
+
+_SPREAD = 0.3
+"""The L1 norm of an interaction of scale D deviates from D by this share; the score says no more of D."""
+
+_NEGLIGIBLE = 1e-3
+_LEAST_VARIANCE = 0.1
+"""No cell counts as better known than with this share of its noise's variance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """All measurements of one interaction, averaged.
+
+    Attributes:
+        values: shape (n_r,).
+        variance: of the noise of a cell of the average, within the interaction.
+    """
+
+    values: Array
+    variance: float
+
+    def with_values(self, values: Array, variance: float) -> Observed:
+        """Averaged with another measurement, weighted by one over the variances."""
+        total = 1 / (1 / self.variance + 1 / variance)
+        return Observed(total * (self.values / self.variance + values / variance), total)
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """One interaction.
+
+    Attributes:
+        shape: of its marginal.
+        reference: shape (n_r,): mu, the cells that a model without this interaction predicts.
+        distance: noisy L1 distance between the table's marginal and the reference, in records; None unscored.
+        deviation: standard deviation of its noise.
+        observed: what was measured of it; None before.
+        typical: mean of D among such interactions, as a share of the records; infinite where unknown.
+    """
+
+    shape: tuple[int, ...]
+    reference: Array
+    distance: float | None = None
+    deviation: float = 0.0
+    observed: Observed | None = None
+    typical: float = math.inf
+
+    @property
+    def freedom(self) -> float:
+        """The share of the marginal's dimensions that are the interaction's."""
+        return math.prod(1 - 1 / n for n in self.shape)
+
+    def deviations(self, records: float) -> Array:
+        """tau_c of the posterior mean of D, shape (n_r,)."""
+        scales, weights = self._posterior(records)
+        return float(weights @ scales) * self._profile()
+
+    def estimate(self, records: float) -> tuple[Array, Array]:
+        """The reference with the posterior mean of the interaction, and deviations to weigh its cells by.
+
+        Returns:
+            The cells, which may be negative, and their standard deviations; both of shape (n_r,).
+        """
+        assert self.observed is not None
+        noise = self.observed.variance
+        away = self._away(self.observed)
+        scales, weights = self._posterior(records)
+        likely = weights > _NEGLIGIBLE
+        scales, weights = scales[likely], weights[likely] / weights[likely].sum()
+        prior = (scales[:, None] * self._profile()) ** 2
+        kept = prior / (prior + noise)
+        mean = weights @ kept
+        spread = weights @ (kept - mean) ** 2
+        variance = noise * mean + spread * away**2
+        return self.reference + mean * away, np.sqrt(np.maximum(variance, _LEAST_VARIANCE * noise))
+
+    def _away(self, observed: Observed) -> Array:
+        """How far the interaction was measured to be from the reference's."""
+        return interaction(observed.values - self.reference, self.shape)
+
+    def _profile(self) -> Array:
+        """b_c, shape (n_r,)."""
+        roots = np.sqrt(np.maximum(self.reference, 1.0))
+        return np.asarray(roots / (EXPECTED_L1 * roots.sum()))
+
+    def _posterior(self, records: float) -> tuple[Array, Array]:
+        """Values of D and how likely each is."""
+        logs = self.log_likelihood(records) + _log_prior(self.typical)
+        weights = np.exp(logs - logs.max())
+        return _SCALES * records, weights / weights.sum()
+
+    def log_likelihood(self, records: float) -> Array:
+        """Of each value of D that is told apart, up to a constant."""
+        scales = _SCALES * records
+        logs = np.zeros(len(scales))
+        if self.distance is not None:
+            variance = self.deviation**2 + (_SPREAD * scales) ** 2
+            # Noise takes a score below zero, but says nothing by how far.
+            away = max(self.distance, -3 * self.deviation) - scales
+            logs -= away**2 / (2 * variance) + 0.5 * np.log(variance)
+        if self.observed is not None:
+            profile, squares, counts = _grouped(self._profile(), self._away(self.observed) ** 2)
+            variance = (scales[:, None] * profile) ** 2 + self.observed.variance
+            logs -= 0.5 * self.freedom * (counts * np.log(variance) + squares / variance).sum(axis=1)
+        return logs
+
+
+def typical_size(effects: Sequence[Effect], records: float) -> float:
+    """The mean of D, as a share of the records, for which all that is known of the interactions is likely.
+
+    The mean over its logarithm, weighted by the likelihood of all scores and measurements together.
+    """
+    known = np.array([effect.log_likelihood(records) for effect in effects])
+    known -= known.max(axis=1, keepdims=True)
+    means = np.geomspace(1e-3, 2, 40)
+    evidence = np.array([np.logaddexp.reduce(known + _log_prior(mean), axis=1).sum() for mean in means])
+    weights = np.exp(evidence - evidence.max())
+    return float(np.exp(weights @ np.log(means) / weights.sum()))
+
+
+def _log_prior(typical: float) -> Array:
+    """Of the values of D: an exponential density times their spacing, which is geometric."""
+    logs = np.log(_SCALES) - _SCALES / typical
+    return np.asarray(logs - np.logaddexp.reduce(logs))
+
+
+def _grouped(profile: Array, squares: Array) -> tuple[Array, Array, Array]:
+    """Classes of cells: root mean square of the profile, sum of the squares, number of cells."""
+    order = np.argsort(profile)
+    parts = np.array_split(order, min(CLASSES, len(order)))
+    return (
+        np.array([math.sqrt(float(np.mean(profile[part] ** 2))) for part in parts]),
+        np.array([squares[part].sum() for part in parts]),
+        np.array([float(len(part)) for part in parts]),
+    )
+
+
+def classes_of(deviations: Array) -> tuple[Array, Array]:
+    """Deviations of cells in classes: root mean squares and numbers of cells, each of shape (CLASSES,).
+
+    Where there are fewer cells, the last classes have none.
+    """
+    levels, _, counts = _grouped(deviations, deviations)
+    missing = (0, CLASSES - len(levels))
+    return np.pad(levels, missing), np.pad(counts, missing)
+
+
+def raked(cells: Array, shape: Sequence[int], margins: Sequence[tuple[tuple[int, ...], Array]]) -> Array:
+    """A positive table whose margins come close to those given, by two rounds of proportional fitting.
+
+    Args:
+        cells: shape (n_r,), row-major; taken as positive.
+        shape: of the table.
+        margins: axes that stay, in order, and the positive margin over them, row-major.
+    """
+    table = np.maximum(cells, 1e-9).reshape(shape)
+    for _ in range(2):
+        for axes, margin in margins:
+            summed = tuple(axis for axis in range(table.ndim) if axis not in axes)
+            now = table.sum(axis=summed, keepdims=True)
+            table = table * (margin.reshape(now.shape) / now)
+    return table.ravel()

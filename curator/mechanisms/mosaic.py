@@ -1,0 +1,374 @@
+"""Mosaic: measure interactions where the model lacks them, and believe them as far as their noise allows.
+
+1. One-way marginals are measured for a tenth of the budget (`ONE_WAY`) and freed of noise (`denoising`). They
+   make the first model.
+2. In each of a few rounds (`ROUNDS`), all candidates are scored: noisy L1 distances between the table and the
+   model, 3 % of the budget for all rounds together (`SCORES`). Candidates are the workload's marginals and
+   their parts of two and more attributes, each once its own parts are measured. What a split of the remaining
+   budget over everything would improve (`investment`) says which to take, best first, as long as the model
+   stays within its size. Each is measured for a first time (`ROUND`), and the model is fitted again.
+3. What is left measures everything once more, split so that the predicted error of the workload is least.
+4. Scores of the last model give the error bounds.
+
+What is measured is never a whole marginal but its interaction (`common/interactions.py`): a record moves it
+less, and the smaller marginals are measured by themselves. What is fitted are marginals again: the cells that
+the model predicted before, brought to the margins as they are known now, plus the posterior mean of the
+interaction (`effects`), each cell weighed by how well it is known.
+
+Where a protocol gives no scores, all pairs' interactions are measured once (`SURVEY`) in place of step 2.
+
+All noise is Gaussian, so the budget is exact (Gaussian differential privacy); the rest is post-processing.
+
+Source: rounds of scored candidates after RandDPGen and AIM; interactions as in ResidualPlanner; the rest is
+    this project's (docs/mosaic.md has the evidence for each part).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.crypto.randomness import RandomStream
+from ...common.domain import Clique
+from ...common.errors import DataError
+from ...common.interactions import interaction
+from ...common.measurement import Measurement
+from ...common.privacy.budget import Budget
+from ...common.privacy.cost import MAX_INTERACTION_SIZE
+from ...common.workload import Workload
+from ..measurers.measurer import Measurer, Query
+from ..pgm.estimation import estimate
+from ..pgm.junction_tree import TreeGrowth
+from ..pgm.model import MarkovRandomField
+from .allocation import allocate, check_smallest
+from .bounds import ScoredDistance, error_bounds
+from .denoising import denoised
+from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, score_against
+from .effects import CLASSES, Effect, Observed, classes_of, raked, typical_size
+from .investment import Outlay, interactions_of
+from .mechanism import FittedModel, Progress, Report, Round
+
+ROUNDS = 4
+ONE_WAY = 0.1
+SCORES = 0.03
+"""Share of the budget for all scores together: those of each round, and those of the last model."""
+
+ROUND = 0.03
+"""Share of the budget that measures in one round."""
+
+SURVEY = 0.3
+"""Share of the budget that measures all pairs where there are no scores."""
+
+_LEAST_CELL = 1e-3
+_LEAST_PART = 1e-6
+
+
+@dataclass(frozen=True)
+class Mosaic:
+    """The mechanism to take without thinking.
+
+    Attributes:
+        max_model_mb: limit of the model's size; grows to this with the rounds.
+    """
+
+    max_model_mb: float = 32.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.max_model_mb < math.inf:
+            raise DataError(f"max_model_mb: expected a positive number, got {self.max_model_mb}")
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        return "mosaic"
+
+    def granted(self, budget: Budget) -> Fraction:
+        """Gaussian noise and post-processing alone: the exact calibration."""
+        return budget.granted(gaussian_only=True)
+
+    def describe(self) -> dict[str, Any]:
+        """Name and parameters, for the certificate."""
+        return {"name": self.name, "variant": "default", **asdict(self)}
+
+    def run(
+        self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
+    ) -> FittedModel:
+        """Spends the whole grant; see `Mechanism.run`.
+
+        Raises:
+            ModelError: the smallest candidate makes too large a model; nothing has been measured.
+        """
+        return _Run(measurer, workload, self.max_model_mb, report).run()
+
+
+class _Run:
+    def __init__(self, measurer: Measurer, workload: Workload, max_model_mb: float, report: Report) -> None:
+        self._measurer = measurer
+        self._domain = measurer.domain
+        self._records = measurer.record_count
+        self._granted = measurer.accountant.remaining
+        self._workload = workload
+        self._max_model_mb = max_model_mb
+        self._report = report
+        self._candidates = self._measurable()
+        self._ones: dict[Clique, Observed] = {}
+        self._effects: dict[Clique, Effect] = {}
+        self._chosen: list[Clique] = []
+        self._used: list[Measurement] = []
+        self._rounds: list[Round] = []
+
+    def run(self) -> FittedModel:
+        if self._candidates:
+            check_smallest(self._domain, self._candidates, self._max_model_mb)
+        self._measure_one_way()
+        self._tell("one-way marginals", 0)
+        model = self._fit(None, DRAFT)
+        by_scores = self._measurer.scores_exactly
+        model = self._rounds_by_scores(model) if by_scores else self._survey(model)
+        model = self._measure_again(model)
+        self._tell("last round", ROUNDS)
+        scored = self._last_scores(model)
+        self._tell("scores", ROUNDS)
+        bounds = error_bounds(model, {}, self._chosen, self._records, scored=scored)
+        selection = SELECTED_BY if by_scores else "noisy interactions of all pairs"
+        return FittedModel(model, tuple(self._used), tuple(self._rounds), bounds, selection)
+
+    def _measurable(self) -> list[Clique]:
+        """The workload's marginals and their parts, of two and more attributes, that can be measured."""
+        parts = dict.fromkeys(
+            part
+            for clique in self._workload.cliques
+            for size in range(2, len(clique) + 1)
+            for part in itertools.combinations(clique, size)
+        )
+        cells = self._max_model_mb * 2**17
+        fitting = [
+            part
+            for part in sorted(parts, key=len)
+            if self._domain.cells(part) <= cells
+            and all(2 <= n <= MAX_INTERACTION_SIZE for n in self._domain.shape(part))
+        ]
+        return measurable_cliques(self._measurer, fitting)
+
+    def _measure_one_way(self) -> None:
+        cliques = [(name,) for name in self._domain if self._domain[name].size > 1]
+        budget = self._granted * Fraction(ONE_WAY) if self._candidates else self._granted
+        self._measure(cliques, allocate(budget, [self._domain.cells(c) for c in cliques]), "one-way")
+
+    def _rounds_by_scores(self, model: MarkovRandomField) -> MarkovRandomField:
+        for number in range(1, ROUNDS + 1):
+            self._score(model)
+            self._tell("scores", number)
+            # Twice as many as in the round before: early scores know little of what explains what.
+            most = math.ceil(len(self._candidates) * 2 ** (number - 1) / (2**ROUNDS - 1))
+            reserved = self._score_budget() * (ROUNDS + 1 - number)
+            chosen = self._select(most, self._max_model_mb * number / ROUNDS, reserved)
+            if chosen:
+                self._chosen += chosen
+                sizes = [self._domain.cells(c) * self._effects[c].freedom for c in chosen]
+                parts = allocate(self._granted * Fraction(ROUND), sizes)
+                found = self._measure(chosen, parts, "round")
+                after = self._fit(model, DRAFT)
+                self._note(found, model, after)
+                model = after
+                self._tell("round", number)
+        return model
+
+    def _survey(self, model: MarkovRandomField) -> MarkovRandomField:
+        """Measures all pairs, for want of scores, and selects by what was measured."""
+        pairs = [c for c in self._candidates if len(c) == 2]
+        for clique, cells in zip(pairs, model.marginals_within_limits(pairs), strict=True):
+            if cells is not None:
+                self._effects[clique] = Effect(self._domain.shape(clique), cells)
+        asked = list(self._effects)
+        parts = allocate(self._granted * Fraction(SURVEY), [self._domain.cells(c) for c in asked])
+        found = {m.clique: m for m in self._measure(asked, parts, "survey")} if asked else {}
+        self._tell("survey", 1)
+        self._chosen = self._select(len(asked), self._max_model_mb, Fraction(0))
+        after = self._fit(model, DRAFT)
+        self._note([found[clique] for clique in self._chosen], model, after)
+        return after
+
+    def _score(self, model: MarkovRandomField) -> None:
+        """Scores every candidate that is not measured yet, once all its parts are."""
+        known = {*self._chosen}
+        wanted = [
+            c
+            for c in self._candidates
+            if c not in known
+            and all(part in known for k in range(2, len(c)) for part in itertools.combinations(c, k))
+        ]
+        scored = score_against(self._measurer, model, wanted, self._score_budget())
+        for clique, found in scored.items():
+            self._effects[clique] = Effect(
+                self._domain.shape(clique), found.reference.astype(float), found.distance, found.sigma
+            )
+
+    def _select(self, most: int, limit_mb: float, reserved: Fraction) -> list[Clique]:
+        """The candidates that promise most, one after the other, as long as the model stays small enough."""
+        total = float(self._measurer.accountant.remaining - reserved)
+        cliques = [*self._ones, *self._effects]
+        self._learn_sizes()
+        parts, gains = self._outlay(cliques).split(total)
+        gain = {c: g for c, part, g in zip(cliques, parts, gains, strict=True) if part > 0}
+        promising = sorted(
+            (c for c in gain if len(c) > 1 and c not in set(self._chosen)), key=lambda c: -gain[c]
+        )
+        chosen: list[Clique] = []
+        while len(chosen) < most:
+            growth = TreeGrowth(self._domain, [*self._ones, *self._chosen, *chosen])
+            place = growth.first_within(promising, limit_mb)
+            if place is None:
+                break
+            chosen.append(promising[place])
+            # A model that is too large with a candidate is no smaller once others are in it.
+            promising = promising[place + 1 :]
+        return chosen
+
+    def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
+        """What is left, but for the last scores, goes where it improves the workload most."""
+        scores = self._score_budget() if self._measurer.scores_exactly else Fraction(0)
+        left = self._measurer.accountant.remaining - scores
+        cliques = [*self._ones, *self._chosen]
+        parts, _ = self._outlay(cliques).split(float(left) * (1 - 1e-9))
+        paid = {
+            clique: Fraction(float(part))
+            for clique, part in zip(cliques, parts, strict=True)
+            if part > _LEAST_PART * float(left)
+        }
+        if paid:
+            self._measure(list(paid), list(paid.values()), "last round")
+        return self._fit(model, FINAL)
+
+    def _last_scores(self, model: MarkovRandomField) -> Mapping[Clique, ScoredDistance]:
+        if not self._measurer.scores_exactly:
+            return {}
+        cliques = measurable_cliques(self._measurer, self._workload.cliques)
+        return score_against(self._measurer, model, cliques, self._measurer.accountant.remaining)
+
+    def _measure(self, cliques: Sequence[Clique], parts: Sequence[Fraction], step: str) -> list[Measurement]:
+        """Measures interactions and averages them with what was measured before."""
+        large = [max(self._domain.shape(c)) > MAX_INTERACTION_SIZE for c in cliques]
+        queries = [
+            Query(clique, rho, step, interaction=not whole)
+            for clique, rho, whole in zip(cliques, parts, large, strict=True)
+        ]
+        found = self._measurer.measure(queries)
+        for measurement in found:
+            clique, shape = measurement.clique, self._domain.shape(measurement.clique)
+            values = interaction(measurement.values, shape)
+            variance = measurement.sigma**2 * math.prod(1 - 1 / n for n in shape)
+            if len(clique) == 1:
+                self._ones[clique] = _averaged(self._ones.get(clique), values, variance)
+            else:
+                effect = self._effects[clique]
+                observed = _averaged(effect.observed, values, variance)
+                self._effects[clique] = replace(effect, observed=observed)
+        self._used += found
+        return found
+
+    def _outlay(self, cliques: Sequence[Clique]) -> Outlay:
+        """What is known of these interactions, for the workload."""
+        deviations, cells = np.zeros((len(cliques), CLASSES)), np.zeros((len(cliques), CLASSES))
+        known, price = np.zeros(len(cliques)), np.zeros(len(cliques))
+        probe = self._measurer.accountant.remaining / len(cliques)
+        for i, clique in enumerate(cliques):
+            shape = self._domain.shape(clique)
+            observed = self._ones.get(clique) or self._effects[clique].observed
+            if len(clique) == 1:
+                deviations[i, 0], cells[i, 0] = self._records, shape[0]
+            else:
+                deviations[i], cells[i] = classes_of(self._effects[clique].deviations(self._records))
+            known[i] = 1 / observed.variance if observed else 0.0
+            alone = max(shape) <= MAX_INTERACTION_SIZE
+            sigma = self._measurer.expected_sigma(clique, probe, interaction=alone)
+            price[i] = sigma**2 * math.prod(1 - 1 / n for n in shape) * float(probe)
+        place = {clique: i for i, clique in enumerate(cliques)}
+        marginals = interactions_of(
+            [
+                [
+                    place[part]
+                    for k in range(1, len(clique) + 1)
+                    for part in itertools.combinations(clique, k)
+                    if part in place
+                ]
+                for clique in self._workload.cliques
+            ]
+        )
+        return Outlay(deviations, cells, known, price, marginals, np.array(self._workload.weights))
+
+    def _fit(self, warm_start: MarkovRandomField | None, tolerance: float) -> MarkovRandomField:
+        """Fits a model to the marginals as they are now believed to be."""
+        self._learn_sizes()
+        believed: dict[Clique, NDArray[np.float64]] = {}
+        targets = []
+        for clique, observed in self._ones.items():
+            noisy = observed.values + self._records / observed.values.size
+            values, variances = denoised(noisy, observed.variance, self._records)
+            sigmas = np.sqrt(np.maximum(variances, 0.1 * observed.variance))
+            believed[clique] = np.maximum(values, _LEAST_CELL)
+            targets.append(_target(clique, values, sigmas))
+        for clique in sorted(self._chosen, key=len):
+            effect = self._effects[clique]
+            margins = [
+                (axes, believed[tuple(clique[axis] for axis in axes)])
+                for axes in itertools.combinations(range(len(clique)), len(clique) - 1)
+            ]
+            effect = replace(effect, reference=raked(effect.reference, effect.shape, margins))
+            self._effects[clique] = effect
+            values, sigmas = effect.estimate(self._records)
+            believed[clique] = np.maximum(values, _LEAST_CELL)
+            targets.append(_target(clique, values, sigmas))
+        return estimate(
+            self._domain, targets, total=self._records, warm_start=warm_start, tolerance=tolerance
+        )
+
+    def _learn_sizes(self) -> None:
+        """What interactions have in common: those that are in the model, and those that are left out."""
+        inside = {*self._chosen}
+        for pool in (inside, self._effects.keys() - inside):
+            if pool:
+                typical = typical_size([self._effects[clique] for clique in pool], self._records)
+                for clique in pool:
+                    self._effects[clique] = replace(self._effects[clique], typical=typical)
+
+    def _note(
+        self, found: Sequence[Measurement], before: MarkovRandomField, after: MarkovRandomField
+    ) -> None:
+        cliques = [measurement.clique for measurement in found]
+        marginals = (model.marginals_within_limits(cliques) for model in (before, after))
+        for measurement, old, new in zip(found, *marginals, strict=True):
+            learned = 0.0 if old is None or new is None else float(np.abs(new - old).sum())
+            self._rounds.append(
+                Round(
+                    measurement.clique,
+                    measurement.sigma,
+                    measurement.zcdp_rho,
+                    learned,
+                    False,
+                    after.size_mb,
+                )
+            )
+
+    def _score_budget(self) -> Fraction:
+        return self._granted * Fraction(SCORES) / (ROUNDS + 1)
+
+    def _tell(self, step: str, number: int) -> None:
+        accountant = self._measurer.accountant
+        self._report(Progress(step, (), number, float(accountant.spent / accountant.granted)))
+
+
+def _averaged(before: Observed | None, values: NDArray[np.float64], variance: float) -> Observed:
+    return Observed(values, variance) if before is None else before.with_values(values, variance)
+
+
+def _target(clique: Clique, values: NDArray[np.float64], sigmas: NDArray[np.float64]) -> Measurement:
+    """A marginal as it is believed to be, for the fit."""
+    return Measurement(clique, values, math.sqrt(float(np.mean(sigmas**2))), 0.0, sigmas=sigmas)
