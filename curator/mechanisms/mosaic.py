@@ -48,7 +48,7 @@ from ..pgm.estimation import estimate
 from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
 from .allocation import allocate, check_smallest
-from .bounds import ScoredDistance, error_bounds
+from .bounds import ScoredDistance, WeightedAverage, error_bounds
 from .denoising import denoised
 from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, score_against
 from .effects import CLASSES, Effect, Observed, classes_of, raked, typical_size
@@ -130,14 +130,20 @@ class _Run:
         self._measure_one_way()
         self._tell("one-way marginals", 0)
         model = self._fit(None, DRAFT)
-        by_scores = self._measurer.scores_exactly
-        model = self._rounds_by_scores(model) if by_scores else self._survey(model)
-        model = self._measure_again(model)
-        self._tell("last round", ROUNDS)
-        scored = self._last_scores(model)
-        self._tell("scores", ROUNDS)
-        bounds = error_bounds(model, {}, self._chosen, self._records, scored=scored)
-        selection = SELECTED_BY if by_scores else "noisy interactions of all pairs"
+        scored: Mapping[Clique, ScoredDistance] = {}
+        selection = ""
+        if self._candidates:
+            by_scores = self._measurer.scores_exactly
+            selection = SELECTED_BY if by_scores else "noisy interactions of all pairs"
+            model = self._rounds_by_scores(model) if by_scores else self._survey(model)
+            model = self._measure_again(model)
+            self._tell("last round", ROUNDS)
+            if by_scores:
+                cliques = measurable_cliques(self._measurer, self._workload.cliques)
+                rest = self._measurer.accountant.remaining
+                scored = score_against(self._measurer, model, cliques, rest)
+                self._tell("scores", ROUNDS)
+        bounds = error_bounds(model, self._averages(), self._chosen, self._records, scored=scored)
         return FittedModel(model, tuple(self._used), tuple(self._rounds), bounds, selection)
 
     def _measurable(self) -> list[Clique]:
@@ -160,7 +166,8 @@ class _Run:
     def _measure_one_way(self) -> None:
         cliques = [(name,) for name in self._domain if self._domain[name].size > 1]
         budget = self._granted * Fraction(ONE_WAY) if self._candidates else self._granted
-        self._measure(cliques, allocate(budget, [self._domain.cells(c) for c in cliques]), "one-way")
+        if cliques:
+            self._measure(cliques, allocate(budget, [self._domain.cells(c) for c in cliques]), "one-way")
 
     def _rounds_by_scores(self, model: MarkovRandomField) -> MarkovRandomField:
         for number in range(1, ROUNDS + 1):
@@ -247,12 +254,6 @@ class _Run:
             self._measure(list(paid), list(paid.values()), "last round")
         return self._fit(model, FINAL)
 
-    def _last_scores(self, model: MarkovRandomField) -> Mapping[Clique, ScoredDistance]:
-        if not self._measurer.scores_exactly:
-            return {}
-        cliques = measurable_cliques(self._measurer, self._workload.cliques)
-        return score_against(self._measurer, model, cliques, self._measurer.accountant.remaining)
-
     def _measure(self, cliques: Sequence[Clique], parts: Sequence[Fraction], step: str) -> list[Measurement]:
         """Measures interactions and averages them with what was measured before."""
         large = [max(self._domain.shape(c)) > MAX_INTERACTION_SIZE for c in cliques]
@@ -329,6 +330,39 @@ class _Run:
         return estimate(
             self._domain, targets, total=self._records, warm_start=warm_start, tolerance=tolerance
         )
+
+    def _averages(self) -> dict[Clique, WeightedAverage]:
+        """Unbiased estimates of the workload's marginals all of whose interactions are measured.
+
+        Interactions are orthogonal, so the noise of their sum stretches no direction more than the noisiest
+        of them does, spread over the cells: this is the sigma that bounds the L1 norm of the noise.
+        """
+        averages = {}
+        gaussian = all(measurement.gaussian for measurement in self._used)
+        known = {**self._ones, **{c: self._effects[c].observed for c in self._chosen}}
+        for clique in self._workload.cliques:
+            parts = [
+                part
+                for k in range(1, len(clique) + 1)
+                for part in itertools.combinations(clique, k)
+                if min(self._domain.shape(part)) > 1
+            ]
+            shape = self._domain.shape(clique)
+            values, variance = np.full(shape, self._records / math.prod(shape)), 0.0
+            for part in parts:
+                observed = known.get(part)
+                if observed is None:
+                    break
+                size = self._domain.cells(part)
+                spread = [n if name in part else 1 for name, n in zip(clique, shape, strict=True)]
+                share = size / math.prod(shape)
+                values = values + observed.values.reshape(spread) * share
+                noise = observed.variance / math.prod(1 - 1 / n for n in self._domain.shape(part))
+                variance = max(variance, noise * share)
+            else:
+                if variance > 0:
+                    averages[clique] = WeightedAverage(values.ravel(), math.sqrt(variance), gaussian)
+        return averages
 
     def _learn_sizes(self) -> None:
         """What interactions have in common: those that are in the model, and those that are left out."""

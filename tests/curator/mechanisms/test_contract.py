@@ -30,7 +30,7 @@ ON_PAPER = [(name, variant) for name, entry in CATALOGUE.items() for variant in 
 WHOLE = [
     case
     for case in CASES
-    if case[0] in ("randdpgen", "aim", "mwem", "ppsyn") and case != ("randdpgen", "paper")
+    if case[0] in ("mosaic", "randdpgen", "aim", "mwem", "ppsyn") and case != ("randdpgen", "paper")
 ]
 """Those that get to every marginal of a small workload when the budget is huge."""
 
