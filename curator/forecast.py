@@ -83,7 +83,7 @@ def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_
     Raises:
         DataError: something does not fit.
     """
-    mechanism = mechanism_named(plan.mechanism, plan.variant)
+    mechanism = mechanism_named(plan.mechanism, plan.variant, plan.settings)
     granted = mechanism.granted(plan.budget)
     federation = connect(plan.domain, links, plan.left_out)
     latency = max(_latency(federation, place) for place in range(len(federation.members)))

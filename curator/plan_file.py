@@ -28,8 +28,9 @@ delta = 1e-9
 adjacency = "zero-out"          # or "replace-one"
 protocol = "masked"             # or "indicator", "trusted": see the README
 collusions = 1                  # masked: so many parties may pool what they know
-mechanism = "randdpgen"         # or "independent"
+mechanism = "mosaic"            # `dpmosaic mechanisms` lists all
 variant = "default"
+# settings = {{ time_limit = 60 }}  # parameters of the mechanism
 workload = "2way"               # "1way", "2way", "3way", or a JSON file
 # rows = 1000                   # synthetic rows; as many as the table's where left out
 
@@ -52,6 +53,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "collusions": int,
         "mechanism": str,
         "variant": str,
+        "settings": dict,
         "workload": str,
         "rows": int,
     },
@@ -75,6 +77,7 @@ class ReleasePlan:
         collusions: with `masked`; None for its default.
         mechanism: its name.
         variant: of the mechanism.
+        settings: values of its parameters, as text.
         workload: its name, or the path of a JSON file.
         rows: synthetic rows; None for as many as the table's.
         call_s: deadline of one call.
@@ -92,6 +95,7 @@ class ReleasePlan:
     collusions: int | None
     mechanism: str
     variant: str
+    settings: Mapping[str, str]
     workload: str
     rows: int | None
     call_s: float
@@ -145,14 +149,20 @@ class ReleasePlan:
             Adjacency.named(release.get("adjacency", Adjacency.ZERO_OUT.value)),
             protocol,
             release.get("collusions"),
-            release.get("mechanism", "randdpgen"),
+            release.get("mechanism", "mosaic"),
             release.get("variant", "default"),
+            {key: _as_text(value) for key, value in release.get("settings", {}).items()},
             str(folder / workload) if workload.endswith(".json") else workload,
             release.get("rows"),
             float(network.get("call_seconds", 3600.0)),
             network.get("tries", 6),
             network.get("listen"),
         )
+
+
+def _as_text(value: object) -> str:
+    """A TOML value as it would be typed on a command line."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def draft(

@@ -74,7 +74,7 @@ def release(
         PartyUnavailable: a party stayed away; the journal holds what was answered.
     """
     keys = RandomStream(journal.key)
-    mechanism = mechanism_named(plan.mechanism, plan.variant)
+    mechanism = mechanism_named(plan.mechanism, plan.variant, plan.settings)
     workload = Workload.parse(plan.domain, plan.workload)
     granted = mechanism.granted(plan.budget)
     asking = Asking(journal, away_s)

@@ -41,10 +41,13 @@ def simulate(
     ] = None,
     mechanism: Annotated[
         str, typer.Option(help="How marginals are selected; `dpmosaic mechanisms` lists them.")
-    ] = "randdpgen",
+    ] = "mosaic",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the mechanism; may be repeated."),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds that fitting may take; short for --set time_limit=SECONDS.")
     ] = None,
     variant: Annotated[str, typer.Option(help="default, or paper for the paper's own text.")] = "default",
     binarise: Annotated[
@@ -74,7 +77,8 @@ def simulate(
     from .simulate import simulate as run
 
     budget = Budget(epsilon, delta, rho)
-    chosen = mechanism_named(mechanism, variant, _parsed(settings or []))
+    limit = [] if time_limit is None else [f"time_limit={time_limit}"]
+    chosen = mechanism_named(mechanism, variant, _parsed([*(settings or []), *limit]))
     source = FileSource(data)
     loaded = Domain.load(domain)
     table = source.read(loaded)

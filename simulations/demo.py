@@ -49,9 +49,9 @@ class Line:
 
 _RUNS = (
     ("trusted", "independent", "the floor: no attribute knows of another"),
-    ("trusted", "randdpgen", "one trusted place sees all rows: what a central curator reaches"),
-    ("masked", "randdpgen", "nobody sees another's rows, the curator sees noisy sums alone"),
-    ("indicator", "randdpgen", "nobody is trusted: pairs inside one party survive, pairs across two drown"),
+    ("trusted", "mosaic", "one trusted place sees all rows: what a central curator reaches"),
+    ("masked", "mosaic", "nobody sees another's rows, the curator sees noisy sums alone"),
+    ("indicator", "mosaic", "nobody is trusted: pairs inside one party survive, pairs across two drown"),
 )
 
 

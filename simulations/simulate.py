@@ -51,7 +51,7 @@ def simulate(
     budget: Budget,
     grid: Grid | str = "1x1",
     protocol: str = "masked",
-    mechanism: Mechanism | str = "randdpgen",
+    mechanism: Mechanism | str = "mosaic",
     workload: Workload | str = "2way",
     adjacency: Adjacency = Adjacency.ZERO_OUT,
     collusions: int | None = None,

@@ -32,7 +32,7 @@ class ExpectedNoise(Protocol):
         """Records of the whole table."""
         ...
 
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         """See `Measurer.expected_sigma`."""
         ...
 

@@ -19,6 +19,9 @@ _SWEEPS = 60
 _LEVELS = 256
 """At most so many levels that come from the noisy counts themselves, beside those of the noise."""
 
+_LOST = 16
+"""Times the variance of the noise: no count is so far from what was measured of it."""
+
 
 def denoised(noisy: Array, variance: float, total: float) -> tuple[Array, Array]:
     """Estimates of one-way counts, not negative and with the known sum, and the variance of each.
@@ -69,7 +72,10 @@ def sticky_levels(noisy: Array, variance: float) -> tuple[Array, Array]:
             break
         before = score
     means = posterior @ levels
-    return means, np.maximum(posterior @ levels**2 - means**2, 0.0)
+    variances = np.maximum(posterior @ levels**2 - means**2, 0.0)
+    # Among levels that are far apart for this noise there may be none for a count.
+    lost = (means - noisy) ** 2 > _LOST * variance
+    return np.where(lost, noisy, means), np.where(lost, variance, variances)
 
 
 def _levels(noisy: Array, sigma: float) -> Array:

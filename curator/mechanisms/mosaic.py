@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
-from ...common.domain import Clique
+from ...common.domain import Clique, Domain
 from ...common.errors import DataError
 from ...common.interactions import interaction
 from ...common.measurement import Measurement
@@ -66,6 +66,9 @@ ROUND = 0.03
 SURVEY = 0.3
 """Share of the budget that measures all pairs where there are no scores."""
 
+_MB_PER_S = 0.5
+"""A model of so many MiB for each second: fits move a thousand times in all, in 2 ms for each MiB at most."""
+
 _LEAST_CELL = 1e-3
 _LEAST_PART = 1e-6
 
@@ -76,13 +79,24 @@ class Mosaic:
 
     Attributes:
         max_model_mb: limit of the model's size; grows to this with the rounds.
+        time_limit: seconds that fitting may take on two cores; lowers the model's limit to what can be
+            fitted in them. It counts work and not the clock, so that a release that is taken up again goes
+            the same way.
     """
 
     max_model_mb: float = 32.0
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.max_model_mb < math.inf:
-            raise DataError(f"max_model_mb: expected a positive number, got {self.max_model_mb}")
+        for key, value in (("max_model_mb", self.max_model_mb), ("time_limit", self.time_limit)):
+            if value is not None and not 0 < value < math.inf:
+                raise DataError(f"{key}: expected a positive number, got {value}")
+
+    @property
+    def model_limit_mb(self) -> float:
+        """The smaller of both limits."""
+        limit = math.inf if self.time_limit is None else self.time_limit * _MB_PER_S
+        return min(self.max_model_mb, limit)
 
     @property
     def name(self) -> str:
@@ -105,7 +119,27 @@ class Mosaic:
         Raises:
             ModelError: the smallest candidate makes too large a model; nothing has been measured.
         """
-        return _Run(measurer, workload, self.max_model_mb, report).run()
+        return _Run(measurer, workload, self.model_limit_mb, report).run()
+
+
+def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[Clique]:
+    """The workload's marginals and their parts, of two and more attributes, that a model can hold."""
+    parts = dict.fromkeys(
+        part
+        for clique in workload.cliques
+        for size in range(2, len(clique) + 1)
+        for part in itertools.combinations(clique, size)
+    )
+    return [
+        part
+        for part in sorted(parts, key=len)
+        if domain.cells(part) <= max_model_mb * 2**17 and alone(domain.shape(part))
+    ]
+
+
+def alone(shape: Sequence[int]) -> bool:
+    """Whether an interaction of this shape can be measured alone, not as part of the whole marginal."""
+    return all(2 <= n <= MAX_INTERACTION_SIZE for n in shape)
 
 
 class _Run:
@@ -117,7 +151,7 @@ class _Run:
         self._workload = workload
         self._max_model_mb = max_model_mb
         self._report = report
-        self._candidates = self._measurable()
+        self._candidates = measurable_cliques(measurer, candidates(self._domain, workload, max_model_mb))
         self._ones: dict[Clique, Observed] = {}
         self._effects: dict[Clique, Effect] = {}
         self._chosen: list[Clique] = []
@@ -145,23 +179,6 @@ class _Run:
                 self._tell("scores", ROUNDS)
         bounds = error_bounds(model, self._averages(), self._chosen, self._records, scored=scored)
         return FittedModel(model, tuple(self._used), tuple(self._rounds), bounds, selection)
-
-    def _measurable(self) -> list[Clique]:
-        """The workload's marginals and their parts, of two and more attributes, that can be measured."""
-        parts = dict.fromkeys(
-            part
-            for clique in self._workload.cliques
-            for size in range(2, len(clique) + 1)
-            for part in itertools.combinations(clique, size)
-        )
-        cells = self._max_model_mb * 2**17
-        fitting = [
-            part
-            for part in sorted(parts, key=len)
-            if self._domain.cells(part) <= cells
-            and all(2 <= n <= MAX_INTERACTION_SIZE for n in self._domain.shape(part))
-        ]
-        return measurable_cliques(self._measurer, fitting)
 
     def _measure_one_way(self) -> None:
         cliques = [(name,) for name in self._domain if self._domain[name].size > 1]
@@ -256,10 +273,9 @@ class _Run:
 
     def _measure(self, cliques: Sequence[Clique], parts: Sequence[Fraction], step: str) -> list[Measurement]:
         """Measures interactions and averages them with what was measured before."""
-        large = [max(self._domain.shape(c)) > MAX_INTERACTION_SIZE for c in cliques]
         queries = [
-            Query(clique, rho, step, interaction=not whole)
-            for clique, rho, whole in zip(cliques, parts, large, strict=True)
+            Query(clique, rho, step, interaction=alone(self._domain.shape(clique)))
+            for clique, rho in zip(cliques, parts, strict=True)
         ]
         found = self._measurer.measure(queries)
         for measurement in found:
@@ -288,8 +304,7 @@ class _Run:
             else:
                 deviations[i], cells[i] = classes_of(self._effects[clique].deviations(self._records))
             known[i] = 1 / observed.variance if observed else 0.0
-            alone = max(shape) <= MAX_INTERACTION_SIZE
-            sigma = self._measurer.expected_sigma(clique, probe, interaction=alone)
+            sigma = self._measurer.expected_sigma(clique, probe, interaction=alone(shape))
             price[i] = sigma**2 * math.prod(1 - 1 / n for n in shape) * float(probe)
         place = {clique: i for i, clique in enumerate(cliques)}
         marginals = interactions_of(

@@ -11,10 +11,11 @@ from typing import Protocol
 from ...common.domain import Clique
 from ...common.errors import DataError
 from ...common.workload import Workload
-from . import scored
+from . import mosaic, scored
 from .allocation import EXPECTED_L1, ExpectedNoise, allocate, measurable
 from .independent import Independent
 from .mechanism import Mechanism
+from .mosaic import Mosaic
 from .randdpgen import RandDPGen
 
 
@@ -106,6 +107,8 @@ def outlook(mechanism: Mechanism, noise: PlannedNoise, workload: Workload, grant
         step = Step("one-way", 1, len(singles), float(granted), _range(list(parts.values())))
         known = {clique: (parts[clique],) * 2 for clique in workload.cliques if clique in parts}
         return Outlook((step,), _marginals(noise, workload.cliques, known), tuple(singles), 0)
+    if isinstance(mechanism, Mosaic):
+        return _by_interactions(mechanism, noise, workload, granted)
     if not isinstance(mechanism, RandDPGen):
         raise DataError(
             f"no forecast is known for the mechanism {mechanism.name!r}; release without --dry-run"
@@ -114,6 +117,42 @@ def outlook(mechanism: Mechanism, noise: PlannedNoise, workload: Workload, grant
     if not mechanism.paper and mechanism.selection == "scores" and noise.scores_exactly:
         return _by_scores(mechanism, noise, cliques, granted)
     return _by_marginals(mechanism, noise, cliques, granted)
+
+
+def _by_interactions(
+    mechanism: Mosaic, noise: PlannedNoise, workload: Workload, granted: Fraction
+) -> Outlook:
+    """The steps of `Mosaic`; deviations are those of cells before the interaction is taken."""
+    singles = [(name,) for name in noise.domain if noise.domain[name].size > 1]
+    fitting = mosaic.candidates(noise.domain, workload, mechanism.model_limit_mb)
+    kept = [clique for clique in fitting if math.isfinite(noise.expected_sigma(clique, granted))]
+    by_scores = noise.scores_exactly
+    looked = kept if by_scores else [clique for clique in kept if len(clique) == 2]
+    first = granted * Fraction(mosaic.ONE_WAY)
+    scores = granted * Fraction(mosaic.SCORES) if by_scores else Fraction(0)
+    rounds = granted * Fraction(mosaic.ROUNDS * mosaic.ROUND if by_scores else mosaic.SURVEY)
+    left = granted - first - scores - rounds
+    times = mosaic.ROUNDS + 1
+    everything = [*singles, *looked]
+    worst = _split(noise, everything, left, interactions=True)
+    known = {
+        c: (_split(noise, [*singles, c], left, interactions=True)[c], worst[c])
+        for c in workload.cliques
+        if c in worst and len(c) > 1
+    }
+    ways = _split(noise, singles, first, interactions=True)
+    steps = [Step("one-way", 1, len(singles), float(first), _range(list(ways.values())))]
+    if by_scores:
+        score = noise.expected_score_sigma(max(1, len(looked)), scores / times)
+        steps.append(Step("scores", times, len(looked), float(scores), (score, score)))
+        steps.append(Step("round", mosaic.ROUNDS, len(looked), float(rounds), None))
+    else:
+        surveyed = _split(noise, looked, rounds, interactions=True)
+        steps.append(Step("survey", 1, len(looked), float(rounds), _range(list(surveyed.values()))))
+    last = [sigma for pair in known.values() for sigma in pair]
+    steps.append(Step("last round", 1, len(everything), float(left), _range(last)))
+    marginals = _marginals(noise, workload.cliques, known)
+    return Outlook(tuple(steps), marginals, tuple(everything), times if by_scores else 0)
 
 
 def _by_scores(
@@ -184,14 +223,21 @@ def _by_marginals(
     return Outlook(steps, _marginals(noise, cliques, known), everything, 0)
 
 
-def _split(noise: PlannedNoise, cliques: Sequence[Clique], budget: Fraction) -> dict[Clique, float]:
+def _split(
+    noise: PlannedNoise, cliques: Sequence[Clique], budget: Fraction, interactions: bool = False
+) -> dict[Clique, float]:
     """Sigma of each of these if the budget is split over them as mechanisms split it."""
-    parts = allocate(budget, [noise.domain.cells(clique) for clique in cliques])
-    return dict(zip(cliques, _sigmas(noise, cliques, parts), strict=True))
+    parts = allocate(budget, [noise.domain.cells(clique) for clique in cliques]) if cliques else []
+    return dict(zip(cliques, _sigmas(noise, cliques, parts, interactions), strict=True))
 
 
-def _sigmas(noise: PlannedNoise, cliques: Sequence[Clique], parts: Sequence[Fraction]) -> list[float]:
-    return [noise.expected_sigma(clique, rho) for clique, rho in zip(cliques, parts, strict=True)]
+def _sigmas(
+    noise: PlannedNoise, cliques: Sequence[Clique], parts: Sequence[Fraction], interactions: bool = False
+) -> list[float]:
+    return [
+        noise.expected_sigma(clique, rho, interactions and mosaic.alone(noise.domain.shape(clique)))
+        for clique, rho in zip(cliques, parts, strict=True)
+    ]
 
 
 def _range(sigmas: Sequence[float]) -> tuple[float, float] | None:

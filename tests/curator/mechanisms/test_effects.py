@@ -1,0 +1,122 @@
+"""What is known of one interaction."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.interactions import interaction
+from dpmosaic.curator.mechanisms import effects
+from dpmosaic.curator.mechanisms.effects import Effect, Observed, classes_of, raked, typical_size
+
+RECORDS = 1000.0
+SHAPE = (3, 4)
+REFERENCE = np.random.default_rng(0).dirichlet(np.ones(12)) * RECORDS
+AWAY = interaction(np.random.default_rng(1).normal(0, 30, 12), SHAPE)
+
+
+@pytest.fixture
+def one_scale(monkeypatch):
+    """D is known to be so many records."""
+
+    def known(distance):
+        monkeypatch.setattr(effects, "_SCALES", np.array([distance / RECORDS]))
+
+    return known
+
+
+def test_measurements_are_averaged_by_their_precision():
+    both = Observed(np.array([2.0, 4.0]), 1.0).with_values(np.array([5.0, 1.0]), 2.0)
+    assert both.values.tolist() == pytest.approx([3.0, 3.0])
+    assert both.variance == pytest.approx(2 / 3)
+
+
+def test_deviations_are_those_of_counts_and_make_up_the_distance(one_scale):
+    one_scale(250.0)
+    deviations = Effect(SHAPE, REFERENCE).deviations(RECORDS)
+    assert math.sqrt(2 / math.pi) * deviations.sum() == pytest.approx(250)
+    assert np.allclose(deviations / deviations[0], np.sqrt(np.maximum(REFERENCE, 1) / max(REFERENCE[0], 1)))
+
+
+def test_with_a_known_scale_the_estimate_is_that_of_a_normal_prior(one_scale):
+    one_scale(250.0)
+    effect = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, 100.0))
+    values, deviations = effect.estimate(RECORDS)
+    prior = Effect(SHAPE, REFERENCE).deviations(RECORDS) ** 2
+    moved = AWAY - interaction(REFERENCE, SHAPE)
+    assert np.allclose(values, REFERENCE + prior / (prior + 100) * moved)
+    assert np.allclose(deviations**2, prior * 100 / (prior + 100))
+
+
+def test_the_posterior_of_the_scale_is_the_likelihood_times_the_prior():
+    effect = Effect(SHAPE, REFERENCE, 300.0, 40.0, Observed(AWAY, 100.0), typical=0.2)
+    expected = []
+    for share in effects._SCALES:
+        scale = share * RECORDS
+        spread = 40.0**2 + (0.3 * scale) ** 2
+        log = -((300 - scale) ** 2) / (2 * spread) - math.log(spread) / 2
+        for cell, away in zip(REFERENCE, AWAY - interaction(REFERENCE, SHAPE), strict=True):
+            root = math.sqrt(max(cell, 1))
+            tau = scale * root / (math.sqrt(2 / math.pi) * np.sqrt(np.maximum(REFERENCE, 1)).sum())
+            log -= 0.5 * (1 - 1 / 3) * (1 - 1 / 4) * (math.log(tau**2 + 100) + away**2 / (tau**2 + 100))
+        expected.append(math.log(share) - share / 0.2 + log)
+    expected = np.exp(np.array(expected) - max(expected))
+    _, weights = effect._posterior(RECORDS)
+    assert np.allclose(weights, expected / expected.sum())
+
+
+def test_little_noise_is_believed_and_much_noise_is_not():
+    def estimate(noise):
+        effect = Effect(SHAPE, REFERENCE, 300.0, 40.0, Observed(AWAY, noise), typical=0.2)
+        return effect.estimate(RECORDS)[0]
+
+    exact = REFERENCE - interaction(REFERENCE, SHAPE) + AWAY
+    assert np.allclose(estimate(1e-6), exact, atol=0.01)
+    assert np.allclose(estimate(1e10), REFERENCE, atol=1)
+    assert np.abs(estimate(400.0) - REFERENCE).sum() < np.abs(exact - REFERENCE).sum()
+
+
+def test_a_score_far_below_zero_says_no_more_than_one_at_three_deviations():
+    low, lower = (Effect(SHAPE, REFERENCE, distance, 10.0) for distance in (-30.0, -3000.0))
+    assert low.deviations(RECORDS).tolist() == lower.deviations(RECORDS).tolist()
+
+
+@pytest.mark.parametrize("mean", [0.02, 0.1, 0.5])
+def test_the_typical_size_is_learned_from_many_scores_that_say_little_each(mean):
+    """200 scores, with noise of twice the mean; the estimate lies within a factor of 1.4."""
+    rng = np.random.default_rng(5)
+    sizes = rng.exponential(mean * RECORDS, 200)
+    noise = 2 * mean * RECORDS
+    scored = [Effect(SHAPE, REFERENCE, size + rng.normal(0, noise), noise) for size in sizes]
+    assert mean / 1.4 < typical_size(scored, RECORDS) < 1.4 * mean
+
+
+def test_nothing_known_leaves_the_typical_size_in_the_middle():
+    assert typical_size([Effect(SHAPE, REFERENCE)], RECORDS) == pytest.approx(math.sqrt(1e-3 * 2), rel=0.01)
+
+
+@pytest.mark.parametrize("cells", [3, 24, 100])
+def test_classes_keep_the_number_of_cells_and_the_sum_of_squares(cells):
+    deviations = np.random.default_rng(6).gamma(1.0, 10.0, cells)
+    levels, counts = classes_of(deviations)
+    assert len(levels) == len(counts) == effects.CLASSES
+    assert counts.sum() == cells
+    assert (counts * levels**2).sum() == pytest.approx((deviations**2).sum())
+
+
+def test_raking_brings_the_margins_and_keeps_the_odds_ratio():
+    cells = np.array([10.0, 20.0, 30.0, 80.0])
+    margins = [((0,), np.array([60.0, 80.0])), ((1,), np.array([50.0, 90.0]))]
+    table = raked(cells, (2, 2), margins).reshape(2, 2)
+    assert table.sum(axis=0) == pytest.approx([50, 90])
+    assert table.sum(axis=1) == pytest.approx([60, 80], rel=0.01)
+    assert table[0, 0] * table[1, 1] / (table[0, 1] * table[1, 0]) == pytest.approx(10 * 80 / (20 * 30))
+
+
+def test_raking_takes_margins_of_two_attributes_of_three():
+    rng = np.random.default_rng(7)
+    wanted = rng.uniform(1, 9, (2, 3, 4))
+    margins = [((0, 1), wanted.sum(axis=2).ravel()), ((1, 2), wanted.sum(axis=0).ravel())]
+    table = raked(np.ones(24), (2, 3, 4), margins).reshape(2, 3, 4)
+    assert np.allclose(table.sum(axis=2), wanted.sum(axis=2))
+    assert np.allclose(table.sum(axis=0), wanted.sum(axis=0))
