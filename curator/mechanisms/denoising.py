@@ -16,7 +16,11 @@ CHAIN_FROM = 32
 """Values from which an attribute's counts tell enough about how its counts are distributed."""
 
 _SWEEPS = 60
-_LEVELS = 256
+_LEAST_SWEEPS = 4
+_WORK = 1 << 24
+"""Cells of the table of counts and levels that all sweeps together go through, where it is large."""
+
+_LEVELS = 128
 """At most so many levels that come from the noisy counts themselves, beside those of the noise."""
 
 _LOST = 16
@@ -64,7 +68,7 @@ def sticky_levels(noisy: Array, variance: float) -> tuple[Array, Array]:
     likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
     weights, stays = np.full(len(levels), 1 / len(levels)), 0.5
     before = -math.inf
-    for _ in range(_SWEEPS):
+    for _ in range(min(_SWEEPS, max(_LEAST_SWEEPS, _WORK // likelihood.size))):
         posterior, jumps, stayed, score = _smoothed(likelihood, weights, stays)
         weights = jumps / jumps.sum()
         stays = float(np.clip(stayed / (len(noisy) - 1), 1e-3, 0.98))

