@@ -94,10 +94,16 @@ def test_what_a_plan_leaves_out_has_the_stated_defaults(tmp_path):
     assert (plan.protocol, plan.adjacency, plan.mechanism, plan.workload) == (
         "masked",
         Adjacency.ZERO_OUT,
-        "randdpgen",
+        "mosaic",
         "2way",
     )
+    assert plan.settings == {}
     assert (plan.collusions, plan.rows, plan.call_s, plan.tries) == (None, None, 3600.0, 6)
+
+
+def test_settings_of_the_mechanism_are_as_they_would_be_typed(tmp_path):
+    plan = loaded(tmp_path, RELEASE + "rho = 1\nsettings = { time_limit = 60, exact = true }\n" + SLICE)
+    assert plan.settings == {"time_limit": "60", "exact": "true"}
 
 
 def test_the_file_of_a_workload_lies_beside_the_plan(tmp_path):

@@ -1,0 +1,110 @@
+"""What each part of the mechanism `mosaic` brings: its error with one part after the other switched off.
+
+Reference: `mosaic` with all its parts, in the same run; what is printed are mean total variation distances of
+the marginals of the model, and their ratios to the reference.
+
+Run: python benchmarks/mosaic.py FOLDER... [--epsilon 0.1 1 10] [--seeds 3] [--k 2]
+
+A FOLDER holds NAME.csv.gz (or .csv, .parquet) and domain.json, NAME being the folder's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from contextlib import ExitStack, contextmanager
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from mechanisms import DELTA, load
+
+import dpmosaic
+from dpmosaic.common.table import Table
+from dpmosaic.curator.measurers.federation import FederationMeasurer
+from dpmosaic.curator.mechanisms import mosaic
+from dpmosaic.curator.mechanisms.denoising import onto_simplex
+from dpmosaic.curator.mechanisms.effects import Effect
+from dpmosaic.curator.mechanisms.investment import Outlay
+
+REFERENCE = "all parts"
+
+
+def _projected(noisy: Any, variance: float, total: float) -> Any:
+    return onto_simplex(noisy, total), np.full(len(noisy), variance)
+
+
+def _unshrunk(effect: Effect, records: float) -> Any:
+    assert effect.observed is not None
+    values = effect.reference + effect._away(effect.observed)
+    return values, np.full(values.size, math.sqrt(effect.observed.variance))
+
+
+def _by_cells(outlay: Outlay, total: float, split: Callable[..., Any] = Outlay.split) -> Any:
+    sizes = (outlay.cells.sum(axis=1) * outlay.price) ** (2 / 3)
+    return total * sizes / sizes.sum(), split(outlay, total)[1]
+
+
+PARTS: dict[str, list[Any]] = {
+    REFERENCE: [],
+    "whole marginals are measured": [
+        patch.object(FederationMeasurer, "_interaction", lambda self, query: ())
+    ],
+    "one-way marginals are projected alone": [patch.object(mosaic, "denoised", _projected)],
+    "references are not raked": [patch.object(mosaic, "raked", lambda cells, shape, margins: cells)],
+    "interactions are not shrunk": [patch.object(Effect, "estimate", _unshrunk)],
+    "no common size is learned": [patch.object(mosaic, "typical_size", lambda effects, records: math.inf)],
+    "the budget is split by cells": [patch.object(Outlay, "split", _by_cells)],
+    "one round of scores": [patch.object(mosaic, "ROUNDS", 1)],
+}
+
+
+def main() -> None:
+    """Prints a line for each table, epsilon and part."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[0.1, 1.0, 10.0])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--k", type=int, default=2)
+    asked = parser.parse_args()
+    for folder in asked.folders:
+        table = load(folder)
+        for epsilon in asked.epsilon:
+            errors = {}
+            for part in PARTS:
+                with _without(part):
+                    errors[part] = [
+                        _error(table, epsilon, seed, asked.k) for seed in range(1, asked.seeds + 1)
+                    ]
+                mean, reference = np.mean(errors[part]), np.mean(errors[REFERENCE])
+                print(
+                    f"{folder.name:12} {epsilon:5g}  {mean:.5f}  {mean / reference:5.2f}  {part}", flush=True
+                )
+
+
+@contextmanager
+def _without(part: str) -> Any:
+    with ExitStack() as stack:
+        for switch in PARTS[part]:
+            stack.enter_context(switch)
+        yield
+
+
+def _error(table: Table, epsilon: float, seed: int, k: int) -> float:
+    promise = dpmosaic.Budget(epsilon=epsilon, delta=DELTA)
+    made = dpmosaic.simulate(
+        table, budget=promise, protocol="trusted", mechanism="mosaic", workload=f"{k}way", seed=seed
+    )
+    cliques = list(combinations(table.domain.names, k))
+    modelled = zip(cliques, made.fitted.model.marginals_within_limits(cliques), strict=True)
+    distances = [np.abs(m - table.marginal(c)).sum() for c, m in modelled if m is not None]
+    return float(np.mean(distances)) / (2 * table.record_count)
+
+
+if __name__ == "__main__":
+    main()
