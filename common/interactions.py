@@ -45,7 +45,7 @@ def differences(values: NDArray[_Number], shape: Sequence[int]) -> NDArray[_Numb
         shape: sizes of the clique's attributes.
 
     Returns:
-        Shape (prod (n_i - 1),); no larger in absolute value than 2^k times the largest cell, k attributes.
+        Shape (prod (n_i - 1),): each a sum of 2^k cells, half of them negative, k the number of attributes.
     """
     cells = values.reshape(shape)
     for axis in range(cells.ndim):

@@ -24,7 +24,7 @@ class Measurement:
         gaussian: the cells' noise is independent and Gaussian; products of noisy indicators are not.
         boxes: where not empty, values are sums over these boxes of cells, shape (len(boxes),).
         interaction: values are the interaction of a marginal whose cells had noise of scale sigma.
-        sigmas: shape (n_r,): standard deviations cell by cell, where they differ; else None.
+        sigmas: shape (n_r,), float64: standard deviations cell by cell, where they differ; else None.
     """
 
     clique: Clique
@@ -45,3 +45,9 @@ class Measurement:
             raise ValueError(f"a measurement's sigma is a positive number, not {self.sigma}")
         if not np.all(np.isfinite(self.values)):
             raise ValueError("a measurement's values are finite numbers")
+        if self.boxes and (self.interaction or self.sigmas is not None):
+            raise ValueError("sums over boxes are no interaction, and have one sigma")
+        if self.sigmas is not None and not (
+            self.sigmas.shape == self.values.shape and np.all(np.isfinite(self.sigmas) & (self.sigmas > 0))
+        ):
+            raise ValueError("a measurement's sigmas are positive numbers, one for each cell")

@@ -189,8 +189,8 @@ class Party:
                 counts = noisy_histogram(
                     self._table, query.clique, query.sigma, stream, query.boxes, query.interaction
                 )
-                # A difference adds up 2^k cells.
-                words = _word_bytes(self._table.record_count, query.sigma, doublings=len(interaction))
+                # A difference counts a record once, and adds up the noise of 2^k cells.
+                words = _word_bytes(self._table.record_count, query.sigma, cells=1 << len(interaction))
                 return encode_answer([counts], words)
             case AnswerForm.RECORD_WISE:
                 if query.boxes or query.interaction:
@@ -246,7 +246,7 @@ class Party:
     ) -> Iterator[bytes]:
         session = self._session(query.release_id)
         ring = session.plan.ring
-        if not ring.holds(session.plan.largest(query.sigma) << len(interaction)):
+        if not ring.holds(session.plan.largest(query.sigma, interaction=interaction)):
             raise ProtocolError("the answer could overflow the plan's ring; plan a release with 64 bits")
         share = session.share(query.clique)
         if query.boxes:
@@ -307,7 +307,7 @@ def _is_signed(curator: bytes, terms: ReleaseTerms, signature: bytes) -> bool:
     return True
 
 
-def _word_bytes(largest_count: int, sigma: float, doublings: int = 0) -> int:
-    """Bytes that hold every possible noisy count: the noise ends at a fixed number of sigmas."""
-    largest = grid_of(sigma) * (largest_count + (TAIL_SIGMAS + 1) * sigma) * 2**doublings
+def _word_bytes(largest_count: int, sigma: float, cells: int = 1) -> int:
+    """Bytes that hold every count with the noise of so many cells, which ends at a fixed number of sigmas."""
+    largest = grid_of(sigma) * (largest_count + cells * (TAIL_SIGMAS + 1) * sigma)
     return 4 if largest < np.iinfo(np.int32).max else 8

@@ -33,6 +33,9 @@ _SMOOTHING_VARIANCE = Fraction(5, 2)
 MAX_INTERACTION_SIZE = 1 << 14
 """No attribute of a measured interaction has more values: the grid of the noise would show."""
 
+MAX_INTERACTION_CELLS = 1 << 40
+"""Nor has its marginal more cells: what each of them shows adds up."""
+
 
 class Adjacency(enum.Enum):
     """When two tables are neighbours; the value is its name in plans and certificates."""
@@ -54,12 +57,14 @@ class Adjacency(enum.Enum):
         where they differ in the smallest attribute alone.
 
         Raises:
-            BudgetError: an attribute has too many values for the noise of an interaction, or only one.
+            BudgetError: an attribute has too many values for the noise of an interaction, or only one, or
+                there are too many cells.
         """
-        if not all(2 <= n <= MAX_INTERACTION_SIZE for n in shape):
+        fits = all(2 <= n <= MAX_INTERACTION_SIZE for n in shape)
+        if not fits or math.prod(shape) > MAX_INTERACTION_CELLS:
             raise BudgetError(
-                f"expected an interaction of attributes of 2 to {MAX_INTERACTION_SIZE} values, got one of "
-                "other sizes; measure the whole marginal"
+                f"expected an interaction of attributes of 2 to {MAX_INTERACTION_SIZE} values and of at most "
+                "2^40 cells, got one of other sizes; measure the whole marginal"
             )
         squared = math.prod((1 - Fraction(1, n) for n in shape), start=Fraction(1))
         if self is Adjacency.ZERO_OUT:

@@ -115,7 +115,8 @@ class DistributedNoise:
         """One party's noise, in units of 1/g.
 
         Guarantee: added up over the parties that do not collude, `gaussian_cost(sigma, adjacency)` for each
-            marginal, if nothing but the sum over all parties is revealed.
+            marginal, if nothing but the sum over all parties is revealed; that of the interaction, if nothing
+            but the differences of the sum are.
 
         Args:
             sigma: the scale that is charged, in counts.

@@ -79,7 +79,7 @@ def masked_plan(
     records = sum(federation.record_counts)
     grid = grid_of(sigma)
     # A record moves an interaction by 2^(-k/2) at least, so its noise may be that much finer.
-    differences = ((grid << math.ceil(_INTERACTION / 2)) * records + noise) << _INTERACTION
+    differences = (grid << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
     ring = Ring.holding(max(grid * _LARGEST * records + noise, differences))
     sizes = {name: federation.domain[name].size for name in federation.domain}
     # Two who collude would see what they evaluate.
@@ -170,7 +170,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._check_feasible(query.clique)
         shape = self._plan.domain.shape(query.clique) if query.interaction else ()
         sigma = gaussian_sigma(query.zcdp_rho, self._adjacency, shape)
-        self._check_noise(self._plan.largest(sigma) << len(shape))
+        self._check_noise(self._plan.largest(sigma, interaction=shape))
         # One noise variable hides a record, whichever slice it lies in.
         sigmas = ((sigma,),) * self._plan.slice_count
         cost = gaussian_cost(sigma, self._adjacency, shape)

@@ -35,6 +35,10 @@ class Query:
     boxes: tuple[Box, ...] = ()
     interaction: bool = False
 
+    def __post_init__(self) -> None:
+        if self.boxes and self.interaction:
+            raise ValueError("a query asks for sums over boxes or for an interaction, not for both")
+
 
 @dataclass(frozen=True)
 class Observer:

@@ -176,8 +176,8 @@ def _holds(measured: Sequence[Clique], separator: Clique) -> bool:
 def _summed_to(part: Domain, loss: QuadraticLoss) -> list[Measurement]:
     """What the measurements say of some attributes: each summed over the others, where any is left.
 
-    A cell that sums n cells has n times their variance. Sums over boxes count where all their attributes are:
-    they say nothing simple of fewer.
+    A cell that sums others has the sum of their variances. Sums over boxes count where all their attributes
+    are: they say nothing simple of fewer.
     """
     found = [
         Measurement(c.clique, c.values, c.weight**-0.5, zcdp_rho=0.0, boxes=c.boxes)
@@ -190,9 +190,9 @@ def _summed_to(part: Domain, loss: QuadraticLoss) -> list[Measurement]:
         kept = tuple(name for name in clique if name in part.names)
         if kept and weights.flat[0]:
             axes = tuple(axis for axis, name in enumerate(clique) if name not in kept)
-            sums = values.sum(axis=axes).reshape(-1)
-            sigma = math.sqrt(values.size / len(sums) / float(weights.flat[0]))
-            found.append(Measurement(kept, sums, sigma, zcdp_rho=0.0))
+            sums, variances = (cells.sum(axis=axes).reshape(-1) for cells in (values, 1.0 / weights))
+            sigma = math.sqrt(float(variances.mean()))
+            found.append(Measurement(kept, sums, sigma, zcdp_rho=0.0, sigmas=np.sqrt(variances)))
     return found
 
 

@@ -282,7 +282,7 @@ def test_boxes_of_a_clique_that_is_too_large_are_refused(party, ledger):
 
 
 def test_indicator_vectors_have_no_boxes(party, ledger):
-    with pytest.raises(ProtocolError, match="indicator vectors have no boxes"):
+    with pytest.raises(ProtocolError, match="neither boxes nor interactions"):
         party.answer(replace(RECORD_WISE, boxes=(((0, 1), (0, 1)),)))
     assert ledger.spent("r") == 0
 

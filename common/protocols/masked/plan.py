@@ -151,15 +151,17 @@ class MaskedPlan:
             for opened in _opened(self.chain(clique, number))
         )
 
-    def largest(self, sigma: float, exact: int | None = None) -> int:
-        """What no noisy value at this scale exceeds, in units of 1/grid.
+    def largest(self, sigma: float, exact: int | None = None, interaction: Sequence[int] = ()) -> int:
+        """What no noisy value at this scale exceeds in absolute value, in units of 1/grid.
 
         Args:
             sigma: scale of the noise.
             exact: what no exact value exceeds; counts, if None.
+            interaction: shape of the marginal where its differences are answered: a record counts once in
+                each, the noise of 2^k cells does; else empty.
         """
         exact = self.record_count if exact is None else exact
-        return grid_of(sigma) * exact + self.noise.largest(sigma)
+        return grid_of(sigma) * exact + (self.noise.largest(sigma) << len(interaction))
 
 
 def _opened(chain: Chain) -> Iterator[Chain]:

@@ -31,10 +31,10 @@ DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4, "e": 1})
 CLIQUES = [c for size in range(1, 6) for c in itertools.combinations(DOMAIN.names, size)]
 RECORDS = 60
 
-EXACT = Fraction(10**6)
+EXACT = Fraction(10**8)
 """What scores of all cliques may cost so that their noise is far below half a record; fits 32 bits."""
 
-EXACT_64 = 30000 * EXACT
+EXACT_64 = 300 * EXACT
 
 
 def random_table(domain=DOMAIN, records=RECORDS, seed=7):
