@@ -1,3 +1,4 @@
+import functools
 import math
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.cost import (
     Adjacency,
+    charged_variance,
     exponential_cost,
     gaussian_cost,
     gaussian_sigma,
@@ -163,3 +165,97 @@ def test_scores_that_would_need_less_noise_than_the_grid_carries_are_refused(adj
 def test_scores_with_more_noise_than_can_be_drawn_are_refused():
     with pytest.raises(BudgetError, match="at most 2\\^40"):
         score_cost(2.0**41, Adjacency.ZERO_OUT, 3)
+
+
+def moved_most(shape, adjacency):
+    """How far a record can move an interaction, squared: over all cells, or all pairs of them."""
+    projection = functools.reduce(np.kron, [np.eye(n) - 1 / n for n in shape])
+    cells = np.eye(len(projection))
+    if adjacency is Adjacency.ZERO_OUT:
+        changes = cells
+    else:
+        changes = (cells[:, None] - cells[None, :]).reshape(-1, len(projection))
+    return np.square(changes @ projection.T).sum(axis=1).max()
+
+
+INTERACTIONS = [
+    (2,),
+    (7,),
+    (2, 2),
+    (2, 5),
+    (4, 3),
+    (2, 2, 2),
+    (3, 2, 4),
+    (3, 3, 3),
+    (2, 2, 2, 2),
+    (3, 2, 3, 2),
+]
+
+
+@pytest.mark.parametrize("shape", INTERACTIONS)
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_an_interaction_is_charged_for_the_farthest_that_any_record_moves_it(shape, adjacency):
+    charged = adjacency.squared_interaction_sensitivity(shape)
+    assert float(charged) == pytest.approx(moved_most(shape, adjacency), rel=1e-12)
+    assert charged == adjacency.squared_interaction_sensitivity(shape[::-1])
+
+
+@pytest.mark.parametrize("sigma", [2.0**-19, 0.7, 30.0, 2.0**30])
+@pytest.mark.parametrize("shape", [(2,), (2, 2), (3, 4, 5), (16_384, 16_384)])
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_an_interaction_costs_what_a_gaussian_of_its_sensitivity_costs(sigma, shape, adjacency):
+    """D / (2 (sigma^2 - 2.5 / grid^2)), in exact arithmetic and rounded up."""
+    variance = Fraction(sigma) ** 2 - Fraction(5, 2) / grid_of(sigma) ** 2
+    moved = math.prod(Fraction(n - 1, n) for n in shape)
+    if adjacency is Adjacency.REPLACE_ONE:
+        moved = 2 * moved * Fraction(min(shape), min(shape) - 1)
+    exact = moved / (2 * variance)
+    cost = gaussian_cost(sigma, adjacency, shape)
+    assert exact <= cost < exact + Fraction(1, 2**64)
+    assert (cost * 2**64).denominator == 1
+    assert cost <= gaussian_cost(sigma, adjacency)
+
+
+@given(RHOS, st.sampled_from(Adjacency), st.lists(st.integers(2, 9), min_size=1, max_size=4))
+def test_noise_of_an_interaction_never_costs_more_than_its_budget_and_hardly_less(rho, adjacency, shape):
+    sigma = gaussian_sigma(Fraction(rho), adjacency, shape)
+    cost = gaussian_cost(sigma, adjacency, shape)
+    assert cost <= Fraction(rho)
+    assert float(cost) >= rho * (1 - 1e-12) - 2.0**-62
+
+
+def test_for_one_budget_the_interaction_of_a_binary_pair_has_half_the_noise_of_its_marginal():
+    marginal = gaussian_sigma(Fraction(1, 8), Adjacency.ZERO_OUT)
+    assert gaussian_sigma(Fraction(1, 8), Adjacency.ZERO_OUT, (2, 2)) == pytest.approx(marginal / 2, rel=3e-5)
+
+
+@pytest.mark.parametrize(
+    "shape", [(1,), (3, 1), (0, 2), (16_385,), (2, 16_385), (16_384, 16_384, 4_097), (2**14,) * 4]
+)
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_an_interaction_whose_noise_would_show_its_grid_is_refused_by_everybody(shape, adjacency):
+    for ask in (
+        lambda: adjacency.squared_interaction_sensitivity(shape),
+        lambda: gaussian_cost(3.0, adjacency, shape),
+        lambda: gaussian_sigma(Fraction(1), adjacency, shape),
+    ):
+        with pytest.raises(BudgetError, match="measure the whole marginal"):
+            ask()
+
+
+@pytest.mark.parametrize("shape", [(16_384,), (16_384, 16_384, 4_096), (2,) * 40])
+def test_the_largest_interactions_that_the_proof_covers_are_measured(shape):
+    """At s^2 = 65,536 the lemma leaves an error below 1.2e-22 (docs/adr/0020)."""
+    for adjacency in Adjacency:
+        assert 0 < adjacency.squared_interaction_sensitivity(shape) <= adjacency.squared_sensitivity
+    dimension = math.prod(shape) - math.prod(n - 1 for n in shape)
+    room = 2 * math.pi**2 * 65_536 / max(shape) - math.log(2 * dimension)
+    assert room > math.log1p(1 / 1.2e-22)
+
+
+@pytest.mark.parametrize("sigma", [0.01, 2.0, 700.0])
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_wider_noise_on_one_grid_has_the_variance_that_it_is_charged_as(sigma, factor):
+    variance = charged_variance(sigma, factor)
+    assert variance == (Fraction(factor) * Fraction(sigma)) ** 2 - Fraction(5, 2 * grid_of(sigma) ** 2)
+    assert gaussian_cost(sigma, Adjacency.ZERO_OUT) >= 1 / (2 * charged_variance(sigma))
