@@ -10,6 +10,7 @@ import pytest
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.domain import Domain
+from dpmosaic.common.interactions import difference_count
 from dpmosaic.common.messages import (
     PROTOCOL_VERSION,
     Acceptance,
@@ -194,8 +195,10 @@ class Release:
         return {name: list(self.parties[name].answer(query)) for name in self.names}
 
     def counts(self, query):
-        """The noisy counts that all answers add up to."""
+        """The noisy counts, or differences of them, that all answers add up to."""
         cells = len(query.boxes) or self.plan.domain.cells(query.clique)
+        if query.interaction:
+            cells = difference_count(self.plan.domain.shape(query.clique))
         answers = []
         for frames in self.frames(query).values():
             (answer,) = codec.decode_answer(frames, 1, cells, 1)

@@ -19,7 +19,7 @@ from dpmosaic.common.messages import (
     MultiplyRequest,
     OpeningRequest,
 )
-from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
+from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
 from dpmosaic.common.wire import codec
 from dpmosaic.party.servicer import PartyServicer
 
@@ -83,6 +83,20 @@ def test_boxes_are_added_up_in_shares(masked):
     exact = [counts[0].sum(), counts[1:, 0].sum(), counts[2, 2:].sum()]
     query = replace(QUERY, clique=("b", "c"), sigma=1e-3, boxes=boxes)
     assert np.allclose(release.counts(query), exact, atol=0.03)
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("grid", GRIDS)
+def test_interactions_are_differences_of_shares_whoever_holds_the_clique(masked, grid, bits):
+    terms = generous(masked, grid=GRIDS[grid] or masked.grid, bits=bits)
+    release = masked.Release(terms).accept().introduce()
+    for clique in [("a",), ("a", "c"), ("b", "c"), ("a", "c", "d"), ("a", "b", "c", "d")]:
+        query = replace(QUERY, query_id=str(clique), clique=clique, sigma=1e-3, interaction=True)
+        exact = release.exact(clique).reshape(release.plan.domain.shape(clique))
+        for axis in range(len(clique)):
+            exact = np.diff(exact, axis=axis)
+        sent = release.prepare(clique).counts(query)
+        assert np.allclose(sent, exact.ravel(), atol=0.03 * 2 ** len(clique))
 
 
 @pytest.mark.parametrize(
@@ -281,20 +295,31 @@ def test_a_marginal_past_max_cells_is_neither_multiplied_nor_answered(masked):
     assert set(release.spent().values()) == {COST}
 
 
-def test_a_sigma_is_answered_exactly_where_counts_and_noise_cannot_overflow_the_ring(masked):
+@pytest.mark.parametrize(("interaction", "fitting"), [((), slice(4, -4)), ((2, 3), slice(4, -6))])
+def test_a_sigma_is_answered_exactly_where_counts_and_noise_cannot_overflow_the_ring(
+    masked, interaction, fitting
+):
+    """Every record counts once in a difference of two attributes, and the noise of four cells does."""
     release = masked.Release(masked.terms_of(granted_rho=1e14)).accept().introduce()
     sigmas = [2.0**k for k in range(-20, 30)]
-    fitting = [sigma for sigma in sigmas if release.plan.largest(sigma) < 2**31]
+    cells = 2 ** len(interaction)
+    largest = {
+        sigma: grid_of(sigma) * sum(masked.records) + cells * release.plan.noise.largest(sigma)
+        for sigma in sigmas
+    }
+    # Counts fill the ring at the fine end, noise at the coarse one.
+    fitting = sigmas[fitting]
+    assert fitting == [sigma for sigma in sigmas if largest[sigma] < 2**31]
     for number, sigma in enumerate(sigmas):
         query = replace(QUERY, query_id=str(number), clique=("a", "b"), sigma=sigma)
+        query = replace(query, interaction=bool(interaction))
         if sigma in fitting:
             release.parties["west"].answer(query)
         else:
             with pytest.raises(ProtocolError, match="plan a release with 64 bits"):
                 release.parties["west"].answer(query)
-    # Counts fill the ring at the fine end, noise at the coarse one.
-    assert fitting == sigmas[4:-4]
-    assert release.spent()["west"] == sum(gaussian_cost(sigma, Adjacency.ZERO_OUT) for sigma in fitting)
+    costs = [gaussian_cost(sigma, Adjacency.ZERO_OUT, interaction) for sigma in fitting]
+    assert release.spent()["west"] == sum(costs)
 
 
 def test_sixty_four_bits_hold_what_thirty_two_do_not(masked):
@@ -305,16 +330,20 @@ def test_sixty_four_bits_hold_what_thirty_two_do_not(masked):
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
-def test_every_party_charges_the_whole_cost_of_the_query_and_no_more_than_its_grant(masked, adjacency):
+@pytest.mark.parametrize("interaction", [(), (2, 3)])
+def test_every_party_charges_the_whole_cost_of_the_query_and_no_more_than_its_grant(
+    masked, adjacency, interaction
+):
     release = masked.Release(masked.terms_of(adjacency=adjacency)).accept().introduce()
-    sigma = gaussian_sigma(Fraction(1), adjacency)
-    query = replace(QUERY, clique=("a", "b"))
+    sigma = gaussian_sigma(Fraction(1), adjacency, interaction)
+    query = replace(QUERY, clique=("a", "b"), interaction=bool(interaction))
     for party in release.parties.values():
         with pytest.raises(BudgetError, match="more than is left"):
             party.answer(replace(query, sigma=sigma * (1 - 1e-9)))
     assert set(release.spent().values()) == {0}
-    release.frames(replace(query, sigma=sigma))
-    assert set(release.spent().values()) == {gaussian_cost(sigma, adjacency)}
+    frames = release.frames(replace(query, sigma=sigma))
+    assert release.frames(replace(query, sigma=sigma)) == frames
+    assert set(release.spent().values()) == {gaussian_cost(sigma, adjacency, interaction)}
 
 
 def test_no_refusal_tells_of_the_data(release):

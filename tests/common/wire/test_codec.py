@@ -129,6 +129,14 @@ QUERIES = st.builds(
     clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
     sigma=POSITIVE,
     boxes=BOXES,
+) | st.builds(
+    MarginalQuery,
+    release_id=NAMES,
+    query_id=NAMES,
+    form=st.sampled_from(AnswerForm),
+    clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+    sigma=POSITIVE,
+    interaction=st.just(True),
 )
 CHAINS = st.lists(st.lists(TEXTS, max_size=3).map(tuple), max_size=3).map(tuple)
 ACCEPTANCES = st.builds(Acceptance, st.binary(max_size=40), st.binary(max_size=70))
@@ -249,6 +257,13 @@ def test_only_equal_queries_have_equal_bytes(one, other):
 )
 def test_every_field_of_a_query_shows_in_its_bytes(change):
     assert codec.encode_query(replace(QUERY, **change)) != codec.encode_query(QUERY)
+
+
+def test_an_interaction_shows_in_the_bytes_of_a_query_by_the_field_of_its_number_alone():
+    marginal = replace(QUERY, boxes=())
+    assert (
+        codec.encode_query(replace(marginal, interaction=True)) == codec.encode_query(marginal) + b"\x38\x01"
+    )
 
 
 @given(QUERIES, SCORE_QUERIES)

@@ -201,6 +201,7 @@ def test_an_introduction_with_a_seed_of_another_length_is_refused(length):
         {"sigma": float("inf")},
         {"boxes": [pb.Box(starts=[0], stops=[])]},
         {"boxes": [pb.Box(starts=[0], stops=[1]), pb.Box(starts=[1], stops=[2, 3])]},
+        {"boxes": [pb.Box(starts=[0], stops=[1])], "interaction": True},
     ],
 )
 def test_a_query_that_does_not_hold_together_is_refused(fields):

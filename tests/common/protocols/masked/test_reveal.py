@@ -6,6 +6,7 @@ choice, the assertions would fail for a correct program with probability below 2
 
 import itertools
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,24 @@ def test_the_opened_sum_is_the_counts_and_everybodys_noise(ring, data, parties, 
         for share, own, mask in zip(shares, noise, masks(ring, parties), strict=True)
     ]
     assert opened_sum(ring, answers).tolist() == (grid * counts + noise.sum(axis=0)).tolist()
+
+
+@pytest.mark.parametrize("ring", RINGS)
+@pytest.mark.parametrize("shape", [(6,), (2, 4), (3, 3)])
+def test_an_interaction_is_opened_as_the_differences_of_what_would_have_been_opened(ring, shape):
+    """And its masks have as many words as there are differences: five, three or four."""
+    rng, cells, sent = np.random.default_rng(5), math.prod(shape), math.prod(n - 1 for n in shape)
+    noise = rng.integers(-99, 100, (3, cells))
+    shares = list(rng.integers(0, 2**ring.bits, (3, cells), dtype=ring.dtype))
+    masked = [mask[:sent] for mask in masks(ring, 3)]
+    answers = [
+        ring.signed(masked_answer(ring, share, 16, own, mask, shape))
+        for share, own, mask in zip(shares, noise, masked, strict=True)
+    ]
+    expected = (sum(shares) * ring.dtype.type(16) + ring.words(noise.sum(axis=0))).reshape(shape)
+    for axis in range(len(shape)):
+        expected = np.diff(expected, axis=axis)
+    assert opened_sum(ring, answers).tolist() == ring.signed(expected.ravel()).tolist()
 
 
 @pytest.mark.parametrize("ring", RINGS)
