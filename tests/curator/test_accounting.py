@@ -8,6 +8,7 @@ from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import (
     Adjacency,
+    charged_variance,
     gaussian_cost,
     gaussian_sigma,
     grid_of,
@@ -159,3 +160,66 @@ def test_scores_that_are_taken_for_measurements_would_look_cheaper_under_replace
     (charge,) = scored(9.0, adjacency, 3).charges
     mistaken = Accountant(Fraction(9)).charge(Charge("s", (), charge.zcdp_rho, charge.sigmas))
     assert checked_epsilon(mistaken, 1e-6, adjacency) < 0.8 * right
+
+
+def interacting(sigma, adjacency, shape, *more):
+    cost = gaussian_cost(sigma, adjacency, shape)
+    charge = Charge("m", ("a",) * len(shape), cost, ((sigma,),) * 2, interaction=shape)
+    return Accountant(Fraction(10**6)).charge(charge, *more)
+
+
+MOVED = {Adjacency.ZERO_OUT: 1 / 3, Adjacency.REPLACE_ONE: 4 / 3}
+"""The squared distance by which a record moves the interaction of attributes of 2 and 3 values."""
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("sigma", [0.01, 1.5, 300.0])
+def test_an_interaction_has_the_epsilon_of_the_gaussian_that_it_is_charged_as(sigma, adjacency, factor):
+    """By the analytic Gaussian mechanism; the noise factor widens the noise on the grid of the charge."""
+    variance = (factor * sigma) ** 2 - 2.5 / grid_of(sigma) ** 2
+    exact = gaussian_epsilon(math.sqrt(MOVED[adjacency] / variance), 1e-6)
+    found = checked_epsilon(interacting(sigma, adjacency, (2, 3)), 1e-6, adjacency, factor)
+    assert exact * (1 - 1e-6) <= found <= exact * 1.0005
+    assert float(charged_variance(sigma, factor)) == pytest.approx(variance, rel=1e-12)
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_interactions_marginals_and_scores_of_one_scale_are_kept_apart(adjacency):
+    """All of scale 9: two marginals, three interactions of two shapes, two scores."""
+    measured = [Charge("m", ("a",), gaussian_cost(9.0, adjacency), ((9.0,), (9.0,)))] * 2
+    pairs = interacting(9.0, adjacency, (2, 3)).charges * 2
+    single = interacting(9.0, adjacency, (4,)).charges
+    accountant = scored(9.0, adjacency, 2, *measured, *pairs, *single)
+    found = checked_epsilon(accountant, 1e-6, adjacency)
+    shift = 2 * adjacency.squared_sensitivity + 2 * MOVED[adjacency] + 2 * CHANGES[adjacency] ** 2
+    shift += {Adjacency.ZERO_OUT: 3 / 4, Adjacency.REPLACE_ONE: 2}[adjacency]
+    assert found == pytest.approx(gaussian_epsilon(math.sqrt(shift) / 9.0, 1e-6), rel=1e-3)
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_interactions_and_marginals_together_keep_the_promise_that_they_were_granted_by(adjacency):
+    granted = Budget(1.0, 1e-9).granted(gaussian_only=True)
+    sigma, scale = (gaussian_sigma(granted / 2, adjacency, shape) for shape in [(), (2, 2)])
+    measured = Charge("m", ("a",), gaussian_cost(sigma, adjacency), ((sigma,), (sigma,)))
+    accountant = interacting(scale, adjacency, (2, 2), measured)
+    assert granted * Fraction(9999, 10000) < accountant.spent <= granted
+    assert 0.995 < checked_epsilon(accountant, 1e-9, adjacency) <= 1.0005
+
+
+def test_the_dearest_slice_decides_on_interactions_too():
+    charges = [
+        Charge("m", ("a", "b"), Fraction(1), sigmas, interaction=(2, 3))
+        for sigmas in (((8.0,), (4.0,)), ((8.0,),), ((4.0,),))
+    ]
+    found = [
+        checked_epsilon(Accountant(Fraction(9), (c,), Fraction(1)), 1e-6, Adjacency.ZERO_OUT) for c in charges
+    ]
+    assert found[0] == found[2] > found[1]
+
+
+def test_a_marginal_that_is_taken_for_an_interaction_would_look_cheaper():
+    adjacency = Adjacency.ZERO_OUT
+    charge = Charge("m", ("a", "b"), gaussian_cost(9.0, adjacency), ((9.0,),))
+    right = checked_epsilon(Accountant(Fraction(9)).charge(charge), 1e-6, adjacency)
+    assert checked_epsilon(interacting(9.0, adjacency, (2, 2)), 1e-6, adjacency) < 0.6 * right

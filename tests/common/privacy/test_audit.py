@@ -15,6 +15,7 @@ from scipy import stats
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.domain import Domain
+from dpmosaic.common.interactions import differences
 from dpmosaic.common.messages import (
     PROTOCOL_VERSION,
     AnswerForm,
@@ -40,13 +41,12 @@ SIGMA = gaussian_sigma(Budget(EPSILON, DELTA).granted(gaussian_only=True), Adjac
 WITH, WITHOUT = np.array([5, 7, 2]), np.array([5, 6, 2])
 
 
-def audited_epsilon(noisy_with, noisy_without):
-    """Lower bound on epsilon from a threshold half-way between the two counts.
+def audited_epsilon(noisy_with, noisy_without, threshold=(WITH[1] + WITHOUT[1]) / 2):
+    """Lower bound on epsilon from a threshold half-way between the two counts, if not told otherwise.
 
     A mu-GDP mechanism forces quantile(1 - false alarms) - quantile(misses) <= mu on every test, so upper
     bounds on both error rates give a lower bound on mu, and that one on epsilon at DELTA.
     """
-    threshold = (WITH[1] + WITHOUT[1]) / 2
     rates = []
     for errors in (noisy_with < threshold, noisy_without >= threshold):
         wrong, runs = errors.sum(), len(errors)
@@ -72,6 +72,27 @@ def test_half_the_noise_is_caught():
 def test_a_doubled_sensitivity_is_caught():
     doubled = noisy_cell(np.array([5, 8, 2]), SIGMA, 1)
     assert audited_epsilon(doubled, noisy_cell(WITHOUT, SIGMA, 2)) > EPSILON
+
+
+PAIR = (2, 2)
+PAIR_WITH, PAIR_WITHOUT = np.array([5, 7, 2, 4]), np.array([5, 6, 2, 4])
+
+
+def noisy_interaction(counts, sigma, seed):
+    """The one difference that is released of a pair of binary attributes."""
+    tables = np.broadcast_to(counts, (RUNS, 4))
+    noisy = noisy_counts(tables, sigma, RandomStream.from_seed(seed)) / grid_of(sigma)
+    return noisy @ np.array([differences(cell, PAIR)[0] for cell in np.eye(4)])
+
+
+def test_an_interaction_at_half_the_noise_is_no_more_telling_than_promised_and_its_cells_would_be():
+    sigma = gaussian_sigma(Budget(EPSILON, DELTA).granted(gaussian_only=True), Adjacency.ZERO_OUT, PAIR)
+    assert sigma == pytest.approx(SIGMA / 2, rel=1e-4)
+    sent = [noisy_interaction(counts, sigma, seed) for seed, counts in ((1, PAIR_WITHOUT), (2, PAIR_WITH))]
+    # The record's cell counts negatively.
+    threshold = (5 - 6 - 2 + 4 + 5 - 7 - 2 + 4) / 2
+    assert 0.6 * EPSILON < audited_epsilon(*sent, threshold) <= EPSILON
+    assert audited_epsilon(noisy_cell(WITH, sigma, 1), noisy_cell(WITHOUT, sigma, 2)) > 1.5 * EPSILON
 
 
 def test_noise_drawn_twice_from_one_key_is_caught():

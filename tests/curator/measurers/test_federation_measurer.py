@@ -1,20 +1,23 @@
 """Real parties, real messages: what a measurement says of its noise is what the noise does."""
 
+import functools
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
-from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
+from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
 from dpmosaic.common.table import Table
 from dpmosaic.curator.federation import connect
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.simulations import network
 from dpmosaic.simulations.network import policy_for, start_parties
 from dpmosaic.simulations.partition import Grid, SliceLayout, partition
 
@@ -32,12 +35,22 @@ def real_table():
     return Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, n, RECORDS) for n in DOMAIN.sizes]))
 
 
-def measurer(groups, granted, *, protocol="indicator", adjacency=Adjacency.ZERO_OUT, grid=None, **options):
-    table = real_table()
-    grid = grid or Grid.by_attributes(DOMAIN, RECORDS, 2, groups)
+def measurer(
+    groups,
+    granted,
+    *,
+    protocol="indicator",
+    adjacency=Adjacency.ZERO_OUT,
+    grid=None,
+    table=None,
+    **options,
+):
+    table = table or real_table()
+    grid = grid or Grid.by_attributes(table.domain, RECORDS, 2, groups)
     terms = ReleaseTerms("release", PROTOCOL_VERSION, protocol, adjacency, float(granted))
     policy = policy_for(protocol, adjacency, float(granted))
-    federation = connect(DOMAIN, start_parties(partition(table, grid), policy, RandomStream.from_seed(5)))
+    pieces = partition(table, grid)
+    federation = connect(table.domain, start_parties(pieces, policy, RandomStream.from_seed(5)))
     federation.accept(terms)
     return FederationMeasurer(federation, terms, granted, **options)
 
@@ -117,6 +130,121 @@ def test_boxes_that_do_not_fit_are_refused_before_any_query_is_charged(boxes, re
     queries = [Query(("a",), Fraction(1, 4), "x"), Query(("a", "b"), Fraction(1, 4), "x", boxes)]
     with pytest.raises(DataError, match=reason):
         source.measure(queries)
+    assert source.accountant.charges == ()
+
+
+def projected(values, shape):
+    """On what sums to zero along every axis, by the matrix."""
+    return functools.reduce(np.kron, [np.eye(n) - 1 / n for n in shape]) @ values
+
+
+@pytest.fixture
+def ledgers(monkeypatch):
+    """The ledgers of all parties that the test starts, slice by slice."""
+    opened = []
+
+    class Kept(network.Ledger):
+        def __init__(self):
+            super().__init__()
+            opened.append(self)
+
+    monkeypatch.setattr(network, "Ledger", Kept)
+    return opened
+
+
+@pytest.mark.parametrize("protocol", ["trusted", "indicator"])
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("clique", [("b",), ("a", "d"), ("a", "b", "d"), ("a", "b", "c", "d")])
+def test_where_one_party_of_each_slice_holds_the_clique_its_interaction_is_measured_and_charged_alone(
+    protocol, adjacency, clique, ledgers
+):
+    rho, shape = Fraction(10**9), DOMAIN.shape(clique)
+    grid = Grid.parse("1x1", DOMAIN, RECORDS) if protocol == "trusted" else None
+    source = measurer(SPLITS["one party"], 10 * rho, protocol=protocol, adjacency=adjacency, grid=grid)
+    (found,) = source.measure([Query(clique, rho, "test", interaction=True)])
+    exact = projected(real_table().marginal(clique), shape)
+    np.testing.assert_allclose(found.values, exact, atol=0.01)
+    assert found.interaction
+    (charge,) = source.accountant.charges
+    sigma = gaussian_sigma(rho, adjacency, shape)
+    assert charge.zcdp_rho == gaussian_cost(sigma, adjacency, shape) <= rho
+    assert (charge.sigmas, charge.interaction) == (((sigma,),) * len(ledgers), shape)
+    assert [ledger.spent("release") for ledger in ledgers] == [charge.zcdp_rho] * len(ledgers)
+
+
+@pytest.mark.parametrize("protocol", ["trusted", "indicator"])
+def test_an_interaction_has_the_noise_of_cells_of_the_stated_deviation_projected(protocol):
+    """Chi-square over the 6 dimensions of each of 200 projections, two-sided at p < 1e-6; two tests."""
+    runs, clique, rho = 200, ("a", "b", "d"), Fraction(2)
+    grid = Grid.parse("1x1", DOMAIN, RECORDS) if protocol == "trusted" else None
+    source = measurer(SPLITS["one party"], rho * runs, protocol=protocol, grid=grid)
+    found = source.measure([Query(clique, rho, "test", interaction=True)] * runs)
+    stated, shape = found[0].sigma, DOMAIN.shape(clique)
+    assert stated == source.expected_sigma(clique, rho, interaction=True)
+    slices = 1 if protocol == "trusted" else 2
+    # D of (2, 3, 4) is a quarter: a quarter of the variance 1 / (2 rho) of a cell, in each slice.
+    assert stated == pytest.approx(math.sqrt(slices / 16), rel=1e-4)
+    errors = np.array([m.values for m in found]) - projected(real_table().marginal(clique), shape)
+    below = stats.chi2.cdf(np.sum(errors**2) / stated**2, 6 * runs)
+    assert 5e-7 < below < 1 - 5e-7
+
+
+HOLDERS = {
+    "two parties": {"groups": SPLITS["two parties"]},
+    "three parties": {"groups": SPLITS["three parties"]},
+    "every record": {"groups": SPLITS["one party"], "record_wise": True},
+    "one party of one slice": {
+        "groups": None,
+        "grid": Grid((SliceLayout(RECORDS - 9, (("a", "b"), ("c", "d"))), SliceLayout(9, (DOMAIN.names,)))),
+    },
+}
+
+
+@pytest.mark.parametrize("holders", HOLDERS)
+def test_where_several_parties_hold_the_clique_its_marginal_is_charged_and_projected(holders, ledgers):
+    options = dict(HOLDERS[holders])
+    groups, rho, clique = options.pop("groups"), Fraction(10**9), ("a", "b", "d")
+    source = measurer(groups, rho * 10, **options)
+    first, second = source.measure([Query(clique, rho, "test", interaction=kind) for kind in (True, False)])
+    exact = projected(real_table().marginal(clique), DOMAIN.shape(clique))
+    np.testing.assert_allclose(first.values, exact, atol=0.01)
+    assert (first.interaction, second.interaction) == (True, False)
+    assert (first.sigma, first.zcdp_rho, first.gaussian) == (second.sigma, second.zcdp_rho, False)
+    interaction, marginal = source.accountant.charges
+    assert interaction == marginal
+    assert interaction.interaction == ()
+    # Each party of the clique is charged for the noise of its own, twice.
+    spent = [ledger.spent("release") for ledger in ledgers if ledger.spent("release")]
+    costs = [2 * gaussian_cost(s, Adjacency.ZERO_OUT) for sigmas in interaction.sigmas for s in sigmas]
+    assert sorted(spent) == sorted(costs)
+    assert source.expected_sigma(clique, rho, interaction=True) == source.expected_sigma(clique, rho)
+
+
+def test_the_interaction_of_a_marginal_of_indicators_is_its_projection_noise_and_all():
+    """The same query of two releases from the same seeds: what comes out differs by the projection alone."""
+    clique = ("a", "b", "d")
+    marginal, interaction = (
+        measurer(SPLITS["two parties"], Fraction(1)).measure(
+            [Query(clique, Fraction(1, 2), "test", interaction=kind)]
+        )[0]
+        for kind in (False, True)
+    )
+    np.testing.assert_allclose(
+        interaction.values, projected(marginal.values, DOMAIN.shape(clique)), atol=1e-9
+    )
+
+
+def test_a_query_asks_for_boxes_or_for_an_interaction():
+    with pytest.raises(ValueError, match="not for both"):
+        Query(("a", "b", "d"), Fraction(1), "test", BOXES, interaction=True)
+
+
+def test_the_interaction_of_an_attribute_of_one_value_is_refused_before_it_is_charged():
+    domain = Domain.coded({"a": 2, "b": 3, "c": 1, "d": 4})
+    table = Table.from_codes(domain, np.zeros((RECORDS, 4), int))
+    source = measurer([DOMAIN.names], Fraction(1), table=table)
+    with pytest.raises(BudgetError, match="measure the whole marginal"):
+        source.measure([Query(("a", "c"), Fraction(1, 2), "test", interaction=True)])
     assert source.accountant.charges == ()
 
 

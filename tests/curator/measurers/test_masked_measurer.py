@@ -4,6 +4,7 @@ Counts are exact after rounding where the budget is so large that all noise toge
 draws end at a fixed number of deviations, so that these checks have no false alarms at all.
 """
 
+import functools
 import itertools
 import json
 import math
@@ -156,6 +157,82 @@ def test_many_records_are_multiplied_in_many_blocks(monkeypatch):
         assert_exact(measurer, one, table)
 
 
+TWO_VALUES_AT_LEAST = [clique for clique in CLIQUES if "e" not in clique]
+
+
+def projected(values, shape):
+    """On what sums to zero along every axis, by the matrix."""
+    return functools.reduce(np.kron, [np.eye(n) - 1 / n for n in shape]) @ values
+
+
+@pytest.mark.parametrize(("bits", "rho"), [(32, EXACT), (64, EXACT_64)])
+@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
+def test_every_interaction_is_that_of_the_marginal_whoever_holds_its_attributes(grid, bits, rho):
+    """Draws end at a fixed number of deviations, and a projection at most doubles them for each attribute."""
+    table = random_table()
+    measurer = release(grid, rho * len(TWO_VALUES_AT_LEAST), table=table)
+    assert measurer._plan.ring == Ring(bits)
+    found = measurer.measure([Query(c, rho, "test", interaction=True) for c in TWO_VALUES_AT_LEAST])
+    assert [one.clique for one in found] == TWO_VALUES_AT_LEAST
+    for one in found:
+        shape = DOMAIN.shape(one.clique)
+        sigma = gaussian_sigma(rho, Adjacency.ZERO_OUT, shape)
+        reach = 2 ** len(shape) * measurer._plan.noise.largest(sigma) / grid_of(sigma)
+        assert reach < 1 / 2
+        exact = projected(table.marginal(one.clique), shape)
+        np.testing.assert_allclose(one.values, exact, atol=reach)
+        assert one.interaction
+        assert one.gaussian
+
+
+@pytest.mark.parametrize(("parties", "tolerated"), [(1, 0), (2, 1), (4, 2)])
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_an_interaction_has_the_noise_of_cells_of_the_stated_deviation_projected(
+    parties, tolerated, adjacency
+):
+    """Chi-square over the 9,998 dimensions of two projections, of a product between parties.
+
+    Each of the 6 tests rejects at p < 1e-6, two-sided, and notices a deviation that is 7 % off.
+    """
+    table = random_table(Domain.coded({"x": 5_000, "y": 2}), records=30)
+    grid = Grid((layout(30, "x y"),) if parties == 2 else (layout(17, "x y"), layout(13, "x y")))
+    measurer = release("1x1" if parties == 1 else grid, table=table, tolerated=tolerated, adjacency=adjacency)
+    rho, clique = Fraction(1, 2), ("x", "y")
+    found = measurer.measure([Query(clique, rho, "test", interaction=True)] * 2)
+    sigma = gaussian_sigma(rho, adjacency, (5_000, 2))
+    stated = found[0].sigma
+    assert stated == measurer.expected_sigma(clique, rho, interaction=True)
+    assert stated == pytest.approx(sigma * math.sqrt(parties / (parties - tolerated)), rel=1e-12)
+    cells = table.marginal(clique).reshape(5_000, 2)
+    exact = (cells - cells.mean(axis=0) - cells.mean(axis=1)[:, None] + cells.mean()).ravel()
+    errors = np.concatenate([one.values - exact for one in found])
+    assert abs(errors[:10_000].sum()) < 1e-6
+    below = stats.chi2.cdf(np.sum(errors**2) / stated**2, 2 * 4_999)
+    assert 5e-7 < below < 1 - 5e-7
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query(("a", "b"), Fraction(1, 54 * 10**14), "more than the ring holds", interaction=True),
+        Query(("a", "e"), Fraction(1, 4), "one value", interaction=True),
+        Query(("a", "b"), Fraction(3, 4), "more than is left", interaction=True),
+    ],
+    ids=lambda query: query.step,
+)
+def test_an_interaction_that_does_not_fit_is_refused_and_nobody_is_charged_or_asked(
+    query, ledgers, monkeypatch
+):
+    """The first one's noise would fit the ring in a cell, but not in a sum of four."""
+    measurer = release("2x2")
+    measurer._charge(Query(("a", "b"), Fraction(1, 54 * 10**14), "test"))
+    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    with pytest.raises(BudgetError):
+        measurer.measure([Query(("b",), Fraction(1, 2), "test"), query])
+    assert measurer.accountant.charges == ()
+    assert [ledger.spent("release") for ledger in ledgers] == [0] * 4
+
+
 BOXES = (((0, 1), (0, 3)), ((1, 2), (0, 1)), ((1, 2), (1, 2)))
 """Of the clique b, d: one record may lie in none."""
 
@@ -289,6 +366,26 @@ def test_every_partys_ledger_charges_exactly_what_the_curators_accountant_charge
     assert all(cost <= rho for cost, rho in zip(costs, rhos, strict=True))
 
 
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("grid", ["1x1", "2x2", GRIDS["1x4"]], ids=["1x1", "2x2", "1x4"])
+def test_every_partys_ledger_charges_an_interaction_for_what_the_curators_accountant_does(
+    ledgers, grid, adjacency
+):
+    measurer = release(grid, adjacency=adjacency)
+    cliques, rhos = [("b",), ("b", "d"), ("a", "b", "d")], [Fraction(1, 7), Fraction(1, 3), Fraction(1, 99)]
+    charged = []
+    for rho, clique in zip(rhos, cliques, strict=True):
+        measurer.measure([Query(clique, rho, "test", interaction=True)])
+        shape = DOMAIN.shape(clique)
+        sigma = gaussian_sigma(rho, adjacency, shape)
+        charged.append((gaussian_cost(sigma, adjacency, shape), sigma, shape))
+        spent = measurer.accountant.spent
+        assert [ledger.spent("release") for ledger in ledgers] == [spent] * len(ledgers)
+    found = [(c.zcdp_rho, c.sigmas[0][0], c.interaction) for c in measurer.accountant.charges]
+    assert found == charged
+    assert all(cost <= rho for (cost, _, _), rho in zip(charged, rhos, strict=True))
+
+
 def test_a_charge_names_the_one_noise_variable_that_hides_a_record_in_each_slice():
     measurer = release("2x2")
     measurer.measure([Query(("a", "d"), Fraction(1, 3), "step")])
@@ -349,6 +446,28 @@ def test_the_plans_ring_has_room_for_three_times_the_records_at_the_finest_noise
     plan = release("2x2" if records > 1 else "1x2", granted, table=random_table(records=records))._plan
     sigma = gaussian_sigma(granted, Adjacency.ZERO_OUT)
     assert plan.ring.holds(grid_of(sigma) * 3 * records + plan.noise.largest(sigma))
+
+
+@pytest.mark.parametrize("records", [1, RECORDS, 3000])
+@pytest.mark.parametrize("granted", [Fraction(1, 10**5), Fraction(1, 100), Fraction(1), EXACT])
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_the_plans_ring_has_room_for_an_interaction_of_three_attributes_that_takes_the_whole_grant(
+    granted, records, adjacency
+):
+    """A record counts once in a difference, and the noise of eight cells does."""
+    grid = "2x2" if records > 1 else "1x2"
+    plan = release(grid, granted, table=random_table(records=records), adjacency=adjacency)._plan
+    for shape in [(2,), (2, 2), (2, 2, 2), (3, 2, 4), (4, 4, 4), (100, 100, 100)]:
+        sigma = gaussian_sigma(granted, adjacency, shape)
+        noise = 2 ** len(shape) * plan.noise.largest(sigma)
+        assert plan.ring.holds(grid_of(sigma) * records + noise)
+
+
+def test_interactions_do_not_double_the_words_of_a_release_that_scores_alone_would_fit():
+    """A quarter of a million records at rho = 1; with room for as many in each of eight cells they would."""
+    plan = release("1x2", Fraction(1), table=random_table(records=250_000))._plan
+    assert grid_of(gaussian_sigma(Fraction(1), Adjacency.ZERO_OUT)) * 4 * 250_000 < 2**31
+    assert plan.ring == Ring(32)
 
 
 def test_the_curator_tolerates_one_colluding_party_unless_told_otherwise():
