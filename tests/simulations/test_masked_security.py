@@ -8,6 +8,7 @@ rejected: a test that could not see a missing mask would prove nothing of one th
 
 import hashlib
 import itertools
+import math
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
@@ -756,7 +757,7 @@ def sum_of(curator, queries):
     ring = curator.terms().masked.ring
     answers = []
     for client, query in zip(curator.clients, queries, strict=False):
-        (answer,) = client.answer(query, 1, 1200, 1)
+        (answer,) = client.answer(query, 1, 1199 if query.interaction else 1200, 1)
         answers.append(answer[0])
     return opened_sum(ring, answers)
 
@@ -802,6 +803,25 @@ def test_the_answers_of_all_parties_but_one_are_uniform_nonsense():
     curator = Curator(table_of("equal", PAIR), "3x1")
     curator.measurer()
     assert uniformity(Ring(32).words(sum_of(curator, [ASKED] * 2))) > ALPHA
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_all_but_the_sum_of_the_differences_of_an_interaction_is_uniform_nonsense(masked, monkeypatch):
+    """Answers of one and of two parties of three, all differences of neighbours; not without the masks."""
+    if not masked:
+        monkeypatch.setattr(
+            "dpmosaic.common.protocols.masked.reveal.pairwise_mask",
+            lambda ring, me, streams, query, cells: np.zeros(cells, dtype=ring.dtype),
+        )
+    curator = Curator(table_of("random", PAIR), "3x1")
+    sigma = curator.measurer()._plan.noise.total_sigma(2.0)
+    query = replace(ASKED, interaction=True)
+    for count in (1, 2):
+        assert (uniformity(Ring(32).words(sum_of(curator, [query] * count))) > ALPHA) == masked
+    opened = sum_of(curator, [query] * 3) / grid_of(2.0)
+    errors = opened - np.diff(curator.table.marginal(("x",)))
+    # Every second one has two cells to itself.
+    assert likely_noise(errors[::2], math.sqrt(2) * sigma) > ALPHA
 
 
 @pytest.mark.parametrize("other", [INCONSISTENT[name] for name in INCONSISTENT if name != "another id"])

@@ -211,6 +211,22 @@ def test_an_interaction_has_the_noise_of_cells_of_the_stated_deviation_projected
     assert 5e-7 < below < 1 - 5e-7
 
 
+@pytest.mark.parametrize("grid", ["1x1", "1x2", "2x1"])
+def test_tables_with_one_interaction_open_to_the_same_words_from_the_same_seeds(grid):
+    """One has all counts of x = 0 one higher and of x = 1 one lower: that shows in the marginal alone."""
+    domain = Domain.coded({"x": 2, "y": 3})
+    counts = np.array([[5, 1, 9], [7, 2, 4]])
+    opened = {False: [], True: []}
+    for cells in (counts, counts + np.array([[1], [-1]])):
+        codes = np.repeat(np.indices((2, 3)).reshape(2, 6).T, cells.ravel(), axis=0)
+        measurer = release(grid, table=Table.from_codes(domain, codes))
+        for interaction, found in opened.items():
+            query = Query(("x", "y"), Fraction(1, 4), "test", interaction=interaction)
+            found.append(measurer.measure([query])[0].values.tolist())
+    assert opened[True][0] == opened[True][1]
+    assert opened[False][0] != opened[False][1]
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -14,6 +14,7 @@ from dpmosaic.common.errors import ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
+from dpmosaic.curator.pgm.loss import QuadraticLoss
 from dpmosaic.curator.pgm.model import MarkovRandomField
 
 Array = NDArray[np.float64]
@@ -150,6 +151,34 @@ def test_sums_over_boxes_alone_are_fitted(
     marginals = model.marginals(cliques)
     reached = [reached_by(m, domain, one) for m, one in zip(marginals, measurements, strict=True)]
     assert loss_of(reached, measurements) <= least_loss(domain, measurements, 1000.0) * 1.002 + 1e-3
+
+
+def test_where_cells_deviate_differently_the_loss_is_the_least_that_any_joint_table_has(
+    summed: Summed,
+) -> None:
+    """By non-negative least squares, with a row for each cell over its own sigma."""
+    domain = Domain.coded({"a": 2, "b": 3, "c": 2})
+    cliques: list[Clique] = [("a", "b"), ("b", "c"), ("c",)]
+    plain, _ = noisy(domain, cliques, summed, 3.0)
+    rng = np.random.default_rng(8)
+    found, rows, targets = [], [np.ones((1, 12)) * 1e4], [np.array([1e7])]
+    cells = np.indices(domain.sizes).reshape(3, -1)
+    for m in plain:
+        sigmas = np.exp(rng.uniform(-2, 2, len(m.values)))
+        rms = float(np.sqrt(np.square(sigmas).mean()))
+        found.append(replace(m, sigma=rms, sigmas=sigmas))
+        code = np.ravel_multi_index(
+            tuple(cells[[domain.position(name) for name in m.clique]]), domain.shape(m.clique)
+        )
+        rows.append((np.arange(len(sigmas))[:, None] == code) / sigmas[:, None])
+        targets.append(m.values / sigmas)
+    _, norm = nnls(np.concatenate(rows), np.concatenate(targets))
+    model = estimate(domain, found, total=1000.0, tolerance=1e-9, max_iterations=10_000)
+    assert model.loss == pytest.approx(norm**2 / 2, rel=1e-3)
+    # Fitted as if all cells deviated alike, it would be worse by far more than that.
+    alike = estimate(domain, plain, total=1000.0, tolerance=1e-9, max_iterations=10_000)
+    marginals = np.concatenate([alike.marginal(clique).ravel() for clique in cliques])
+    assert QuadraticLoss.of(domain, found).of_marginals(marginals) > 1.1 * model.loss
 
 
 def test_inside_a_box_cells_keep_the_shape_that_other_measurements_give_them(summed: Summed) -> None:

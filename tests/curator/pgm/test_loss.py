@@ -14,6 +14,12 @@ def measured(clique: Clique, values: list[float], sigma: float = 1.0) -> Measure
     return Measurement(clique, np.array(values, dtype=float), sigma, 0.0)
 
 
+def uneven(clique: Clique, values: list[float], sigmas: list[float]) -> Measurement:
+    """A measurement whose cells deviate differently."""
+    rms = float(np.sqrt(np.square(sigmas).mean()))
+    return Measurement(clique, np.array(values, dtype=float), rms, 0.0, sigmas=np.array(sigmas))
+
+
 def test_loss_and_gradient_are_those_of_the_formula() -> None:
     loss = QuadraticLoss.of(DOMAIN, [measured(("a",), [1, 5], 2.0), measured(("b",), [0, 1, 2], 0.5)])
     marginals = np.array([2.0, 4.0, 1.0, 1.0, 4.0])
@@ -25,6 +31,46 @@ def test_loss_and_gradient_are_those_of_the_formula() -> None:
         for unit in np.eye(5)
     ]
     np.testing.assert_allclose(loss.gradient(marginals), slopes, rtol=1e-6, atol=1e-6)
+
+
+def test_cells_that_deviate_differently_count_by_their_own_sigmas() -> None:
+    loss = QuadraticLoss.of(DOMAIN, [uneven(("a",), [1, 5], [2.0, 0.5]), measured(("b",), [0, 1, 2], 0.5)])
+    marginals = np.array([2.0, 4.0, 1.0, 1.0, 4.0])
+    expected = 1 / (2 * 4) + 1 / (2 * 0.25) + (1 + 0 + 4) / (2 * 0.25)
+    assert loss.of_marginals(marginals) == pytest.approx(expected)
+    assert loss.largest_weight == 4.0
+    step = 1e-6
+    slopes = [
+        (loss.of_marginals(marginals + step * unit) - loss.of_marginals(marginals - step * unit)) / (2 * step)
+        for unit in np.eye(5)
+    ]
+    np.testing.assert_allclose(loss.gradient(marginals), slopes, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(loss.bend(marginals), np.array([1 / 4, 4, 4, 4, 4]) * marginals**2)
+
+
+def test_equal_sigmas_of_all_cells_are_one_sigma() -> None:
+    marginals = np.array([2.0, 4.0])
+    one, other = (
+        QuadraticLoss.of(DOMAIN, [found, measured(("a",), [2, 2], 0.5)])
+        for found in (measured(("a",), [1, 5], 2.0), uneven(("a",), [1, 5], [2.0, 2.0]))
+    )
+    assert one.of_marginals(marginals) == other.of_marginals(marginals)
+    assert one.gradient(marginals).tolist() == other.gradient(marginals).tolist()
+    assert one.weights.tolist() == other.weights.tolist()
+
+
+def test_cells_are_merged_by_the_inverse_variance_of_each() -> None:
+    parts = [uneven(("a",), [0, 10], [1.0, 4.0]), measured(("a",), [5, 0], 2.0)]
+    loss = QuadraticLoss.of(DOMAIN, parts)
+    np.testing.assert_allclose(loss.values, [(0 + 5 / 4) / 1.25, (10 / 16 + 0) / (1 / 16 + 1 / 4)])
+    np.testing.assert_allclose(loss.weights, [1.25, 1 / 16 + 1 / 4])
+
+
+def test_a_fit_begins_with_no_cell_below_what_counts_by_its_own_sigma() -> None:
+    loss = QuadraticLoss.of(DOMAIN, [uneven(("b",), [-3, -3, 9], [1.0, 4.0, 2.0])])
+    target, model = loss.fulfilled(np.array([5.0, 0.0, 0.0]), 0.5)
+    np.testing.assert_allclose(target, [0.5, 2.0, 9.0])
+    np.testing.assert_allclose(model, [5.0, 2.0, 1.0])
 
 
 LEFT, CORNER = ((0, 2), (0, 1)), ((1, 2), (1, 3))
@@ -142,6 +188,13 @@ def test_the_total_weighs_sums_by_their_variance() -> None:
     assert found == pytest.approx((100 / 2 + 120 / 12 + 80 / 0.25) / (1 / 2 + 1 / 12 + 1 / 0.25))
 
 
+def test_an_interaction_says_nothing_of_the_total() -> None:
+    alone = Measurement(("b",), np.array([50.0, -20.0, -30.0]), 0.01, 0.0, interaction=True)
+    marginal = measured(("a",), [40, 60])
+    assert minimum_variance_total([marginal, alone]) == minimum_variance_total([marginal]) == 100.0
+    assert minimum_variance_total([alone]) == 1.0
+
+
 def test_the_total_is_at_least_one() -> None:
     assert minimum_variance_total([measured(("a",), [-40, 3])]) == 1.0
     assert minimum_variance_total([]) == 1.0
@@ -156,5 +209,7 @@ def test_measurements_that_do_not_fit_the_domain_are_refused() -> None:
         QuadraticLoss.of(DOMAIN, [measured(("x",), [1, 2])])
     with pytest.raises(ModelError, match="expected 2 sums over boxes for \\('a', 'b'\\), found 3"):
         QuadraticLoss.of(DOMAIN, [over_boxes([LEFT, CORNER], [1, 2, 3])])
+    with pytest.raises(ModelError, match="interaction of \\('a',\\) is no marginal"):
+        QuadraticLoss.of(DOMAIN, [Measurement(("a",), np.array([1.0, -1.0]), 1.0, 0.0, interaction=True)])
     with pytest.raises(DataError, match="meets another box"):
         QuadraticLoss.of(DOMAIN, [over_boxes([LEFT, ((0, 1), (0, 3))], [1, 2])])

@@ -14,6 +14,7 @@ from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm import parallel
 from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
+from dpmosaic.curator.pgm.loss import QuadraticLoss
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.pgm.parallel import estimate_in_parallel
 from dpmosaic.curator.pgm.reconcile import reconcile
@@ -91,6 +92,24 @@ def test_sums_over_boxes_are_fitted_in_the_clique_that_holds_their_attributes(su
     )
     assert joint.loss * (1 - 1e-6) <= apart.loss <= joint.loss * 1.1
     np.testing.assert_allclose(box_sums(apart.marginal(("a", "b")), (4, 3), boxes), sums, atol=20)
+
+
+def test_what_is_summed_to_a_part_has_the_variance_of_all_that_was_added_up() -> None:
+    domain = Domain.coded({"a": 2, "b": 3})
+    sigmas = np.array([1.0, 2.0, 3.0, 4.0, 1.0, 2.0])
+    values = np.arange(6.0)
+    rms = float(np.sqrt(np.square(sigmas).mean()))
+    loss = QuadraticLoss.of(domain, [Measurement(("a", "b"), values, rms, 0.0, sigmas=sigmas)])
+    (rows,) = parallel._summed_to(domain.project(("a",)), loss)
+    (columns,) = parallel._summed_to(domain.project(("b",)), loss)
+    for found, expected, total in [
+        (rows, [1 + 4 + 9, 16 + 1 + 4], [3, 12]),
+        (columns, [1 + 16, 4 + 1, 9 + 4], [3, 5, 7]),
+    ]:
+        assert found.values.tolist() == total
+        assert found.sigmas is not None
+        np.testing.assert_allclose(found.sigmas**2, expected)
+        assert found.sigma**2 == pytest.approx(np.mean(expected))
 
 
 def test_cells_held_at_zero_cost_little(summed: Summed) -> None:

@@ -8,6 +8,7 @@ import pytest
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
+from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_cost, grid_of
 from dpmosaic.common.workload import Workload
 from dpmosaic.curator.measurers.measurer import Observer
@@ -27,7 +28,11 @@ def gaussian(sigma=SIGMA):
     return Charge("measure", ("a",), gaussian_cost(sigma, Adjacency.ZERO_OUT), ((sigma,),))
 
 
-def promise(*charges, budget=None, **options):
+def promise(*charges, **options):
+    return issue(*charges, **options)["promise"]
+
+
+def issue(*charges, budget=None, more=(), **options):
     accountant = Accountant(Fraction(1)).charge(*charges)
     plan = Plan(
         DOMAIN,
@@ -40,10 +45,10 @@ def promise(*charges, budget=None, **options):
         budget or Budget(1.0, 1e-6),
     )
     measurement = Measurement(("a",), np.array([4.0, 6.0]), SIGMA, 0.02, True)
-    fitted = FittedModel(estimate(DOMAIN, [measurement], total=10), (measurement,), (), ())
+    fitted = FittedModel(estimate(DOMAIN, [measurement], total=10), (measurement, *more), (), ())
     issued = certificate(plan, accountant, fitted, **options)
     assert json.loads(json.dumps(issued)) == issued
-    return issued["promise"]
+    return issued
 
 
 @pytest.fixture
@@ -102,6 +107,22 @@ def test_without_a_delta_observers_are_told_rho_alone(factors):
 
 def test_where_all_see_the_same_noise_no_observers_are_listed():
     assert "observers" not in promise(gaussian())
+
+
+def test_charges_and_measurements_say_which_were_of_interactions():
+    cost = gaussian_cost(SIGMA, Adjacency.ZERO_OUT, (2, 3))
+    pair = Charge("pairs", ("a", "b"), cost, ((SIGMA,),), interaction=(2, 3))
+    values = np.array([1.0, 0.0, -1.0, -1.0, 0.0, 1.0])
+    measured = Measurement(("a", "b"), values, SIGMA, float(cost), interaction=True)
+    issued = issue(gaussian(), pair, more=(measured,))
+    assert [(c["step"], c["interaction"]) for c in issued["charges"]] == [("measure", False), ("pairs", True)]
+    assert issued["charges"][1]["zcdp_rho"] == float(cost)
+    said = [(m["clique"], m["interaction"]) for m in issued["measurements"]]
+    assert said == [(["a"], False), (["a", "b"], True)]
+    spent = 1 / 25 + (1 / 3) / 25
+    assert issued["promise"]["epsilon_by_privacy_loss_distribution"] == pytest.approx(
+        gaussian_epsilon(math.sqrt(spent), 1e-6), rel=1e-3
+    )
 
 
 def test_nothing_is_promised_to_observers_of_a_run_that_is_not_private(factors):
