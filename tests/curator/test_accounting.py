@@ -172,9 +172,8 @@ MOVED = {Adjacency.ZERO_OUT: 1 / 3, Adjacency.REPLACE_ONE: 4 / 3}
 """The squared distance by which a record moves the interaction of attributes of 2 and 3 values."""
 
 
-@pytest.mark.parametrize("factor", [1.0, 1.5])
+@pytest.mark.parametrize(("sigma", "factor"), [(0.01, 1.5), (1.5, 1.0), (300.0, 1.5)])
 @pytest.mark.parametrize("adjacency", Adjacency)
-@pytest.mark.parametrize("sigma", [0.01, 1.5, 300.0])
 def test_an_interaction_has_the_epsilon_of_the_gaussian_that_it_is_charged_as(sigma, adjacency, factor):
     """By the analytic Gaussian mechanism; the noise factor widens the noise on the grid of the charge."""
     variance = (factor * sigma) ** 2 - 2.5 / grid_of(sigma) ** 2
