@@ -76,7 +76,7 @@ def sticky_levels(noisy: Array, variance: float) -> tuple[Array, Array]:
             break
         before = score
     means = posterior @ levels
-    variances = np.maximum(posterior @ levels**2 - means**2, 0.0)
+    variances = (posterior * (levels - means[:, None]) ** 2).sum(axis=1)
     # Among levels that are far apart for this noise there may be none for a count.
     lost = (means - noisy) ** 2 > _LOST * variance
     return np.where(lost, noisy, means), np.where(lost, variance, variances)
