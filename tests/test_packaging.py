@@ -79,9 +79,8 @@ def modules_of(files: set[str]) -> list[str]:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy, so that nothing built before can slip in and nothing is left in the checkout."""
     copy = tmp_path_factory.mktemp("checkout") / "a name that is no package"
-    unwanted = shutil.ignore_patterns(
-        ".git", ".venv", "build", "dist", "*.egg-info", "__pycache__", ".*_cache"
-    )
+    # Hidden files among them: other tests write into caches while these are copied.
+    unwanted = shutil.ignore_patterns(".*", "build", "dist", "out", "*.egg-info", "__pycache__")
     shutil.copytree(ROOT, copy, ignore=unwanted)
     (copy / "conftest.py").write_text("")
     (copy / "scratch.py").write_text("")
@@ -131,7 +130,8 @@ def test_every_module_of_the_wheel_imports_from_the_wheel(wheel, fresh_python):
     modules = modules_of({file for file in files if ".dist-info/" not in file})
     assert {"dpmosaic", "dpmosaic.command", "dpmosaic.party.servicer"} <= set(modules)
     code = f"import importlib\nfor name in {modules}:\n    print(importlib.import_module(name).__file__)"
-    origins = run(fresh_python, "-c", code, cwd=fresh_python.parent).split("\n")[:-1]
+    # Isolated: PYTHONPATH may name a checkout.
+    origins = run(fresh_python, "-I", "-c", code, cwd=fresh_python.parent).split("\n")[:-1]
     assert len(origins) == len(modules)
     assert {origin for origin in origins if not origin.startswith(str(fresh_python.parent.parent))} == set()
 

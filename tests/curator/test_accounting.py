@@ -3,6 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.signal import fftconvolve
 
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
@@ -101,13 +102,13 @@ def losses(sigma, shift):
 def hockey_stick(sigmas, shift, epsilon):
     """Delta of scores together, by summing over all totals of the privacy loss, which is linear in the draws.
 
-    Scores of one scale have losses on one lattice, so their probabilities are convolved exactly.
+    Scores of one scale have losses on one lattice, so their probabilities are convolved, to about 1e-15.
     """
     probabilities, loss = losses(sigmas[0], shift)
     total, step, start = probabilities, loss[0] - loss[1], loss[0]
     for sigma in sigmas[1:]:
         assert sigma == sigmas[0]
-        total, start = np.convolve(total, probabilities), start + loss[0]
+        total, start = fftconvolve(total, probabilities), start + loss[0]
     loss = start - step * np.arange(len(total))
     return float((total * np.maximum(0, -np.expm1(epsilon - loss))).sum())
 

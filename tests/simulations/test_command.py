@@ -1,5 +1,9 @@
-"""The commands as a user types them: a process, its files, its output and its exit status."""
+"""The commands as a user types them: their files, their output and their exit status.
 
+Starting a process takes longer than most commands, so they run in this one unless a test is about processes.
+"""
+
+import functools
 import gzip
 import json
 import subprocess
@@ -9,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpmosaic.command import main
 from dpmosaic.common.domain import Domain
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
 from dpmosaic.curator.pgm.model import MarkovRandomField
@@ -23,12 +28,29 @@ DOMAIN = {
 }
 
 
-def dpmosaic(*arguments, cwd):
-    return subprocess.run([COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
+def process(*arguments):
+    """Runs a command as a process."""
+    return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True)
 
 
 @pytest.fixture
-def folder(tmp_path):
+def dpmosaic(monkeypatch, capfd):
+    """Runs a command in this process; what it wrote and its exit status, as of a process of its own."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dpmosaic", *map(str, arguments)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return subprocess.CompletedProcess(arguments, ended.value.code or 0, *capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Holds a table and its domain; commands run in it."""
+    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     lines = ["extra,weight,kind,code,age"]
     for _ in range(300):
@@ -40,23 +62,16 @@ def folder(tmp_path):
     return tmp_path
 
 
-def simulate(folder, *more):
-    return dpmosaic(
-        "simulate",
-        "data.csv.gz",
-        "--domain",
-        "domain.json",
-        "--epsilon",
-        2,
-        "--out",
-        "out",
-        *more,
-        cwd=folder,
-    )
+SIMULATE = ["simulate", "data.csv.gz", "--domain", "domain.json", "--epsilon", 2, "--out", "out"]
+
+
+@pytest.fixture
+def simulate(folder, dpmosaic):
+    return functools.partial(dpmosaic, *SIMULATE)
 
 
 def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
-    done = simulate(folder, "--grid", "2x2", "--protocol", "indicator", "--rows", 50)
+    done = process(*SIMULATE, "--grid", "2x2", "--protocol", "indicator", "--rows", 50)
     assert done.returncode == 0, done.stderr
     domain = Domain.load(folder / "domain.json")
     header, *lines = (folder / "out/synthetic.csv").read_text().splitlines()
@@ -77,8 +92,8 @@ def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
     assert MarkovRandomField.load(folder / "out/model.npz").domain == domain
 
 
-def test_masked_shares_are_the_default_and_tolerate_as_many_collusions_as_asked_for(folder):
-    done = simulate(folder, "--grid", "2x1", "--collusions", 0, "--mechanism", "independent")
+def test_masked_shares_are_the_default_and_tolerate_as_many_collusions_as_asked_for(folder, simulate):
+    done = simulate("--grid", "2x1", "--collusions", 0, "--mechanism", "independent")
     assert done.returncode == 0, done.stderr
     certificate = json.loads((folder / "out/certificate.json").read_text())
     assert certificate["plan"]["protocol"] == "masked"
@@ -90,8 +105,9 @@ def test_masked_shares_are_the_default_and_tolerate_as_many_collusions_as_asked_
     assert [[sorted(party) for party in row] for row in traffic] == [[["in", "out"]]] * 2
 
 
-def test_json_prints_one_object_and_nothing_else(folder):
-    done = simulate(folder, "--json", "--seed", 1, "--mechanism", "randdpgen", "--variant", "paper")
+@pytest.mark.usefixtures("folder")
+def test_json_prints_one_object_and_nothing_else():
+    done = process(*SIMULATE, "--json", "--seed", 1, "--mechanism", "randdpgen", "--variant", "paper")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["metrics"]["kway"][1]["k"] == 2
@@ -99,14 +115,14 @@ def test_json_prints_one_object_and_nothing_else(folder):
 
 
 @pytest.mark.parametrize("options", [["--protocol", "theorem"], ["--seed", 1]])
-def test_a_result_that_is_no_release_has_a_warning_beside_its_table(folder, options):
-    assert simulate(folder, *options).returncode == 0
+def test_a_result_that_is_no_release_has_a_warning_beside_its_table(folder, simulate, options):
+    assert simulate(*options).returncode == 0
     (label,) = json.loads((folder / "out/certificate.json").read_text())["labels"]
     assert (folder / "out/NOT-FOR-RELEASE.txt").read_text() == label + "\n"
 
 
-def test_binary_digits_are_released_and_spelled_out_again(folder):
-    done = simulate(folder, "--binarise", "--rows", 40)
+def test_binary_digits_are_released_and_spelled_out_again(folder, simulate):
+    done = simulate("--binarise", "--rows", 40)
     assert done.returncode == 0, done.stderr
     certificate = json.loads((folder / "out/certificate.json").read_text())
     assert set(certificate["plan"]["attributes"].values()) <= {1, 2}
@@ -114,18 +130,18 @@ def test_binary_digits_are_released_and_spelled_out_again(folder):
     assert read_table(folder / "out/synthetic.csv", domain).record_count == 40
 
 
-def test_one_seed_gives_one_file(folder):
-    for _ in range(2):
-        assert simulate(folder, "--seed", 1).returncode == 0
+def test_one_seed_gives_one_file(folder, simulate):
+    for run in (simulate, functools.partial(process, *SIMULATE)):
+        assert run("--seed", 1).returncode == 0
         (folder / "out").rename(folder / f"out{len(list(folder.glob('out*')))}")
     first, second = (path.joinpath("synthetic.csv").read_bytes() for path in sorted(folder.glob("out?")))
     assert first == second
 
 
-def test_an_earlier_result_is_never_overwritten(folder):
-    assert simulate(folder).returncode == 0
+def test_an_earlier_result_is_never_overwritten(folder, simulate):
+    assert simulate().returncode == 0
     before = (folder / "out/synthetic.csv").read_bytes()
-    again = simulate(folder)
+    again = simulate()
     assert again.returncode == 1
     assert "already holds" in again.stderr
     assert (folder / "out/synthetic.csv").read_bytes() == before
@@ -154,8 +170,8 @@ def test_an_earlier_result_is_never_overwritten(folder):
         (["--domain", "none.json"], "none.json"),
     ],
 )
-def test_a_wrong_option_is_one_sentence_and_exit_status_one(folder, arguments, named):
-    done = simulate(folder, *arguments)
+def test_a_wrong_option_is_one_sentence_and_exit_status_one(folder, simulate, arguments, named):
+    done = simulate(*arguments)
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith("error: ")
@@ -177,24 +193,24 @@ def test_a_wrong_option_is_one_sentence_and_exit_status_one(folder, arguments, n
         (["kind,weight,code,age", "z,heavy,1,7"], "column 'weight', row 1"),
     ],
 )
-def test_a_wrong_table_is_one_sentence_that_names_the_place_and_not_the_value(folder, lines, named):
+def test_a_wrong_table_is_one_sentence_that_names_the_place_and_not_the_value(folder, simulate, lines, named):
     (folder / "data.csv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-    done = simulate(folder)
+    done = simulate()
     assert done.returncode == 1
     assert named in done.stderr
     assert "heavy" not in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_domain_is_drafted_with_a_warning_and_can_be_used(folder):
-    done = dpmosaic("domain", "infer", "data.csv.gz", "--out", "draft.json", cwd=folder)
+def test_a_domain_is_drafted_with_a_warning_and_can_be_used(folder, dpmosaic):
+    done = dpmosaic("domain", "infer", "data.csv.gz", "--out", "draft.json")
     assert done.returncode == 0, done.stderr
     assert "without any privacy" in done.stderr
     assert read_table(folder / "data.csv.gz", Domain.load(folder / "draft.json")).record_count == 300
 
 
-def test_the_demo_compares_the_protocols(tmp_path):
-    done = dpmosaic("demo", "--json", "--report", "out/demo.html", cwd=tmp_path)
+def test_the_demo_compares_the_protocols(tmp_path, dpmosaic):
+    done = dpmosaic("demo", "--json", "--report", tmp_path / "out/demo.html")
     assert done.returncode == 0, done.stderr
     lines = {
         (line["protocol"], line["mechanism"]): line["total_variation"] for line in json.loads(done.stdout)
@@ -205,21 +221,21 @@ def test_the_demo_compares_the_protocols(tmp_path):
     assert "Misclassification of hlthg" in (tmp_path / "out/demo.html").read_text()
 
 
-def test_a_mechanism_is_chosen_by_name_and_its_parameters_are_set(folder):
+def test_a_mechanism_is_chosen_by_name_and_its_parameters_are_set(folder, simulate):
     chosen = ["--mechanism", "aim", "--set", "alpha=0.8", "--set", "max_model_mb=2"]
-    done = simulate(folder, "--grid", "1x2", *chosen)
+    done = simulate("--grid", "1x2", *chosen)
     assert done.returncode == 0, done.stderr
     described = json.loads((folder / "out/certificate.json").read_text())["plan"]["mechanism"]
     assert (described["name"], described["alpha"], described["max_model_mb"]) == ("aim", 0.8, 2.0)
 
 
-def test_mechanisms_are_listed_for_people_and_for_scripts(tmp_path):
-    listed = json.loads(dpmosaic("mechanisms", "--json", cwd=tmp_path).stdout)
+def test_mechanisms_are_listed_for_people_and_for_scripts(dpmosaic):
+    listed = json.loads(dpmosaic("mechanisms", "--json").stdout)
     assert list(listed) == list(CATALOGUE)
     assert listed["aim"]["protocols"] == ["masked", "trusted"]
     assert (listed["aim"]["on_paper"], listed["ppsyn"]["on_paper"]) == ([], ["paper"])
     assert {"name": "alpha", "kind": "number", "default": 0.9} in listed["aim"]["parameters"]
-    shown = dpmosaic("mechanisms", cwd=tmp_path)
+    shown = dpmosaic("mechanisms")
     assert shown.returncode == 0
     assert all(name in shown.stdout for name in listed)
     assert "paper (protocol theorem alone: not private)" in shown.stdout
