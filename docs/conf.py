@@ -1,0 +1,67 @@
+"""How Sphinx builds the documentation."""
+
+import re
+from os.path import relpath
+from pathlib import Path
+
+import dpmosaic
+
+project = "dpmosaic"
+release = dpmosaic.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["systemd"]
+
+html_theme = "furo"
+html_title = "dpmosaic"
+html_copy_source = False
+html_show_copyright = False
+
+# Links to headings are checked too, three levels deep.
+myst_heading_anchors = 3
+
+# Docstrings: single backticks are code, and what a section Attributes says is said once.
+default_role = "code"
+napoleon_use_ivar = True
+autodoc_default_options = {"members": True}
+autodoc_member_order = "bysource"
+add_module_names = False
+python_use_unqualified_type_names = True
+autodoc_typehints_format = "short"
+
+DOCS = Path(__file__).resolve().parent
+PAGES = {
+    DOCS.parent / name: DOCS / page
+    for name, page in (
+        ("README.md", "readme.md"),
+        ("CHANGELOG.md", "changelog.md"),
+        ("CONTRIBUTING.md", "contributing.md"),
+    )
+}
+"""Files of the repository's root that are pages too, and what stands in for them here."""
+
+
+def _text(app, page, source):
+    """Puts files of the root in their pages' places, and has links follow them."""
+    file = path = DOCS / f"{page}.md"
+    for original, place in PAGES.items():
+        if place == path:
+            file, source[0] = original, original.read_text(encoding="utf-8")
+
+    def placed(link):
+        target = (file.parent / link[1]).resolve()
+        return f"]({relpath(PAGES.get(target, target), path.parent)}{link[2] or ''})"
+
+    source[0] = re.sub(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)", lambda link: placed(link), source[0])
+
+
+def _docstring(app, what, name, thing, options, lines):
+    """Takes bars and asterisks outside of code for what they are: docstrings say |a| and a * b."""
+    parts = re.split(r"(`[^`]*`)", "\n".join(lines))
+    parts[::2] = [re.sub(r"([|*])", r"\\\1", part) for part in parts[::2]]
+    lines[:] = "".join(parts).split("\n")
+
+
+def setup(app):
+    """Sphinx calls this; docstrings are taken before their sections are read."""
+    app.connect("source-read", _text)
+    app.connect("autodoc-process-docstring", _docstring, priority=400)

@@ -1,0 +1,60 @@
+"""Pages that people start with: their Python runs as it stands, and the gate runs their shell commands."""
+
+import importlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+from statsmodels.datasets import randhie
+
+import dpmosaic
+from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
+from dpmosaic.party.inference import infer_domain
+from dpmosaic.simulations.datasets.catalogue import get
+
+ROOT = Path(__file__).parent.parent
+README, QUICKSTART = ROOT / "README.md", ROOT / "docs" / "quickstart.md"
+
+
+def run_python_of(page):
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    exec(compile(code, page.name, "exec"), {})
+
+
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("out").mkdir()
+    randhie.load_pandas().data.to_csv("out/people.csv", index=False)
+    Path("out/domain.json").write_text(json.dumps(infer_domain("out/people.csv").to_json()))
+    run_python_of(README)
+    assert "total_variation" in capsys.readouterr().out
+
+
+def test_the_python_of_the_quickstart_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    get("randhie", Path("out/data"))
+    run_python_of(QUICKSTART)
+    said = capsys.readouterr().out
+    assert "the curator" in said
+    assert "ErrorBound" in said
+
+
+@pytest.mark.parametrize("page", [README, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
+def test_every_shell_command_of_a_page_is_run_by_the_gate(page):
+    text, path = page.read_text(encoding="utf-8"), page.relative_to(ROOT)
+    assert len(re.findall(r"^```sh$", text, flags=re.M)) == len(re.findall(r"^<!-- ci: ", text, flags=re.M))
+    gate = "".join((ROOT / ".ci" / name).read_text(encoding="utf-8") for name in ("run", "readme_network"))
+    runs = rf"(page|commands_of) {re.escape(str(path))}" + ("|^readme" if page == README else "")
+    for name in set(re.findall(r"<!-- ci: (\S+) -->", text)):
+        assert re.search(rf"({runs}) {name}\b", gate, flags=re.M), name
+
+
+def test_every_public_name_and_mechanism_is_in_the_api_reference():
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
+    documented = set(re.findall(r"automodule:: (\S+)", pages))
+    assert {importlib.import_module(name).__name__ for name in documented} == documented
+    classes = [type(make()) for entry in CATALOGUE.values() for make in entry.variants.values()]
+    assert {thing.__module__ for thing in classes} <= documented
+    assert {getattr(dpmosaic, name).__module__ for name in dpmosaic.__all__} <= documented
+    assert all(f"`{name}`" in pages for name in dpmosaic.__all__)
