@@ -105,9 +105,8 @@ def test_masked_shares_are_the_default_and_tolerate_as_many_collusions_as_asked_
     assert [[sorted(party) for party in row] for row in traffic] == [[["in", "out"]]] * 2
 
 
-@pytest.mark.usefixtures("folder")
-def test_json_prints_one_object_and_nothing_else():
-    done = process(*SIMULATE, "--json", "--seed", 1, "--mechanism", "randdpgen", "--variant", "paper")
+def test_json_prints_one_object_and_nothing_else(simulate):
+    done = simulate("--json", "--seed", 1, "--mechanism", "randdpgen", "--variant", "paper")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["metrics"]["kway"][1]["k"] == 2
