@@ -6,8 +6,8 @@ around them, z_c = m_c - mu_c within the interaction, with standard deviations
     tau_c = D b_c,    b_c proportional to sqrt(max(mu_c, 1)),  scaled so that D is the expected L1 norm of z:
 
 cells that hold more records are farther off, like counts. D is not known. Its posterior comes from the noisy
-L1 distance (the score) and from what was measured; its prior is exponential with a mean that all interactions
-have in common and that is learned from them (`typical_size`).
+L1 distance (the score) and from what was measured. Its prior has density (1 + D / m)^-3: a few interactions
+are far larger than most. Their mean, m, is learned from all of them (`typical_size`).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _SCALES = np.geomspace(1e-4, 2, 48)
 _SPREAD = 0.3
 """The L1 norm of an interaction of scale D deviates from D by this share; the score says no more of D."""
 
+_TAIL = 3
 _NEGLIGIBLE = 1e-3
 _LEAST_VARIANCE = 0.1
 """No cell counts as better known than with this share of its noise's variance."""
@@ -66,7 +67,7 @@ class Effect:
         distance: noisy L1 distance between the table's marginal and the reference, in records; None unscored.
         deviation: standard deviation of its noise.
         observed: what was measured of it; None before.
-        typical: mean of D among such interactions, as a share of the records; infinite where unknown.
+        typical: m, the mean of D among such interactions, as a share of the records; infinite where unknown.
     """
 
     shape: tuple[int, ...]
@@ -137,7 +138,7 @@ class Effect:
 
 
 def typical_size(effects: Sequence[Effect], records: float) -> float:
-    """The mean of D, as a share of the records, for which all that is known of the interactions is likely.
+    """The m, as a share of the records, for which all that is known of the interactions is likely.
 
     The mean over its logarithm, weighted by the likelihood of all scores and measurements together.
     """
@@ -150,8 +151,8 @@ def typical_size(effects: Sequence[Effect], records: float) -> float:
 
 
 def _log_prior(typical: float) -> Array:
-    """Of the values of D: an exponential density times their spacing, which is geometric."""
-    logs = np.log(_SCALES) - _SCALES / typical
+    """Of the values of D: a Lomax density times their spacing, which is geometric."""
+    logs = np.log(_SCALES) - _TAIL * np.log1p(_SCALES / typical)
     return np.asarray(logs - np.logaddexp.reduce(logs))
 
 

@@ -44,7 +44,7 @@ def small_network(folder, grid="2x2", **plan):
         folder / "net", data, Domain.from_json(DOMAIN), grid, attach=plan.pop("attach", False)
     )
     text = network.plan.read_text()
-    changes = {'mechanism = "randdpgen"': f'mechanism = "{plan.pop("mechanism", "independent")}"'}
+    changes = {'mechanism = "mosaic"': f'mechanism = "{plan.pop("mechanism", "independent")}"'}
     changes["epsilon = 1.0  "] = "rho = 0.5"
     changes["delta = 1e-9"] = ""
     for old, new in (changes | plan.pop("changes", {})).items():

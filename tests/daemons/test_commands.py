@@ -50,7 +50,7 @@ class Institution:
         for old, new in (
             ("epsilon = 1.0  ", "rho = 0.5  "),
             ("delta = 1e-9", ""),
-            ('"randdpgen"', '"independent"'),
+            ('"mosaic"', '"independent"'),
             ("collusions = 1", "collusions = 0"),
         ):
             assert old in text

@@ -100,7 +100,7 @@ def network(tmp_path_factory, network_of):
     made = network_of(
         tmp_path_factory.mktemp("matrix"),
         grid="1x3",
-        mechanism="randdpgen",
+        mechanism="mosaic",
         changes={'workload = "2way"': 'workload = "3way"'},
     )
     running = Network(made)
@@ -110,7 +110,7 @@ def network(tmp_path_factory, network_of):
 
 @pytest.fixture
 def attached(tmp_path, network_of):
-    made = network_of(tmp_path, grid="1x2", mechanism="randdpgen", attach=True)
+    made = network_of(tmp_path, grid="1x2", mechanism="mosaic", attach=True)
     running = Network(made)
     yield running
     running.stop()

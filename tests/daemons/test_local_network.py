@@ -22,7 +22,7 @@ from dpmosaic.simulations.local_network import LocalNetwork, program
 @pytest.mark.parametrize("attach", [False, True])
 def test_a_network_of_processes_releases_what_its_pieces_hold(tmp_path, network_of, command, attach):
     changes = {"rho = 0.5": "rho = 1e5"}
-    network = network_of(tmp_path, changes=changes, mechanism="randdpgen", attach=attach)
+    network = network_of(tmp_path, changes=changes, mechanism="mosaic", attach=attach)
     with network.running():
         said = command("curator", "preflight", network.plan)
         assert "MEND" not in said

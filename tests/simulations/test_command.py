@@ -163,7 +163,7 @@ def test_an_earlier_result_is_never_overwritten(folder, simulate):
         (["--set", "alpha=0.2", "--set", "alpha=0.3"], "--set: expected each parameter once"),
         (["--mechanism", "aim", "--set", "beta=1"], "parameter of aim: expected one of alpha (number)"),
         (["--mechanism", "mst", "--protocol", "indicator"], "use 'trusted', or 'masked'"),
-        (["--variant", "magic"], "variant of randdpgen"),
+        (["--variant", "magic"], "variant of mosaic"),
         (["--workload", "none.json"], "none.json"),
         (["--grid", "9x9"], "grid"),
         (["--domain", "none.json"], "none.json"),
@@ -216,7 +216,7 @@ def test_the_demo_compares_the_protocols(tmp_path, dpmosaic):
     }
     assert {protocol for protocol, _ in lines} == {"trusted", "masked", "indicator"}
     for protocol in ("trusted", "masked"):
-        assert lines[protocol, "randdpgen"] < lines["trusted", "independent"]
+        assert lines[protocol, "mosaic"] < lines["trusted", "independent"]
     assert "Misclassification of hlthg" in (tmp_path / "out/demo.html").read_text()
 
 
