@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from ..errors import BudgetError
 from . import conversion
+from .renyi import ExponentialSteps, RenyiOrder, SampledGaussian, renyi_order
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,17 @@ class Budget:
         mu = conversion.gaussian_mu(self.epsilon * (1 - 1e-12), self.delta * (1 - 1e-9))
         return Fraction(mu * mu / 2)
 
+    @property
+    def order(self) -> RenyiOrder:
+        """The Rényi order for a release in which some steps are charged at one order alone.
+
+        Raises:
+            BudgetError: the promise is one of zCDP, which needs every order.
+        """
+        if self.epsilon is None or self.delta is None:
+            raise BudgetError("expected epsilon and delta, got rho: sampled noise has no zCDP; name the two")
+        return renyi_order(self.epsilon, self.delta)
+
     def granted_by_bun_steinke(self) -> Fraction:
         """The rho of the looser conversion, for reproducing papers that use it."""
         if self.epsilon is None or self.delta is None:
@@ -78,6 +90,8 @@ class Charge:
             slice, in counts. Empty for what is not Gaussian.
         scores: the noise is on L1 distances, not on cells.
         interaction: shape of the marginal where its interaction alone was measured; else empty.
+        steps: what is neither, but many steps declared at once; of `SampledGaussian` zcdp_rho is the cost at
+            the order of the promise alone (`renyi_order`).
     """
 
     step: str
@@ -86,6 +100,7 @@ class Charge:
     sigmas: tuple[tuple[float, ...], ...] = ()
     scores: bool = False
     interaction: tuple[int, ...] = ()
+    steps: SampledGaussian | ExponentialSteps | None = None
 
 
 @dataclass(frozen=True)
