@@ -1,0 +1,1 @@
+"""Differentially private selection of records from a pool."""
