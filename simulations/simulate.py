@@ -14,6 +14,7 @@ from ..common.privacy.cost import Adjacency
 from ..common.table import Table
 from ..common.workload import Workload
 from ..curator.federation import connect
+from ..curator.measurers.central import CentralMeasurer
 from ..curator.measurers.measurer import Measurer
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import FittedModel, Mechanism, Report, ignore
@@ -158,5 +159,7 @@ def _measurer(
     acceptances = federation.accept(terms)
     if copies > 1:
         return links, IndicatorMleMeasurer(federation, terms, granted, copies), copies
+    if spoken == "trusted":
+        return links, CentralMeasurer(federation, terms, granted, table, plan.budget), 1
     dealer = stream.child("dealer")
     return links, begin(federation, terms, acceptances, granted, dealer, record_wise=record_wise), 1
