@@ -1,6 +1,17 @@
 """Settings of the whole suite."""
 
+from importlib.util import find_spec
+
 import hypothesis
+import pytest
 
 hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
+
+WITHOUT_GAN = [module for module in ("torch", "opacus") if find_spec(module) is None]
+
+
+def pytest_runtest_setup(item):
+    """Skips what needs an extra that is not installed."""
+    if WITHOUT_GAN and item.get_closest_marker("gan"):
+        pytest.skip(f"the extra 'gan' is not installed: no {' and no '.join(WITHOUT_GAN)}")

@@ -20,6 +20,7 @@ from ...common.privacy.conversion import zcdp_epsilon
 from ...common.privacy.cost import Adjacency
 from ...common.workload import Workload
 from ..accounting import checked_epsilon
+from ..composition import composition
 from ..measurers.measurer import Observer
 from ..mechanisms.mechanism import FittedModel, Mechanism
 
@@ -96,6 +97,7 @@ def certificate(
                 "interaction": bool(charge.interaction),
                 "zcdp_rho": float(charge.zcdp_rho),
                 "noise_sigmas_by_slice": [list(sigmas) for sigmas in charge.sigmas],
+                **({"steps": asdict(charge.steps)} if charge.steps else {}),
             }
             for charge in accountant.charges
         ],
@@ -166,6 +168,8 @@ def _promise(
         for factor in {1.0, *(observer.noise_factor for observer in observers)}:
             checked[factor] = checked_epsilon(accountant, budget.delta, plan.adjacency, factor)
         promise["epsilon_by_privacy_loss_distribution"] = checked[1.0]
+        if budget.epsilon is not None and any(charge.steps for charge in accountant.charges):
+            promise["composition"] = composition(accountant, budget.epsilon, budget.delta)
     if observers:
         promise["observers"] = [
             {

@@ -1,0 +1,1 @@
+"""A generative adversarial network whose critic is trained under differential privacy."""
