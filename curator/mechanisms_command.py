@@ -19,7 +19,7 @@ def mechanisms(
 ) -> None:
     """List the mechanisms: what each does, when to use it, over which protocols, what `--set` changes."""
     require_extra("curator")
-    from .mechanisms.catalogue import CATALOGUE, parameters
+    from .mechanisms.catalogue import CATALOGUE, CENTRAL, parameters
 
     if json_output:
         form = {
@@ -41,8 +41,11 @@ def mechanisms(
         shown = Grid(title=name, title_justify="left", title_style="bold", show_header=False, box=None)
         shown.add_row("what it does", entry.what)
         shown.add_row("use it for", entry.use)
-        shown.add_row("protocols", ", ".join(entry.protocols))
-        noted = {name: " (protocol theorem alone: not private)" for name in entry.on_paper}
+        central = entry.protocols == CENTRAL
+        where = " (in simulation; needs the extra 'gan')" if central else ""
+        shown.add_row("protocols", ", ".join(entry.protocols) + where)
+        note = " (not private)" if central else " (protocol theorem alone: not private)"
+        noted = dict.fromkeys(entry.on_paper, note)
         shown.add_row("variants", ", ".join(name + noted.get(name, "") for name in entry.variants))
         shown.add_row("parameters", set_by or "none")
         console.print(shown)

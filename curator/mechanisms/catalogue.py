@@ -10,6 +10,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from ...common.errors import DataError
 from .absyn import ABSyn
 from .aim import AIM
+from .dp_gan import DPGan
+from .dp_select import DPSelect
 from .independent import Independent
 from .mechanism import Mechanism
 from .mosaic import Mosaic
@@ -22,6 +24,8 @@ from .randdpgen import RandDPGen
 EVERY_PROTOCOL = ("masked", "trusted", "indicator", "theorem", "indicator-mle")
 BY_SCORES = ("masked", "trusted")
 """Protocols that give exact distances with noise."""
+CENTRAL = ("trusted",)
+"""One place that holds the table and hands out records: in simulation alone."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,11 @@ class Entry:
     Attributes:
         what: what it does.
         use: when to choose it.
-        protocols: those that it runs over; where `BY_SCORES`, "masked" with at most one collusion.
+        protocols: those that it runs over; where `BY_SCORES`, "masked" with at most one collusion;
+            where `CENTRAL`, "trusted" where one process holds the table and simulates.
         variants: a configured mechanism for each variant; "default" first.
-        on_paper: variants that read exact marginals, which the protocol "theorem" alone shows: not private.
+        on_paper: variants that read exact marginals or records: not private. They run over the protocol
+            "theorem" alone; where `CENTRAL`, over "trusted" in simulation, labelled.
     """
 
     what: str
@@ -92,6 +98,19 @@ CATALOGUE: Mapping[str, Entry] = {
         "many attributes and little time; it draws rows without fitting a model",
         EVERY_PROTOCOL,
         {"default": PrivBayes, "paper": PrivBayes.of_the_paper},
+    ),
+    "dp-select": Entry(
+        "generates a pool of records by a DP-GAN and selects those whose marginals come close to the table's",
+        "rows that a network made up, where one place holds the table and a minute of one core is no matter",
+        CENTRAL,
+        {"default": DPSelect, "paper": DPSelect.of_the_paper},
+        on_paper=("paper",),
+    ),
+    "dp-gan": Entry(
+        "trains a generative network against a critic whose gradients are noisy",
+        "comparing with others: marginals that are measured say more",
+        CENTRAL,
+        {"default": DPGan},
     ),
     "independent": Entry(
         "measures one-way marginals and takes the attributes to be independent",
@@ -165,12 +184,14 @@ def _words(hint: Any) -> str:
         return " or ".join(get_args(hint))
     if isinstance(hint, UnionType):
         return " or ".join(_words(part) for part in get_args(hint))
-    return {float: "number", int: "whole number", bool: "true or false", NoneType: "none"}[hint]
+    return {float: "number", int: "whole number", str: "text", bool: "true or false", NoneType: "none"}[hint]
 
 
 def _value(key: str, text: str, hint: Any) -> Any:
     """Reads a value of the hinted type."""
-    for part in get_args(hint) if isinstance(hint, UnionType) else (hint,):
+    # "none" is text too, so none comes first.
+    parts = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    for part in sorted(parts, key=lambda part: part is not NoneType):
         if get_origin(part) is Literal:
             if text in get_args(part):
                 return text

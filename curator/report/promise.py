@@ -57,6 +57,8 @@ _STEPS: Mapping[str, str] = {
     "batch": "Measurements, all at once",
     "tables": "Tables of the network",
     "records": "The number of records",
+    "dp-gan": "Training the generator",
+    "selection": "Selecting records",
 }
 
 

@@ -6,16 +6,19 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
+from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.table import Table
 from dpmosaic.common.workload import Workload
 from dpmosaic.curator.federation import connect
+from dpmosaic.curator.measurers.central import CentralMeasurer
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.mechanisms.mechanism import ignore
 from dpmosaic.simulations.network import policy_for, start_parties
 from dpmosaic.simulations.partition import Grid, partition
 
+BUDGET = Budget(1.0, 1e-9)
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
 
 
@@ -29,7 +32,7 @@ def chain_table(records=2000, seed=0):
     return Table.from_codes(DOMAIN, np.column_stack(columns))
 
 
-def measurer_over(table, granted, seed=1, protocol="trusted", grid="1x1", tolerated=None):
+def measurer_over(table, granted, seed=1, protocol="trusted", grid="1x1", tolerated=None, budget=BUDGET):
     adjacency, keys = Adjacency.ZERO_OUT, RandomStream.from_seed(seed)
     pieces = partition(table, Grid.parse(grid, table.domain, table.record_count))
     links = start_parties(pieces, policy_for(protocol, adjacency, float(granted)), keys)
@@ -45,11 +48,13 @@ def measurer_over(table, granted, seed=1, protocol="trusted", grid="1x1", tolera
     acceptances = federation.accept(terms)
     if protocol == "masked":
         return MaskedMeasurer(federation, terms, acceptances, granted, keys.child("dealer"))
+    if protocol == "trusted" and len(links) == 1:
+        return CentralMeasurer(federation, terms, granted, table, budget)
     return FederationMeasurer(federation, terms, granted)
 
 
 def run_mechanism(mechanism, table, budget, k=2, seed=1, report=ignore, workload=None, **parties):
-    measurer = measurer_over(table, mechanism.granted(budget), seed, **parties)
+    measurer = measurer_over(table, mechanism.granted(budget), seed, budget=budget, **parties)
     workload = workload or Workload.all_kway(table.domain, k)
     return mechanism.run(measurer, workload, RandomStream.from_seed(seed), report), measurer
 

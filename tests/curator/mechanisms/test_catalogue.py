@@ -5,6 +5,7 @@ import pytest
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.mechanisms.aim import AIM
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, mechanism_named, parameters
+from dpmosaic.curator.mechanisms.dp_gan import DPGan
 from dpmosaic.curator.mechanisms.mwem import MWEM
 from dpmosaic.curator.mechanisms.privbayes import PrivBayes
 from dpmosaic.curator.mechanisms.randdpgen import RandDPGen
@@ -27,6 +28,8 @@ def test_settings_are_read_as_the_parameters_types():
     assert mechanism_named("mwem", settings={"rounds": "7"}) == MWEM(rounds=7)
     assert mechanism_named("mwem", settings={"rounds": "none"}) == MWEM()
     assert mechanism_named("privbayes", settings={"consistency": "false"}) == PrivBayes(consistency=False)
+    assert mechanism_named("dp-gan", settings={"checkpoint": "a.pt"}) == DPGan(checkpoint="a.pt")
+    assert mechanism_named("dp-gan", settings={"checkpoint": "none"}) == DPGan()
     chosen = mechanism_named("randdpgen", settings={"selection": "marginals"})
     assert chosen == RandDPGen(selection="marginals")
 
@@ -39,7 +42,7 @@ def test_settings_change_a_variant_where_it_stands():
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("magic", {}, "randdpgen, aim, mst, mwem, absyn, ppsyn, privbayes, independent"),
+        ("magic", {}, "randdpgen, aim, mst, mwem, absyn, ppsyn, privbayes, dp-select, dp-gan, independent"),
         ("aim", {"rounds": "3"}, r"alpha \(number\), rounds_per_attribute \(whole number\)"),
         ("randdpgen", {"variant": "paper"}, "parameter of randdpgen"),
         ("independent", {"alpha": "1"}, "expected one of none"),
@@ -48,6 +51,7 @@ def test_settings_change_a_variant_where_it_stands():
         ("randdpgen", {"selection": "luck"}, "expected scores or marginals"),
         ("mwem", {"rounds": "many"}, "expected whole number or none"),
         ("privbayes", {"consistency": "1"}, "consistency: expected true or false, got '1'"),
+        ("dp-gan", {"device": "tpu"}, "expected cpu or cuda"),
         ("aim", {"alpha": "2"}, r"a share in \(0, 1\)"),
         ("aim", {"alpha": "nan"}, r"a share in \(0, 1\)"),
     ],

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,8 @@ from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.budget import Accountant, Budget
 from dpmosaic.common.table import Table
 from dpmosaic.common.workload import Workload
-from dpmosaic.curator.mechanisms.catalogue import BY_SCORES, CATALOGUE, EVERY_PROTOCOL
+from dpmosaic.curator.gan.settings import GanSettings
+from dpmosaic.curator.mechanisms.catalogue import BY_SCORES, CATALOGUE, CENTRAL, EVERY_PROTOCOL
 from dpmosaic.curator.mechanisms.mechanism import Progress, ignore
 from dpmosaic.curator.mechanisms.randdpgen import RandDPGen
 
@@ -26,7 +28,15 @@ CASES = {
     },
     ("randdpgen", "by marginals"): lambda: RandDPGen(selection="marginals"),
 }
-ON_PAPER = [(name, variant) for name, entry in CATALOGUE.items() for variant in entry.on_paper]
+ON_PAPER = [
+    (name, variant)
+    for name, entry in CATALOGUE.items()
+    for variant in entry.on_paper
+    if entry.protocols != CENTRAL
+]
+OVER_PARTIES = [case for case in CASES if CATALOGUE[case[0]].protocols != CENTRAL]
+"""Those that leave records where they are, and need no promise but zCDP."""
+
 WHOLE = [
     case
     for case in CASES
@@ -43,14 +53,21 @@ NOT_BY_SCORES = [
 ]
 
 
-@pytest.fixture(params=CASES, ids=" ".join)
+def marked(case):
+    central = CATALOGUE[case[0]].protocols == CENTRAL
+    return pytest.param(case, id=" ".join(case), marks=[pytest.mark.gan] if central else [])
+
+
+@pytest.fixture(params=[marked(case) for case in CASES])
 def case(request):
     return request.param
 
 
 @pytest.fixture
 def mechanism(case):
-    return CASES[case]()
+    made = CASES[case]()
+    small = {"epochs": 0.5, "sample_rate": 0.05, "hidden": 8, "latent": 4}
+    return replace(made, **small) if isinstance(made, GanSettings) else made
 
 
 def total_fits(case, fitted, records):
@@ -70,6 +87,9 @@ class TestMechanism:
     def test_its_cost_is_a_value_that_grows_with_the_budget(self, mechanism):
         costs = [mechanism.granted(Budget(epsilon, 1e-9)) for epsilon in (0.1, 1.0, 10.0)]
         assert 0 < costs[0] < costs[1] < costs[2]
+
+    @pytest.mark.parametrize("case", OVER_PARTIES, ids=" ".join)
+    def test_a_promise_in_zcdp_is_granted_as_it_is(self, mechanism):
         assert mechanism.granted(Budget(zcdp_rho=0.5)) == Fraction(1, 2)
 
     def test_it_measures_nothing_without_a_budget(self, mechanism, measurer_over, chain_table):
@@ -80,6 +100,7 @@ class TestMechanism:
             mechanism.run(measurer, workload, RandomStream.from_seed(1), ignore)
         assert measurer.accountant.charges == ()
 
+    @pytest.mark.parametrize("case", OVER_PARTIES, ids=" ".join)
     def test_a_huge_budget_makes_all_that_was_selected_exact(self, mechanism, run, chain_table):
         table = chain_table()
         fitted, _ = run(mechanism, table, Budget(zcdp_rho=1e8))
@@ -152,12 +173,14 @@ class TestMechanism:
         assert described["name"] == mechanism.name == case[0]
         assert described["variant"] == ("paper" if case[1] == "paper" else "default")
 
+    @pytest.mark.parametrize("case", OVER_PARTIES, ids=" ".join)
     def test_two_by_two_masked_parties_can_run_it(self, case, mechanism, run, chain_table):
         table = chain_table(400)
         fitted, measurer = run(mechanism, table, Budget(4.0, 1e-9), protocol="masked", grid="2x2")
         assert measurer.accountant.spent <= measurer.accountant.granted
         assert total_fits(case, fitted, 400)
 
+    @pytest.mark.parametrize("case", OVER_PARTIES, ids=" ".join)
     @pytest.mark.parametrize("parties", NOT_BY_SCORES, ids=["indicator", "two who may collude"])
     def test_a_protocol_that_it_cannot_use_is_refused_with_those_it_can_and_others_are_used(
         self, case, mechanism, parties, measurer_over, chain_table
