@@ -55,8 +55,9 @@ class Outlay:
             total: what there is to split, zCDP; positive.
 
         Returns:
-            The parts, which add up to at most the total, and what each improves: the weight of its marginals
-            times the fall of its predicted error. Both of shape (interactions,).
+            The parts, which add up to at most the total, and what each interaction improves if it is in the
+            model: the weight of its marginals times the fall of its predicted error. Both of shape
+            (interactions,).
         """
         amounts = _AMOUNTS * total
         precision = self.known[:, None] + amounts / self.price[:, None]
@@ -74,7 +75,8 @@ class Outlay:
             now = errors[np.arange(len(chosen)), chosen]
             weights = np.maximum(self._pull(now), _LEAST_WEIGHT * matter)
         parts = amounts[chosen]
-        return parts * (total / max(float(parts.sum()), 1e-300)), matter * (errors[:, 0] - now)
+        left_out = EXPECTED_L1 * (self.cells * self.deviations).sum(axis=1)
+        return parts * (total / max(float(parts.sum()), 1e-300)), matter * (left_out - now)
 
     def _solved(self, slopes: Array, amounts: Array, total: float) -> NDArray[np.int64]:
         """The places of the amounts at which all slopes are alike and the budget is spent."""

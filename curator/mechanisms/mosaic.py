@@ -240,11 +240,10 @@ class _Run:
         total = float(self._measurer.accountant.remaining - reserved)
         cliques = [*self._ones, *self._effects]
         self._learn_sizes()
-        parts, gains = self._outlay(cliques).split(total)
-        gain = {c: g for c, part, g in zip(cliques, parts, gains, strict=True) if part > 0}
-        promising = sorted(
-            (c for c in gain if len(c) > 1 and c not in set(self._chosen)), key=lambda c: -gain[c]
-        )
+        _, gains = self._outlay(cliques).split(total)
+        gain = dict(zip(cliques, gains, strict=True))
+        others = [c for c in self._effects if c not in set(self._chosen) and gain[c] > 0]
+        promising = sorted(others, key=lambda c: -gain[c])
         chosen: list[Clique] = []
         while len(chosen) < most:
             growth = TreeGrowth(self._domain, [*self._ones, *self._chosen, *chosen])

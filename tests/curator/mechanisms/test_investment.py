@@ -81,6 +81,13 @@ def test_equal_interactions_get_equal_parts():
     assert gains == pytest.approx([gains[0]] * 3)
 
 
+def test_what_is_known_already_is_worth_as_much_in_the_model_as_what_is_bought():
+    plan = outlay([30, 30], [10, 10], [1, 1], [[0], [1]], known=[1e6, 0.0])
+    parts, gains = plan.split(1e6)
+    assert parts[0] < parts[1]
+    assert gains == pytest.approx([E * 300] * 2, rel=1e-3)
+
+
 def test_the_gain_is_the_fall_of_the_predicted_error_for_every_marginal_that_has_it():
     plan = outlay([30, 30], [10, 10], [1, 1], [[0, 1], [0]], weights=[1.0, 2.0])
     parts, gains = plan.split(0.5)
