@@ -18,6 +18,7 @@ Algorithm 2. `variant="paper"` follows its text. The default is private and spen
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -145,11 +146,16 @@ class _Run:
         self.cliques = [workload.cliques[i] for i in kept]
         self.weights = np.array(workload.overlap_weights())[kept]
         self.cells = np.array([self.domain.cells(clique) for clique in self.cliques], dtype=float)
+        self.having: dict[str, list[int]] = {name: [] for name in self.domain}
+        for i, clique in enumerate(self.cliques):
+            for name in clique:
+                self.having[name].append(i)
         self.rng = stream.generator()
         self.report = report
         self.used: list[Measurement] = []
         self.candidates: list[Measurement] = []
-        self.averages: list[WeightedAverage] = []
+        nothing = WeightedAverage(np.zeros(1), math.inf, True)
+        self.averages = [nothing] * len(self.cliques)
         self.rounds: list[Round] = []
 
     def run(self) -> FittedModel:
@@ -192,9 +198,7 @@ class _Run:
         by_cells = self.config.allocation == "cells"
         sizes = self.cells.tolist() if by_cells else [len(clique) for clique in self.cliques]
         self.candidates = measure_split(self.measurer, self.cliques, sizes, self.first_phase, "candidates")
-        nothing = WeightedAverage(np.zeros(1), math.inf, True)
-        self.averages = [nothing] * len(self.cliques)
-        self._learn([*self.used, *self.candidates])
+        self._learn(self.candidates)
 
     def _measuring_share(self, cost: Fraction) -> Fraction:
         """The part of a round's budget that measures (line 10)."""
@@ -284,12 +288,15 @@ class _Run:
 
     def _learn(self, measurements: Sequence[Measurement]) -> None:
         """Takes measurements into what is known of the candidates that they contain."""
-        for i, average in enumerate(self.averages):
-            clique = self.cliques[i]
-            for measurement in measurements:
-                if set(clique) <= set(measurement.clique):
-                    average = average.with_measurement(self.domain, clique, measurement)
-            self.averages[i] = average
+        for measurement in measurements:
+            for i in self._inside(measurement.clique):
+                average = self.averages[i]
+                self.averages[i] = average.with_measurement(self.domain, self.cliques[i], measurement)
+
+    def _inside(self, clique: Clique) -> list[int]:
+        """The candidates that a clique contains, by counting how many of its attributes each has."""
+        common = Counter(i for name in clique for i in self.having[name])
+        return [i for i, attributes in common.items() if attributes == len(self.cliques[i])]
 
     def _estimate(self, warm_start: MarkovRandomField | None) -> MarkovRandomField:
         """Line 11; the default also fits the candidates inside the model's cliques: they are paid for."""

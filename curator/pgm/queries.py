@@ -54,13 +54,19 @@ class MarginalQueries:
     A clique that no clique of the tree contains is assembled along the part of the tree that holds its
     attributes: M_{u->v}(K, S_uv) is the sum over u's other attributes of b_u times
     M_{w->u}(K_w, S_wu) / b(S_wu) for each neighbour w behind which some wanted attributes K_w lie; the other
-    neighbours would contribute 1.
+    neighbours would contribute 1. Attributes that no path of separators connects are independent, so theirs
+    are marginals multiplied.
     """
 
     def __init__(self, tree: JunctionTree, beliefs: Sequence[Array]) -> None:
         self._tree = tree
         self._beliefs = beliefs
         self._neighbours = _neighbours(tree)
+        self._components = _components(tree)
+        self._holding = [
+            [place for place, mask in enumerate(tree.masks) if mask >> v & 1] for v in range(len(tree.domain))
+        ]
+        self._counted: dict[int, int] = {}
         self._held: dict[tuple[int, int, int], _Factor] = {}
         self._held_cells = 0
 
@@ -71,23 +77,38 @@ class MarginalQueries:
             ModelError: a table on the way would have more than LARGEST_TABLE_CELLS cells.
         """
         wanted = sum(1 << self._tree.domain.position(name) for name in clique)
-        place = self._tree.home(clique)
-        if place is not None:
-            return self._summed(place, wanted).values.reshape(-1)
         try:
+            parts = [wanted & component for component in self._components if wanted & component]
+            if len(parts) < 2:
+                return self._connected(wanted).values.reshape(-1)
             self._check_size(wanted)
-            with _libraries().limit(limits=1, user_api="blas"):
-                return self._gathered(self._root(wanted), -1, wanted).values.reshape(-1)
+            product = self._connected(parts[0]).values.reshape(self._shape(wanted, parts[0]))
+            for part in parts[1:]:
+                factor = self._connected(part).values
+                product = product * (factor / factor.sum()).reshape(self._shape(wanted, part))
+            return product.reshape(-1)
         except _TooLarge as cause:
             raise ModelError(
                 f"the marginal of {clique} needs a table of {cause.cells} cells on the way, more than the "
                 f"{LARGEST_TABLE_CELLS} allowed; ask for a smaller clique or one inside the model's"
             ) from cause
 
+    def _connected(self, wanted: int) -> _Factor:
+        """The marginal of attributes of one component."""
+        masks = self._tree.masks
+        places = self._holding[(wanted & -wanted).bit_length() - 1] if wanted else range(len(masks))
+        around = [place for place in places if masks[place] & wanted == wanted]
+        if around:
+            return self._summed(min(around, key=lambda place: self._cells(masks[place])), wanted)
+        self._check_size(wanted)
+        with _libraries().limit(limits=1, user_api="blas"):
+            return self._gathered(self._root(wanted), -1, wanted)
+
     def _root(self, wanted: int) -> int:
         """Where the messages meet: a clique with most of the wanted cells, the nearest such to the others."""
         masks = self._tree.masks
-        place = max(range(len(masks)), key=lambda u: (self._cells(masks[u] & wanted), -u))
+        touched = {place for v in bits(wanted) for place in self._holding[v]}
+        place = max(touched, key=lambda u: (self._cells(masks[u] & wanted), -u))
         while True:
             towards = [near for near in self._neighbours[place] if near.behind & wanted]
             if len(towards) > 1 or masks[place] & wanted & ~towards[0].separator:
@@ -161,7 +182,9 @@ class MarginalQueries:
         return factor
 
     def _cells(self, mask: int) -> int:
-        return math.prod(self._tree.domain.sizes[v] for v in bits(mask))
+        if mask not in self._counted:
+            self._counted[mask] = math.prod(self._tree.domain.sizes[v] for v in bits(mask))
+        return self._counted[mask]
 
     def _shape(self, mask: int, present: int) -> list[int]:
         """The shape of a table over `mask` that is constant along all but `present`."""
@@ -200,3 +223,17 @@ def _neighbours(tree: JunctionTree) -> list[list[_Neighbour]]:
         neighbours[parent].append(_Neighbour(place, separator, inside))
         neighbours[place].append(_Neighbour(parent, separator, everything & ~inside & ~separator))
     return neighbours
+
+
+def _components(tree: JunctionTree) -> list[int]:
+    """Masks of the attributes that separators connect."""
+    found: list[int] = []
+    places: list[int] = []
+    for mask, parent in zip(tree.masks, tree.parents, strict=True):
+        if parent >= 0 and mask & tree.masks[parent]:
+            places.append(places[parent])
+            found[places[-1]] |= mask
+        else:
+            places.append(len(found))
+            found.append(mask)
+    return found
