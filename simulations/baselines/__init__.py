@@ -1,0 +1,1 @@
+"""Mechanisms that the papers compare with, as far as their published descriptions allow."""

@@ -1,0 +1,136 @@
+"""What a baseline is, and what several of them need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.crypto.randomness import RandomStream
+from ...common.domain import Clique
+from ...common.errors import DataError
+from ...common.measurement import Measurement
+from ...common.privacy.budget import Budget, Charge
+from ...common.privacy.cost import exponential_cost
+from ...common.table import Table
+from ...curator.measurers.measurer import Measurer, Query
+from ..partition import Grid, partition
+
+Array = NDArray[np.float64]
+
+Release = Callable[[Table, Grid, Budget, str, str | None, RandomStream], Table]
+"""A synthetic table from a table, its grid, the promise, a protocol, a label and randomness."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A mechanism that a paper compares with.
+
+    Attributes:
+        name: as papers write it.
+        what: what it does.
+        reconstructed: what its published description leaves open or has otherwise, and how it was filled in
+            here; sentences.
+        release: runs it.
+    """
+
+    name: str
+    what: str
+    reconstructed: tuple[str, ...]
+    release: Release
+
+
+class FloatMeasurer(Measurer):
+    """Adds N(0, 1 / 2 rho) in floating point to marginals of a table: for simulation alone.
+
+    Guarantee: rho-zCDP for real numbers, under zero-out adjacency; floating point keeps it from holding to
+    the letter (Mironov 2012).
+
+    Args:
+        table: the rows of whoever measures.
+        granted: upper limit of all costs, zCDP.
+        rng: where the noise comes from.
+    """
+
+    not_private = "noise is drawn in floating point, from a seed: for simulation alone"
+
+    def __init__(self, table: Table, granted: Fraction, rng: np.random.Generator) -> None:
+        super().__init__(table.domain, table.record_count, granted)
+        self._table = table
+        self._rng = rng
+
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
+        """The same in every cell."""
+        return math.sqrt(1 / (2 * float(zcdp_rho)))
+
+    def choose(self, scores: Sequence[float], sensitivity: float, zcdp_rho: Fraction, step: str) -> int:
+        """The exponential mechanism's choice, by the Gumbel maximum.
+
+        Guarantee: rho-zCDP where one record changes no score by more than the sensitivity.
+        """
+        epsilon = math.sqrt(8 * zcdp_rho) * (1 - 2.0**-40)
+        self.accountant = self.accountant.charge(Charge(step, (), exponential_cost(epsilon)))
+        noisy = epsilon / (2 * sensitivity) * np.asarray(scores) + self._rng.gumbel(size=len(scores))
+        return int(np.argmax(noisy))
+
+    def histogram(self, places: NDArray[np.int64], cells: int, zcdp_rho: Fraction, step: str) -> Array:
+        """Noisy counts of the cells that records lie in, shape (cells,).
+
+        Guarantee: rho-zCDP, as each record lies in one cell.
+        """
+        self.accountant = self.accountant.charge(Charge(step, (), zcdp_rho))
+        sigma = self.expected_sigma((), zcdp_rho)
+        exact = np.bincount(places, minlength=cells)
+        noisy: Array = exact + self._rng.normal(0, sigma, cells)
+        return noisy
+
+    def _charge(self, query: Query) -> Charge:
+        return Charge(query.step, query.clique, query.zcdp_rho)
+
+    def _answer(self, query: Query, charge: Charge) -> Measurement:
+        if query.boxes:
+            raise ValueError("baselines ask for single cells")
+        sigma = self.expected_sigma(query.clique, query.zcdp_rho)
+        exact = self._table.marginal(query.clique)
+        noisy = exact + self._rng.normal(0, sigma, exact.size)
+        return Measurement(query.clique, noisy, sigma, float(query.zcdp_rho))
+
+
+def horizontal_parties(name: str, table: Table, grid: Grid) -> list[Table]:
+    """The rows of each party.
+
+    Raises:
+        DataError: a party does not hold all attributes.
+    """
+    pieces = partition(table, grid)
+    if any(len(parties) > 1 for parties in pieces):
+        raise DataError(f"{name} is for parties that hold whole rows; give a grid of Kx1")
+    return [parties[0] for parties in pieces]
+
+
+def vertical_parties(name: str, table: Table, grid: Grid) -> list[Table]:
+    """The columns of each party.
+
+    Raises:
+        DataError: there is more than one slice.
+    """
+    pieces = partition(table, grid)
+    if len(pieces) > 1:
+        raise DataError(f"{name} is for parties that hold the same records; give a grid of 1xS")
+    return pieces[0]
+
+
+def mutual_information(joint: Array) -> float:
+    """Of the two axes of a table of counts, in nats; negative counts count as none."""
+    counts = np.maximum(joint, 0.0)
+    total = counts.sum()
+    if total <= 0:
+        return 0.0
+    p = counts / total
+    independent = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)
+    held = p > 0
+    return float((p[held] * np.log(p[held] / independent[held])).sum())

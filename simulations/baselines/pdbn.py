@@ -1,0 +1,43 @@
+"""PDBN: PrivBayes over vertical parties.
+
+Source: RandDPGen, section 6.1: "learning a K-degree Bayesian network on vertically partitioned data", which
+is all that the paper says of it.
+"""
+
+from __future__ import annotations
+
+from ...common.crypto.randomness import RandomStream
+from ...common.privacy.budget import Budget
+from ...common.table import Table
+from ...curator.mechanisms.privbayes import PrivBayes
+from ..partition import Grid
+from ..simulate import simulate
+from .baseline import Baseline, vertical_parties
+
+
+def release(
+    table: Table, grid: Grid, budget: Budget, protocol: str, label: str | None, stream: RandomStream
+) -> Table:
+    """What PrivBayes makes over the protocol.
+
+    Raises:
+        DataError: there is more than one slice.
+    """
+    vertical_parties("pdbn", table, grid)
+    seed = int.from_bytes(stream.child_key("release")[:6], "big")
+    return simulate(
+        table, budget=budget, grid=grid, protocol=protocol, mechanism=PrivBayes(), seed=seed
+    ).synthetic
+
+
+PDBN = Baseline(
+    "PDBN",
+    "PrivBayes over parties that hold the same records, as one Bayesian network.",
+    (
+        "The paper says that it learns a K-degree Bayesian network on vertically partitioned data and "
+        "nothing more. How parties measure is a choice here: by the protocol that the line names.",
+        "PrivBayes is the version of 2018 with this program's defaults, which bounds tables by their noise "
+        "and not by a degree K.",
+    ),
+    release,
+)
