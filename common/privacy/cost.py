@@ -19,6 +19,7 @@ import enum
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from ..errors import BudgetError
 
@@ -29,6 +30,8 @@ MAX_SIGMA = 2.0**40
 """No noise is drawn with a larger scale."""
 
 _SMOOTHING_VARIANCE = Fraction(5, 2)
+_ASKED_AGAIN = 4096
+"""Results of exact arithmetic that are kept: thousands of marginals of the same size ask for the same."""
 
 MAX_INTERACTION_SIZE = 1 << 14
 """No attribute of a measured interaction has more values: the grid of the noise would show."""
@@ -145,13 +148,18 @@ def gaussian_sigma(rho: Fraction, adjacency: Adjacency, interaction: Sequence[in
     """
     if rho < Fraction(4, _UNIT):
         raise BudgetError("expected a budget of at least 2^-62 for a measurement, got less; grant more")
+    return _smallest_sigma(rho, _squared_sensitivity(adjacency, interaction))
+
+
+@lru_cache(maxsize=_ASKED_AGAIN)
+def _smallest_sigma(rho: Fraction, squared_sensitivity: Fraction | int) -> float:
     # One unit less, because the cost will be rounded up.
-    ideal = _squared_sensitivity(adjacency, interaction) / (2 * (rho - Fraction(1, _UNIT)))
+    ideal = squared_sensitivity / (2 * (rho - Fraction(1, _UNIT)))
     sigma = math.sqrt(ideal)
     # Twice, because what the grid adds can take the scale past the border to a coarser grid.
     for _ in range(2):
         sigma = math.sqrt(ideal + _SMOOTHING_VARIANCE / grid_of(sigma) ** 2)
-    while gaussian_cost(sigma, adjacency, interaction) > rho:
+    while _cost(sigma, squared_sensitivity) > rho:
         sigma = math.nextafter(sigma, math.inf)
     return sigma
 
@@ -167,6 +175,7 @@ def _squared_sensitivity(adjacency: Adjacency, interaction: Sequence[int]) -> Fr
     return adjacency.squared_sensitivity
 
 
+@lru_cache(maxsize=_ASKED_AGAIN)
 def _cost(sigma: float, squared_sensitivity: Fraction | int) -> Fraction:
     return _rounded_up(squared_sensitivity / (2 * charged_variance(sigma)))
 

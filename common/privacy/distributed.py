@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ MAX_EXCESS = 1e-33
 _ROUNDING = 1 + 1e-9
 
 
+@lru_cache(maxsize=4096)
 def sum_excess(draws: int, scale: float) -> float:
     """How far the sum of independent discrete Gaussians may be from a single one of the same variance.
 
@@ -129,11 +131,17 @@ class DistributedNoise:
         return discrete_gaussian(self.share_scale(sigma), size, stream)
 
     def _scale(self, sigma: float) -> float:
-        needed = (grid_of(sigma) * Fraction(sigma)) ** 2 / (self.parties - self.tolerated)
-        scale = math.sqrt(needed)
-        while Fraction(scale) ** 2 < needed:
-            scale = math.nextafter(scale, math.inf)
-        return scale
+        return _scale_of_each(sigma, self.parties - self.tolerated)
+
+
+@lru_cache(maxsize=4096)
+def _scale_of_each(sigma: float, parties: int) -> float:
+    """Such that the variances of so many add up to that of sigma at least, in units of 1/g."""
+    needed = (grid_of(sigma) * Fraction(sigma)) ** 2 / parties
+    scale = math.sqrt(needed)
+    while Fraction(scale) ** 2 < needed:
+        scale = math.nextafter(scale, math.inf)
+    return scale
 
 
 def _oscillation(variance: float) -> float:

@@ -19,9 +19,9 @@ from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
-from .allocation import check_smallest, measure_split
+from .allocation import EXPECTED_L1, check_smallest, measure_split
 from .bounds import ScoredDistance, error_bounds, weighted_average
-from .distances import DRAFT, FINAL, SELECTED_BY, expected_noise, measurable_cliques, score_against
+from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, score_against
 from .independent import one_way_marginals
 from .mechanism import FittedModel, Progress, Report, Round
 
@@ -57,6 +57,7 @@ class ScoredRun:
         self._granted = measurer.accountant.remaining
         weights = dict(zip(workload.cliques, workload.overlap_weights(), strict=True))
         self._weights = {c: weights[c] for c in measurable_cliques(measurer, workload.cliques)}
+        self._cells = {clique: self._domain.cells(clique) for clique in self._weights}
         self._one_way = one_way
         self._max_model_mb = max_model_mb
         self._report = report
@@ -130,14 +131,18 @@ class ScoredRun:
         """
         remaining = float(self._measurer.accountant.remaining)
         shared = sum(self._domain.cells(clique) ** (2 / 3) for clique in measured)
+        # Their part by `allocate`, which depends on the cells alone.
+        parts = {
+            cells: Fraction(remaining * cells ** (2 / 3) / (shared + cells ** (2 / 3)))
+            for cells in set(self._cells.values())
+        }
+        without = set(measured)
         gains = {}
         for clique, scored in self._scored.items():
-            if clique in measured:
+            if clique in without:
                 continue
-            cells = self._domain.cells(clique)
-            # Its part by `allocate`.
-            rho = remaining * cells ** (2 / 3) / (shared + cells ** (2 / 3))
-            left = expected_noise(self._measurer, clique, Fraction(rho))
+            cells = self._cells[clique]
+            left = EXPECTED_L1 * self._measurer.expected_sigma(clique, parts[cells]) * cells
             distance = min(scored.distance, 2 * self._measurer.record_count)
             gains[clique] = self._weights[clique] * (distance - left)
         return gains

@@ -100,6 +100,11 @@ class MaskedPlan:
         """How noise is drawn by all parties together."""
         return DistributedNoise(len(self.roster), self.tolerated)
 
+    @cached_property
+    def _feasible(self) -> dict[Clique, bool]:
+        """What `feasible` has found so far: selection asks for the same cliques again and again."""
+        return {}
+
     @property
     def slice_count(self) -> int:
         """K."""
@@ -145,11 +150,13 @@ class MaskedPlan:
 
     def feasible(self, clique: Clique) -> bool:
         """Whether no slice needs an opening past `MAX_OPENING_BYTES` for this clique."""
-        return all(
-            self.opening_bytes(opened, number) <= MAX_OPENING_BYTES
-            for number in range(self.slice_count)
-            for opened in _opened(self.chain(clique, number))
-        )
+        if clique not in self._feasible:
+            self._feasible[clique] = all(
+                self.opening_bytes(opened, number) <= MAX_OPENING_BYTES
+                for number in range(self.slice_count)
+                for opened in _opened(self.chain(clique, number))
+            )
+        return self._feasible[clique]
 
     def largest(self, sigma: float, exact: int | None = None, interaction: Sequence[int] = ()) -> int:
         """What no noisy value at this scale exceeds in absolute value, in units of 1/grid.
