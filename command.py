@@ -16,6 +16,7 @@ from .party.domain_command import domain_commands
 from .simulations.command import demo, simulate
 from .simulations.datasets.command import datasets_commands
 from .simulations.evaluation.command import evaluate
+from .simulations.experiments.command import experiment_commands
 from .simulations.network_command import local_network
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ app.add_typer(domain_commands, name="domain")
 app.add_typer(party_commands, name="party")
 app.add_typer(curator_commands, name="curator")
 app.add_typer(datasets_commands, name="datasets")
+app.add_typer(experiment_commands, name="experiment")
 app.command()(simulate)
 app.command()(demo)
 app.command()(evaluate)

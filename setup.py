@@ -29,6 +29,7 @@ setup(
         "": ["*.pyi"],
         "dpmosaic": ["py.typed"],
         "dpmosaic.curator.report": ["templates/*.html", "templates/*.css"],
+        "dpmosaic.simulations.experiments": [f"templates/*.{kind}" for kind in ("html", "css", "svg", "xml")],
     },
     include_package_data=False,
     cmdclass={"build_py": ShipRootModules},

@@ -21,8 +21,10 @@ from .facts import Facts, Pair
 from .pair_charts import LEVELS, SIZE, heat_map, model_graph
 from .promise import promise_of
 
+TEMPLATES = Path(__file__).parent / "templates"
+"""Of pages; other pages take the style sheet from here."""
+
 _FURTHEST = 10
-_TEMPLATES = Path(__file__).parent / "templates"
 
 
 def release_report(certificate: Mapping[str, Any], synthetic: Table) -> str:
@@ -67,7 +69,7 @@ def _render(
     texts: Mapping[Pair, str],
 ) -> str:
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

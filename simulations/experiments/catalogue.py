@@ -1,0 +1,28 @@
+"""All experiments by name; each paper's are a module of `papers`, and begin to exist by a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...common.errors import DataError
+from .experiment import Experiment
+from .papers import randdpgen_figures, randdpgen_tables
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        *randdpgen_tables.EXPERIMENTS,
+        *randdpgen_figures.EXPERIMENTS,
+    )
+}
+
+
+def experiment_named(name: str) -> Experiment:
+    """The experiment of this name.
+
+    Raises:
+        DataError: there is none; lists what there is.
+    """
+    if name not in EXPERIMENTS:
+        raise DataError(f"experiment: expected one of {', '.join(EXPERIMENTS)}; got {name!r}")
+    return EXPERIMENTS[name]

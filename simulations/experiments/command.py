@@ -1,0 +1,105 @@
+"""The commands `dpmosaic experiment list` and `dpmosaic experiment run`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from ...common.errors import DataError
+from ...common.extras import require_extra
+
+if TYPE_CHECKING:
+    from .experiment import Experiment
+
+experiment_commands = typer.Typer(help="The experiments of the papers.", no_args_is_help=True)
+
+_STDERR = Console(stderr=True)
+
+
+@experiment_commands.command("list")
+def list_experiments(
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """List the experiments, the tables that each needs, and how many releases it is made of."""
+    require_extra("eval")
+    from .catalogue import EXPERIMENTS
+
+    if json_output:
+        found = [
+            {
+                "name": e.name,
+                "source": e.source,
+                "shows": e.title,
+                "tables": _tables(e),
+                "releases": _counts(e),
+            }
+            for e in EXPERIMENTS.values()
+        ]
+        typer.echo(json.dumps(found))
+        return
+    shown = Grid(title="dpmosaic experiment run NAME --data DIR --out DIR", title_justify="left")
+    for heading in ("name", "shows", "tables", "releases"):
+        shown.add_column(heading, no_wrap=heading == "name")
+    for e in EXPERIMENTS.values():
+        counts = _counts(e)
+        releases = f"{counts['all']}, quick {counts['quick']}"
+        shown.add_row(e.name, e.title, ", ".join(_tables(e)), releases)
+    Console().print(shown)
+
+
+def _tables(experiment: Experiment) -> list[str]:
+    return list(dict.fromkeys(panel.base.table for panel in experiment.panels))
+
+
+def _counts(experiment: Experiment) -> dict[str, int]:
+    """How many releases the whole and the quick experiment are made of."""
+    return {
+        "all": len(set(experiment.cells(experiment.seeds))),
+        "quick": len(set(experiment.reduced().cells(1))),
+    }
+
+
+@experiment_commands.command("run")
+def run_experiment(
+    name: Annotated[str, typer.Argument(help="Of the experiment; `experiment list` lists them.")],
+    data: Annotated[Path, typer.Option(help="Folder of NAME/domain.json and NAME/NAME.csv.gz.")],
+    out: Annotated[Path, typer.Option(help="Folder for results; a run that was stopped goes on there.")],
+    seeds: Annotated[int | None, typer.Option(help="How often each release is made, for the mean.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A part of the releases, one seed each.")] = False,
+    processes: Annotated[int, typer.Option(help="How many releases are made at a time.")] = 2,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Run an experiment, or what is missing of it; write its numbers, a figure and a page."""
+    require_extra("eval")
+    from .catalogue import experiment_named
+    from .conduct import conduct, progress
+
+    if processes < 1:
+        raise DataError(f"processes: expected at least 1, got {processes}")
+    found = experiment_named(name)
+    if quick and seeds is not None:
+        raise DataError("--quick makes each release once; leave out --seeds, or --quick")
+    chosen = found.reduced() if quick else found
+    with progress(_STDERR) as report:
+        outcome = conduct(
+            chosen,
+            data.resolve(),
+            out,
+            seeds=chosen.seeds if seeds is None else seeds,
+            quick=quick,
+            processes=processes,
+            report=report,
+        )
+    if json_output:
+        typer.echo(json.dumps(outcome.to_json()))
+    else:
+        outcome.show(Console())

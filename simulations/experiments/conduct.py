@@ -1,0 +1,135 @@
+"""Runs an experiment from its cells to its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as Grid
+
+from ...common.errors import DataError
+from ...curator.report.files import write_text
+from .cell import Cell, software_version
+from .experiment import Experiment
+from .page import figure, page
+from .results import Results
+from .runner import Report, missing, run, table_digest
+from .store import Result, Store
+from .tables import DataFolder
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave.
+
+    Attributes:
+        results: of the experiment.
+        files: written, by what they are.
+        releases: how many cells the experiment has, how many were run now, how many have no result.
+    """
+
+    results: Results
+    files: dict[str, Path]
+    releases: tuple[int, int, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        cells, run_now, without = self.releases
+        return {
+            "experiment": self.results.experiment.name,
+            "files": {what: str(path) for what, path in self.files.items()},
+            "releases": {"all": cells, "run_now": run_now, "without_result": without},
+        }
+
+    def show(self, console: Console) -> None:
+        """Prints the tables and where the files are."""
+        experiment = self.results.experiment
+        for shown in experiment.shown:
+            for panel in experiment.panels:
+                grid = Grid(title=f"{panel.label}: {shown.label}", title_justify="left")
+                for heading in (experiment.axis.label, *self.results.headings(shown)):
+                    grid.add_column(heading, justify="right")
+                for point, numbers in self.results.rows(panel, shown):
+                    grid.add_row(point, *numbers)
+                console.print(grid)
+        cells, run_now, without = self.releases
+        console.print(f"{cells} releases, {run_now} of them made now, {without} without a result")
+        for what, path in self.files.items():
+            console.print(f"{what}: {path}", soft_wrap=True)
+
+
+def conduct(
+    experiment: Experiment,
+    data: Path,
+    out: Path,
+    *,
+    seeds: int,
+    quick: bool,
+    processes: int,
+    report: Report,
+) -> Outcome:
+    """Runs what is missing of an experiment, then writes its numbers, figure and page.
+
+    Args:
+        experiment: which; reduced already where `quick`.
+        data: folder of the tables.
+        out: folder of the results; made where it is not there.
+        seeds: how often each cell is released.
+        quick: whether this is a part of the experiment, for the page to say.
+        processes: how many cells are run at a time.
+        report: called after every cell.
+
+    Raises:
+        DataError: no table is there, or the folder cannot be written.
+    """
+    tables = DataFolder(data)
+    cells = list(dict.fromkeys(experiment.cells(seeds)))
+    names = sorted({cell.table for cell in cells})
+    absent = {name for name in names if tables.files(name) is None}
+    if len(absent) == len(names):
+        raise DataError(
+            f"this experiment needs NAME/NAME.csv.gz and NAME/domain.json in {data}, for NAME "
+            f"{' or '.join(names)}; put one there, or name another data folder"
+        )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise DataError(f"cannot make the folder {out}: {cause.strerror}; choose another") from cause
+    store = Store(out, software_version())
+    work = [item for item in missing(cells, store, tables) if item.cell.table not in absent]
+    if work:
+        run(work, store, tables, processes, report)
+    found: dict[Cell, Result] = {}
+    for cell in cells:
+        if cell.table not in absent and (result := store.read(cell, table_digest(cell, tables))):
+            found[cell] = result
+    results = Results(experiment, seeds, found)
+    files = {what: out / f"{experiment.name}.{what}" for what in ("csv", "svg", "html")}
+    results.write_csv(files["csv"])
+    write_text(files["svg"], figure(results))
+    write_text(files["html"], page(results, store.software, quick))
+    without = sum(1 for cell in cells if cell not in found or found[cell].failure is not None)
+    return Outcome(results, files, (len(cells), len(work), without))
+
+
+@contextmanager
+def progress(console: Console) -> Iterator[Report]:
+    """A progress bar over cells; lines where the console is no terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("releases", total=None)
+
+        def report(done: int, total: int, last: Result | None) -> None:
+            bar.update(task, completed=done, total=total)
+            if last is not None and last.failure is not None:
+                cell = last.cell
+                bar.console.print(
+                    f"failed: {cell.table}, {cell.method}: {last.failure.sentence}", markup=False
+                )
+
+        yield report

@@ -1,0 +1,65 @@
+"""The page and the figure of an experiment: one file each, which needs nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from ...curator.report.page import TEMPLATES as OF_REPORTS
+from ..baselines.catalogue import BASELINES
+from .figure import BOTTOM, HEIGHT, LEFT, MARKS, RIGHT, TOP, WIDTH, charts, curve_key
+from .results import Ratio, Results
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def page(results: Results, software: str, quick: bool) -> str:
+    """HTML of the charts, of the tables with the paper's numbers beside ours, and of what differs.
+
+    Args:
+        results: of the experiment.
+        software: the version that made them.
+        quick: whether only a part of the experiment was asked for.
+    """
+    methods = dict.fromkeys(line.changes.get("method", "") for line in results.experiment.lines)
+    return _render(
+        "experiment.html",
+        results,
+        software=software,
+        quick=quick,
+        ratios=[_ratio_row(ratio) for ratio in results.ratios()],
+        baselines=[BASELINES[method] for method in methods if method in BASELINES],
+        gaps=results.gaps(),
+    )
+
+
+def figure(results: Results) -> str:
+    """SVG of the charts: a row for each value, a column for each panel."""
+    return _render("figure.svg", results, columns=len(results.experiment.panels))
+
+
+def _render(template: str, results: Results, **values: object) -> str:
+    environment = Environment(
+        loader=FileSystemLoader([_TEMPLATES, OF_REPORTS]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(
+        experiment=results.experiment,
+        results=results,
+        charts=charts(results),
+        key=curve_key(results),
+        marks=MARKS,
+        size=(WIDTH, HEIGHT),
+        frame=(LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM),
+        **values,
+    )
+
+
+def _ratio_row(ratio: Ratio) -> tuple[str, ...]:
+    middle = f"{ratio.middle:.2f}"
+    between = f"{ratio.least:.2f} to {ratio.most:.2f}" if ratio.numbers > 1 else "–"
+    return f"{ratio.line}, over {ratio.reported}", middle, between, str(ratio.numbers)

@@ -1,0 +1,1 @@
+"""What each paper's experiments are, with the numbers that it prints."""

@@ -1,0 +1,161 @@
+"""Runs cells in a few processes; whatever ends one of them, the others' results are kept."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from typing import Any
+
+from .cell import Cell
+from .measures import run_cell
+from .store import Failure, Result, Store
+from .tables import DataFolder
+
+_PATIENCE_S = 5.0
+
+Report = Callable[[int, int, Result | None], None]
+"""Told how many cells are done, of how many, and the last one; None before the first."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A cell that is to be run, and the digest of its table."""
+
+    cell: Cell
+    table_digest: str
+
+
+def missing(cells: Sequence[Cell], store: Store, data: DataFolder) -> list[Work]:
+    """The cells without a result, each once; those that failed are among them."""
+    work = []
+    for cell in dict.fromkeys(cells):
+        digest = table_digest(cell, data)
+        result = store.read(cell, digest)
+        if result is None or result.failure is not None:
+            work.append(Work(cell, digest))
+    return work
+
+
+def table_digest(cell: Cell, data: DataFolder) -> str:
+    """The digest of a cell's table; empty where the table is not there."""
+    if data.files(cell.table) is None:
+        return ""
+    return data.load(cell.table, cell.binary).digest()
+
+
+def run(work: Sequence[Work], store: Store, data: DataFolder, processes: int, report: Report) -> None:
+    """Runs cells and keeps what becomes of each.
+
+    A cell that fails, or whose process dies, has a failure as its result. An interrupt ends the processes,
+    and the results so far are kept.
+
+    Args:
+        work: what is to be run; begun in this order.
+        store: where results go.
+        data: where tables are.
+        processes: how many run at a time, at least 1.
+        report: called before the first and after every cell.
+    """
+    pool = _Pool(data, min(processes, len(work)))
+    try:
+        report(0, len(work), None)
+        for done, (item, outcome) in enumerate(pool.results(work), start=1):
+            failure = outcome if isinstance(outcome, Failure) else None
+            result = Result(item.cell, {} if isinstance(outcome, Failure) else outcome, failure)
+            store.write(result, item.table_digest)
+            report(done, len(work), result)
+    finally:
+        pool.close()
+
+
+class _Pool:
+    """Processes that each run one cell after the other; a new one takes the place of one that dies."""
+
+    def __init__(self, data: DataFolder, size: int) -> None:
+        self._context = get_context("forkserver")
+        # What a cell needs takes seconds to import: the server does it once, for all that it forks.
+        self._context.set_forkserver_preload([run_cell.__module__])
+        self._data = data
+        self._size = size
+        self._processes: dict[Connection, ForkServerProcess] = {}
+        self._running: dict[Connection, Work] = {}
+
+    def results(self, work: Sequence[Work]) -> Any:
+        """Yields each item with its values or its failure, as they come."""
+        waiting = deque(work)
+        for _ in range(self._size):
+            self._give(self._start(), waiting)
+        while self._running:
+            for ready in wait(list(self._running)):
+                assert isinstance(ready, Connection)
+                item = self._running.pop(ready)
+                try:
+                    outcome = ready.recv()
+                    connection = ready
+                except EOFError:
+                    outcome = Failure("ProcessDied", "the process that ran this cell ended; is memory short?")
+                    self._processes.pop(ready).join(_PATIENCE_S)
+                    ready.close()
+                    connection = self._start() if waiting else ready
+                self._give(connection, waiting)
+                yield item, outcome
+
+    def close(self) -> None:
+        """Ends all processes, also those in the middle of a cell."""
+        for connection, process in self._processes.items():
+            process.terminate()
+            process.join(_PATIENCE_S)
+            if process.is_alive():
+                process.kill()
+                process.join()
+            connection.close()
+        self._processes.clear()
+
+    def _start(self) -> Connection:
+        here, there = self._context.Pipe()
+        process = _process(self._context, there, self._data)
+        process.start()
+        there.close()
+        self._processes[here] = process
+        return here
+
+    def _give(self, connection: Connection, waiting: deque[Work]) -> None:
+        if waiting:
+            self._running[connection] = waiting.popleft()
+            connection.send(self._running[connection].cell)
+
+
+def _process(context: ForkServerContext, connection: Connection, data: DataFolder) -> ForkServerProcess:
+    return context.Process(target=_serve, args=(connection, data), daemon=True)
+
+
+def _serve(connection: Connection, data: DataFolder) -> None:
+    """Runs cells until nobody asks any more."""
+    # The process that started this one decides what an interrupt ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _use_one_core()
+    while True:
+        try:
+            cell = connection.recv()
+        except EOFError:
+            return
+        try:
+            outcome: object = run_cell(cell, data)
+        except Exception as error:
+            outcome = Failure(type(error).__name__, str(error))
+        try:
+            connection.send(outcome)
+        except BrokenPipeError:
+            return
+
+
+def _use_one_core() -> None:
+    """Several processes share the machine, so each keeps to one thread."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)

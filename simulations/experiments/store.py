@@ -1,0 +1,90 @@
+"""Results of cells, one JSON file each, so that a run that is stopped goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...common.errors import DataError
+from .cell import Cell
+
+_FOLDER = "cells"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a cell has no result.
+
+    Attributes:
+        kind: class of the error.
+        sentence: what it said.
+    """
+
+    kind: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a cell.
+
+    Attributes:
+        cell: what was released.
+        values: measured, by name; empty where it failed.
+        failure: why it failed; None where it did not.
+    """
+
+    cell: Cell
+    values: Mapping[str, float]
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of results; files are written whole or not at all.
+
+    Attributes:
+        folder: made where it is not there.
+        software: the version that results belong to; those of others are not seen.
+    """
+
+    folder: Path
+    software: str
+
+    def read(self, cell: Cell, table_digest: str) -> Result | None:
+        """The result of a cell; None where there is none of this software and this table."""
+        path = self._path(cell, table_digest)
+        try:
+            form = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as cause:
+            raise DataError(f"the result {path} cannot be read; remove it, and it is made again") from cause
+        failed = form.get("failure")
+        failure = None if failed is None else Failure(failed["kind"], failed["sentence"])
+        return Result(cell, form["values"], failure)
+
+    def write(self, result: Result, table_digest: str) -> None:
+        """Keeps a result."""
+        path = self._path(result.cell, table_digest)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        form: dict[str, Any] = {
+            "software": self.software,
+            "table_digest": table_digest,
+            "cell": result.cell.to_json(),
+            "values": dict(result.values),
+            "failure": None if result.failure is None else vars(result.failure),
+        }
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        with partial.open("w", encoding="utf-8") as file:
+            json.dump(form, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+
+    def _path(self, cell: Cell, table_digest: str) -> Path:
+        return self.folder / _FOLDER / f"{cell.identity(table_digest, self.software)}.json"

@@ -1,0 +1,80 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.errors import DataError
+from dpmosaic.common.workload import Workload
+from dpmosaic.simulations.experiments import measures
+from dpmosaic.simulations.experiments.cell import Cell
+from dpmosaic.simulations.experiments.measures import MEASURES, run_cell
+from dpmosaic.simulations.experiments.tables import DataFolder
+from dpmosaic.simulations.metrics import kway_errors
+from dpmosaic.simulations.range_queries import range_errors
+
+CELL = Cell("adult", method="independent", workload="2way")
+
+
+def test_measures_are_those_of_the_release(data):
+    """Against the functions that `evaluate` uses."""
+    tables = DataFolder(data)
+    real = tables.load("adult")
+    values = run_cell(replace(CELL, measures=("kway", "workload", "ranges")), tables)
+    synthetic, _ = measures._release(CELL, real)
+    pairs, triples = kway_errors(real, synthetic, (2, 3))
+    assert (values["tv_2way"], values["kl_3way"]) == (pairs.total_variation, triples.kl)
+    assert values["workload_error"] == Workload.parse(real.domain, "2way").error(real, synthetic)
+    assert values["range_3d"] == range_errors(real, synthetic)[0].mean_squared
+    assert {"seconds", "rounds", "model_mb"} <= set(values)
+
+
+def test_folds_leave_out_every_row_once(data):
+    real = DataFolder(data).load("adult")
+    left_out = [measures._folds(real, seed)[1] for seed in range(1, 6)]
+    assert sum(part.record_count for part in left_out) == real.record_count
+    together = np.sum([part.marginal(real.domain.names) for part in left_out], axis=0)
+    assert np.array_equal(together, real.marginal(real.domain.names))
+    for seed in range(1, 6):
+        kept, held = measures._folds(real, seed)
+        assert kept.record_count + held.record_count == real.record_count
+
+
+def test_other_digits_of_the_label_do_not_give_it_away(data, monkeypatch):
+    tables = DataFolder(data)
+    asked = []
+
+    def noted(real, synthetic, label, classifiers):
+        asked.append((real.domain.names, synthetic.domain.names, label))
+        return measures_predictions(real, synthetic, label, classifiers=classifiers)
+
+    measures_predictions = measures.predictions
+    monkeypatch.setattr(measures, "predictions", noted)
+    (data / "adult" / "domain.json").write_text('{"a": 2, "b": 4, "income": ["<=50K", ">50K"]}')
+    run_cell(replace(CELL, binary=True, measures=("svm",), label="b.bit1"), tables)
+    kept = ("a.bit0", "b.bit1", "income.bit0")
+    assert asked == [(kept, kept, "b.bit1")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"measures": ("beauty",)}, "measures: expected some of kway"),
+        ({"measures": ("svm",)}, "needs the label"),
+        ({"method": "magic"}, "method: expected one of randdpgen"),
+        ({"method": "dplt", "grid": "1x2", "settings": (("a", "1"),)}, "no variants or settings"),
+        ({"table": "nothing"}, "'nothing' needs"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(data, changes, says):
+    with pytest.raises(DataError, match=says):
+        run_cell(replace(CELL, **changes), DataFolder(data))
+
+
+def test_every_measure_gives_numbers_of_a_small_table(data):
+    labels = {"svm": "income", "fold_svm": "income", "nist": "a,b,income"}
+    for name in MEASURES:
+        if name == "kway4":
+            continue
+        values = run_cell(replace(CELL, measures=(name,), label=labels.get(name)), DataFolder(data))
+        assert len(values) > 3
+        assert all(isinstance(value, float) for value in values.values())

@@ -1,0 +1,126 @@
+"""Cells in processes of their own: one failure, one death and one kill lose nothing but what they hit."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from dpmosaic.common.errors import DataError
+from dpmosaic.simulations.experiments.cell import Cell, software_version
+from dpmosaic.simulations.experiments.conduct import conduct
+from dpmosaic.simulations.experiments.experiment import Panel
+from dpmosaic.simulations.experiments.runner import missing, run
+from dpmosaic.simulations.experiments.store import Store
+from dpmosaic.simulations.experiments.tables import DataFolder
+
+from .conftest import write_table
+
+CELL = Cell("adult", method="independent", measures=("kway",))
+
+
+def test_a_cell_that_fails_and_a_process_that_dies_cost_no_other_cell(data, tmp_path):
+    """The second cell asks for a label that is not there; the third one's process is killed."""
+    cells = [CELL, replace(CELL, measures=("svm",)), replace(CELL, seed=2), replace(CELL, seed=3)]
+    store, tables = Store(tmp_path / "out", "1"), DataFolder(data)
+    seen = []
+
+    def report(done, total, last):
+        seen.append((done, total))
+        if done == 2:
+            (process,) = multiprocessing.active_children()
+            process.kill()
+
+    run(missing(cells, store, tables), store, tables, 1, report)
+    digest = tables.load("adult").digest()
+    results = [store.read(cell, digest) for cell in cells]
+    assert seen == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+    assert [result.failure and result.failure.kind for result in results] == [
+        None,
+        "DataError",
+        "ProcessDied",
+        None,
+    ]
+    assert set(results[0].values) == {"tv_2way", "kl_2way", "tv_3way", "kl_3way"} | {
+        "seconds",
+        "rounds",
+        "model_mb",
+    }
+    assert multiprocessing.active_children() == []
+    assert [work.cell for work in missing(cells, store, tables)] == cells[1:3]
+
+
+def test_what_is_there_is_not_run_again_and_failures_are_named(data, tmp_path, experiment, monkeypatch):
+    options = {"seeds": 1, "quick": True, "processes": 2}
+    reduced = experiment.reduced()
+    outcome = conduct(reduced, data, tmp_path / "out", report=lambda *_: None, **options)
+    assert outcome.releases == (2, 2, 0)
+    monkeypatch.setattr("dpmosaic.simulations.experiments.conduct.run", None)
+    again = conduct(reduced, data, tmp_path / "out", report=lambda *_: None, **options)
+    assert again.releases == (2, 0, 0)
+    assert {path.name for path in again.files.values()} == {"small.csv", "small.svg", "small.html"}
+    assert again.results == outcome.results
+
+
+def test_tables_that_are_not_there_leave_gaps_and_no_table_at_all_is_refused(data, tmp_path, experiment):
+    both = replace(
+        experiment.reduced(),
+        panels=(*experiment.panels, Panel("Elsewhere", Cell("elsewhere", measures=("kway",)))),
+        lines=experiment.lines[:1],
+        reported=(),
+        quick=replace(experiment.quick, lines=()),
+    )
+    options = {"seeds": 1, "quick": True, "processes": 1, "report": lambda *_: None}
+    outcome = conduct(both, data, tmp_path / "out", **options)
+    assert outcome.releases == (2, 1, 1)
+    assert list(outcome.results.gaps()) == [("Elsewhere", "independent", None)]
+    with pytest.raises(DataError, match="for NAME adult or elsewhere"):
+        conduct(both, tmp_path / "nothing", tmp_path / "out", **options)
+    with pytest.raises(DataError, match="cannot make the folder"):
+        conduct(both, data, data / "adult" / "domain.json" / "out", **options)
+
+
+def test_a_folder_of_downloads_serves_as_well(data, tmp_path):
+    flat = tmp_path / "flat"
+    flat.mkdir()
+    (data / "adult" / "domain.json").rename(flat / "adult.domain.json")
+    (data / "adult" / "adult.csv.gz").rename(flat / "adult.csv.gz")
+    assert DataFolder(flat).load("adult").record_count == 120
+    with pytest.raises(DataError, match="'adult' needs"):
+        DataFolder(data).load("adult")
+    assert DataFolder(flat).load("adult", binary=True).domain.names[-1] == "income.bit0"
+
+
+def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
+    """Figure 12 on a small table: its two lines are the same numbers, as its page says."""
+    write_table(tmp_path / "data", rows=300)
+    out = tmp_path / "out"
+    main = "from dpmosaic.command import main; main()"
+    command = [sys.executable, "-c", main, "experiment", "run", "randdpgen-figure12", "--quick", "--json"]
+    command += ["--processes", "1", "--data", str(tmp_path / "data"), "--out", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
+        kept = []
+        until = time.monotonic() + 120
+        while not kept and time.monotonic() < until:
+            time.sleep(0.02)
+            kept = list((out / "cells").glob("*.json"))
+        os.kill(first.pid, signal.SIGKILL)
+    written = {path: path.stat().st_mtime_ns for path in (out / "cells").glob("*.json")}
+    assert 1 <= len(written) < 4
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    outcome = json.loads(done.stdout)
+    assert outcome["releases"] == {"all": 4, "run_now": 4 - len(written), "without_result": 0}
+    assert {path: path.stat().st_mtime_ns for path in written} == written
+    results = [json.loads(path.read_text()) for path in (out / "cells").glob("*.json")]
+    assert {result["software"] for result in results} == {software_version()}
+    numbers = {}
+    for result in results:
+        result["values"].pop("seconds")
+        numbers.setdefault(result["cell"]["epsilon"], []).append(result["values"])
+    assert len(numbers) == 2
+    assert all(first == second for first, second in numbers.values())
