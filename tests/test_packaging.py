@@ -21,7 +21,6 @@ ROOT_FILES = ("__init__.py", "command.py", "py.typed")
 OPTIONAL_MODULES = {
     "dp-accounting": "dp_accounting",
     "jinja2": "jinja2",
-    "matplotlib": "matplotlib",
     "networkx": "networkx",
     "numba": "numba",
     "opacus": "opacus",
