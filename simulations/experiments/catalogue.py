@@ -6,13 +6,16 @@ from collections.abc import Mapping
 
 from ...common.errors import DataError
 from .experiment import Experiment
-from .papers import randdpgen_figures, randdpgen_tables
+from .papers import absyn, ppsyn, privbayes, randdpgen_figures, randdpgen_tables
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         *randdpgen_tables.EXPERIMENTS,
         *randdpgen_figures.EXPERIMENTS,
+        *absyn.EXPERIMENTS,
+        *ppsyn.EXPERIMENTS,
+        *privbayes.EXPERIMENTS,
     )
 }
 
