@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import signal
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess
-from typing import Any
 
 from .cell import Cell
-from .measures import run_cell
+from .measures import Values, run_cell
 from .store import Failure, Result, Store
 from .tables import DataFolder
 
@@ -85,7 +84,7 @@ class _Pool:
         self._processes: dict[Connection, ForkServerProcess] = {}
         self._running: dict[Connection, Work] = {}
 
-    def results(self, work: Sequence[Work]) -> Any:
+    def results(self, work: Sequence[Work]) -> Iterator[tuple[Work, Values | Failure]]:
         """Yields each item with its values or its failure, as they come."""
         waiting = deque(work)
         for _ in range(self._size):
@@ -97,7 +96,7 @@ class _Pool:
                 try:
                     outcome = ready.recv()
                     connection = ready
-                except EOFError:
+                except (EOFError, ConnectionResetError):
                     outcome = Failure("ProcessDied", "the process that ran this cell ended; is memory short?")
                     self._processes.pop(ready).join(_PATIENCE_S)
                     ready.close()
@@ -142,15 +141,15 @@ def _serve(connection: Connection, data: DataFolder) -> None:
     while True:
         try:
             cell = connection.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             return
         try:
-            outcome: object = run_cell(cell, data)
+            outcome: Values | Failure = run_cell(cell, data)
         except Exception as error:
             outcome = Failure(type(error).__name__, str(error))
         try:
             connection.send(outcome)
-        except BrokenPipeError:
+        except (BrokenPipeError, ConnectionResetError):
             return
 
 
