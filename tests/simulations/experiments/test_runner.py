@@ -10,7 +10,9 @@ import time
 from dataclasses import replace
 
 import pytest
+from typer.testing import CliRunner
 
+from dpmosaic.command import app
 from dpmosaic.common.errors import DataError
 from dpmosaic.simulations.experiments.cell import Cell, software_version
 from dpmosaic.simulations.experiments.conduct import conduct
@@ -100,10 +102,10 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
     """Figure 12 on a small table: its two lines are the same numbers, as its page says."""
     write_table(tmp_path / "data", rows=300)
     out = tmp_path / "out"
-    main = "from dpmosaic.command import main; main()"
-    command = [sys.executable, "-c", main, "experiment", "run", "randdpgen-figure12", "--quick", "--json"]
-    command += ["--processes", "1", "--data", str(tmp_path / "data"), "--out", str(out)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
+    command = ["experiment", "run", "randdpgen-figure12", "--quick", "--json", "--processes", "1"]
+    command += ["--data", str(tmp_path / "data"), "--out", str(out)]
+    main = [sys.executable, "-c", "from dpmosaic.command import main; main()"]
+    with subprocess.Popen([*main, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
         kept = []
         until = time.monotonic() + 120
         while not kept and time.monotonic() < until:
@@ -112,8 +114,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
         os.kill(first.pid, signal.SIGKILL)
     written = {path: path.stat().st_mtime_ns for path in (out / "cells").glob("*.json")}
     assert 1 <= len(written) < 4
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    outcome = json.loads(done.stdout)
+    outcome = json.loads(CliRunner().invoke(app, command, catch_exceptions=False).stdout)
     assert outcome["releases"] == {"all": 4, "run_now": 4 - len(written), "without_result": 0}
     assert {path: path.stat().st_mtime_ns for path in written} == written
     results = [json.loads(path.read_text()) for path in (out / "cells").glob("*.json")]
