@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,11 @@ class Levels:
         if self.group < 2:
             raise DataError(f"group: expected at least 2 codes to become one, got {self.group}")
 
+    @cached_property
+    def _sizes(self) -> dict[Node, int]:
+        """What `size` has found so far: a network asks for the same nodes millions of times."""
+        return {}
+
     def coarsest(self, name: str) -> int:
         """The highest level of an attribute; 0 where it has no coarsened version."""
         level = 0
@@ -57,7 +63,9 @@ class Levels:
 
     def size(self, node: Node) -> int:
         """Number of codes."""
-        return -(-self.domain[node.name].size // self.width(node.level))
+        if node not in self._sizes:
+            self._sizes[node] = -(-self.domain[node.name].size // self.width(node.level))
+        return self._sizes[node]
 
     def width(self, level: int) -> int:
         """Codes of level 0 in one code of this level."""
