@@ -63,8 +63,8 @@ class FloatMeasurer(Measurer):
         self._table = table
         self._rng = rng
 
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction) -> float:
-        """The same in every cell."""
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
+        """The same in every cell; baselines know no interactions."""
         return math.sqrt(1 / (2 * float(zcdp_rho)))
 
     def choose(self, scores: Sequence[float], sensitivity: float, zcdp_rho: Fraction, step: str) -> int:
@@ -92,8 +92,8 @@ class FloatMeasurer(Measurer):
         return Charge(query.step, query.clique, query.zcdp_rho)
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
-        if query.boxes:
-            raise ValueError("baselines ask for single cells")
+        if query.boxes or query.interaction:
+            raise ValueError("baselines ask for single cells of whole marginals")
         sigma = self.expected_sigma(query.clique, query.zcdp_rho)
         exact = self._table.marginal(query.clique)
         noisy = exact + self._rng.normal(0, sigma, exact.size)
