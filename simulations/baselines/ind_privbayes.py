@@ -26,9 +26,9 @@ def release(
     made = []
     for number, rows in enumerate(horizontal_parties("ind-privbayes", table, grid)):
         seed = int.from_bytes(stream.child_key("party", str(number))[:6], "big")
-        workload = "2way" if len(rows.domain) > 1 else "1way"
+        # PrivBayes learns the same whatever the workload, which says what error bounds are worked out for.
         found = simulate(
-            rows, budget=budget, protocol="trusted", mechanism=PrivBayes(), workload=workload, seed=seed
+            rows, budget=budget, protocol="trusted", mechanism=PrivBayes(), workload="1way", seed=seed
         )
         made.append(found.synthetic)
     return Table.concatenate(made)
