@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ...common.errors import DataError
 from .experiment import Experiment
-from .papers import absyn, ppsyn, privbayes, randdpgen_figures, randdpgen_tables
+from .papers import absyn, dp_select, ppsyn, privbayes, randdpgen_figures, randdpgen_tables
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     experiment.name: experiment
@@ -16,6 +16,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         *absyn.EXPERIMENTS,
         *ppsyn.EXPERIMENTS,
         *privbayes.EXPERIMENTS,
+        *dp_select.EXPERIMENTS,
     )
 }
 

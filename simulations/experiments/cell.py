@@ -33,6 +33,7 @@ class Cell:
         protocol: of the simulation.
         grid: "KxS".
         workload: "2way", "3way", ...
+        label_weight: of marginals with the label in it, over that of others.
         binary: whether the attributes are written as binary digits.
         measures: names of `measures.MEASURES`.
         label: attribute that classifiers predict.
@@ -47,6 +48,7 @@ class Cell:
     protocol: str = "trusted"
     grid: str = "1x1"
     workload: str = "2way"
+    label_weight: float = 1.0
     binary: bool = False
     measures: tuple[str, ...] = ()
     label: str | None = None

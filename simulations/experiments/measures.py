@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,10 +41,11 @@ def run_cell(cell: Cell, data: DataFolder) -> Values:
     if unknown:
         raise DataError(f"measures: expected some of {', '.join(MEASURES)}, got {', '.join(unknown)}")
     table = data.load(cell.table, cell.binary)
-    released, held_out = _folds(table, cell.seed) if "fold_svm" in cell.measures else (table, table)
+    folds = _ON_FOLDS.keys() & set(cell.measures)
+    released, held_out = _folds(table, cell.seed) if folds else (table, table)
     synthetic, values = _release(cell, released)
     for name in cell.measures:
-        values |= MEASURES[name](cell, held_out if name == "fold_svm" else released, synthetic)
+        values |= MEASURES[name](cell, held_out if name in folds else released, synthetic)
     return values
 
 
@@ -67,7 +69,7 @@ def _release(cell: Cell, table: Table) -> tuple[Table, Values]:
         grid=cell.grid,
         protocol=cell.protocol,
         mechanism=mechanism_named(cell.method, cell.variant, dict(cell.settings)),
-        workload=Workload.parse(table.domain, cell.workload),
+        workload=_weighted(Workload.parse(table.domain, cell.workload), cell),
         seed=cell.seed,
     )
     return result.synthetic, {
@@ -75,6 +77,15 @@ def _release(cell: Cell, table: Table) -> tuple[Table, Values]:
         "rounds": float(len(result.fitted.rounds)),
         "model_mb": float(result.fitted.model.size_mb),
     }
+
+
+def _weighted(workload: Workload, cell: Cell) -> Workload:
+    """The workload with the weight of its marginals with the label."""
+    weights = zip(workload.cliques, workload.weights, strict=True)
+    return replace(
+        workload,
+        weights=tuple(w * (cell.label_weight if cell.label in clique else 1) for clique, w in weights),
+    )
 
 
 def _folds(table: Table, seed: int) -> tuple[Table, Table]:
@@ -111,6 +122,10 @@ def _svm(cell: Cell, real: Table, synthetic: Table) -> Values:
 
 def _fold_svm(cell: Cell, held_out: Table, synthetic: Table) -> Values:
     return {"misclassification": misclassification_rate(synthetic, held_out, _label(cell))}
+
+
+def _fold_tree(cell: Cell, held_out: Table, synthetic: Table) -> Values:
+    return {"misclassification": misclassification_rate(synthetic, held_out, _label(cell), "tree")}
 
 
 def _trees(cell: Cell, real: Table, synthetic: Table) -> Values:
@@ -151,13 +166,19 @@ def _label(cell: Cell) -> str:
     return cell.label
 
 
+_ON_FOLDS: Mapping[str, Callable[[Cell, Table, Table], Values]] = {
+    "fold_svm": _fold_svm,
+    "fold_tree": _fold_tree,
+}
+"""Measures on rows that the release has not seen."""
+
 MEASURES: Mapping[str, Callable[[Cell, Table, Table], Values]] = {
     "kway": _kway,
     "kway4": _kway4,
     "svm": _svm,
-    "fold_svm": _fold_svm,
     "trees": _trees,
     "workload": _workload,
     "ranges": _ranges,
     "nist": _nist,
+    **_ON_FOLDS,
 }

@@ -15,6 +15,7 @@ GIVES = {
     "kway4": {"tv_4way"},
     "svm": {"misclassification_variance", "misclassification", "misclassification_of_real"},
     "fold_svm": {"misclassification"},
+    "fold_tree": {"misclassification"},
     "trees": {"misclassification", "misclassification_of_real"},
     "workload": {"workload_error"},
     "ranges": {"range_3d", "range_5d"},

@@ -6,6 +6,7 @@ import pytest
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.workload import Workload
 from dpmosaic.simulations.experiments import measures
+from dpmosaic.simulations.experiments.catalogue import EXPERIMENTS
 from dpmosaic.simulations.experiments.cell import Cell
 from dpmosaic.simulations.experiments.measures import MEASURES, run_cell
 from dpmosaic.simulations.experiments.tables import DataFolder
@@ -37,6 +38,37 @@ def test_folds_leave_out_every_row_once(data):
     for seed in range(1, 6):
         kept, held = measures._folds(real, seed)
         assert kept.record_count + held.record_count == real.record_count
+
+
+def test_marginals_with_the_label_weigh_what_the_cell_says(data, monkeypatch):
+    asked = []
+    monkeypatch.setattr(measures, "simulate", lambda table, workload, **_: asked.append(workload) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run_cell(replace(CELL, label="income", label_weight=5.0, measures=("kway",)), DataFolder(data))
+    (workload,) = asked
+    assert dict(zip(workload.cliques, workload.weights, strict=True)) == {
+        ("a", "b"): 1.0,
+        ("a", "income"): 5.0,
+        ("b", "income"): 5.0,
+    }
+
+
+def test_a_tree_predicts_the_fold_that_the_release_has_not_seen(data):
+    """The label is one of the attributes, which a release at a large epsilon keeps."""
+    cell = replace(CELL, method="randdpgen", epsilon=50.0, measures=("fold_tree",), label="income")
+    assert run_cell(cell, DataFolder(data))["misclassification"] < 0.2
+
+
+QUICK = (("epochs", "1"), ("hidden", "16"), ("sample_rate", "0.1"))
+
+
+@pytest.mark.gan
+@pytest.mark.parametrize("name", ["dp-select-tree", "dp-select-distance"])
+def test_the_quick_experiments_of_dp_select_run_with_little_training(name, data):
+    for cell in EXPERIMENTS[name].reduced().cells(1):
+        settings = cell.settings + (QUICK if cell.method.startswith("dp-") else ())
+        values = run_cell(replace(cell, settings=settings), DataFolder(data))
+        assert 0 <= values["misclassification"] <= 1
 
 
 def test_other_digits_of_the_label_do_not_give_it_away(data, monkeypatch):
@@ -71,7 +103,7 @@ def test_what_cannot_be_run_is_refused(data, changes, says):
 
 
 def test_every_measure_gives_numbers_of_a_small_table(data):
-    labels = {"svm": "income", "fold_svm": "income", "nist": "a,b,income"}
+    labels = {"svm": "income", "fold_svm": "income", "fold_tree": "income", "nist": "a,b,income"}
     for name in MEASURES:
         if name == "kway4":
             continue
