@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import zipfile
@@ -18,6 +19,7 @@ from ...common.errors import DataError, ModelError, MosaicError
 from ...common.table import Table
 from .junction_tree import JunctionTree
 from .queries import MarginalQueries
+from .refinement import refined
 from .sampling import generate
 
 Array = NDArray[np.float64]
@@ -80,8 +82,14 @@ class MarkovRandomField:
         return self.tree.cliques
 
     def generate(self, rows: int, rng: np.random.Generator) -> Table:
-        """Synthetic rows by randomised rounding; see `sampling.generate`."""
-        return generate(self, rows, rng)
+        """Synthetic rows by randomised rounding (`sampling`), then closer to all pairs (`refinement`)."""
+        table = generate(self, rows, rng)
+        names = self.domain.names
+        places = list(itertools.combinations(range(len(names)), 2))
+        known = self.marginals_within_limits([(names[a], names[b]) for a, b in places])
+        share = rows / self.total
+        wanted = {place: share * m for place, m in zip(places, known, strict=True) if m is not None}
+        return refined(table, wanted, rng)
 
     def marginal(self, clique: Iterable[str]) -> Array:
         """The expected counts of a clique's cells, inside the tree or not.

@@ -1,0 +1,105 @@
+"""Rows that come closer to the pairs of a model."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.measurement import Measurement
+from dpmosaic.common.table import Table
+from dpmosaic.curator.pgm import refinement
+from dpmosaic.curator.pgm.estimation import estimate
+from dpmosaic.curator.pgm.refinement import _surplus, refined
+from dpmosaic.curator.pgm.sampling import generate
+
+DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2, "d": 5})
+PLACES = list(itertools.combinations(range(4), 2))
+
+
+def random_table(rows, seed):
+    rng = np.random.default_rng(seed)
+    shared = rng.integers(0, 2, rows)
+    columns = [np.where(rng.random(rows) < 0.5, shared, rng.integers(0, n, rows)) for n in DOMAIN.sizes]
+    return Table.from_codes(DOMAIN, np.column_stack(columns))
+
+
+def pairs_of(table):
+    names = table.domain.names
+    return {(a, b): table.marginal((names[a], names[b])).astype(float) for a, b in PLACES}
+
+
+def squares(table, wanted):
+    found = pairs_of(table)
+    return sum(float(((found[place] - wanted[place]) ** 2).sum()) for place in wanted)
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_a_table_comes_much_closer_to_the_pairs_of_another():
+    wanted = pairs_of(random_table(2000, seed=1))
+    before = random_table(2000, seed=2)
+    assert squares(refined(before, wanted, rng()), wanted) < 0.05 * squares(before, wanted)
+
+
+def test_no_single_change_is_left_that_would_help_once_sweeps_change_nothing(monkeypatch):
+    monkeypatch.setattr(refinement, "_SWEEPS", 100)
+    wanted = pairs_of(random_table(40, seed=1))
+    table = refined(random_table(40, seed=2), wanted, rng())
+    least = squares(table, wanted)
+    codes = np.column_stack(table.columns).astype(int)
+    for row, place in itertools.product(range(40), range(4)):
+        for value in range(DOMAIN.sizes[place]):
+            other = codes.copy()
+            other[row, place] = value
+            assert squares(Table.from_codes(DOMAIN, other), wanted) >= least - 1e-5
+
+
+def test_the_surplus_is_kept_up_to_date():
+    wanted = pairs_of(random_table(300, seed=1))
+    table = random_table(300, seed=2)
+    codes = np.column_stack(table.columns).astype(np.int64)
+    starts, over = _surplus(table, wanted)
+    assert refinement._sweep(codes, np.array(DOMAIN.sizes), starts, over) > 0
+    counted = _surplus(Table.from_codes(DOMAIN, codes), wanted)[1]
+    assert over.tolist() == pytest.approx(counted.tolist(), abs=1e-9)
+
+
+def test_what_fits_already_stays_as_it_is():
+    table = random_table(500, seed=1)
+    assert refined(table, pairs_of(table), rng()).digest() == table.digest()
+
+
+def test_without_pairs_nothing_changes(monkeypatch):
+    table = random_table(50, seed=1)
+    assert refined(table, {}, rng()).digest() == table.digest()
+    monkeypatch.setattr(refinement, "_PAIR_CELLS", 5)
+    assert refined(table, pairs_of(random_table(50, seed=2)), rng()).digest() == table.digest()
+
+
+def test_of_a_large_table_only_some_rows_are_looked_at(monkeypatch):
+    monkeypatch.setattr(refinement, "_WORK", 3 * 14 * 30)
+    before = random_table(1000, seed=2)
+    after = refined(before, pairs_of(random_table(1000, seed=1)), rng())
+    differ = np.any([one != other for one, other in zip(before.columns, after.columns, strict=True)], axis=0)
+    assert 0 < differ.sum() <= 30
+
+
+def test_a_model_s_rows_are_closer_to_its_pairs_than_rounding_alone_makes_them():
+    """Also between attributes that no clique of the model has together."""
+    table = random_table(3000, seed=3)
+    fitted = [("a", "b"), ("b", "c"), ("c", "d")]
+    found = [Measurement(c, table.marginal(c).astype(float), 1.0, 1.0) for c in fitted]
+    model = estimate(DOMAIN, found, total=3000)
+    wanted = {(a, b): model.marginal((DOMAIN.names[a], DOMAIN.names[b])) for a, b in PLACES}
+    rows, rounded = model.generate(3000, rng()), generate(model, 3000, rng())
+    assert squares(rows, wanted) < 0.1 * squares(rounded, wanted)
+
+
+def test_more_rows_than_records_follow_the_scaled_pairs():
+    table = random_table(400, seed=4)
+    model = estimate(DOMAIN, [Measurement(("a", "b"), table.marginal(("a", "b")) * 1.0, 1.0, 1.0)], total=400)
+    rows = model.generate(4000, rng())
+    assert np.abs(rows.marginal(("a", "b")) - 10 * model.marginal(("a", "b"))).max() < 2
