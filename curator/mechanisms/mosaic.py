@@ -15,7 +15,8 @@ less, and the smaller marginals are measured by themselves. What is fitted are m
 the model predicted before, brought to the margins as they are known now, plus the posterior mean of the
 interaction (`effects`), each cell weighed by how well it is known.
 
-Where a protocol gives no scores, all pairs' interactions are measured once (`SURVEY`) in place of step 2.
+Where a protocol gives no scores, the interactions of all pairs that do not drown in noise are measured once
+(`SURVEY`) in place of step 2.
 
 All noise is Gaussian, so the budget is exact (Gaussian differential privacy); the rest is post-processing.
 
@@ -47,7 +48,7 @@ from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
-from .allocation import allocate, check_smallest
+from .allocation import allocate, check_smallest, measurable
 from .bounds import ScoredDistance, WeightedAverage, error_bounds
 from .denoising import denoised
 from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, score_against
@@ -168,7 +169,7 @@ class _Run:
         selection = ""
         if self._candidates:
             by_scores = self._measurer.scores_exactly
-            selection = SELECTED_BY if by_scores else "noisy interactions of all pairs"
+            selection = SELECTED_BY if by_scores else "noisy interactions of pairs"
             model = self._rounds_by_scores(model) if by_scores else self._survey(model)
             model = self._measure_again(model)
             self._tell("last round", ROUNDS)
@@ -206,13 +207,15 @@ class _Run:
         return model
 
     def _survey(self, model: MarkovRandomField) -> MarkovRandomField:
-        """Measures all pairs, for want of scores, and selects by what was measured."""
+        """Measures all pairs that do not drown, for want of scores, and selects by what was measured."""
+        budget = self._granted * Fraction(SURVEY)
         pairs = [c for c in self._candidates if len(c) == 2]
+        pairs = [pairs[i] for i in measurable(self._measurer, pairs, budget)]
         for clique, cells in zip(pairs, model.marginals_within_limits(pairs), strict=True):
             if cells is not None:
                 self._effects[clique] = Effect(self._domain.shape(clique), cells)
         asked = list(self._effects)
-        parts = allocate(self._granted * Fraction(SURVEY), [self._domain.cells(c) for c in asked])
+        parts = allocate(budget, [self._domain.cells(c) for c in asked]) if asked else []
         found = {m.clique: m for m in self._measure(asked, parts, "survey")} if asked else {}
         self._tell("survey", 1)
         self._chosen = self._select(len(asked), self._max_model_mb, Fraction(0))

@@ -127,12 +127,13 @@ def _by_interactions(
     fitting = mosaic.candidates(noise.domain, workload, mechanism.model_limit_mb)
     kept = [clique for clique in fitting if math.isfinite(noise.expected_sigma(clique, granted))]
     by_scores = noise.scores_exactly
-    looked = kept if by_scores else [clique for clique in kept if len(clique) == 2]
     first = granted * Fraction(mosaic.ONE_WAY)
     scores = granted * Fraction(mosaic.SCORES) if by_scores else Fraction(0)
     rounds = granted * Fraction(mosaic.ROUNDS * mosaic.ROUND if by_scores else mosaic.SURVEY)
     left = granted - first - scores - rounds
     times = mosaic.ROUNDS + 1
+    pairs = [clique for clique in kept if len(clique) == 2]
+    looked = kept if by_scores else [pairs[i] for i in measurable(noise, pairs, rounds)]
     everything = [*singles, *looked]
     worst = _split(noise, everything, left, interactions=True)
     known = {
