@@ -384,7 +384,8 @@ class _Run:
     def _learn_sizes(self) -> None:
         """What interactions have in common: those that are in the model, and those that are left out."""
         inside = {*self._chosen}
-        for pool in (inside, self._effects.keys() - inside):
+        # In order: sums of floats in the order of a set would differ from process to process.
+        for pool in (list(self._chosen), [clique for clique in self._effects if clique not in inside]):
             if pool:
                 typical = typical_size([self._effects[clique] for clique in pool], self._records)
                 for clique in pool:

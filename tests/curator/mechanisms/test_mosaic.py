@@ -1,6 +1,9 @@
 """Mosaic: what it measures, when, and how well."""
 
 import itertools
+import os
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -162,3 +165,29 @@ def test_a_limit_below_the_smallest_candidate_is_refused_before_anything_is_char
     with pytest.raises(ModelError, match="max_model_mb"):
         Mosaic(max_model_mb=1e-4).run(measurer, workload, RandomStream.from_seed(1), ignore)
     assert measurer.accountant.charges == ()
+
+
+SEEDED = """
+import numpy as np, dpmosaic
+from dpmosaic.common.domain import Domain
+from dpmosaic.common.table import Table
+rng = np.random.default_rng(0)
+shared = rng.integers(0, 3, 600)
+codes = np.column_stack([(shared + rng.integers(0, k + 1, 600)) % 3 for k in range(8)])
+table = Table.from_codes(Domain.coded({name: 3 for name in "abcdefgh"}), codes)
+made = dpmosaic.simulate(table, budget=dpmosaic.Budget(zcdp_rho=0.05), protocol="trusted", seed=1)
+print([made.fitted.model.marginal(c).tobytes().hex() for c in made.fitted.model.cliques])
+"""
+
+
+def test_two_processes_make_the_same_floats_so_that_a_release_can_be_resumed():
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", SEEDED],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert said[0] == said[1]
