@@ -10,6 +10,7 @@ Source: the residuals of Xiao, He, Zhang and Kifer, "ResidualPlanner" (2023), an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -68,6 +69,11 @@ def from_differences(values: NDArray[np.float64], shape: Sequence[int]) -> NDArr
         start = [(1, 0) if i == axis else (0, 0) for i in range(cells.ndim)]
         cells = np.pad(np.cumsum(cells, axis=axis), start)
     return interaction(cells.ravel(), shape)
+
+
+def freedom(shape: Sequence[int]) -> float:
+    """The share of a marginal's dimensions that are its interaction's: so much of a cell's noise is in it."""
+    return math.prod(1 - 1 / n for n in shape)
 
 
 def difference_count(shape: Sequence[int]) -> int:

@@ -116,6 +116,11 @@ class Accountant:
         """What is left, never negative."""
         return self.granted - self.spent
 
+    @property
+    def spent_share(self) -> float:
+        """The share of the grant that is spent, in 0..1."""
+        return float(self.spent / self.granted)
+
     def charge(self, *charges: Charge) -> Accountant:
         """The accountant after the charges; called before any noise is drawn.
 

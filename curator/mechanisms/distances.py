@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...common.domain import Clique
 from ...common.errors import DataError
@@ -77,6 +78,18 @@ def expected_noise(measurer: Measurer, clique: Clique, rho: Fraction) -> float:
     return EXPECTED_L1 * measurer.expected_sigma(clique, rho) * measurer.domain.cells(clique)
 
 
+def rounds_of(
+    found: Sequence[Measurement], before: MarkovRandomField, after: MarkovRandomField
+) -> list[Round]:
+    """What a round that measured several marginals did, marginal by marginal."""
+    cliques = [measurement.clique for measurement in found]
+    marginals = (model.marginals_within_limits(cliques) for model in (before, after))
+    return [
+        Round(one.clique, one.sigma, one.zcdp_rho, _moved(old, new), False, after.size_mb)
+        for one, old, new in zip(found, *marginals, strict=True)
+    ]
+
+
 def round_of(
     measurement: Measurement, before: MarkovRandomField, after: MarkovRandomField, cost: Fraction
 ) -> Round:
@@ -85,8 +98,13 @@ def round_of(
     Source: AIM, Algorithm 4, line 11.
     """
     (old,), (new,) = (m.marginals_within_limits([measurement.clique]) for m in (before, after))
-    learned = 0.0 if old is None or new is None else float(np.abs(new - old).sum())
+    learned = _moved(old, new)
     threshold = EXPECTED_L1 * measurement.sigma * measurement.values.size
     return Round(
         measurement.clique, measurement.sigma, float(cost), learned, learned <= threshold, after.size_mb
     )
+
+
+def _moved(old: NDArray[np.float64] | None, new: NDArray[np.float64] | None) -> float:
+    """The L1 distance between a marginal in two models; 0 where one of them cannot give it."""
+    return 0.0 if old is None or new is None else float(np.abs(new - old).sum())

@@ -53,7 +53,7 @@ class DPGan(GanSettings):
         holder = central(measurer, self.name)
         start = start_of(self, holder)
         accountant = holder.accountant
-        report(Progress("one-way marginals", (), 0, float(accountant.spent / accountant.granted)))
+        report(Progress("one-way marginals", (), 0, accountant.spent_share))
         steps = self.planned(accountant.remaining, holder.budget.order.alpha)
         model = train(self, holder, steps, start, stream.child("gan"), report)
         report(Progress("generator", (), 0, float(holder.accountant.spent / accountant.granted)))

@@ -178,7 +178,7 @@ class SelectRun:
 
     def _tell(self, step: str) -> None:
         accountant = self._measurer.accountant
-        self._report(Progress(step, (), 0, float(accountant.spent / accountant.granted)))
+        self._report(Progress(step, (), 0, accountant.spent_share))
 
 
 def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.interactions import interaction
+from ...common.interactions import freedom, interaction
 from .allocation import EXPECTED_L1
 
 Array = NDArray[np.float64]
@@ -35,7 +35,7 @@ _SPREAD = 0.3
 
 _TAIL = 3
 _NEGLIGIBLE = 1e-3
-_LEAST_VARIANCE = 0.1
+LEAST_VARIANCE = 0.1
 """No cell counts as better known than with this share of its noise's variance."""
 
 
@@ -77,11 +77,6 @@ class Effect:
     observed: Observed | None = None
     typical: float = math.inf
 
-    @property
-    def freedom(self) -> float:
-        """The share of the marginal's dimensions that are the interaction's."""
-        return math.prod(1 - 1 / n for n in self.shape)
-
     def deviations(self, records: float) -> Array:
         """tau_c of the posterior mean of D, shape (n_r,)."""
         scales, weights = self._posterior(records)
@@ -104,7 +99,7 @@ class Effect:
         mean = weights @ kept
         spread = weights @ (kept - mean) ** 2
         variance = noise * mean + spread * away**2
-        return self.reference + mean * away, np.sqrt(np.maximum(variance, _LEAST_VARIANCE * noise))
+        return self.reference + mean * away, np.sqrt(np.maximum(variance, LEAST_VARIANCE * noise))
 
     def _away(self, observed: Observed) -> Array:
         """How far the interaction was measured to be from the reference's."""
@@ -133,7 +128,7 @@ class Effect:
         if self.observed is not None:
             profile, squares, counts = _grouped(self._profile(), self._away(self.observed) ** 2)
             variance = (scales[:, None] * profile) ** 2 + self.observed.variance
-            logs -= 0.5 * self.freedom * (counts * np.log(variance) + squares / variance).sum(axis=1)
+            logs -= 0.5 * freedom(self.shape) * (counts * np.log(variance) + squares / variance).sum(axis=1)
         return logs
 
 

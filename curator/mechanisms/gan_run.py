@@ -69,7 +69,7 @@ def train(
         raise DataError("device: expected a GPU that PyTorch can use, found none; take 'cpu'")
     table = measurer.records(training_charge(steps, measurer.budget.order.alpha))
     accountant = measurer.accountant
-    spent = float(accountant.spent / accountant.granted)
+    spent = accountant.spent_share
     encoding = RecordEncoding.of(measurer.domain, {m.clique[0]: m.values for m in start.one_way})
     checkpoint = _checkpoint(settings, measurer)
     training = Training(

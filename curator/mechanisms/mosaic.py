@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from ...common.crypto.randomness import RandomStream
 from ...common.domain import Clique, Domain
 from ...common.errors import DataError
-from ...common.interactions import interaction
+from ...common.interactions import freedom, interaction
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import MAX_INTERACTION_SIZE
@@ -51,8 +51,8 @@ from ..pgm.model import MarkovRandomField
 from .allocation import allocate, check_smallest, measurable
 from .bounds import ScoredDistance, WeightedAverage, error_bounds
 from .denoising import denoised
-from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, score_against
-from .effects import CLASSES, Effect, Observed, classes_of, raked, typical_size
+from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, rounds_of, score_against
+from .effects import CLASSES, LEAST_VARIANCE, Effect, Observed, classes_of, raked, typical_size
 from .investment import Outlay, interactions_of
 from .mechanism import FittedModel, Progress, Report, Round
 
@@ -125,16 +125,10 @@ class Mosaic:
 
 def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[Clique]:
     """The workload's marginals and their parts, of two and more attributes, that a model can hold."""
-    parts = dict.fromkeys(
-        part
-        for clique in workload.cliques
-        for size in range(2, len(clique) + 1)
-        for part in itertools.combinations(clique, size)
-    )
     return [
         part
-        for part in sorted(parts, key=len)
-        if domain.cells(part) <= max_model_mb * 2**17 and alone(domain.shape(part))
+        for part in workload.closed().cliques
+        if len(part) > 1 and domain.cells(part) <= max_model_mb * 2**17 and alone(domain.shape(part))
     ]
 
 
@@ -197,11 +191,11 @@ class _Run:
             chosen = self._select(most, self._max_model_mb * number / ROUNDS, reserved)
             if chosen:
                 self._chosen += chosen
-                sizes = [self._domain.cells(c) * self._effects[c].freedom for c in chosen]
+                sizes = [self._domain.cells(c) * freedom(self._domain.shape(c)) for c in chosen]
                 parts = allocate(self._granted * Fraction(ROUND), sizes)
                 found = self._measure(chosen, parts, "round")
                 after = self._fit(model, DRAFT)
-                self._note(found, model, after)
+                self._rounds += rounds_of(found, model, after)
                 model = after
                 self._tell("round", number)
         return model
@@ -220,7 +214,7 @@ class _Run:
         self._tell("survey", 1)
         self._chosen = self._select(len(asked), self._max_model_mb, Fraction(0))
         after = self._fit(model, DRAFT)
-        self._note([found[clique] for clique in self._chosen], model, after)
+        self._rounds += rounds_of([found[clique] for clique in self._chosen], model, after)
         return after
 
     def _score(self, model: MarkovRandomField) -> None:
@@ -229,8 +223,7 @@ class _Run:
         wanted = [
             c
             for c in self._candidates
-            if c not in known
-            and all(part in known for k in range(2, len(c)) for part in itertools.combinations(c, k))
+            if c not in known and all(part in known for part in _parts(c) if 1 < len(part) < len(c))
         ]
         scored = score_against(self._measurer, model, wanted, self._score_budget())
         for clique, found in scored.items():
@@ -245,7 +238,8 @@ class _Run:
         self._learn_sizes()
         _, gains = self._outlay(cliques).split(total)
         gain = dict(zip(cliques, gains, strict=True))
-        others = [c for c in self._effects if c not in set(self._chosen) and gain[c] > 0]
+        before = {*self._chosen}
+        others = [c for c in self._effects if c not in before and gain[c] > 0]
         promising = sorted(others, key=lambda c: -gain[c])
         chosen: list[Clique] = []
         while len(chosen) < most:
@@ -283,7 +277,7 @@ class _Run:
         for measurement in found:
             clique, shape = measurement.clique, self._domain.shape(measurement.clique)
             values = interaction(measurement.values, shape)
-            variance = measurement.sigma**2 * math.prod(1 - 1 / n for n in shape)
+            variance = measurement.sigma**2 * freedom(shape)
             if len(clique) == 1:
                 self._ones[clique] = _averaged(self._ones.get(clique), values, variance)
             else:
@@ -307,18 +301,10 @@ class _Run:
                 deviations[i], cells[i] = classes_of(self._effects[clique].deviations(self._records))
             known[i] = 1 / observed.variance if observed else 0.0
             sigma = self._measurer.expected_sigma(clique, probe, interaction=alone(shape))
-            price[i] = sigma**2 * math.prod(1 - 1 / n for n in shape) * float(probe)
+            price[i] = sigma**2 * freedom(shape) * float(probe)
         place = {clique: i for i, clique in enumerate(cliques)}
         marginals = interactions_of(
-            [
-                [
-                    place[part]
-                    for k in range(1, len(clique) + 1)
-                    for part in itertools.combinations(clique, k)
-                    if part in place
-                ]
-                for clique in self._workload.cliques
-            ]
+            [[place[part] for part in _parts(clique) if part in place] for clique in self._workload.cliques]
         )
         return Outlay(deviations, cells, known, price, marginals, np.array(self._workload.weights))
 
@@ -330,7 +316,7 @@ class _Run:
         for clique, observed in self._ones.items():
             noisy = observed.values + self._records / observed.values.size
             values, variances = denoised(noisy, observed.variance, self._records)
-            sigmas = np.sqrt(np.maximum(variances, 0.1 * observed.variance))
+            sigmas = np.sqrt(np.maximum(variances, LEAST_VARIANCE * observed.variance))
             believed[clique] = np.maximum(values, _LEAST_CELL)
             targets.append(_target(clique, values, sigmas))
         for clique in sorted(self._chosen, key=len):
@@ -358,12 +344,7 @@ class _Run:
         gaussian = all(measurement.gaussian for measurement in self._used)
         known = {**self._ones, **{c: self._effects[c].observed for c in self._chosen}}
         for clique in self._workload.cliques:
-            parts = [
-                part
-                for k in range(1, len(clique) + 1)
-                for part in itertools.combinations(clique, k)
-                if min(self._domain.shape(part)) > 1
-            ]
+            parts = [part for part in _parts(clique) if min(self._domain.shape(part)) > 1]
             shape = self._domain.shape(clique)
             values, variance = np.full(shape, self._records / math.prod(shape)), 0.0
             for part in parts:
@@ -374,7 +355,7 @@ class _Run:
                 spread = [n if name in part else 1 for name, n in zip(clique, shape, strict=True)]
                 share = size / math.prod(shape)
                 values = values + observed.values.reshape(spread) * share
-                noise = observed.variance / math.prod(1 - 1 / n for n in self._domain.shape(part))
+                noise = observed.variance / freedom(self._domain.shape(part))
                 variance = max(variance, noise * share)
             else:
                 if variance > 0:
@@ -391,30 +372,19 @@ class _Run:
                 for clique in pool:
                     self._effects[clique] = replace(self._effects[clique], typical=typical)
 
-    def _note(
-        self, found: Sequence[Measurement], before: MarkovRandomField, after: MarkovRandomField
-    ) -> None:
-        cliques = [measurement.clique for measurement in found]
-        marginals = (model.marginals_within_limits(cliques) for model in (before, after))
-        for measurement, old, new in zip(found, *marginals, strict=True):
-            learned = 0.0 if old is None or new is None else float(np.abs(new - old).sum())
-            self._rounds.append(
-                Round(
-                    measurement.clique,
-                    measurement.sigma,
-                    measurement.zcdp_rho,
-                    learned,
-                    False,
-                    after.size_mb,
-                )
-            )
-
     def _score_budget(self) -> Fraction:
         return self._granted * Fraction(SCORES) / (ROUNDS + 1)
 
     def _tell(self, step: str, number: int) -> None:
         accountant = self._measurer.accountant
-        self._report(Progress(step, (), number, float(accountant.spent / accountant.granted)))
+        self._report(Progress(step, (), number, accountant.spent_share))
+
+
+def _parts(clique: Clique) -> Iterator[Clique]:
+    """The clique and every part of it, the small ones first."""
+    return itertools.chain.from_iterable(
+        itertools.combinations(clique, size) for size in range(1, len(clique) + 1)
+    )
 
 
 def _averaged(before: Observed | None, values: NDArray[np.float64], variance: float) -> Observed:

@@ -122,4 +122,4 @@ def spanning_tree(
 
 
 def _spent(measurer: Measurer) -> float:
-    return float(measurer.accountant.spent / measurer.accountant.granted)
+    return measurer.accountant.spent_share

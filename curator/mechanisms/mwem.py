@@ -114,7 +114,7 @@ class MWEM:
             before = model
             model = estimate(domain, used, total=records, warm_start=before, tolerance=tolerance)
             done.append(round_of(measurement, before, model, cost))
-            spent = float(measurer.accountant.spent / measurer.accountant.granted)
+            spent = measurer.accountant.spent_share
             report(Progress("round", worst, number, spent))
         averages = {clique: weighted_average(domain, clique, used) for clique in weights}
         known = {clique: average for clique, average in averages.items() if average is not None}

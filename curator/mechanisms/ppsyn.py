@@ -41,7 +41,7 @@ from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
 from .allocation import EXPECTED_L1, allocate, check_smallest
 from .bounds import ScoredDistance, error_bounds, weighted_average
-from .distances import DRAFT, FINAL, SELECTED_BY, check_scores, measurable_cliques, score_against
+from .distances import DRAFT, FINAL, SELECTED_BY, check_scores, measurable_cliques, rounds_of, score_against
 from .independent import one_way_marginals
 from .mechanism import FittedModel, Progress, Report, Round
 from .partition_choice import Partitioned
@@ -245,10 +245,7 @@ class _Run:
             first = known.contribution or self._contribution(self._scored[clique])
             self._candidates[clique] = replace(known, boxes=max(known.boxes, boxes), contribution=first)
         model = self._estimate(before)
-        after, earlier = model.marginals_within_limits(chosen), before.marginals_within_limits(chosen)
-        for one, new, old in zip(found, after, earlier, strict=True):
-            learned = 0.0 if new is None or old is None else float(np.abs(new - old).sum())
-            self._rounds.append(Round(one.clique, one.sigma, one.zcdp_rho, learned, False, model.size_mb))
+        self._rounds += rounds_of(found, before, model)
         return model
 
     def _query(self, clique: Clique, boxes: int, rho: Fraction, step: str) -> Query:
@@ -291,5 +288,5 @@ class _Run:
         return estimate(self._domain, self._used, total=total, warm_start=warm_start, tolerance=tolerance)
 
     def _tell(self, step: str, number: int) -> None:
-        spent = float(self._measurer.accountant.spent / self._measurer.accountant.granted)
+        spent = self._measurer.accountant.spent_share
         self._report(Progress(step, (), number, spent))

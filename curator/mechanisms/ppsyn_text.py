@@ -191,5 +191,5 @@ class TextRun:
 
     def _tell(self, step: str, clique: Clique = ()) -> None:
         accountant = self._measurer.accountant
-        spent = float(accountant.spent / accountant.granted)
+        spent = accountant.spent_share
         self._report(Progress(step, clique, len(self._rounds), spent))

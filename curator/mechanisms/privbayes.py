@@ -289,7 +289,7 @@ class _Run:
 
     def _tell(self, step: str) -> None:
         accountant = self._measurer.accountant
-        self._report(Progress(step, (), 0, float(accountant.spent / accountant.granted)))
+        self._report(Progress(step, (), 0, accountant.spent_share))
 
 
 def _sampling(expected: NDArray[np.float64], rounded: bool) -> float:

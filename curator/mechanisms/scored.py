@@ -10,8 +10,6 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from ...common.domain import Clique
 from ...common.measurement import Measurement
 from ...common.workload import Workload
@@ -21,7 +19,7 @@ from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
 from .allocation import EXPECTED_L1, check_smallest, measure_split
 from .bounds import ScoredDistance, error_bounds, weighted_average
-from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, score_against
+from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, rounds_of, score_against
 from .independent import one_way_marginals
 from .mechanism import FittedModel, Progress, Report, Round
 
@@ -153,18 +151,7 @@ class ScoredRun:
         found = measure_split(self._measurer, chosen, cells, budget, "round")
         self._used += found
         model = self._estimate(before)
-        after, earlier = model.marginals_within_limits(chosen), before.marginals_within_limits(chosen)
-        for measurement, new, old in zip(found, after, earlier, strict=True):
-            learned = 0.0 if new is None or old is None else float(np.abs(new - old).sum())
-            done = Round(
-                measurement.clique,
-                measurement.sigma,
-                measurement.zcdp_rho,
-                learned,
-                False,
-                model.size_mb,
-            )
-            self._rounds.append(done)
+        self._rounds += rounds_of(found, before, model)
         return model
 
     def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
@@ -186,5 +173,5 @@ class ScoredRun:
         return estimate(self._domain, self._used, total=total, warm_start=warm_start, tolerance=tolerance)
 
     def _tell(self, step: str, number: int) -> None:
-        spent = float(self._measurer.accountant.spent / self._measurer.accountant.granted)
+        spent = self._measurer.accountant.spent_share
         self._report(Progress(step, (), number, spent))
