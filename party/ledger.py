@@ -39,6 +39,7 @@ CREATE TABLE IF NOT EXISTS answer (
     signature BLOB NOT NULL,
     PRIMARY KEY (release_id, query_id)
 ) STRICT;
+CREATE INDEX IF NOT EXISTS in_order ON answer (release_id);
 CREATE TABLE IF NOT EXISTS bound (
     release_id TEXT NOT NULL,
     query_id TEXT NOT NULL,

@@ -376,6 +376,19 @@ def test_an_error_between_the_two_writes_of_a_charge_leaves_neither(ledger):
     assert ledger.spent("r") == HALF
 
 
+def test_a_charge_costs_no_more_work_after_many_others():
+    ledger, steps = Ledger(), []
+    ledger.reserve(TERMS, DATA, SECRET, anything)
+    for number in range(500):
+        before = len(steps)
+        ledger._database.set_progress_handler(lambda: steps.append(1), 1)
+        ledger.charge(replace(QUERY, query_id=f"q{number}"), Fraction(1, 500), DATA, KEY)
+        work = len(steps) - before
+        if number == 20:
+            early = work
+    assert work <= 2 * early
+
+
 def test_ledgers_in_memory_are_apart(path):
     first, second = Ledger(), Ledger()
     first.reserve(TERMS, DATA, SECRET, anything)
