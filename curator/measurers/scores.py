@@ -49,10 +49,12 @@ class Batch:
 def batches(cliques: Sequence[Clique], references: Iterable[Integers]) -> Iterator[Batch]:
     """Cliques and references in batches; a reference is read when its batch is put together."""
     together: list[tuple[Clique, Integers]] = []
+    cells = 0
     for clique, reference in zip(cliques, references, strict=True):
-        if together and sum(r.size for _, r in together) + reference.size > _BATCH_CELLS:
+        cells += reference.size
+        if together and cells > _BATCH_CELLS:
             yield _batch(together)
-            together = []
+            together, cells = [], reference.size
         together.append((clique, reference))
     if together:
         yield _batch(together)

@@ -10,6 +10,8 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from ...common.domain import Clique
 from ...common.measurement import Measurement
 from ...common.workload import Workload
@@ -55,7 +57,7 @@ class ScoredRun:
         self._granted = measurer.accountant.remaining
         weights = dict(zip(workload.cliques, workload.overlap_weights(), strict=True))
         self._weights = {c: weights[c] for c in measurable_cliques(measurer, workload.cliques)}
-        self._cells = {clique: self._domain.cells(clique) for clique in self._weights}
+        self._price = {c: self._price_of(c) for c in self._weights}
         self._one_way = one_way
         self._max_model_mb = max_model_mb
         self._report = report
@@ -102,48 +104,34 @@ class ScoredRun:
         self._scored = scored or self._scored
 
     def _select(self, most: int, limit_mb: float) -> list[Clique]:
-        """The candidates that promise most, one after the other, as long as the model stays small enough."""
-        chosen: list[Clique] = []
-        # A model that is too large with a candidate is no smaller once others are in it.
-        too_large: set[Clique] = set()
-        while len(chosen) < most:
-            measured = [*self._measured(), *chosen]
-            gains = self._gains(measured)
-            promising = [
-                clique
-                for clique in sorted(gains, key=lambda clique: -gains[clique])
-                if gains[clique] > 0 and clique not in too_large
-            ]
-            place = TreeGrowth(self._domain, measured).first_within(promising, limit_mb)
-            if place is None:
-                break
-            too_large.update(promising[:place])
-            chosen.append(promising[place])
-        return chosen
+        """The candidates that promise most, one after the other, as long as the model stays small enough.
 
-    def _gains(self, measured: Sequence[Clique]) -> dict[Clique, float]:
-        """What measuring each further candidate would improve, in records of L1 error, weighted.
-
-        Its noisy distance, no further than two tables can be apart, less the noise that it would be left
-        with if all that remains were split over it and what is measured already.
+        What a further one promises is its noisy distance, no further than two tables can be apart, less the
+        noise that it would be left with if all that remains were split over it and what is measured already
+        (by `allocate`); weighted.
         """
+        measured = self._measured()
+        cliques = [clique for clique in self._scored if clique not in {*measured}]
+        distances = np.array([self._scored[clique].distance for clique in cliques])
+        distances = np.minimum(distances, 2 * self._measurer.record_count)
+        cells = np.array([self._domain.cells(clique) for clique in cliques], dtype=float)
+        weights, price = (np.array([of[clique] for clique in cliques]) for of in (self._weights, self._price))
         remaining = float(self._measurer.accountant.remaining)
         shared = sum(self._domain.cells(clique) ** (2 / 3) for clique in measured)
-        # Their part by `allocate`, which depends on the cells alone.
-        parts = {
-            cells: Fraction(remaining * cells ** (2 / 3) / (shared + cells ** (2 / 3)))
-            for cells in set(self._cells.values())
-        }
-        without = set(measured)
-        gains = {}
-        for clique, scored in self._scored.items():
-            if clique in without:
-                continue
-            cells = self._cells[clique]
-            left = EXPECTED_L1 * self._measurer.expected_sigma(clique, parts[cells]) * cells
-            distance = min(scored.distance, 2 * self._measurer.record_count)
-            gains[clique] = self._weights[clique] * (distance - left)
-        return gains
+        chosen: list[Clique] = []
+        while len(chosen) < most:
+            parts = remaining * cells ** (2 / 3) / (shared + cells ** (2 / 3))
+            gains = weights * (distances - EXPECTED_L1 * np.sqrt(price / parts) * cells)
+            promising = [int(i) for i in np.argsort(-gains, kind="stable") if gains[i] > 0]
+            growth = TreeGrowth(self._domain, [*measured, *chosen])
+            place = growth.first_within([cliques[i] for i in promising], limit_mb)
+            if place is None:
+                break
+            chosen.append(cliques[promising[place]])
+            shared += cells[promising[place]] ** (2 / 3)
+            # A model that is too large with a candidate is no smaller once others are in it.
+            weights[promising[: place + 1]] = 0.0
+        return chosen
 
     def _measure(self, chosen: Sequence[Clique], before: MarkovRandomField) -> MarkovRandomField:
         cells = [self._domain.cells(clique) for clique in chosen]
@@ -161,6 +149,10 @@ class ScoredRun:
         left = self._measurer.accountant.remaining - self._score_budget()
         self._used += measure_split(self._measurer, measured, cells, left, "last round")
         return self._estimate(model, FINAL)
+
+    def _price_of(self, clique: Clique) -> float:
+        """Variance of a cell times what it costs."""
+        return self._measurer.expected_sigma(clique, self._granted) ** 2 * float(self._granted)
 
     def _score_budget(self) -> Fraction:
         return self._granted * Fraction(SCORES) / (ROUNDS + 1)
