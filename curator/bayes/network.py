@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.domain import Clique, Domain
-from ...common.errors import DataError, ModelError, MosaicError
+from ...common.errors import ModelError
 from ...common.table import Table
+from ..pgm import archive
 from .drawing import draw
 from .elimination import marginal_of
 from .levels import Levels, Node, Nodes, names
@@ -159,12 +159,7 @@ class BayesianNetwork:
             "total": float(self.total),
             "drawing": self.drawing,
         }
-        arrays: dict[str, NDArray[Any]] = {
-            "form": np.frombuffer(json.dumps(form, allow_nan=False).encode("ascii"), dtype=np.uint8)
-        }
-        arrays |= {f"counts_{place}": step.counts for place, step in enumerate(self.steps)}
-        with open(path, "wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
+        archive.write(path, form, {f"counts_{place}": step.counts for place, step in enumerate(self.steps)})
 
     @classmethod
     def load(cls, path: str | Path) -> BayesianNetwork:
@@ -173,24 +168,18 @@ class BayesianNetwork:
         Raises:
             DataError: the file cannot be read, or holds no network.
         """
-        try:
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-                form = json.loads(arrays["form"].tobytes())
-                if form["format"] != _FORMAT:
-                    raise ValueError("another format")
-                steps = tuple(
-                    Step(Node(*child), tuple(Node(*parent) for parent in parents), arrays[f"counts_{place}"])
-                    for place, (child, parents) in enumerate(form["steps"])
-                )
-            levels = Levels(Domain.from_json(form["domain"]), form["group"])
-            return cls(levels, steps, form["total"], form["drawing"])
-        except OSError as cause:
-            raise DataError(f"the model file {path} cannot be read: {cause.strerror}") from cause
-        except (ValueError, TypeError, KeyError, MosaicError) as cause:
-            raise DataError(
-                f"{path} holds no network of this program ({type(cause).__name__}); "
-                "give a file written by save"
-            ) from cause
+        return archive.read(path, cls._of_parts, "network")
+
+    @classmethod
+    def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> BayesianNetwork:
+        if form["format"] != _FORMAT:
+            raise ValueError("another format")
+        steps = tuple(
+            Step(Node(*child), tuple(Node(*parent) for parent in parents), arrays[f"counts_{place}"])
+            for place, (child, parents) in enumerate(form["steps"])
+        )
+        levels = Levels(Domain.from_json(form["domain"]), form["group"])
+        return cls(levels, steps, form["total"], form["drawing"])
 
 
 def conditional(counts: Array, ratio: int) -> Array:

@@ -18,10 +18,10 @@ from ...common.domain import Clique
 from ...common.errors import DataError
 from ...common.measurement import Measurement
 from ..measurers.measurer import Measurer
-from ..pgm.model import MarkovRandomField
 from .allocation import EXPECTED_L1
 from .bounds import ScoredDistance
 from .mechanism import Round
+from .released import ReleasedModel
 
 SELECTED_BY = "exact L1 distances with noise"
 
@@ -50,7 +50,7 @@ def measurable_cliques(measurer: Measurer, cliques: Sequence[Clique]) -> list[Cl
 
 
 def score_against(
-    measurer: Measurer, model: MarkovRandomField, cliques: Sequence[Clique], rho: Fraction
+    measurer: Measurer, model: ReleasedModel, cliques: Sequence[Clique], rho: Fraction
 ) -> dict[Clique, ScoredDistance]:
     """Noisy distances between the table and the model, for every clique whose marginal the model can give.
 
@@ -78,9 +78,7 @@ def expected_noise(measurer: Measurer, clique: Clique, rho: Fraction) -> float:
     return EXPECTED_L1 * measurer.expected_sigma(clique, rho) * measurer.domain.cells(clique)
 
 
-def rounds_of(
-    found: Sequence[Measurement], before: MarkovRandomField, after: MarkovRandomField
-) -> list[Round]:
+def rounds_of(found: Sequence[Measurement], before: ReleasedModel, after: ReleasedModel) -> list[Round]:
     """What a round that measured several marginals did, marginal by marginal."""
     cliques = [measurement.clique for measurement in found]
     marginals = (model.marginals_within_limits(cliques) for model in (before, after))
@@ -90,9 +88,7 @@ def rounds_of(
     ]
 
 
-def round_of(
-    measurement: Measurement, before: MarkovRandomField, after: MarkovRandomField, cost: Fraction
-) -> Round:
+def round_of(measurement: Measurement, before: ReleasedModel, after: ReleasedModel, cost: Fraction) -> Round:
     """What a round did; it learned little where the model moved no further than noise alone would move it.
 
     Source: AIM, Algorithm 4, line 11.

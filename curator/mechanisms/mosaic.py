@@ -48,6 +48,8 @@ from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
+from ..pgm.refinement import MAX_PAIR_CELLS
+from ..pgm.supplemented import SupplementedModel
 from .allocation import allocate, check_smallest, measurable
 from .bounds import ScoredDistance, WeightedAverage, error_bounds
 from .denoising import denoised
@@ -55,6 +57,7 @@ from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, rounds_of,
 from .effects import CLASSES, LEAST_VARIANCE, Effect, Observed, classes_of, raked, typical_size
 from .investment import Outlay, interactions_of
 from .mechanism import FittedModel, Progress, Report, Round
+from .released import ReleasedModel
 
 ROUNDS = 4
 ONE_WAY = 0.1
@@ -158,14 +161,15 @@ class _Run:
             check_smallest(self._domain, self._candidates, self._max_model_mb)
         self._measure_one_way()
         self._tell("one-way marginals", 0)
-        model = self._fit(None, DRAFT)
+        draft = self._fit(None, DRAFT)
+        model: ReleasedModel = draft
         scored: Mapping[Clique, ScoredDistance] = {}
         selection = ""
         if self._candidates:
             by_scores = self._measurer.scores_exactly
             selection = SELECTED_BY if by_scores else "noisy interactions of pairs"
-            model = self._rounds_by_scores(model) if by_scores else self._survey(model)
-            model = self._measure_again(model)
+            draft = self._rounds_by_scores(draft) if by_scores else self._survey(draft)
+            model = self._measure_again(draft)
             self._tell("last round", ROUNDS)
             if by_scores:
                 cliques = measurable_cliques(self._measurer, self._workload.cliques)
@@ -252,11 +256,15 @@ class _Run:
             promising = promising[place + 1 :]
         return chosen
 
-    def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
-        """What is left, but for the last scores, goes where it improves the workload most."""
+    def _measure_again(self, model: MarkovRandomField) -> ReleasedModel:
+        """What is left, but for the last scores, goes where it improves the workload most.
+
+        Pairs that the model has no room for are measured too, where that is worth it.
+        """
         scores = self._score_budget() if self._measurer.scores_exactly else Fraction(0)
         left = self._measurer.accountant.remaining - scores
-        cliques = [*self._ones, *self._chosen]
+        self._learn_sizes()
+        cliques = [*self._ones, *self._chosen, *self._others()]
         parts, _ = self._outlay(cliques).split(float(left) * (1 - 1e-9))
         paid = {
             clique: Fraction(float(part))
@@ -265,7 +273,30 @@ class _Run:
         }
         if paid:
             self._measure(list(paid), list(paid.values()), "last round")
-        return self._fit(model, FINAL)
+        return self._supplemented(self._fit(model, FINAL))
+
+    def _others(self) -> list[Clique]:
+        """The pairs that are not in the model, and that rows can be brought to."""
+        inside = {*self._chosen}
+        return [
+            clique
+            for clique in self._effects
+            if clique not in inside and len(clique) == 2 and self._domain.cells(clique) <= MAX_PAIR_CELLS
+        ]
+
+    def _supplemented(self, model: MarkovRandomField) -> ReleasedModel:
+        """The model, and what was measured of pairs that are not in it."""
+        self._learn_sizes()
+        measured = [clique for clique in self._others() if self._effects[clique].observed is not None]
+        margins = {clique: np.maximum(model.marginal(clique), _LEAST_CELL) for clique in self._ones}
+        pairs = {}
+        for clique, cells in zip(measured, model.marginals_within_limits(measured), strict=True):
+            if cells is not None:
+                effect = replace(self._effects[clique], reference=np.maximum(cells, _LEAST_CELL))
+                values, _ = effect.estimate(self._records)
+                ones = [((axis,), margins[(name,)]) for axis, name in enumerate(clique)]
+                pairs[clique] = raked(np.maximum(values, _LEAST_CELL), effect.shape, ones)
+        return SupplementedModel(model, pairs) if pairs else model
 
     def _measure(self, cliques: Sequence[Clique], parts: Sequence[Fraction], step: str) -> list[Measurement]:
         """Measures interactions and averages them with what was measured before."""
@@ -342,7 +373,7 @@ class _Run:
         """
         averages = {}
         gaussian = all(measurement.gaussian for measurement in self._used)
-        known = {**self._ones, **{c: self._effects[c].observed for c in self._chosen}}
+        known = {**self._ones, **{clique: effect.observed for clique, effect in self._effects.items()}}
         for clique in self._workload.cliques:
             parts = [part for part in _parts(clique) if min(self._domain.shape(part)) > 1]
             shape = self._domain.shape(clique)

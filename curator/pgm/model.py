@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.domain import Clique, Domain
-from ...common.errors import DataError, ModelError, MosaicError
+from ...common.errors import ModelError
 from ...common.table import Table
+from . import archive
 from .junction_tree import JunctionTree
 from .queries import MarginalQueries
 from .refinement import refined
@@ -81,14 +80,27 @@ class MarkovRandomField:
         """The cliques of the tree."""
         return self.tree.cliques
 
-    def generate(self, rows: int, rng: np.random.Generator) -> Table:
-        """Synthetic rows by randomised rounding (`sampling`), then closer to all pairs (`refinement`)."""
+    def generate(
+        self, rows: int, rng: np.random.Generator, pairs: Mapping[Clique, Array] | None = None
+    ) -> Table:
+        """Synthetic rows by randomised rounding (`sampling`), then closer to all pairs (`refinement`).
+
+        Args:
+            rows: how many.
+            rng: its seed fixes them.
+            pairs: marginals that rows are to have in place of the model's own, in counts of the model.
+        """
         table = generate(self, rows, rng)
-        names = self.domain.names
-        places = list(itertools.combinations(range(len(names)), 2))
-        known = self.marginals_within_limits([(names[a], names[b]) for a, b in places])
+        given = pairs or {}
+        cliques = [pair for pair in itertools.combinations(self.domain.names, 2) if pair not in given]
+        own = zip(cliques, self.marginals_within_limits(cliques), strict=True)
+        # Those given come first: where there are more than can be held, these are what the draw lacks.
         share = rows / self.total
-        wanted = {place: share * m for place, m in zip(places, known, strict=True) if m is not None}
+        wanted = {
+            (self.domain.position(a), self.domain.position(b)): share * marginal
+            for (a, b), marginal in itertools.chain(given.items(), own)
+            if marginal is not None
+        }
         return refined(table, wanted, rng)
 
     def marginal(self, clique: Iterable[str]) -> Array:
@@ -140,6 +152,19 @@ class MarkovRandomField:
 
     def save(self, path: str | Path) -> None:
         """Write the model to one file in numpy's .npz format, without pickled objects."""
+        archive.write(path, *self.parts())
+
+    @classmethod
+    def load(cls, path: str | Path) -> MarkovRandomField:
+        """Read a model that `save` wrote.
+
+        Raises:
+            DataError: the file cannot be read, or holds no model.
+        """
+        return archive.read(path, cls.of_parts, "model")
+
+    def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """A form of JSON values, and arrays."""
         form = {
             "format": _FORMAT,
             "domain": self.domain.to_json(),
@@ -151,57 +176,36 @@ class MarkovRandomField:
             "iterations": self.iterations,
             "converged": self.converged,
         }
-        arrays: dict[str, NDArray[Any]] = {
-            "form": np.frombuffer(json.dumps(form, allow_nan=False).encode("ascii"), dtype=np.uint8)
-        }
+        arrays: dict[str, NDArray[Any]] = {}
         arrays |= {f"belief_{place}": belief for place, belief in enumerate(self.beliefs)}
         arrays |= {f"potential_{place}": array for place, array in enumerate(self.potentials.values())}
-        with open(path, "wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
+        return form, arrays
 
     @classmethod
-    def load(cls, path: str | Path) -> MarkovRandomField:
-        """Read a model that `save` wrote.
+    def of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> MarkovRandomField:
+        """What `parts` gave.
 
         Raises:
-            DataError: the file cannot be read, or holds no model.
+            ValueError: they are of no model; or TypeError, KeyError.
         """
-        try:
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return _read(arrays)
-        except OSError as cause:
-            raise DataError(f"the model file {path} cannot be read: {cause.strerror}") from cause
-        except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, MosaicError) as cause:
-            raise DataError(
-                f"{path} holds no model of this program ({type(cause).__name__}); give a file written by save"
-            ) from cause
-
-
-def _read(arrays: Mapping[str, NDArray[Any]]) -> MarkovRandomField:
-    form = json.loads(arrays["form"].tobytes())
-    if form["format"] != _FORMAT:
-        raise ValueError("another format")
-    domain = Domain.from_json(form["domain"])
-    tree = JunctionTree(domain, tuple(map(tuple, form["cliques"])), tuple(form["parents"]))
-    beliefs = tuple(_numbers(arrays[f"belief_{place}"]) for place in range(len(tree.cliques)))
-    if any(belief.min() < 0 for belief in beliefs):
-        raise ValueError("a negative count")
-    potentials = {
-        tuple(clique): _numbers(arrays[f"potential_{place}"]) for place, clique in enumerate(form["fitted"])
-    }
-    return MarkovRandomField(
-        domain,
-        tree,
-        beliefs,
-        float(form["total"]),
-        potentials,
-        float(form["loss"]),
-        int(form["iterations"]),
-        bool(form["converged"]),
-    )
-
-
-def _numbers(array: NDArray[Any]) -> Array:
-    if array.dtype != np.float64 or not np.all(np.isfinite(array)):
-        raise ValueError("numbers that are not finite")
-    return array
+        if form["format"] != _FORMAT:
+            raise ValueError("another format")
+        domain = Domain.from_json(form["domain"])
+        tree = JunctionTree(domain, tuple(map(tuple, form["cliques"])), tuple(form["parents"]))
+        beliefs = tuple(archive.counts(arrays[f"belief_{place}"]) for place in range(len(tree.cliques)))
+        if any(belief.min() < 0 for belief in beliefs):
+            raise ValueError("a negative count")
+        potentials = {
+            tuple(clique): archive.counts(arrays[f"potential_{place}"])
+            for place, clique in enumerate(form["fitted"])
+        }
+        return cls(
+            domain,
+            tree,
+            beliefs,
+            float(form["total"]),
+            potentials,
+            float(form["loss"]),
+            int(form["iterations"]),
+            bool(form["converged"]),
+        )

@@ -18,14 +18,14 @@ from .compiled import compiled
 Pair = tuple[int, int]
 
 _SWEEPS = 3
-_PAIR_CELLS = 1 << 20
+MAX_PAIR_CELLS = 1 << 20
 """Pairs of more cells are left to chance: rows hardly ever share one of theirs."""
 
 _ALL_CELLS = 1 << 25
 """No more cells of pairs are held at a time, 8 bytes each."""
 
-_WORK = 1 << 30
-"""A sweep looks at most at so many cells, in a second or two; of a larger table it takes some rows."""
+_WORK = 1 << 33
+"""A sweep looks at most at so many cells, in a few seconds; of a larger table each takes other rows."""
 
 
 def refined(table: Table, pairs: Mapping[Pair, NDArray[np.float64]], rng: np.random.Generator) -> Table:
@@ -45,14 +45,16 @@ def refined(table: Table, pairs: Mapping[Pair, NDArray[np.float64]], rng: np.ran
         return table
     sizes = np.array(table.domain.sizes, dtype=np.int64)
     row_work = int((starts >= 0).sum(axis=1) @ sizes)
-    some = rng.permutation(table.record_count)[: max(1, _WORK // row_work)]
-    codes = np.column_stack([column[some].astype(np.int64) for column in table.columns])
-    for _ in range(_SWEEPS):
+    at_once = min(table.record_count, max(1, _WORK // row_work))
+    order = rng.permutation(table.record_count)
+    columns = [column.copy() for column in table.columns]
+    for sweep in range(_SWEEPS):
+        rows = order.take(np.arange(sweep * at_once, (sweep + 1) * at_once), mode="wrap")
+        codes = np.column_stack([column[rows].astype(np.int32) for column in columns])
         if not _sweep(codes, sizes, starts, over):
             break
-    columns = [column.copy() for column in table.columns]
-    for place, column in enumerate(columns):
-        column[some] = codes[:, place]
+        for place, column in enumerate(columns):
+            column[rows] = codes[:, place]
     return Table(table.domain, tuple(columns))
 
 
@@ -69,7 +71,7 @@ def _surplus(
     cells: list[NDArray[np.float64]] = []
     end = 0
     for (a, b), wanted in pairs.items():
-        if wanted.size > _PAIR_CELLS or end + 2 * wanted.size > _ALL_CELLS:
+        if wanted.size > MAX_PAIR_CELLS or end + 2 * wanted.size > _ALL_CELLS:
             continue
         counts = np.bincount(columns[a].astype(np.int64) * sizes[b] + columns[b], minlength=wanted.size)
         over = (counts - wanted).reshape(sizes[a], sizes[b])
@@ -81,28 +83,32 @@ def _surplus(
 
 @compiled
 def _sweep(
-    codes: NDArray[np.int64],
+    codes: NDArray[np.int32],
     sizes: NDArray[np.int64],
     starts: NDArray[np.int64],
     over: NDArray[np.float64],
 ) -> int:
     """One pass over all rows of the codes; changes them and the surplus, and returns how many values."""
     changed = 0
+    sums = np.empty(sizes.max())
     for row in range(len(codes)):
         for a in range(len(sizes)):
             now = codes[row, a]
-            best, least = now, -1e-6
+            # For each value the sum of the surpluses that a row with it is counted in.
+            met = sums[: sizes[a]]
+            met[:] = 0.0
+            others = 0
+            for b in range(len(sizes)):
+                if starts[b, a] >= 0:
+                    others += 1
+                    at = starts[b, a] + codes[row, b] * sizes[a]
+                    for value in range(sizes[a]):
+                        met[value] += over[at + value]
+            # Half of what another value adds to the sum of squares: its own less this one's, plus one each.
+            best, least = now, met[now] - others - 1e-6
             for value in range(sizes[a]):
-                if value == now:
-                    continue
-                # Half of what the sum of squares would grow by.
-                growth = 0.0
-                for b in range(len(sizes)):
-                    if starts[a, b] >= 0:
-                        at = starts[a, b] + codes[row, b]
-                        growth += over[at + value * sizes[b]] - over[at + now * sizes[b]] + 1
-                if growth < least:
-                    best, least = value, growth
+                if met[value] < least:
+                    best, least = value, met[value]
             if best == now:
                 continue
             changed += 1

@@ -151,10 +151,40 @@ def test_a_time_limit_makes_the_model_small(run, wide_table):
     assert Mosaic(time_limit=4.0).model_limit_mb == 2.0
     assert Mosaic(time_limit=1e6).model_limit_mb == 32.0
     small, large = (
-        run(Mosaic(time_limit=limit), wide_table(), Budget(10.0, 1e-9))[0].model.size_mb
-        for limit in (0.005, None)
+        run(Mosaic(time_limit=limit), wide_table(), Budget(10.0, 1e-9))[0].model for limit in (0.005, None)
     )
-    assert small <= 0.0025 < large
+    assert small.model.size_mb <= 0.0025 < large.size_mb
+
+
+def test_pairs_that_the_model_has_no_room_for_are_measured_last_and_rows_have_them(run, wide_table):
+    """Six attributes that depend on each other, and room for few of their fifteen pairs."""
+    table = wide_table(records=20000)
+    fitted, measurer = run(Mosaic(max_model_mb=0.01), table, Budget(10.0, 1e-9))
+    pairs = fitted.model.pairs
+    modelled = {pair for clique in fitted.model.model.cliques for pair in itertools.combinations(clique, 2)}
+    assert len(pairs) >= 5
+    assert not modelled & set(pairs)
+    steps_of = {pair: [c.step for c in measurer.accountant.charges if c.clique == pair] for pair in pairs}
+    assert set(map(tuple, steps_of.values())) == {("last round",)}
+    assert set(pairs) <= {bound.clique for bound in fitted.bounds}
+    rows = fitted.model.generate(20000, np.random.default_rng(1))
+    by_rows, by_model = (
+        np.mean([np.abs(of.marginal(pair) - table.marginal(pair)).sum() for pair in pairs])
+        for of in (rows, fitted.model.model)
+    )
+    assert by_rows < 0.3 * by_model
+
+
+def test_pairs_in_no_model_are_also_taken_from_a_survey(run, wide_table):
+    table = wide_table(records=20000)
+    fitted, _ = run(Mosaic(max_model_mb=0.01), table, Budget(10.0, 1e-9), protocol="indicator")
+    errors = [
+        np.abs(fitted.model.pairs[pair] - table.marginal(pair)).sum()
+        / np.abs(fitted.model.model.marginal(pair) - table.marginal(pair)).sum()
+        for pair in fitted.model.pairs
+    ]
+    assert len(errors) >= 5
+    assert np.mean(errors) < 0.5
 
 
 def test_a_limit_below_the_smallest_candidate_is_refused_before_anything_is_charged(

@@ -10,7 +10,7 @@ from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.table import Table
 from dpmosaic.curator.pgm import refinement
 from dpmosaic.curator.pgm.estimation import estimate
-from dpmosaic.curator.pgm.refinement import _surplus, refined
+from dpmosaic.curator.pgm.refinement import _surplus, _sweep, refined
 from dpmosaic.curator.pgm.sampling import generate
 
 DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2, "d": 5})
@@ -60,7 +60,7 @@ def test_no_single_change_is_left_that_would_help_once_sweeps_change_nothing(mon
 def test_the_surplus_is_kept_up_to_date():
     wanted = pairs_of(random_table(300, seed=1))
     table = random_table(300, seed=2)
-    codes = np.column_stack(table.columns).astype(np.int64)
+    codes = np.column_stack(table.columns).astype(np.int32)
     starts, over = _surplus(table, wanted)
     assert refinement._sweep(codes, np.array(DOMAIN.sizes), starts, over) > 0
     counted = _surplus(Table.from_codes(DOMAIN, codes), wanted)[1]
@@ -75,16 +75,24 @@ def test_what_fits_already_stays_as_it_is():
 def test_without_pairs_nothing_changes(monkeypatch):
     table = random_table(50, seed=1)
     assert refined(table, {}, rng()).digest() == table.digest()
-    monkeypatch.setattr(refinement, "_PAIR_CELLS", 5)
+    monkeypatch.setattr(refinement, "MAX_PAIR_CELLS", 5)
     assert refined(table, pairs_of(random_table(50, seed=2)), rng()).digest() == table.digest()
 
 
-def test_of_a_large_table_only_some_rows_are_looked_at(monkeypatch):
+def test_of_a_large_table_each_sweep_looks_at_some_rows_and_no_row_twice(monkeypatch):
     monkeypatch.setattr(refinement, "_WORK", 3 * 14 * 30)
     before = random_table(1000, seed=2)
+    looked = []
+
+    def looking(codes, sizes, starts, over):
+        looked.append(codes.copy())
+        return _sweep(codes, sizes, starts, over)
+
+    monkeypatch.setattr(refinement, "_sweep", looking)
     after = refined(before, pairs_of(random_table(1000, seed=1)), rng())
     differ = np.any([one != other for one, other in zip(before.columns, after.columns, strict=True)], axis=0)
-    assert 0 < differ.sum() <= 30
+    assert [len(codes) for codes in looked] == [30, 30, 30]
+    assert 30 < differ.sum() <= 90
 
 
 def test_a_model_s_rows_are_closer_to_its_pairs_than_rounding_alone_makes_them():

@@ -1,0 +1,64 @@
+"""Models in one file in numpy's .npz format, without pickled objects: a JSON form, and arrays."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.errors import DataError, MosaicError
+
+Arrays = Mapping[str, NDArray[Any]]
+Model = TypeVar("Model")
+
+
+def write(path: str | Path, form: Mapping[str, Any], arrays: Arrays) -> None:
+    """Writes one file.
+
+    Args:
+        path: of the file.
+        form: values that JSON has.
+        arrays: by name; none is called "form".
+    """
+    encoded = json.dumps(form, allow_nan=False).encode("ascii")
+    with open(path, "wb") as file:
+        np.savez(file, allow_pickle=False, form=np.frombuffer(encoded, dtype=np.uint8), **arrays)
+
+
+def read(path: str | Path, model_of: Callable[[dict[str, Any], Arrays], Model], kind: str) -> Model:
+    """Reads what `write` wrote.
+
+    Args:
+        path: of the file.
+        model_of: makes the model of form and arrays; raises ValueError, TypeError or KeyError if they are
+            of no model.
+        kind: what the file should hold; for the error.
+
+    Raises:
+        DataError: the file cannot be read, or holds none.
+    """
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return model_of(json.loads(arrays["form"].tobytes()), arrays)
+    except OSError as cause:
+        raise DataError(f"the model file {path} cannot be read: {cause.strerror}") from cause
+    except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, MosaicError) as cause:
+        raise DataError(
+            f"{path} holds no {kind} of this program ({type(cause).__name__}); give a file written by save"
+        ) from cause
+
+
+def counts(array: NDArray[Any]) -> NDArray[np.float64]:
+    """The array, if it holds finite floats.
+
+    Raises:
+        ValueError: it does not.
+    """
+    if array.dtype != np.float64 or not np.all(np.isfinite(array)):
+        raise ValueError("numbers that are not finite")
+    return array

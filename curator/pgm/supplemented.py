@@ -1,0 +1,109 @@
+"""A model, and the marginals of pairs that it has no room for: rows are drawn from it and brought to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.domain import Clique, Domain
+from ...common.table import Table
+from . import archive
+from .model import MarkovRandomField
+
+Array = NDArray[np.float64]
+
+_FORMAT = "dpmosaic supplemented model 1"
+
+
+@dataclass(frozen=True, eq=False)
+class SupplementedModel:
+    """What rows are to be like: as a model, but for some pairs.
+
+    One pair costs a junction tree the product of the sizes of all attributes that it brings together, and a
+    table of rows nothing. There need be no distribution that has all these marginals; rows come as close as
+    they can, by the sum of squares.
+
+    Attributes:
+        model: the distribution that rows are drawn from.
+        pairs: two attributes in domain order -> their marginal, shape (n_a n_b,), not negative; its sum is
+            the model's total.
+    """
+
+    model: MarkovRandomField
+    pairs: Mapping[Clique, Array]
+
+    def __post_init__(self) -> None:
+        for clique, marginal in self.pairs.items():
+            if len(clique) != 2 or self.domain.canonical(clique) != clique:
+                raise ValueError(f"{clique} is not two attributes in domain order")
+            if marginal.shape != (self.domain.cells(clique),) or marginal.min() < 0:
+                raise ValueError(f"the marginal of {clique} is one vector of counts of its cells")
+            if not np.isclose(marginal.sum(), self.model.total):
+                raise ValueError(f"the marginal of {clique} does not sum to the model's total")
+            marginal.flags.writeable = False
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes."""
+        return self.model.domain
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The cliques of the model's tree, and the pairs."""
+        return (*self.model.cliques, *self.pairs)
+
+    @property
+    def size_mb(self) -> float:
+        """Memory of the model's beliefs and the pairs, in MiB."""
+        return self.model.size_mb + sum(marginal.size for marginal in self.pairs.values()) * 8 / 2**20
+
+    def generate(self, rows: int, rng: np.random.Generator) -> Table:
+        """Rows drawn from the model, then brought closer to the pairs and the model's other pairs."""
+        return self.model.generate(rows, rng, self.pairs)
+
+    def marginal(self, clique: Iterable[str]) -> Array:
+        """The expected counts of a clique's cells, as the pairs say, or else the model.
+
+        Raises:
+            DataError: an attribute is unknown or named twice.
+            ModelError: the clique needs too large a table on the way.
+        """
+        named = self.domain.canonical(clique)
+        return self.pairs[named].copy() if named in self.pairs else self.model.marginal(named)
+
+    def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[Array | None]:
+        """Several marginals, with None for each clique that needs too large a table on the way."""
+        asked = [self.domain.canonical(clique) for clique in cliques]
+        others = [clique for clique in asked if clique not in self.pairs]
+        found = dict(zip(others, self.model.marginals_within_limits(others), strict=True))
+        return [self.pairs[clique].copy() if clique in self.pairs else found[clique] for clique in asked]
+
+    def save(self, path: str | Path) -> None:
+        """Write model and pairs to one file in numpy's .npz format, without pickled objects."""
+        form, arrays = self.model.parts()
+        arrays |= {f"pair_{place}": marginal for place, marginal in enumerate(self.pairs.values())}
+        archive.write(path, {"format": _FORMAT, "model": form, "pairs": list(self.pairs)}, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> SupplementedModel:
+        """Read what `save` wrote.
+
+        Raises:
+            DataError: the file cannot be read, or holds no such model.
+        """
+        return archive.read(path, cls._of_parts, "supplemented model")
+
+    @classmethod
+    def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> SupplementedModel:
+        if form["format"] != _FORMAT:
+            raise ValueError("another format")
+        pairs = {
+            tuple(clique): archive.counts(arrays[f"pair_{place}"])
+            for place, clique in enumerate(form["pairs"])
+        }
+        return cls(MarkovRandomField.of_parts(form["model"], arrays), pairs)
