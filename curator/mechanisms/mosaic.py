@@ -7,7 +7,8 @@
    their parts of two and more attributes, each once its own parts are measured. What a split of the remaining
    budget over everything would improve (`investment`) says which to take, best first, as long as the model
    stays within its size. Each is measured for a first time (`ROUND`), and the model is fitted again.
-3. What is left measures everything once more, split so that the predicted error of the workload is least.
+3. What is left measures everything once more, split so that the predicted error of the workload is least;
+   and pairs that the model has no room for, which rows are brought to once drawn (`pgm/supplemented`).
 4. Scores of the last model give the error bounds.
 
 What is measured is never a whole marginal but its interaction (`common/interactions.py`): a record moves it
@@ -82,13 +83,13 @@ class Mosaic:
     """The mechanism to take without thinking.
 
     Attributes:
-        max_model_mb: limit of the model's size; grows to this with the rounds.
+        max_model_mb: limit of the junction tree's size; grows to this with the rounds.
         time_limit: seconds that fitting may take on two cores; lowers the model's limit to what can be
             fitted in them. It counts work and not the clock, so that a release that is taken up again goes
             the same way.
     """
 
-    max_model_mb: float = 32.0
+    max_model_mb: float = 16.0
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
