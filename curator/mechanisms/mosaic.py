@@ -74,6 +74,10 @@ SURVEY = 0.3
 _MB_PER_S = 0.5
 """A model of so many MiB for each second: fits move a thousand times in all, in 2 ms for each MiB at most."""
 
+_DROWNED = 4
+"""A pair outside the model is left to it where its noise would be so many times larger than its interaction.
+The scores that say how large that is are as noisy themselves then."""
+
 _LEAST_CELL = 1e-3
 _LEAST_PART = 1e-6
 
@@ -264,9 +268,15 @@ class _Run:
         """
         scores = self._score_budget() if self._measurer.scores_exactly else Fraction(0)
         left = self._measurer.accountant.remaining - scores
+        budget = float(left) * (1 - 1e-9)
         self._learn_sizes()
-        cliques = [*self._ones, *self._chosen, *self._others()]
-        parts, _ = self._outlay(cliques).split(float(left) * (1 - 1e-9))
+        inside = [*self._ones, *self._chosen]
+        cliques = [*inside, *self._others()]
+        outlay = self._outlay(cliques)
+        parts, _ = outlay.split(budget)
+        drowned = outlay.noise_to_size(parts) > _DROWNED
+        cliques = [*inside, *itertools.compress(cliques[len(inside) :], ~drowned[len(inside) :])]
+        parts, _ = self._outlay(cliques).split(budget)
         paid = {
             clique: Fraction(float(part))
             for clique, part in zip(cliques, parts, strict=True)
@@ -296,7 +306,9 @@ class _Run:
                 effect = replace(self._effects[clique], reference=np.maximum(cells, _LEAST_CELL))
                 values, _ = effect.estimate(self._records)
                 ones = [((axis,), margins[(name,)]) for axis, name in enumerate(clique)]
-                pairs[clique] = raked(np.maximum(values, _LEAST_CELL), effect.shape, ones)
+                found = raked(np.maximum(values, _LEAST_CELL), effect.shape, ones)
+                # The least cells of many margins make more records than there are.
+                pairs[clique] = found * (model.total / found.sum())
         return SupplementedModel(model, pairs) if pairs else model
 
     def _measure(self, cliques: Sequence[Clique], parts: Sequence[Fraction], step: str) -> list[Measurement]:

@@ -175,6 +175,15 @@ def test_pairs_that_the_model_has_no_room_for_are_measured_last_and_rows_have_th
     assert by_rows < 0.3 * by_model
 
 
+def test_pairs_outside_the_model_may_have_more_cells_than_there_are_records(run):
+    domain = Domain.coded({"a": 2, "b": 400, "c": 400})
+    codes = np.random.default_rng(0).integers(0, [2, 3, 3], (300, 3))
+    fitted, _ = run(Mosaic(max_model_mb=0.01), Table.from_codes(domain, codes), Budget(zcdp_rho=1e9))
+    (found,) = fitted.model.pairs.values()
+    assert found.size == 800
+    assert found.sum() == pytest.approx(300)
+
+
 def test_pairs_in_no_model_are_also_taken_from_a_survey(run, wide_table):
     table = wide_table(records=20000)
     fitted, _ = run(Mosaic(max_model_mb=0.01), table, Budget(10.0, 1e-9), protocol="indicator")
