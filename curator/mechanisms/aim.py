@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from ...common.crypto.randomness import RandomStream
 from ...common.domain import Clique
 from ...common.errors import DataError
 from ...common.measurement import Measurement
-from ...common.privacy.budget import Budget
 from ...common.workload import Workload
 from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
@@ -43,7 +42,7 @@ from .distances import (
     score_against,
 )
 from .independent import one_way_marginals
-from .mechanism import FittedModel, Progress, Report, Round
+from .mechanism import FittedModel, GaussianMechanism, Progress, Report, Round
 
 LAST_SCORES = 0.005
 """Share of the budget for the scores of the released model."""
@@ -56,7 +55,7 @@ SCORED = 12
 
 
 @dataclass(frozen=True)
-class AIM:
+class AIM(GaussianMechanism):
     """The adaptive and iterative mechanism.
 
     Attributes:
@@ -65,6 +64,8 @@ class AIM:
         maxsize: candidates with more cells are dropped; their parts stay candidates.
         max_model_mb: limit of the model's size; grows to this with the budget used.
     """
+
+    name: ClassVar[str] = "aim"
 
     alpha: float = 0.9
     rounds_per_attribute: int = 16
@@ -76,19 +77,6 @@ class AIM:
             raise DataError(f"alpha: expected a share in (0, 1), got {self.alpha}")
         if self.rounds_per_attribute < 2 or self.maxsize < 2 or not self.max_model_mb > 0:
             raise DataError("expected rounds_per_attribute >= 2, maxsize >= 2 and max_model_mb > 0")
-
-    @property
-    def name(self) -> str:
-        """As on the command line."""
-        return "aim"
-
-    def granted(self, budget: Budget) -> Fraction:
-        """Gaussian noise and post-processing alone: the exact calibration."""
-        return budget.granted(gaussian_only=True)
-
-    def describe(self) -> dict[str, Any]:
-        """Name and parameters, for the certificate."""
-        return {"name": self.name, "variant": "default", **asdict(self)}
 
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report

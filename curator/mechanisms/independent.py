@@ -4,35 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import ClassVar
 
 from ...common.crypto.randomness import RandomStream
 from ...common.measurement import Measurement
-from ...common.privacy.budget import Budget
 from ...common.workload import Workload
 from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
 from .allocation import measure_split
 from .bounds import error_bounds, weighted_average
-from .mechanism import FittedModel, Progress, Report
+from .mechanism import FittedModel, GaussianMechanism, Progress, Report
 
 
 @dataclass(frozen=True)
-class Independent:
+class Independent(GaussianMechanism):
     """Measures every one-way marginal once and takes the attributes to be independent."""
 
-    @property
-    def name(self) -> str:
-        """As on the command line."""
-        return "independent"
-
-    def granted(self, budget: Budget) -> Fraction:
-        """Gaussian noise and post-processing alone: the exact calibration."""
-        return budget.granted(gaussian_only=True)
-
-    def describe(self) -> dict[str, Any]:
-        """Name and parameters, for the certificate."""
-        return {"name": self.name, "variant": "default"}
+    name: ClassVar[str] = "independent"
 
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report

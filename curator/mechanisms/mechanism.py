@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ...common.crypto.randomness import RandomStream
 from ...common.domain import Clique
@@ -105,6 +105,24 @@ class Mechanism(Protocol):
             report: called after every step.
         """
         ...
+
+
+@dataclass(frozen=True)
+class GaussianMechanism:
+    """What mechanisms share that add Gaussian noise, post-process, and have no variants.
+
+    Subclasses state their name; their fields are their parameters.
+    """
+
+    name: ClassVar[str]
+
+    def granted(self, budget: Budget) -> Fraction:
+        """Gaussian noise and post-processing alone: the exact calibration."""
+        return budget.granted(gaussian_only=True)
+
+    def describe(self) -> dict[str, Any]:
+        """Name and parameters, for the certificate."""
+        return {"name": self.name, "variant": "default", **asdict(self)}
 
 
 def ignore(progress: Progress) -> None:

@@ -30,9 +30,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,6 @@ from ...common.domain import Clique, Domain
 from ...common.errors import DataError
 from ...common.interactions import freedom, interaction
 from ...common.measurement import Measurement
-from ...common.privacy.budget import Budget
 from ...common.privacy.cost import MAX_INTERACTION_SIZE
 from ...common.workload import Workload
 from ..measurers.measurer import Measurer, Query
@@ -57,7 +56,7 @@ from .denoising import denoised
 from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, rounds_of, score_against
 from .effects import CLASSES, LEAST_VARIANCE, Effect, Observed, classes_of, raked, typical_size
 from .investment import Outlay, interactions_of
-from .mechanism import FittedModel, Progress, Report, Round
+from .mechanism import FittedModel, GaussianMechanism, Progress, Report, Round
 from .released import ReleasedModel
 
 ROUNDS = 4
@@ -83,7 +82,7 @@ _LEAST_PART = 1e-6
 
 
 @dataclass(frozen=True)
-class Mosaic:
+class Mosaic(GaussianMechanism):
     """The mechanism to take without thinking.
 
     Attributes:
@@ -92,6 +91,8 @@ class Mosaic:
             fitted in them. It counts work and not the clock, so that a release that is taken up again goes
             the same way.
     """
+
+    name: ClassVar[str] = "mosaic"
 
     max_model_mb: float = 16.0
     time_limit: float | None = None
@@ -106,19 +107,6 @@ class Mosaic:
         """The smaller of both limits."""
         limit = math.inf if self.time_limit is None else self.time_limit * _MB_PER_S
         return min(self.max_model_mb, limit)
-
-    @property
-    def name(self) -> str:
-        """As on the command line."""
-        return "mosaic"
-
-    def granted(self, budget: Budget) -> Fraction:
-        """Gaussian noise and post-processing alone: the exact calibration."""
-        return budget.granted(gaussian_only=True)
-
-    def describe(self) -> dict[str, Any]:
-        """Name and parameters, for the certificate."""
-        return {"name": self.name, "variant": "default", **asdict(self)}
 
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report

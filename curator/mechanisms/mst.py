@@ -13,15 +13,14 @@ differentially private synthetic data" (2021), section 4.3. What differs, and wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import ClassVar
 
 from ...common.crypto.randomness import RandomStream
 from ...common.domain import Clique, Domain
 from ...common.errors import DataError
-from ...common.privacy.budget import Budget
 from ...common.workload import Workload
 from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
@@ -30,11 +29,11 @@ from .allocation import check_smallest, measure_split
 from .bounds import ScoredDistance, error_bounds, weighted_average
 from .distances import SELECTED_BY, check_scores, measurable_cliques, round_of, score_against
 from .independent import one_way_marginals
-from .mechanism import FittedModel, Progress, Report
+from .mechanism import FittedModel, GaussianMechanism, Progress, Report
 
 
 @dataclass(frozen=True)
-class MST:
+class MST(GaussianMechanism):
     """The mechanism that won the NIST contest of 2018, for any table.
 
     Attributes:
@@ -42,6 +41,8 @@ class MST:
         scores: share of the budget for scoring all pairs; what is left measures the tree's.
         max_model_mb: limit of the model's size; a pair that would pass it is left out of the tree.
     """
+
+    name: ClassVar[str] = "mst"
 
     one_way: float = 0.3
     scores: float = 0.1
@@ -55,19 +56,6 @@ class MST:
             raise DataError("one_way and scores leave nothing for the pairs; lower them")
         if not self.max_model_mb > 0:
             raise DataError(f"max_model_mb: expected a positive number, got {self.max_model_mb}")
-
-    @property
-    def name(self) -> str:
-        """As on the command line."""
-        return "mst"
-
-    def granted(self, budget: Budget) -> Fraction:
-        """Gaussian noise and post-processing alone: the exact calibration."""
-        return budget.granted(gaussian_only=True)
-
-    def describe(self) -> dict[str, Any]:
-        """Name and parameters, for the certificate."""
-        return {"name": self.name, "variant": "default", **asdict(self)}
 
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report

@@ -10,15 +10,14 @@ record for each cell.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import ClassVar
 
 from ...common.crypto.randomness import RandomStream
 from ...common.domain import Clique
 from ...common.errors import DataError
 from ...common.measurement import Measurement
-from ...common.privacy.budget import Budget
 from ...common.workload import Workload
 from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
@@ -36,11 +35,11 @@ from .distances import (
     round_of,
     score_against,
 )
-from .mechanism import FittedModel, Progress, Report, Round
+from .mechanism import FittedModel, GaussianMechanism, Progress, Report, Round
 
 
 @dataclass(frozen=True)
-class MWEM:
+class MWEM(GaussianMechanism):
     """MWEM with a graphical model.
 
     Attributes:
@@ -49,6 +48,8 @@ class MWEM:
         maxsize: marginals with more cells are dropped.
         max_model_mb: limit of the model's size; grows to this with the rounds.
     """
+
+    name: ClassVar[str] = "mwem"
 
     rounds: int | None = None
     alpha: float = 0.9
@@ -62,19 +63,6 @@ class MWEM:
             raise DataError(f"alpha: expected a share in (0, 1), got {self.alpha}")
         if self.maxsize < 2 or not self.max_model_mb > 0:
             raise DataError("expected maxsize >= 2 and max_model_mb > 0")
-
-    @property
-    def name(self) -> str:
-        """As on the command line."""
-        return "mwem"
-
-    def granted(self, budget: Budget) -> Fraction:
-        """Gaussian noise and post-processing alone: the exact calibration."""
-        return budget.granted(gaussian_only=True)
-
-    def describe(self) -> dict[str, Any]:
-        """Name and parameters, for the certificate."""
-        return {"name": self.name, "variant": "default", **asdict(self)}
 
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
