@@ -95,6 +95,7 @@ def release(
     fitted = mechanism.run(measurer, workload, keys.child("mechanism"), report)
     records = sum(federation.record_counts)
     synthetic = fitted.model.generate(plan.rows or records, keys.child("rows").generator())
+    fitted = fitted.bounded_for(synthetic, records)
     stated = Plan(
         plan.domain,
         federation.record_counts,

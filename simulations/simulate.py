@@ -35,7 +35,7 @@ class Simulation:
 
     Attributes:
         synthetic: the synthetic table, coded.
-        fitted: model, measurements, rounds and bounds.
+        fitted: model, measurements, rounds, and bounds on the error of the synthetic rows.
         certificate: JSON values; public.
         metrics: JSON values; computed from the real table, so not for publication.
     """
@@ -112,6 +112,7 @@ def simulate(
     links, measurer, cost_factor = _measurer(table, plan, grid, stream, collusions, record_wise)
     fitted = mechanism.run(measurer, workload, stream.child("mechanism"), report)
     synthetic = fitted.model.generate(rows or table.record_count, stream.child("rows").generator())
+    fitted = fitted.bounded_for(synthetic, table.record_count)
     issued = certificate(
         plan,
         measurer.accountant,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...common.domain import Clique, Domain
 from ...common.measurement import Measurement
+from ...common.table import Table
 from .released import ReleasedModel
 
 CONFIDENCE = 0.95
@@ -22,7 +23,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class ErrorBound:
-    """With probability at least `confidence`, the model's marginal is no further from the table's than `l1`.
+    """With probability at least `confidence`, a marginal is no further from the table's than `l1`.
 
     Attributes:
         clique: the marginal.
@@ -176,3 +177,24 @@ def error_bounds(
         )
         for clique, l1 in bounds.items()
     )
+
+
+def bounds_of_rows(
+    bounds: Sequence[ErrorBound], model: ReleasedModel, rows: Table, records: int
+) -> tuple[ErrorBound, ...]:
+    """The bounds for rows that were made from a model: how far they are from it is known, and added.
+
+    Args:
+        bounds: of the model's marginals, which it can give.
+        model: the released distribution.
+        rows: made from it; of another number than the records, their counts are scaled.
+        records: of the table.
+    """
+    marginals = model.marginals_within_limits([bound.clique for bound in bounds])
+    scale = records / rows.record_count
+    found = []
+    for bound, marginal in zip(bounds, marginals, strict=True):
+        assert marginal is not None
+        l1 = bound.l1 + float(np.abs(scale * rows.marginal(bound.clique) - marginal).sum())
+        found.append(replace(bound, l1=l1, total_variation=min(1.0, l1 / (2 * records))))
+    return tuple(found)

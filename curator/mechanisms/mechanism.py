@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
@@ -11,9 +11,10 @@ from ...common.crypto.randomness import RandomStream
 from ...common.domain import Clique
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Budget
+from ...common.table import Table
 from ...common.workload import Workload
 from ..measurers.measurer import Measurer
-from .bounds import ErrorBound
+from .bounds import ErrorBound, bounds_of_rows
 from .released import ReleasedModel
 
 
@@ -66,7 +67,7 @@ class FittedModel:
         model: the distribution that synthetic rows come from.
         measurements: all noisy marginals, in the order they were taken.
         rounds: what the rounds did.
-        bounds: one-sided confidence bounds on the model's error, one for each workload marginal measured.
+        bounds: one-sided confidence bounds on its error, one for each workload marginal measured or scored.
         selection: what marginals were selected by; empty where none were.
     """
 
@@ -75,6 +76,15 @@ class FittedModel:
     rounds: tuple[Round, ...]
     bounds: tuple[ErrorBound, ...]
     selection: str = ""
+
+    def bounded_for(self, rows: Table, records: int) -> FittedModel:
+        """With bounds on the error of these rows in place of the model's.
+
+        Args:
+            rows: made from the model.
+            records: of the table.
+        """
+        return replace(self, bounds=bounds_of_rows(self.bounds, self.model, rows, records))
 
 
 class Mechanism(Protocol):

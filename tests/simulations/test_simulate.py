@@ -176,6 +176,17 @@ def test_the_certificate_says_what_marginals_were_selected_by(options, selected_
     assert result.certificate["selected_by"] == result.fitted.selection == selected_by
 
 
+def test_bounds_are_of_the_rows_and_not_of_the_model_alone():
+    """Next to no noise, and twenty rows: what is wrong is that rows are few."""
+    budget = dpmosaic.Budget(zcdp_rho=1e4)
+    made = simulate(table(), budget=budget, protocol="trusted", mechanism="privbayes", rows=20, seed=1)
+    bounds = {tuple(bound["clique"]): bound["l1"] for bound in made.certificate["error_bounds"]}
+    assert set(bounds) == set(itertools.combinations("abcd", 2))
+    for pair, bound in bounds.items():
+        error = np.abs(30 * made.synthetic.marginal(pair) - table().marginal(pair)).sum()
+        assert 30 < error <= bound <= 2 * error, pair
+
+
 def test_replace_one_adds_more_noise_for_the_same_promise():
     sigmas = [
         simulate(table(), budget=BUDGET, mechanism="independent", adjacency=adjacency).certificate[

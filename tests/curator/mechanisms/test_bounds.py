@@ -1,13 +1,17 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.measurement import Measurement
+from dpmosaic.common.table import Table
 from dpmosaic.curator.mechanisms.bounds import (
+    ErrorBound,
     ScoredDistance,
     WeightedAverage,
+    bounds_of_rows,
     error_bounds,
     noise_bound,
     weighted_average,
@@ -107,3 +111,16 @@ def test_the_bound_of_a_score_holds_as_often_as_it_says():
     failed = (distance + noise + margin < distance).mean()
     assert 0.0195 < failed < 0.031
     assert error <= scored_bound(float(distance), 2.0, reference).l1
+
+
+def test_rows_are_bounded_by_how_far_they_are_from_the_model_and_it_from_the_table():
+    """12 records, and 6 rows, of which each counts twice."""
+    bound = ErrorBound(PAIR, 3.0, 3 / 24, 0.95, True)
+    rows = Table.from_codes(DOMAIN, np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 1], [1, 2]]))
+    apart = np.abs(2 * np.array([1, 1, 0, 1, 2, 1]) - MODEL.marginal(PAIR)).sum()
+    (found,) = bounds_of_rows([bound], MODEL, rows, 12)
+    assert found.l1 == pytest.approx(3 + apart)
+    assert found.total_variation == pytest.approx((3 + apart) / 24)
+    assert replace(found, l1=3.0, total_variation=3 / 24) == bound
+    (far,) = bounds_of_rows([replace(bound, l1=23.0)], MODEL, rows, 12)
+    assert far.total_variation == 1.0
