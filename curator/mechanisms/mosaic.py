@@ -258,13 +258,13 @@ class _Run:
         left = self._measurer.accountant.remaining - scores
         budget = float(left) * (1 - 1e-9)
         self._learn_sizes()
-        inside = [*self._ones, *self._chosen]
-        cliques = [*inside, *self._others()]
-        outlay = self._outlay(cliques)
+        inside, others = [*self._ones, *self._chosen], self._others()
+        outlay = self._outlay([*inside, *others])
         parts, _ = outlay.split(budget)
-        drowned = outlay.noise_to_size(parts) > _DROWNED
-        cliques = [*inside, *itertools.compress(cliques[len(inside) :], ~drowned[len(inside) :])]
-        parts, _ = self._outlay(cliques).split(budget)
+        heard = outlay.noise_to_size(parts)[len(inside) :] <= _DROWNED
+        cliques = [*inside, *itertools.compress(others, heard)]
+        if not heard.all():
+            parts, _ = self._outlay(cliques).split(budget)
         paid = {
             clique: Fraction(float(part))
             for clique, part in zip(cliques, parts, strict=True)
@@ -285,9 +285,9 @@ class _Run:
 
     def _supplemented(self, model: MarkovRandomField) -> ReleasedModel:
         """The model, and what was measured of pairs that are not in it."""
-        self._learn_sizes()
         measured = [clique for clique in self._others() if self._effects[clique].observed is not None]
-        margins = {clique: np.maximum(model.marginal(clique), _LEAST_CELL) for clique in self._ones}
+        one_way = zip(self._ones, model.marginals(self._ones), strict=True)
+        margins = {clique: np.maximum(marginal, _LEAST_CELL) for clique, marginal in one_way}
         pairs = {}
         for clique, cells in zip(measured, model.marginals_within_limits(measured), strict=True):
             if cells is not None:

@@ -111,16 +111,18 @@ class ScoredRun:
         (by `allocate`); weighted.
         """
         measured = self._measured()
-        cliques = [clique for clique in self._scored if clique not in {*measured}]
+        without = set(measured)
+        cliques = [clique for clique in self._scored if clique not in without]
         distances = np.array([self._scored[clique].distance for clique in cliques])
         distances = np.minimum(distances, 2 * self._measurer.record_count)
         cells = np.array([self._domain.cells(clique) for clique in cliques], dtype=float)
+        sizes = cells ** (2 / 3)
         weights, price = (np.array([of[clique] for clique in cliques]) for of in (self._weights, self._price))
         remaining = float(self._measurer.accountant.remaining)
         shared = sum(self._domain.cells(clique) ** (2 / 3) for clique in measured)
         chosen: list[Clique] = []
         while len(chosen) < most:
-            parts = remaining * cells ** (2 / 3) / (shared + cells ** (2 / 3))
+            parts = remaining * sizes / (shared + sizes)
             gains = weights * (distances - EXPECTED_L1 * np.sqrt(price / parts) * cells)
             promising = [int(i) for i in np.argsort(-gains, kind="stable") if gains[i] > 0]
             growth = TreeGrowth(self._domain, [*measured, *chosen])
@@ -128,7 +130,7 @@ class ScoredRun:
             if place is None:
                 break
             chosen.append(cliques[promising[place]])
-            shared += cells[promising[place]] ** (2 / 3)
+            shared += sizes[promising[place]]
             # A model that is too large with a candidate is no smaller once others are in it.
             weights[promising[: place + 1]] = 0.0
         return chosen
