@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ _SCALES = np.geomspace(1e-4, 2, 48)
 """Values of D that are told apart, as shares of the number of records."""
 
 _SPREAD = 0.3
-"""The L1 norm of an interaction of scale D deviates from D by this share; the score says no more of D."""
+"""An L1 norm deviates from what its scale makes expect by this share; the score says no more of D."""
 
 _TAIL = 3
 _NEGLIGIBLE = 1e-3
@@ -66,6 +66,8 @@ class Effect:
         reference: shape (n_r,): mu, the cells that a model without this interaction predicts.
         distance: noisy L1 distance between the table's marginal and the reference, in records; None unscored.
         deviation: standard deviation of its noise.
+        blur: expected L1 error of the smaller marginals that the reference was made from, in records. The
+            distance has it in it: the root of the sum of its square and that of D is expected of it.
         observed: what was measured of it; None before.
         typical: m, the mean of D among such interactions, as a share of the records; infinite where unknown.
     """
@@ -74,8 +76,20 @@ class Effect:
     reference: Array
     distance: float | None = None
     deviation: float = 0.0
+    blur: float = 0.0
     observed: Observed | None = None
     typical: float = math.inf
+
+    def scored_again(self, reference: Array, distance: float, deviation: float, blur: float) -> Effect:
+        """The effect of another reference, whose score is averaged with the one before.
+
+        That says as much less of this reference as the reference has moved since.
+        """
+        assert self.distance is not None
+        before = self.deviation**2 + float(np.abs(reference - self.reference).sum()) ** 2
+        variance = 1 / (1 / before + 1 / deviation**2)
+        mean = variance * (self.distance / before + distance / deviation**2)
+        return replace(self, reference=reference, distance=mean, deviation=math.sqrt(variance), blur=blur)
 
     def deviations(self, records: float) -> Array:
         """tau_c of the posterior mean of D, shape (n_r,)."""
@@ -101,6 +115,13 @@ class Effect:
         variance = noise * mean + spread * away**2
         return self.reference + mean * away, np.sqrt(np.maximum(variance, LEAST_VARIANCE * noise))
 
+    def expected_error(self, records: float) -> float:
+        """Of the estimate: its L1 norm, in records."""
+        assert self.observed is not None
+        deviations = self.deviations(records)
+        left = deviations / np.sqrt(1 + deviations**2 / self.observed.variance)
+        return EXPECTED_L1 * float(left.sum())
+
     def _away(self, observed: Observed) -> Array:
         """How far the interaction was measured to be from the reference's."""
         return interaction(observed.values - self.reference, self.shape)
@@ -121,9 +142,10 @@ class Effect:
         scales = _SCALES * records
         logs = np.zeros(len(scales))
         if self.distance is not None:
-            variance = self.deviation**2 + (_SPREAD * scales) ** 2
+            expected = np.hypot(scales, self.blur)
+            variance = self.deviation**2 + (_SPREAD * expected) ** 2
             # Noise takes a score below zero, but says nothing by how far.
-            away = max(self.distance, -3 * self.deviation) - scales
+            away = max(self.distance, -3 * self.deviation) - expected
             logs -= away**2 / (2 * variance) + 0.5 * np.log(variance)
         if self.observed is not None:
             profile, squares, counts = _grouped(self._profile(), self._away(self.observed) ** 2)
@@ -135,14 +157,15 @@ class Effect:
 def typical_size(effects: Sequence[Effect], records: float) -> float:
     """The m, as a share of the records, for which all that is known of the interactions is likely.
 
-    The mean over its logarithm, weighted by the likelihood of all scores and measurements together.
+    The mean, weighted by the likelihood of all scores and measurements together; the prior is even over its
+    logarithm.
     """
     known = np.array([effect.log_likelihood(records) for effect in effects])
     known -= known.max(axis=1, keepdims=True)
     means = np.geomspace(1e-3, 2, 40)
     evidence = np.array([np.logaddexp.reduce(known + _log_prior(mean), axis=1).sum() for mean in means])
     weights = np.exp(evidence - evidence.max())
-    return float(np.exp(weights @ np.log(means) / weights.sum()))
+    return float(weights @ means / weights.sum())
 
 
 def _log_prior(typical: float) -> Array:

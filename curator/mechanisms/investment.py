@@ -78,20 +78,6 @@ class Outlay:
         left_out = EXPECTED_L1 * (self.cells * self.deviations).sum(axis=1)
         return parts * (total / max(float(parts.sum()), 1e-300)), matter * (left_out - now)
 
-    def noise_to_size(self, parts: Array) -> Array:
-        """Expected L1 norm of each interaction's noise at these parts of a budget, over its own L1 norm.
-
-        Args:
-            parts: shape (interactions,), zCDP.
-
-        Returns:
-            Shape (interactions,); infinite for one that was not and will not be measured.
-        """
-        precision = self.known + parts / self.price
-        with np.errstate(divide="ignore"):
-            noise = self.cells.sum(axis=1) / np.sqrt(precision)
-        return np.asarray(noise / (self.cells * self.deviations).sum(axis=1))
-
     def _solved(self, slopes: Array, amounts: Array, total: float) -> NDArray[np.int64]:
         """The places of the amounts at which all slopes are alike and the budget is spent."""
         low, high = -80.0, 80.0

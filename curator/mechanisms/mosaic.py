@@ -8,7 +8,8 @@
    budget over everything would improve (`investment`) says which to take, best first, as long as the model
    stays within its size. Each is measured for a first time (`ROUND`), and the model is fitted again.
 3. What is left measures everything once more, split so that the predicted error of the workload is least;
-   and pairs that the model has no room for, which rows are brought to once drawn (`pgm/supplemented`).
+   and pairs that the model has no room for. Rows, once drawn, are brought to these, and to the workload's
+   larger marginals as the model has them (`pgm/supplemented`).
 4. Scores of the last model give the error bounds.
 
 What is measured is never a whole marginal but its interaction (`common/interactions.py`): a record moves it
@@ -29,7 +30,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
@@ -48,9 +49,9 @@ from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
-from ..pgm.refinement import MAX_PAIR_CELLS
+from ..pgm.refinement import MAX_CELLS, MAX_LARGER_CELLS
 from ..pgm.supplemented import SupplementedModel
-from .allocation import allocate, check_smallest, measurable
+from .allocation import EXPECTED_L1, allocate, check_smallest, measurable
 from .bounds import ScoredDistance, WeightedAverage, error_bounds
 from .denoising import denoised
 from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, rounds_of, score_against
@@ -73,9 +74,11 @@ SURVEY = 0.3
 _MB_PER_S = 0.5
 """A model of so many MiB for each second: fits move a thousand times in all, in 2 ms for each MiB at most."""
 
-_DROWNED = 4
-"""A pair outside the model is left to it where its noise would be so many times larger than its interaction.
-The scores that say how large that is are as noisy themselves then."""
+_LEFT = 0.7
+"""Share of the noise's variance in an interaction that is left once all marginals are fitted together."""
+
+_LARGER = 4096
+"""Rows are brought to no more marginals of three and more attributes; the model takes some ms for each."""
 
 _LEAST_CELL = 1e-3
 _LEAST_PART = 1e-6
@@ -145,6 +148,7 @@ class _Run:
         self._candidates = measurable_cliques(measurer, candidates(self._domain, workload, max_model_mb))
         self._ones: dict[Clique, Observed] = {}
         self._effects: dict[Clique, Effect] = {}
+        self._errors: dict[Clique, float] = {}
         self._chosen: list[Clique] = []
         self._used: list[Measurement] = []
         self._rounds: list[Round] = []
@@ -224,8 +228,11 @@ class _Run:
         ]
         scored = score_against(self._measurer, model, wanted, self._score_budget())
         for clique, found in scored.items():
-            self._effects[clique] = Effect(
-                self._domain.shape(clique), found.reference.astype(float), found.distance, found.sigma
+            blur = math.hypot(*(self._errors.get(part, 0.0) for part in _parts(clique)))
+            score = found.reference.astype(float), found.distance, found.sigma, blur
+            before = self._effects.get(clique)
+            self._effects[clique] = (
+                before.scored_again(*score) if before else Effect(self._domain.shape(clique), *score)
             )
 
     def _select(self, most: int, limit_mb: float, reserved: Fraction) -> list[Clique]:
@@ -258,13 +265,8 @@ class _Run:
         left = self._measurer.accountant.remaining - scores
         budget = float(left) * (1 - 1e-9)
         self._learn_sizes()
-        inside, others = [*self._ones, *self._chosen], self._others()
-        outlay = self._outlay([*inside, *others])
-        parts, _ = outlay.split(budget)
-        heard = outlay.noise_to_size(parts)[len(inside) :] <= _DROWNED
-        cliques = [*inside, *itertools.compress(others, heard)]
-        if not heard.all():
-            parts, _ = self._outlay(cliques).split(budget)
+        cliques = [*self._ones, *self._chosen, *self._others()]
+        parts, _ = self._outlay(cliques).split(budget)
         paid = {
             clique: Fraction(float(part))
             for clique, part in zip(cliques, parts, strict=True)
@@ -280,7 +282,7 @@ class _Run:
         return [
             clique
             for clique in self._effects
-            if clique not in inside and len(clique) == 2 and self._domain.cells(clique) <= MAX_PAIR_CELLS
+            if clique not in inside and len(clique) == 2 and self._domain.cells(clique) <= MAX_CELLS
         ]
 
     def _supplemented(self, model: MarkovRandomField) -> ReleasedModel:
@@ -297,7 +299,20 @@ class _Run:
                 found = raked(np.maximum(values, _LEAST_CELL), effect.shape, ones)
                 # The least cells of many margins make more records than there are.
                 pairs[clique] = found * (model.total / found.sum())
-        return SupplementedModel(model, pairs) if pairs else model
+        larger = self._larger(pairs)
+        return SupplementedModel(model, pairs, larger) if pairs or larger else model
+
+    def _larger(self, pairs: Collection[Clique]) -> tuple[Clique, ...]:
+        """The workload's marginals of three and more attributes that rows are brought to, small first."""
+        sizes = {clique: self._domain.cells(clique) for clique in self._workload.cliques if len(clique) > 2}
+        wanted = [
+            clique
+            for clique in sorted(sizes, key=sizes.__getitem__)
+            if sizes[clique] <= MAX_CELLS
+            and not any(pair in pairs for pair in itertools.combinations(clique, 2))
+        ]
+        held = itertools.accumulate(len(clique) * sizes[clique] for clique in wanted[:_LARGER])
+        return tuple(itertools.compress(wanted, (cells <= MAX_LARGER_CELLS for cells in held)))
 
     def _measure(self, cliques: Sequence[Clique], parts: Sequence[Fraction], step: str) -> list[Measurement]:
         """Measures interactions and averages them with what was measured before."""
@@ -333,7 +348,8 @@ class _Run:
                 deviations[i], cells[i] = classes_of(self._effects[clique].deviations(self._records))
             known[i] = 1 / observed.variance if observed else 0.0
             sigma = self._measurer.expected_sigma(clique, probe, interaction=alone(shape))
-            price[i] = sigma**2 * freedom(shape) * float(probe)
+            left = _LEFT if len(clique) > 1 else 1.0
+            price[i] = left * sigma**2 * freedom(shape) * float(probe)
         place = {clique: i for i, clique in enumerate(cliques)}
         marginals = interactions_of(
             [[place[part] for part in _parts(clique) if part in place] for clique in self._workload.cliques]
@@ -350,6 +366,7 @@ class _Run:
             values, variances = denoised(noisy, observed.variance, self._records)
             sigmas = np.sqrt(np.maximum(variances, LEAST_VARIANCE * observed.variance))
             believed[clique] = np.maximum(values, _LEAST_CELL)
+            self._errors[clique] = EXPECTED_L1 * float(np.sqrt(variances)[values > 0].sum())
             targets.append(_target(clique, values, sigmas))
         for clique in sorted(self._chosen, key=len):
             effect = self._effects[clique]
@@ -361,6 +378,7 @@ class _Run:
             self._effects[clique] = effect
             values, sigmas = effect.estimate(self._records)
             believed[clique] = np.maximum(values, _LEAST_CELL)
+            self._errors[clique] = effect.expected_error(self._records)
             targets.append(_target(clique, values, sigmas))
         return estimate(
             self._domain, targets, total=self._records, warm_start=warm_start, tolerance=tolerance
@@ -395,14 +413,16 @@ class _Run:
         return averages
 
     def _learn_sizes(self) -> None:
-        """What interactions have in common: those that are in the model, and those that are left out."""
+        """What interactions of one size have in common: those in the model, and those that are left out."""
         inside = {*self._chosen}
+        pools: dict[tuple[bool, int], list[Clique]] = {}
         # In order: sums of floats in the order of a set would differ from process to process.
-        for pool in (list(self._chosen), [clique for clique in self._effects if clique not in inside]):
-            if pool:
-                typical = typical_size([self._effects[clique] for clique in pool], self._records)
-                for clique in pool:
-                    self._effects[clique] = replace(self._effects[clique], typical=typical)
+        for clique in [*self._chosen, *(clique for clique in self._effects if clique not in inside)]:
+            pools.setdefault((clique in inside, len(clique)), []).append(clique)
+        for pool in pools.values():
+            typical = typical_size([self._effects[clique] for clique in pool], self._records)
+            for clique in pool:
+                self._effects[clique] = replace(self._effects[clique], typical=typical)
 
     def _score_budget(self) -> Fraction:
         return self._granted * Fraction(SCORES) / (ROUNDS + 1)

@@ -81,7 +81,11 @@ class MarkovRandomField:
         return self.tree.cliques
 
     def generate(
-        self, rows: int, rng: np.random.Generator, pairs: Mapping[Clique, Array] | None = None
+        self,
+        rows: int,
+        rng: np.random.Generator,
+        pairs: Mapping[Clique, Array] | None = None,
+        larger: Sequence[Clique] = (),
     ) -> Table:
         """Synthetic rows by randomised rounding (`sampling`), then closer to all pairs (`refinement`).
 
@@ -89,19 +93,23 @@ class MarkovRandomField:
             rows: how many.
             rng: its seed fixes them.
             pairs: marginals that rows are to have in place of the model's own, in counts of the model.
+            larger: cliques of the model's marginals that rows are to have as well, and the pairs in them.
         """
         table = generate(self, rows, rng)
-        given = pairs or {}
-        cliques = [pair for pair in itertools.combinations(self.domain.names, 2) if pair not in given]
-        own = zip(cliques, self.marginals_within_limits(cliques), strict=True)
+        wanted = dict(pairs or {})
+        covered = {*wanted}
+        for clique, marginal in zip(larger, self.marginals_within_limits(larger), strict=True):
+            if marginal is not None:
+                wanted[clique] = marginal
+                covered |= {*itertools.combinations(clique, 2)}
         # Those given come first: where there are more than can be held, these are what the draw lacks.
+        others = [pair for pair in itertools.combinations(self.domain.names, 2) if pair not in covered]
+        for clique, marginal in zip(others, self.marginals_within_limits(others), strict=True):
+            if marginal is not None:
+                wanted[clique] = marginal
         share = rows / self.total
-        wanted = {
-            (self.domain.position(a), self.domain.position(b)): share * marginal
-            for (a, b), marginal in itertools.chain(given.items(), own)
-            if marginal is not None
-        }
-        return refined(table, wanted, rng)
+        places = {tuple(map(self.domain.position, clique)): share * wanted[clique] for clique in wanted}
+        return refined(table, places, rng)
 
     def marginal(self, clique: Iterable[str]) -> Array:
         """The expected counts of a clique's cells, inside the tree or not.

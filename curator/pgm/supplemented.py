@@ -1,7 +1,8 @@
-"""A model, and the marginals of pairs that it has no room for: rows are drawn from it and brought to them."""
+"""A model, and what rows are brought to once drawn: pairs that it has no room for, and larger marginals."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from .model import MarkovRandomField
 
 Array = NDArray[np.float64]
 
-_FORMAT = "dpmosaic supplemented model 1"
+_FORMAT = "dpmosaic supplemented model 2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +33,13 @@ class SupplementedModel:
         model: the distribution that rows are drawn from.
         pairs: two attributes in domain order -> their marginal, shape (n_a n_b,), not negative; its sum is
             the model's total.
+        larger: cliques of three and more attributes, none with one of the pairs in it: rows are to have
+            these marginals of the model too, and not its pairs alone.
     """
 
     model: MarkovRandomField
     pairs: Mapping[Clique, Array]
+    larger: tuple[Clique, ...] = ()
 
     def __post_init__(self) -> None:
         for clique, marginal in self.pairs.items():
@@ -46,6 +50,11 @@ class SupplementedModel:
             if not np.isclose(marginal.sum(), self.model.total):
                 raise ValueError(f"the marginal of {clique} does not sum to the model's total")
             marginal.flags.writeable = False
+        for clique in self.larger:
+            if len(clique) < 3 or self.domain.canonical(clique) != clique:
+                raise ValueError(f"{clique} is not three or more attributes in domain order")
+            if any(pair in self.pairs for pair in itertools.combinations(clique, 2)):
+                raise ValueError(f"a pair of {clique} is not the model's")
 
     @property
     def domain(self) -> Domain:
@@ -63,8 +72,8 @@ class SupplementedModel:
         return self.model.size_mb + sum(marginal.size for marginal in self.pairs.values()) * 8 / 2**20
 
     def generate(self, rows: int, rng: np.random.Generator) -> Table:
-        """Rows drawn from the model, then brought closer to the pairs and the model's other pairs."""
-        return self.model.generate(rows, rng, self.pairs)
+        """Rows drawn from the model, then brought to the pairs, the larger marginals, and the other pairs."""
+        return self.model.generate(rows, rng, self.pairs, self.larger)
 
     def marginal(self, clique: Iterable[str]) -> Array:
         """The expected counts of a clique's cells, as the pairs say, or else the model.
@@ -87,7 +96,8 @@ class SupplementedModel:
         """Write model and pairs to one file in numpy's .npz format, without pickled objects."""
         form, arrays = self.model.parts()
         arrays |= {f"pair_{place}": marginal for place, marginal in enumerate(self.pairs.values())}
-        archive.write(path, {"format": _FORMAT, "model": form, "pairs": list(self.pairs)}, arrays)
+        form = {"format": _FORMAT, "model": form, "pairs": list(self.pairs), "larger": self.larger}
+        archive.write(path, form, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> SupplementedModel:
@@ -106,4 +116,5 @@ class SupplementedModel:
             tuple(clique): archive.counts(arrays[f"pair_{place}"])
             for place, clique in enumerate(form["pairs"])
         }
-        return cls(MarkovRandomField.of_parts(form["model"], arrays), pairs)
+        larger = tuple(map(tuple, form["larger"]))
+        return cls(MarkovRandomField.of_parts(form["model"], arrays), pairs, larger)

@@ -49,12 +49,13 @@ def test_with_a_known_scale_the_estimate_is_that_of_a_normal_prior(one_scale):
 
 
 def test_the_posterior_of_the_scale_is_the_likelihood_times_the_prior():
-    effect = Effect(SHAPE, REFERENCE, 300.0, 40.0, Observed(AWAY, 100.0), typical=0.2)
+    effect = Effect(SHAPE, REFERENCE, 300.0, 40.0, 90.0, Observed(AWAY, 100.0), typical=0.2)
     expected = []
     for share in effects._SCALES:
         scale = share * RECORDS
-        spread = 40.0**2 + (0.3 * scale) ** 2
-        log = -((300 - scale) ** 2) / (2 * spread) - math.log(spread) / 2
+        expected_distance = math.hypot(scale, 90)
+        spread = 40.0**2 + (0.3 * expected_distance) ** 2
+        log = -((300 - expected_distance) ** 2) / (2 * spread) - math.log(spread) / 2
         for cell, away in zip(REFERENCE, AWAY - interaction(REFERENCE, SHAPE), strict=True):
             root = math.sqrt(max(cell, 1))
             tau = scale * root / (math.sqrt(2 / math.pi) * np.sqrt(np.maximum(REFERENCE, 1)).sum())
@@ -67,7 +68,7 @@ def test_the_posterior_of_the_scale_is_the_likelihood_times_the_prior():
 
 def test_little_noise_is_believed_and_much_noise_is_not():
     def estimate(noise):
-        effect = Effect(SHAPE, REFERENCE, 300.0, 40.0, Observed(AWAY, noise), typical=0.2)
+        effect = Effect(SHAPE, REFERENCE, 300.0, 40.0, observed=Observed(AWAY, noise), typical=0.2)
         return effect.estimate(RECORDS)[0]
 
     exact = REFERENCE - interaction(REFERENCE, SHAPE) + AWAY
@@ -81,6 +82,43 @@ def test_a_score_far_below_zero_says_no_more_than_one_at_three_deviations():
     assert low.deviations(RECORDS).tolist() == lower.deviations(RECORDS).tolist()
 
 
+def test_a_score_no_larger_than_the_blur_says_that_there_is_no_interaction():
+    def size(distance, blur):
+        effect = Effect(SHAPE, REFERENCE, distance, 5.0, blur, typical=0.1)
+        return math.sqrt(2 / math.pi) * effect.deviations(RECORDS).sum()
+
+    assert size(200.0, 0.0) > 150
+    assert size(200.0, 200.0) < 60
+    assert 200 < size(400.0, 200.0) < size(400.0, 0.0)
+
+
+def test_scores_of_one_reference_are_averaged_and_an_older_one_counts_less_once_that_moved():
+    before = Effect(SHAPE, REFERENCE, 300.0, 40.0, 10.0)
+    same = before.scored_again(REFERENCE, 200.0, 40.0, 20.0)
+    assert (same.distance, same.deviation, same.blur) == pytest.approx((250.0, 40 / math.sqrt(2), 20.0))
+    moved = REFERENCE + np.array([15.0, -15.0] + [0.0] * 10)
+    later = before.scored_again(moved, 200.0, 40.0, 20.0)
+    older, new = 1 / (40**2 + 30**2), 1 / 40**2
+    assert later.distance == pytest.approx((300 * older + 200 * new) / (older + new))
+    assert later.deviation == pytest.approx((older + new) ** -0.5)
+    assert later.reference is moved
+
+
+def test_the_expected_error_is_that_of_the_estimate_over_tables_and_noise(one_scale):
+    """2,000 draws of an interaction of known scale; their mean is within 5 % (standard error 0.6 %)."""
+    one_scale(250.0)
+    rng = np.random.default_rng(7)
+    tau = Effect(SHAPE, REFERENCE).deviations(RECORDS)
+    errors = []
+    for _ in range(2000):
+        true = rng.normal(0, tau)
+        seen = true + rng.normal(0, 12.0, 12)
+        kept = tau**2 / (tau**2 + 144)
+        errors.append(np.abs(kept * seen - true).sum())
+    found = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, 144.0)).expected_error(RECORDS)
+    assert found == pytest.approx(np.mean(errors), rel=0.05)
+
+
 @pytest.mark.parametrize("mean", [0.02, 0.1, 0.5])
 def test_the_typical_size_is_learned_from_many_scores_that_say_little_each(mean):
     """200 scores, with noise of twice the mean; the estimate lies within a factor of 1.5."""
@@ -91,8 +129,9 @@ def test_the_typical_size_is_learned_from_many_scores_that_say_little_each(mean)
     assert mean / 1.5 < typical_size(scored, RECORDS) < 1.5 * mean
 
 
-def test_nothing_known_leaves_the_typical_size_in_the_middle():
-    assert typical_size([Effect(SHAPE, REFERENCE)], RECORDS) == pytest.approx(math.sqrt(1e-3 * 2), rel=0.01)
+def test_where_nothing_is_known_the_typical_size_is_the_mean_of_a_prior_even_over_logarithms():
+    mean = (2 - 1e-3) / math.log(2 / 1e-3)
+    assert typical_size([Effect(SHAPE, REFERENCE)], RECORDS) == pytest.approx(mean, rel=0.1)
 
 
 @pytest.mark.parametrize("cells", [3, 24, 100])

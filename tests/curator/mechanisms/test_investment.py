@@ -97,11 +97,3 @@ def test_the_gain_is_the_fall_of_the_predicted_error_for_every_marginal_that_has
         for i in (0, 1)
     ]
     assert gains == pytest.approx([3 * falls[0], falls[1]], rel=0.05)
-
-
-def test_noise_to_size_is_that_of_all_measurements_of_an_interaction_together():
-    """Size: the L1 norm that deviations make; noise: of one over the summed precisions."""
-    plan = outlay([[30, 10], [5, 5]], [[4, 6], [10, 0]], [2.0, 1.0], [[0], [1]], known=[0.25, 0.0])
-    found = plan.noise_to_size(np.array([0.5, 0.0]))
-    assert found[0] == pytest.approx(10 / math.sqrt(0.25 + 0.5 / 2.0) / (4 * 30 + 6 * 10))
-    assert found[1] == math.inf

@@ -70,6 +70,21 @@ def test_an_interaction_of_three_is_found_where_pairs_show_nothing(run):
     assert distance(fitted, table, 3) < 0.03
 
 
+def test_rows_have_the_workloads_larger_marginals_as_the_model_does(run, chain_table):
+    table = chain_table()
+    larger, _ = run(Mosaic(), table, Budget(20.0, 1e-9), k=3)
+    assert set(larger.model.larger) == set(itertools.combinations(table.domain.names, 3))
+    rows = larger.model.generate(table.record_count, np.random.default_rng(1))
+    drawn = larger.model.model.generate(table.record_count, np.random.default_rng(1))
+    apart = [
+        sum(np.abs(of.marginal(c) - larger.model.marginal(c)).sum() for c in larger.model.larger)
+        for of in (rows, drawn)
+    ]
+    assert apart[0] < 0.8 * apart[1]
+    pairs, _ = run(Mosaic(), table, Budget(20.0, 1e-9))
+    assert not getattr(pairs.model, "larger", ())
+
+
 def test_no_interaction_is_measured_before_its_parts(run, chain_table):
     fitted, _ = run(Mosaic(), chain_table(), Budget(20.0, 1e-9), k=3)
     seen = set()

@@ -1,4 +1,4 @@
-"""Rows that come closer to the pairs of a model."""
+"""Rows that come closer to the marginals of a model."""
 
 import itertools
 
@@ -14,7 +14,8 @@ from dpmosaic.curator.pgm.refinement import _surplus, _sweep, refined
 from dpmosaic.curator.pgm.sampling import generate
 
 DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2, "d": 5})
-PLACES = list(itertools.combinations(range(4), 2))
+PAIRS = list(itertools.combinations(range(4), 2))
+MIXED = [(0, 3), (0, 1, 2), (1, 2, 3), (0, 1, 2, 3)]
 
 
 def random_table(rows, seed):
@@ -24,13 +25,13 @@ def random_table(rows, seed):
     return Table.from_codes(DOMAIN, np.column_stack(columns))
 
 
-def pairs_of(table):
+def marginals_of(table, cliques=PAIRS):
     names = table.domain.names
-    return {(a, b): table.marginal((names[a], names[b])).astype(float) for a, b in PLACES}
+    return {places: table.marginal([names[place] for place in places]).astype(float) for places in cliques}
 
 
 def squares(table, wanted):
-    found = pairs_of(table)
+    found = marginals_of(table, wanted)
     return sum(float(((found[place] - wanted[place]) ** 2).sum()) for place in wanted)
 
 
@@ -38,15 +39,17 @@ def rng():
     return np.random.default_rng(0)
 
 
-def test_a_table_comes_much_closer_to_the_pairs_of_another():
-    wanted = pairs_of(random_table(2000, seed=1))
+@pytest.mark.parametrize(("cliques", "left"), [(PAIRS, 0.05), ([(0, 1, 2), (1, 2, 3)], 0.05), (MIXED, 0.1)])
+def test_a_table_comes_much_closer_to_the_marginals_of_another(cliques, left):
+    wanted = marginals_of(random_table(2000, seed=1), cliques)
     before = random_table(2000, seed=2)
-    assert squares(refined(before, wanted, rng()), wanted) < 0.05 * squares(before, wanted)
+    assert squares(refined(before, wanted, rng()), wanted) < left * squares(before, wanted)
 
 
-def test_no_single_change_is_left_that_would_help_once_sweeps_change_nothing(monkeypatch):
+@pytest.mark.parametrize("cliques", [PAIRS, MIXED])
+def test_no_single_change_is_left_that_would_help_once_sweeps_change_nothing(cliques, monkeypatch):
     monkeypatch.setattr(refinement, "_SWEEPS", 100)
-    wanted = pairs_of(random_table(40, seed=1))
+    wanted = marginals_of(random_table(40, seed=1), cliques)
     table = refined(random_table(40, seed=2), wanted, rng())
     least = squares(table, wanted)
     codes = np.column_stack(table.columns).astype(int)
@@ -57,26 +60,27 @@ def test_no_single_change_is_left_that_would_help_once_sweeps_change_nothing(mon
             assert squares(Table.from_codes(DOMAIN, other), wanted) >= least - 1e-5
 
 
-def test_the_surplus_is_kept_up_to_date():
-    wanted = pairs_of(random_table(300, seed=1))
+@pytest.mark.parametrize("cliques", [PAIRS, MIXED])
+def test_the_surplus_is_kept_up_to_date(cliques):
+    wanted = marginals_of(random_table(300, seed=1), cliques)
     table = random_table(300, seed=2)
     codes = np.column_stack(table.columns).astype(np.int32)
-    starts, over = _surplus(table, wanted)
-    assert refinement._sweep(codes, np.array(DOMAIN.sizes), starts, over) > 0
+    views, over = _surplus(table, wanted)
+    assert refinement._sweep(codes, np.array(DOMAIN.sizes), views, over) > 0
     counted = _surplus(Table.from_codes(DOMAIN, codes), wanted)[1]
     assert over.tolist() == pytest.approx(counted.tolist(), abs=1e-9)
 
 
 def test_what_fits_already_stays_as_it_is():
     table = random_table(500, seed=1)
-    assert refined(table, pairs_of(table), rng()).digest() == table.digest()
+    assert refined(table, marginals_of(table), rng()).digest() == table.digest()
 
 
-def test_without_pairs_nothing_changes(monkeypatch):
+def test_without_marginals_nothing_changes(monkeypatch):
     table = random_table(50, seed=1)
     assert refined(table, {}, rng()).digest() == table.digest()
-    monkeypatch.setattr(refinement, "MAX_PAIR_CELLS", 5)
-    assert refined(table, pairs_of(random_table(50, seed=2)), rng()).digest() == table.digest()
+    monkeypatch.setattr(refinement, "MAX_CELLS", 5)
+    assert refined(table, marginals_of(random_table(50, seed=2)), rng()).digest() == table.digest()
 
 
 def test_of_a_large_table_each_sweep_looks_at_some_rows_and_no_row_twice(monkeypatch):
@@ -84,12 +88,12 @@ def test_of_a_large_table_each_sweep_looks_at_some_rows_and_no_row_twice(monkeyp
     before = random_table(1000, seed=2)
     looked = []
 
-    def looking(codes, sizes, starts, over):
+    def looking(codes, sizes, views, over):
         looked.append(codes.copy())
-        return _sweep(codes, sizes, starts, over)
+        return _sweep(codes, sizes, views, over)
 
     monkeypatch.setattr(refinement, "_sweep", looking)
-    after = refined(before, pairs_of(random_table(1000, seed=1)), rng())
+    after = refined(before, marginals_of(random_table(1000, seed=1)), rng())
     differ = np.any([one != other for one, other in zip(before.columns, after.columns, strict=True)], axis=0)
     assert [len(codes) for codes in looked] == [30, 30, 30]
     assert 30 < differ.sum() <= 90
@@ -101,7 +105,7 @@ def test_a_model_s_rows_are_closer_to_its_pairs_than_rounding_alone_makes_them()
     fitted = [("a", "b"), ("b", "c"), ("c", "d")]
     found = [Measurement(c, table.marginal(c).astype(float), 1.0, 1.0) for c in fitted]
     model = estimate(DOMAIN, found, total=3000)
-    wanted = {(a, b): model.marginal((DOMAIN.names[a], DOMAIN.names[b])) for a, b in PLACES}
+    wanted = {(a, b): model.marginal((DOMAIN.names[a], DOMAIN.names[b])) for a, b in PAIRS}
     rows, rounded = model.generate(3000, rng()), generate(model, 3000, rng())
     assert squares(rows, wanted) < 0.1 * squares(rounded, wanted)
 

@@ -1,4 +1,4 @@
-"""A model with pairs that it has no room for."""
+"""A model with pairs that it has no room for, and larger marginals that rows are to have."""
 
 import itertools
 
@@ -7,8 +7,12 @@ import pytest
 
 from dpmosaic.common.domain import Domain
 from dpmosaic.common.errors import DataError
+from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.table import Table
+from dpmosaic.curator.pgm import model as model_module
+from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.model import MarkovRandomField
+from dpmosaic.curator.pgm.sampling import generate
 from dpmosaic.curator.pgm.supplemented import SupplementedModel
 
 DOMAIN = Domain.coded({"a": 3, "b": 3, "c": 2})
@@ -26,6 +30,11 @@ def table():
 PAIRS = {pair: table().marginal(pair).astype(float) for pair in itertools.combinations("abc", 2)}
 
 
+def fitted():
+    measured = Measurement(("a", "b", "c"), table().marginal(("a", "b", "c")).astype(float), 1.0, 1.0)
+    return estimate(DOMAIN, [measured], total=RECORDS)
+
+
 @pytest.fixture
 def supplemented():
     return SupplementedModel(MarkovRandomField.uniform(DOMAIN, RECORDS), {("a", "b"): PAIRS["a", "b"]})
@@ -37,6 +46,25 @@ def test_rows_come_to_all_pairs_though_the_model_has_none():
         rows = SupplementedModel(model, pairs).generate(RECORDS, np.random.default_rng(1))
         apart = max(np.abs(rows.marginal(pair) - wanted).max() for pair, wanted in PAIRS.items())
         assert apart > 40 if most is None else apart <= most
+
+
+def test_rows_come_to_larger_marginals_of_the_model_and_not_to_its_pairs_alone(monkeypatch):
+    """Rows that start from another model of the same pairs: what three attributes have in common is off."""
+    model = fitted()
+    wanted = model.marginal("abc")
+    flat = estimate(
+        DOMAIN, [Measurement(pair, model.marginal(pair), 1.0, 1.0) for pair in PAIRS], total=RECORDS
+    )
+    drawn = generate(flat, RECORDS, np.random.default_rng(1))
+    monkeypatch.setattr(model_module, "generate", lambda *_: drawn)
+    apart = [
+        np.abs(
+            SupplementedModel(model, {}, larger).generate(RECORDS, np.random.default_rng(1)).marginal("abc")
+            - wanted
+        ).sum()
+        for larger in ((), (("a", "b", "c"),))
+    ]
+    assert apart[0] > 5 * apart[1]
 
 
 def test_other_numbers_of_rows_follow_the_scaled_pairs():
@@ -86,6 +114,25 @@ def test_cliques_and_size_count_both(supplemented):
 def test_what_is_no_marginal_of_a_pair_is_refused(clique, marginal, message):
     with pytest.raises(ValueError, match=message):
         SupplementedModel(MarkovRandomField.uniform(DOMAIN, RECORDS), {clique: marginal})
+
+
+@pytest.mark.parametrize(
+    ("larger", "message"),
+    [
+        (("a", "c"), "not three or more attributes in domain order"),
+        (("b", "a", "c"), "not three or more attributes in domain order"),
+        (("a", "b", "c"), "a pair of .* is not the model's"),
+    ],
+)
+def test_larger_marginals_that_the_model_does_not_give_are_refused(larger, message):
+    model = MarkovRandomField.uniform(DOMAIN, RECORDS)
+    with pytest.raises(ValueError, match=message):
+        SupplementedModel(model, {("a", "b"): PAIRS["a", "b"]}, (larger,))
+
+
+def test_larger_marginals_come_back_with_a_saved_model(tmp_path):
+    SupplementedModel(fitted(), {}, (("a", "b", "c"),)).save(tmp_path / "model.npz")
+    assert SupplementedModel.load(tmp_path / "model.npz").larger == (("a", "b", "c"),)
 
 
 def test_a_saved_model_comes_back_and_is_no_plain_one(supplemented, tmp_path):
