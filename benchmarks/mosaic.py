@@ -14,6 +14,7 @@ import argparse
 import math
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,14 @@ def _by_cells(outlay: Outlay, total: float, split: Callable[..., Any] = Outlay.s
     return total * sizes / sizes.sum(), split(outlay, total)[1]
 
 
+def _last_score(effect: Effect, reference: Any, distance: float, deviation: float, blur: float) -> Effect:
+    return replace(effect, reference=reference, distance=distance, deviation=deviation, blur=blur)
+
+
+def _unblurred(effect: Effect, records: float, likelihood: Callable[..., Any] = Effect.log_likelihood) -> Any:
+    return likelihood(replace(effect, blur=0.0), records)
+
+
 PARTS: dict[str, list[Any]] = {
     REFERENCE: [],
     "whole marginals are measured": [
@@ -58,8 +67,11 @@ PARTS: dict[str, list[Any]] = {
     "interactions are not shrunk": [patch.object(Effect, "estimate", _unshrunk)],
     "no common size is learned": [patch.object(mosaic, "typical_size", lambda effects, records: math.inf)],
     "the budget is split by cells": [patch.object(Outlay, "split", _by_cells)],
+    "only the last score counts": [patch.object(Effect, "scored_again", _last_score)],
+    "scores are taken for the interaction alone": [patch.object(Effect, "log_likelihood", _unblurred)],
     "one round of scores": [patch.object(mosaic, "ROUNDS", 1)],
     "pairs outside the model are left to it": [patch.object(mosaic._Run, "_others", lambda self: [])],
+    "rows are brought to pairs alone": [patch.object(mosaic._Run, "_larger", lambda self, pairs: ())],
 }
 
 

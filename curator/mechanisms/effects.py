@@ -33,6 +33,10 @@ _SCALES = np.geomspace(1e-4, 2, 48)
 _SPREAD = 0.3
 """An L1 norm deviates from what its scale makes expect by this share; the score says no more of D."""
 
+_BLURRED = 0.5
+"""Share of the blur that a score is taken to have in it. All of it is what is to be expected; half leaves
+interactions the benefit of the doubt: one that is left out is lost, one measured in vain costs little."""
+
 _TAIL = 3
 _NEGLIGIBLE = 1e-3
 LEAST_VARIANCE = 0.1
@@ -67,7 +71,7 @@ class Effect:
         distance: noisy L1 distance between the table's marginal and the reference, in records; None unscored.
         deviation: standard deviation of its noise.
         blur: expected L1 error of the smaller marginals that the reference was made from, in records. The
-            distance has it in it: the root of the sum of its square and that of D is expected of it.
+            distance has it in it, and grows as the root of the sum of its square and that of D.
         observed: what was measured of it; None before.
         typical: m, the mean of D among such interactions, as a share of the records; infinite where unknown.
     """
@@ -142,7 +146,7 @@ class Effect:
         scales = _SCALES * records
         logs = np.zeros(len(scales))
         if self.distance is not None:
-            expected = np.hypot(scales, self.blur)
+            expected = np.hypot(scales, _BLURRED * self.blur)
             variance = self.deviation**2 + (_SPREAD * expected) ** 2
             # Noise takes a score below zero, but says nothing by how far.
             away = max(self.distance, -3 * self.deviation) - expected

@@ -53,7 +53,7 @@ def test_the_posterior_of_the_scale_is_the_likelihood_times_the_prior():
     expected = []
     for share in effects._SCALES:
         scale = share * RECORDS
-        expected_distance = math.hypot(scale, 90)
+        expected_distance = math.hypot(scale, 90 / 2)
         spread = 40.0**2 + (0.3 * expected_distance) ** 2
         log = -((300 - expected_distance) ** 2) / (2 * spread) - math.log(spread) / 2
         for cell, away in zip(REFERENCE, AWAY - interaction(REFERENCE, SHAPE), strict=True):
@@ -82,14 +82,14 @@ def test_a_score_far_below_zero_says_no_more_than_one_at_three_deviations():
     assert low.deviations(RECORDS).tolist() == lower.deviations(RECORDS).tolist()
 
 
-def test_a_score_no_larger_than_the_blur_says_that_there_is_no_interaction():
+def test_a_score_no_larger_than_half_the_blur_says_that_there_is_no_interaction():
     def size(distance, blur):
         effect = Effect(SHAPE, REFERENCE, distance, 5.0, blur, typical=0.1)
         return math.sqrt(2 / math.pi) * effect.deviations(RECORDS).sum()
 
     assert size(200.0, 0.0) > 150
-    assert size(200.0, 200.0) < 60
-    assert 200 < size(400.0, 200.0) < size(400.0, 0.0)
+    assert size(200.0, 400.0) < 60
+    assert 200 < size(400.0, 400.0) < size(400.0, 0.0)
 
 
 def test_scores_of_one_reference_are_averaged_and_an_older_one_counts_less_once_that_moved():
