@@ -83,6 +83,14 @@ def test_the_command_starts_a_network_says_what_to_type_and_stops_it(tmp_path, t
         assert len(daemons) == 2
 
 
+def claimable(folder):
+    try:
+        with PartyHome.open(folder).claimed():
+            return True
+    except DataError:
+        return False
+
+
 def test_no_party_outlives_a_network_that_was_killed(tmp_path, network_of):
     network = network_of(tmp_path, grid="1x2")
     started = subprocess.Popen(
@@ -100,9 +108,10 @@ def test_no_party_outlives_a_network_that_was_killed(tmp_path, network_of):
         while '"stopped"' not in log.read_text() and time.monotonic() < until:
             time.sleep(0.05)
         assert json.loads(log.read_text().splitlines()[-1])["event"] == "stopped"
-        # A daemon holds its folder while it runs.
-        with PartyHome.open(network.party(name)).claimed():
-            pass
+        # A daemon holds its folder while it runs, and a moment longer than it writes to its log.
+        while not claimable(network.party(name)) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert claimable(network.party(name))
 
 
 def test_a_folder_that_holds_something_is_not_overwritten(tmp_path, network_of):
