@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import TextIO
 
 from .approvals import Approvals
@@ -46,9 +47,10 @@ def serve(
     Raises:
         DataError: something in the folder does not hold together, or the address is taken.
     """
-    stop = threading.Event()
+    # An event's lock may be held where a signal comes in; a simple queue can be put into anywhere.
+    stop: SimpleQueue[None] = SimpleQueue()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, lambda *_: stop.put(None))
     if until_ends is not None:
         threading.Thread(target=_watch, args=(until_ends, stop), name="starter", daemon=True).start()
     with home.claimed(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
@@ -71,7 +73,7 @@ def serve(
             side = Reread(home.side, home.keyring.folder)
             server = PartyServer(servicer, side, listen or settings.listen, Health(checks, log), log)
             server.start()
-            stop.wait()
+            stop.get()
             server.stop(_GRACE_S)
         else:
             address = attach
@@ -79,7 +81,7 @@ def serve(
             attachment = Attachment(servicer, lambda: home.channel_to(curator, address), log)
             checks["link"] = attachment.check_link
             attachment.start()
-            stop.wait()
+            stop.get()
             attachment.stop()
         if counting is not None:
             counting.stop()
@@ -87,11 +89,11 @@ def serve(
         approvals.close()
 
 
-def _watch(descriptor: int, stop: threading.Event) -> None:
+def _watch(descriptor: int, stop: SimpleQueue[None]) -> None:
     # Without a buffer, whose lock would be held while the interpreter shuts down.
     while os.read(descriptor, 1024):
         pass
-    stop.set()
+    stop.put(None)
 
 
 def _readable(settings: Settings) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
-import threading
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Annotated
 
 import typer
@@ -28,9 +29,10 @@ def local_network(
     """Run every party of a cut table as a process on this machine, with mutual TLS, until stopped."""
     if (data is None) != (domain is None):
         raise DataError("expected both --data and --domain, or neither to start a network again")
-    stop = threading.Event()
+    # An event's lock may be held where a signal comes in; a simple queue can be put into anywhere.
+    stop: SimpleQueue[None] = SimpleQueue()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, lambda *_: stop.put(None))
     if data is not None and domain is not None:
         network = LocalNetwork.create(folder, data, Domain.load(domain), grid, attach=attach)
     else:
@@ -40,7 +42,14 @@ def local_network(
         typer.echo(f"  dpmosaic curator preflight {network.plan}")
         typer.echo(f"  dpmosaic curator release {network.plan} --out {folder / 'release'}")
         typer.echo("Ctrl-C stops them.")
-        while not stop.wait(1.0):
+        while not _told(stop):
             for name, daemon in daemons.items():
                 if daemon.process.poll() is not None:
                     raise PartyUnavailable(f"{name} ended; its log {daemon.log} says why")
+
+
+def _told(stop: SimpleQueue[None]) -> bool:
+    with contextlib.suppress(Empty):
+        stop.get(timeout=1.0)
+        return True
+    return False
