@@ -148,7 +148,7 @@ class _Run:
         self._candidates = measurable_cliques(measurer, candidates(self._domain, workload, max_model_mb))
         self._ones: dict[Clique, Observed] = {}
         self._effects: dict[Clique, Effect] = {}
-        self._errors: dict[Clique, float] = {}
+        self._one_way_errors: dict[Clique, float] = {}
         self._chosen: list[Clique] = []
         self._used: list[Measurement] = []
         self._rounds: list[Round] = []
@@ -227,8 +227,11 @@ class _Run:
             if c not in known and all(part in known for part in _parts(c) if 1 < len(part) < len(c))
         ]
         scored = score_against(self._measurer, model, wanted, self._score_budget())
+        smaller = {part for clique in scored for part in _parts(clique) if 1 < len(part) < len(clique)}
+        errors = {part: self._effects[part].expected_error(self._records) for part in smaller}
+        errors |= self._one_way_errors
         for clique, found in scored.items():
-            blur = math.hypot(*(self._errors.get(part, 0.0) for part in _parts(clique)))
+            blur = math.hypot(*(errors.get(part, 0.0) for part in _parts(clique)))
             score = found.reference.astype(float), found.distance, found.sigma, blur
             before = self._effects.get(clique)
             self._effects[clique] = (
@@ -366,7 +369,7 @@ class _Run:
             values, variances = denoised(noisy, observed.variance, self._records)
             sigmas = np.sqrt(np.maximum(variances, LEAST_VARIANCE * observed.variance))
             believed[clique] = np.maximum(values, _LEAST_CELL)
-            self._errors[clique] = EXPECTED_L1 * float(np.sqrt(variances)[values > 0].sum())
+            self._one_way_errors[clique] = EXPECTED_L1 * float(np.sqrt(variances)[values > 0].sum())
             targets.append(_target(clique, values, sigmas))
         for clique in sorted(self._chosen, key=len):
             effect = self._effects[clique]
@@ -378,7 +381,6 @@ class _Run:
             self._effects[clique] = effect
             values, sigmas = effect.estimate(self._records)
             believed[clique] = np.maximum(values, _LEAST_CELL)
-            self._errors[clique] = effect.expected_error(self._records)
             targets.append(_target(clique, values, sigmas))
         return estimate(
             self._domain, targets, total=self._records, warm_start=warm_start, tolerance=tolerance
