@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from collections.abc import Callable
-from queue import SimpleQueue
 from typing import TextIO
 
+from ..common.stopping import Stop
 from .approvals import Approvals
 from .attachment import Attachment
 from .events import Event, EventLog, Log
@@ -47,10 +46,7 @@ def serve(
     Raises:
         DataError: something in the folder does not hold together, or the address is taken.
     """
-    # An event's lock may be held where a signal comes in; a simple queue can be put into anywhere.
-    stop: SimpleQueue[None] = SimpleQueue()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.put(None))
+    stop = Stop().at_signals()
     if until_ends is not None:
         threading.Thread(target=_watch, args=(until_ends, stop), name="starter", daemon=True).start()
     with home.claimed(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
@@ -73,7 +69,7 @@ def serve(
             side = Reread(home.side, home.keyring.folder)
             server = PartyServer(servicer, side, listen or settings.listen, Health(checks, log), log)
             server.start()
-            stop.get()
+            stop.wait()
             server.stop(_GRACE_S)
         else:
             address = attach
@@ -81,7 +77,7 @@ def serve(
             attachment = Attachment(servicer, lambda: home.channel_to(curator, address), log)
             checks["link"] = attachment.check_link
             attachment.start()
-            stop.get()
+            stop.wait()
             attachment.stop()
         if counting is not None:
             counting.stop()
@@ -89,11 +85,11 @@ def serve(
         approvals.close()
 
 
-def _watch(descriptor: int, stop: SimpleQueue[None]) -> None:
+def _watch(descriptor: int, stop: Stop) -> None:
     # Without a buffer, whose lock would be held while the interpreter shuts down.
     while os.read(descriptor, 1024):
         pass
-    stop.put(None)
+    stop.tell()
 
 
 def _readable(settings: Settings) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Annotated
 
 import typer
 
 from ..common.domain import Domain
 from ..common.errors import DataError, PartyUnavailable
+from ..common.stopping import Stop
 from .local_network import LocalNetwork
 
 
@@ -29,10 +27,7 @@ def local_network(
     """Run every party of a cut table as a process on this machine, with mutual TLS, until stopped."""
     if (data is None) != (domain is None):
         raise DataError("expected both --data and --domain, or neither to start a network again")
-    # An event's lock may be held where a signal comes in; a simple queue can be put into anywhere.
-    stop: SimpleQueue[None] = SimpleQueue()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.put(None))
+    stop = Stop().at_signals()
     if data is not None and domain is not None:
         network = LocalNetwork.create(folder, data, Domain.load(domain), grid, attach=attach)
     else:
@@ -42,14 +37,7 @@ def local_network(
         typer.echo(f"  dpmosaic curator preflight {network.plan}")
         typer.echo(f"  dpmosaic curator release {network.plan} --out {folder / 'release'}")
         typer.echo("Ctrl-C stops them.")
-        while not _told(stop):
+        while not stop.wait(1.0):
             for name, daemon in daemons.items():
                 if daemon.process.poll() is not None:
                     raise PartyUnavailable(f"{name} ended; its log {daemon.log} says why")
-
-
-def _told(stop: SimpleQueue[None]) -> bool:
-    with contextlib.suppress(Empty):
-        stop.get(timeout=1.0)
-        return True
-    return False
