@@ -24,6 +24,7 @@ import numpy as np
 from mechanisms import DELTA, load
 
 import dpmosaic
+from dpmosaic.common.interactions import interaction
 from dpmosaic.common.table import Table
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.mechanisms import mosaic
@@ -40,7 +41,8 @@ def _projected(noisy: Any, variance: float, total: float) -> Any:
 
 def _unshrunk(effect: Effect, records: float) -> Any:
     assert effect.observed is not None
-    values = effect.reference + effect._away(effect.observed)
+    away = interaction(effect.observed.values - effect.reference, effect.shape)
+    values = effect.reference + away
     return values, np.full(values.size, math.sqrt(effect.observed.variance))
 
 
@@ -65,6 +67,7 @@ PARTS: dict[str, list[Any]] = {
     "one-way marginals are projected alone": [patch.object(mosaic, "denoised", _projected)],
     "references are not raked": [patch.object(mosaic, "raked", lambda cells, shape, margins: cells)],
     "interactions are not shrunk": [patch.object(Effect, "estimate", _unshrunk)],
+    "cells are taken as independent": [patch.object(mosaic, "has_shape", lambda effect: False)],
     "no common size is learned": [patch.object(mosaic, "typical_size", lambda effects, records: math.inf)],
     "the budget is split by cells": [patch.object(Outlay, "split", _by_cells)],
     "only the last score counts": [patch.object(Effect, "scored_again", _last_score)],

@@ -8,6 +8,9 @@ around them, z_c = m_c - mu_c within the interaction, with standard deviations
 cells that hold more records are farther off, like counts. D is not known. Its posterior comes from the noisy
 L1 distance (the score) and from what was measured. Its prior has density (1 + D / m)^-3: a few interactions
 are far larger than most. Their mean, m, is learned from all of them (`typical_size`).
+
+Where covariances along the attributes are known (`axes`), there is a second view of the interaction, as
+coefficients along their eigenvectors. Both are believed as far as they make the measurements likely.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from numpy.typing import NDArray
 
 from ...common.interactions import freedom, interaction
 from .allocation import EXPECTED_L1
+from .axes import Axis, along, expected_variances
 
 Array = NDArray[np.float64]
 
@@ -62,6 +66,50 @@ class Observed:
 
 
 @dataclass(frozen=True, eq=False)
+class View:
+    """A measured interaction as numbers that are taken to vary independently.
+
+    Attributes:
+        profile: shape (k,): their deviations where D = 1.
+        away: shape (k,): what was measured of them.
+        noise: variance of the noise of each.
+        share: how many dimensions there are for each of them.
+        axes: that the numbers are coefficients along; none for cells.
+    """
+
+    profile: Array
+    away: Array
+    noise: float
+    share: float = 1.0
+    axes: tuple[Axis, ...] = ()
+
+    def log_likelihood(self, scales: Array) -> Array:
+        """Of each value of D, shape (scales,)."""
+        profile, squares, counts = _grouped(self.profile, self.away**2)
+        variance = ((scales[:, None] * profile) ** 2 + self.noise) / self.share
+        return np.asarray(-0.5 * (self.share * counts * np.log(variance) + squares / variance).sum(axis=1))
+
+    def posterior(self, scales: Array, weights: Array) -> tuple[Array, Array]:
+        """Means and variances of the numbers, both of shape (k,), for values of D with their weights."""
+        likely = weights > _NEGLIGIBLE * weights.max()
+        scales, weights = scales[likely], weights[likely] / weights[likely].sum()
+        prior = (scales[:, None] * self.profile) ** 2
+        kept = prior / (prior + self.noise)
+        mean = weights @ kept
+        spread = weights @ (kept - mean) ** 2
+        return mean * self.away, self.noise * mean + spread * self.away**2
+
+    def cells(self, means: Array, variances: Array) -> tuple[Array, Array]:
+        """Means and variances of the cells that such numbers make up, shape (n_r,)."""
+        if not self.axes:
+            return means, variances
+        counts = [len(axis.variances) for axis in self.axes]
+        vectors = [axis.vectors for axis in self.axes]
+        spread = along(variances.reshape(counts), [matrix**2 for matrix in vectors])
+        return along(means.reshape(counts), vectors).ravel(), spread.ravel()
+
+
+@dataclass(frozen=True, eq=False)
 class Effect:
     """One interaction.
 
@@ -74,6 +122,7 @@ class Effect:
             distance has it in it, and grows as the root of the sum of its square and that of D.
         observed: what was measured of it; None before.
         typical: m, the mean of D among such interactions, as a share of the records; infinite where unknown.
+        axes: how cells vary together along each attribute; none where they are taken as independent.
     """
 
     shape: tuple[int, ...]
@@ -83,6 +132,7 @@ class Effect:
     blur: float = 0.0
     observed: Observed | None = None
     typical: float = math.inf
+    axes: tuple[Axis, ...] = ()
 
     def scored_again(self, reference: Array, distance: float, deviation: float, blur: float) -> Effect:
         """The effect of another reference, whose score is averaged with the one before.
@@ -97,7 +147,7 @@ class Effect:
 
     def deviations(self, records: float) -> Array:
         """tau_c of the posterior mean of D, shape (n_r,)."""
-        scales, weights = self._posterior(records)
+        scales, weights = self.sizes(records)
         return float(weights @ scales) * self._profile()
 
     def estimate(self, records: float) -> tuple[Array, Array]:
@@ -107,17 +157,29 @@ class Effect:
             The cells, which may be negative, and their standard deviations; both of shape (n_r,).
         """
         assert self.observed is not None
-        noise = self.observed.variance
-        away = self._away(self.observed)
         scales, weights = self._posterior(records)
-        likely = weights > _NEGLIGIBLE
-        scales, weights = scales[likely], weights[likely] / weights[likely].sum()
-        prior = (scales[:, None] * self._profile()) ** 2
-        kept = prior / (prior + noise)
-        mean = weights @ kept
-        spread = weights @ (kept - mean) ** 2
-        variance = noise * mean + spread * away**2
-        return self.reference + mean * away, np.sqrt(np.maximum(variance, LEAST_VARIANCE * noise))
+        believed = weights.sum(axis=1)
+        found = [
+            (share, *view.cells(*view.posterior(scales, likely)))
+            for share, view, likely in zip(believed, self.views(), weights, strict=True)
+            if share > _NEGLIGIBLE
+        ]
+        total = sum(share for share, _, _ in found)
+        values = sum(share * means for share, means, _ in found) / total
+        variances = sum(share * (own + (means - values) ** 2) for share, means, own in found) / total
+        least = LEAST_VARIANCE * self.observed.variance
+        return self.reference + values, np.sqrt(np.maximum(variances, least))
+
+    def views(self) -> list[View]:
+        """Of what was measured: its cells, and where axes are known the coefficients along them."""
+        assert self.observed is not None
+        away, free = interaction(self.observed.values - self.reference, self.shape), freedom(self.shape)
+        found = [View(self._profile(), away, self.observed.variance, free)]
+        if self.axes:
+            profile = np.sqrt(expected_variances(self.axes)).ravel()
+            coefficients = along(away.reshape(self.shape), [axis.vectors.T for axis in self.axes]).ravel()
+            found.append(View(profile, coefficients, self.observed.variance / free, axes=self.axes))
+        return found
 
     def expected_error(self, records: float) -> float:
         """Of the estimate: its L1 norm, in records."""
@@ -126,23 +188,28 @@ class Effect:
         left = deviations / np.sqrt(1 + deviations**2 / self.observed.variance)
         return EXPECTED_L1 * float(left.sum())
 
-    def _away(self, observed: Observed) -> Array:
-        """How far the interaction was measured to be from the reference's."""
-        return interaction(observed.values - self.reference, self.shape)
-
     def _profile(self) -> Array:
         """b_c, shape (n_r,)."""
         roots = np.sqrt(np.maximum(self.reference, 1.0))
         return np.asarray(roots / (EXPECTED_L1 * roots.sum()))
 
+    def sizes(self, records: float) -> tuple[Array, Array]:
+        """Values of D, in records, and how likely each is."""
+        scales, weights = self._posterior(records)
+        return scales, weights.sum(axis=0)
+
     def _posterior(self, records: float) -> tuple[Array, Array]:
-        """Values of D and how likely each is."""
-        logs = self.log_likelihood(records) + _log_prior(self.typical)
+        """Values of D, and how likely each is together with each view, shape (views, values)."""
+        logs = self._logs(records) + _log_prior(self.typical)
         weights = np.exp(logs - logs.max())
         return _SCALES * records, weights / weights.sum()
 
     def log_likelihood(self, records: float) -> Array:
         """Of each value of D that is told apart, up to a constant."""
+        return np.asarray(np.logaddexp.reduce(self._logs(records), axis=0))
+
+    def _logs(self, records: float) -> Array:
+        """Log-likelihoods, shape (views, values of D); one view where nothing is measured."""
         scales = _SCALES * records
         logs = np.zeros(len(scales))
         if self.distance is not None:
@@ -151,11 +218,9 @@ class Effect:
             # Noise takes a score below zero, but says nothing by how far.
             away = max(self.distance, -3 * self.deviation) - expected
             logs -= away**2 / (2 * variance) + 0.5 * np.log(variance)
-        if self.observed is not None:
-            profile, squares, counts = _grouped(self._profile(), self._away(self.observed) ** 2)
-            variance = (scales[:, None] * profile) ** 2 + self.observed.variance
-            logs -= 0.5 * freedom(self.shape) * (counts * np.log(variance) + squares / variance).sum(axis=1)
-        return logs
+        if self.observed is None:
+            return logs[None]
+        return np.array([logs + view.log_likelihood(scales) for view in self.views()])
 
 
 def typical_size(effects: Sequence[Effect], records: float) -> float:

@@ -15,7 +15,8 @@
 What is measured is never a whole marginal but its interaction (`common/interactions.py`): a record moves it
 less, and the smaller marginals are measured by themselves. What is fitted are marginals again: the cells that
 the model predicted before, brought to the margins as they are known now, plus the posterior mean of the
-interaction (`effects`), each cell weighed by how well it is known.
+interaction (`effects`), each cell weighed by how well it is known. How cells vary together along an attribute
+is learned from all interactions that it is in (`covariances`).
 
 Where a protocol gives no scores, the interactions of all pairs that do not drown in noise are measured once
 (`SURVEY`) in place of step 2.
@@ -53,6 +54,7 @@ from ..pgm.refinement import MAX_CELLS, MAX_LARGER_CELLS
 from ..pgm.supplemented import SupplementedModel
 from .allocation import EXPECTED_L1, allocate, check_smallest, measurable
 from .bounds import ScoredDistance, WeightedAverage, error_bounds
+from .covariances import has_shape, learned_axes
 from .denoising import denoised
 from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, rounds_of, score_against
 from .effects import CLASSES, LEAST_VARIANCE, Effect, Observed, classes_of, raked, typical_size
@@ -361,6 +363,7 @@ class _Run:
 
     def _fit(self, warm_start: MarkovRandomField | None, tolerance: float) -> MarkovRandomField:
         """Fits a model to the marginals as they are now believed to be."""
+        self._learn_axes()
         self._learn_sizes()
         believed: dict[Clique, NDArray[np.float64]] = {}
         targets = []
@@ -425,6 +428,17 @@ class _Run:
             typical = typical_size([self._effects[clique] for clique in pool], self._records)
             for clique in pool:
                 self._effects[clique] = replace(self._effects[clique], typical=typical)
+
+    def _learn_axes(self) -> None:
+        """How cells vary together along each attribute, from all that is measured."""
+        measured = {
+            clique: effect
+            for clique, effect in self._effects.items()
+            if effect.observed is not None and has_shape(effect)
+        }
+        axes = learned_axes(measured, self._records)
+        for clique, effect in measured.items():
+            self._effects[clique] = replace(effect, axes=tuple(axes[name] for name in clique))
 
     def _score_budget(self) -> Fraction:
         return self._granted * Fraction(SCORES) / (ROUNDS + 1)

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from dpmosaic.common.interactions import interaction
+from dpmosaic.common.interactions import freedom, interaction
 from dpmosaic.curator.mechanisms import effects
+from dpmosaic.curator.mechanisms.axes import Axis, expected_variances
 from dpmosaic.curator.mechanisms.effects import Effect, Observed, classes_of, raked, typical_size
 
 RECORDS = 1000.0
@@ -75,6 +76,80 @@ def test_little_noise_is_believed_and_much_noise_is_not():
     assert np.allclose(estimate(1e-6), exact, atol=0.01)
     assert np.allclose(estimate(1e10), REFERENCE, atol=1)
     assert np.abs(estimate(400.0) - REFERENCE).sum() < np.abs(exact - REFERENCE).sum()
+
+
+def covariance(size, seed):
+    factors = np.random.default_rng(seed).normal(size=(size, size))
+    factors -= factors.mean(axis=0)
+    return factors @ factors.T
+
+
+AXES = (Axis.of(covariance(3, 1)), Axis.of(covariance(4, 2)))
+VARIANCE = 100.0
+MOVED = AWAY - interaction(REFERENCE, SHAPE)
+
+
+def prior_and_noise(scale):
+    """Covariances of all cells, written out: of the interaction, and of the noise within interactions."""
+    whole = np.kron(AXES[0].vectors, AXES[1].vectors)
+    prior = scale**2 * whole @ np.diag(expected_variances(AXES).ravel()) @ whole.T
+    return prior, VARIANCE / freedom(SHAPE) * whole @ whole.T, whole
+
+
+def test_coefficients_along_axes_are_estimated_like_cells_with_that_covariance():
+    view = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).views()[-1]
+    means, variances = view.cells(*view.posterior(np.array([250.0]), np.ones(1)))
+    prior, noise, _ = prior_and_noise(250.0)
+    gain = prior @ np.linalg.pinv(prior + noise)
+    assert np.allclose(means, gain @ MOVED)
+    assert np.allclose(variances, np.diag(prior - gain @ prior))
+
+
+def test_coefficients_along_axes_are_as_likely_as_cells_with_that_covariance():
+    view = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).views()[-1]
+    scales = np.array([10.0, 100.0, 400.0])
+    expected = []
+    for scale in scales:
+        prior, noise, whole = prior_and_noise(scale)
+        inside = whole.T @ (prior + noise) @ whole
+        seen = whole.T @ MOVED
+        expected.append(-0.5 * (np.linalg.slogdet(inside)[1] + seen @ np.linalg.solve(inside, seen)))
+    assert np.allclose(view.log_likelihood(scales), expected)
+
+
+def test_cells_alike_in_all_respects_are_as_likely_as_coefficients_alike():
+    """Where all variances are alike both views are the same, so neither may be the likelier one."""
+    axes = tuple(Axis.of(np.eye(n) - 1 / n) for n in SHAPE)
+    effect = Effect(SHAPE, np.full(12, RECORDS / 12), observed=Observed(AWAY, VARIANCE), axes=axes)
+    cells, coefficients = (view.log_likelihood(np.array([50.0, 500.0])) for view in effect.views())
+    assert np.allclose(cells, coefficients)
+
+
+def test_both_views_are_believed_as_far_as_they_are_likely(one_scale):
+    one_scale(250.0)
+    effect = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, 2500.0), axes=AXES)
+    scale = np.array([250.0])
+    means, variances, logs = [], [], []
+    for view in effect.views():
+        mean, variance = view.cells(*view.posterior(scale, np.ones(1)))
+        means.append(mean)
+        variances.append(variance)
+        logs.append(view.log_likelihood(scale)[0])
+    share = 1 / (1 + math.exp(logs[1] - logs[0]))
+    assert 0.01 < share < 0.99
+    values, deviations = effect.estimate(RECORDS)
+    between = share * (1 - share) * (means[0] - means[1]) ** 2
+    assert np.allclose(values, REFERENCE + share * means[0] + (1 - share) * means[1])
+    expected = share * variances[0] + (1 - share) * variances[1] + between
+    assert np.allclose(deviations**2, np.maximum(expected, effects.LEAST_VARIANCE * 2500.0))
+
+
+def test_a_view_that_is_out_of_the_question_spoils_nothing():
+    seen = interaction(1e5 * np.outer([1.0, 0.0, -1.0], [1.0, -1.0, 1.0, -1.0]).ravel(), SHAPE)
+    effect = Effect(SHAPE, REFERENCE, observed=Observed(seen, 1e-3), axes=AXES)
+    values, deviations = effect.estimate(RECORDS)
+    assert np.allclose(values, REFERENCE - interaction(REFERENCE, SHAPE) + seen, rtol=1e-3, atol=1)
+    assert np.isfinite(deviations).all()
 
 
 def test_a_score_far_below_zero_says_no_more_than_one_at_three_deviations():
