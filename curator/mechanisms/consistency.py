@@ -1,4 +1,4 @@
-"""Noisy marginals that agree on every attribute and on the number of records."""
+"""Marginals that agree: on attributes and the number of records, or on smaller marginals."""
 
 from __future__ import annotations
 
@@ -54,6 +54,23 @@ def consistent(domain: Domain, measurements: Sequence[Measurement], total: float
             others = tables[place].size / size
             tables[place] = tables[place] + ((mean - found) / others).reshape(shape)
     return [replace(m, values=table.ravel()) for m, table in zip(measurements, tables, strict=True)]
+
+
+def raked(cells: Array, shape: Sequence[int], margins: Sequence[tuple[tuple[int, ...], Array]]) -> Array:
+    """A positive table whose margins come close to those given, by two rounds of proportional fitting.
+
+    Args:
+        cells: shape (n_r,), row-major; taken as positive.
+        shape: of the table.
+        margins: axes that stay, in order, and the positive margin over them, row-major.
+    """
+    table = np.maximum(cells, 1e-9).reshape(shape)
+    for _ in range(2):
+        for axes, margin in margins:
+            summed = tuple(axis for axis in range(table.ndim) if axis not in axes)
+            now = table.sum(axis=summed, keepdims=True)
+            table = table * (margin.reshape(now.shape) / now)
+    return table.ravel()
 
 
 def _onto(table: Array, axis: int) -> Array:

@@ -25,11 +25,9 @@ from numpy.typing import NDArray
 from ...common.interactions import freedom, interaction
 from .allocation import EXPECTED_L1
 from .axes import Axis, along, expected_variances
+from .views import NEGLIGIBLE, View
 
 Array = NDArray[np.float64]
-
-CLASSES = 24
-"""Cells of similar deviation are counted together where only sums over cells matter."""
 
 _SCALES = np.geomspace(1e-4, 2, 48)
 """Values of D that are told apart, as shares of the number of records."""
@@ -42,7 +40,6 @@ _BLURRED = 0.5
 interactions the benefit of the doubt: one that is left out is lost, one measured in vain costs little."""
 
 _TAIL = 3
-_NEGLIGIBLE = 1e-3
 LEAST_VARIANCE = 0.1
 """No cell counts as better known than with this share of its noise's variance."""
 
@@ -63,50 +60,6 @@ class Observed:
         """Averaged with another measurement, weighted by one over the variances."""
         total = 1 / (1 / self.variance + 1 / variance)
         return Observed(total * (self.values / self.variance + values / variance), total)
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """A measured interaction as numbers that are taken to vary independently.
-
-    Attributes:
-        profile: shape (k,): their deviations where D = 1.
-        away: shape (k,): what was measured of them.
-        noise: variance of the noise of each.
-        share: how many dimensions there are for each of them.
-        axes: that the numbers are coefficients along; none for cells.
-    """
-
-    profile: Array
-    away: Array
-    noise: float
-    share: float = 1.0
-    axes: tuple[Axis, ...] = ()
-
-    def log_likelihood(self, scales: Array) -> Array:
-        """Of each value of D, shape (scales,)."""
-        profile, squares, counts = _grouped(self.profile, self.away**2)
-        variance = ((scales[:, None] * profile) ** 2 + self.noise) / self.share
-        return np.asarray(-0.5 * (self.share * counts * np.log(variance) + squares / variance).sum(axis=1))
-
-    def posterior(self, scales: Array, weights: Array) -> tuple[Array, Array]:
-        """Means and variances of the numbers, both of shape (k,), for values of D with their weights."""
-        likely = weights > _NEGLIGIBLE * weights.max()
-        scales, weights = scales[likely], weights[likely] / weights[likely].sum()
-        prior = (scales[:, None] * self.profile) ** 2
-        kept = prior / (prior + self.noise)
-        mean = weights @ kept
-        spread = weights @ (kept - mean) ** 2
-        return mean * self.away, self.noise * mean + spread * self.away**2
-
-    def cells(self, means: Array, variances: Array) -> tuple[Array, Array]:
-        """Means and variances of the cells that such numbers make up, shape (n_r,)."""
-        if not self.axes:
-            return means, variances
-        counts = [len(axis.variances) for axis in self.axes]
-        vectors = [axis.vectors for axis in self.axes]
-        spread = along(variances.reshape(counts), [matrix**2 for matrix in vectors])
-        return along(means.reshape(counts), vectors).ravel(), spread.ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +115,7 @@ class Effect:
         found = [
             (share, *view.cells(*view.posterior(scales, likely)))
             for share, view, likely in zip(believed, self.views(), weights, strict=True)
-            if share > _NEGLIGIBLE
+            if share > NEGLIGIBLE
         ]
         total = sum(share for share, _, _ in found)
         values = sum(share * means for share, means, _ in found) / total
@@ -241,41 +194,3 @@ def _log_prior(typical: float) -> Array:
     """Of the values of D: a Lomax density times their spacing, which is geometric."""
     logs = np.log(_SCALES) - _TAIL * np.log1p(_SCALES / typical)
     return np.asarray(logs - np.logaddexp.reduce(logs))
-
-
-def _grouped(profile: Array, squares: Array) -> tuple[Array, Array, Array]:
-    """Classes of cells: root mean square of the profile, sum of the squares, number of cells."""
-    order = np.argsort(profile)
-    parts = np.array_split(order, min(CLASSES, len(order)))
-    return (
-        np.array([math.sqrt(float(np.mean(profile[part] ** 2))) for part in parts]),
-        np.array([squares[part].sum() for part in parts]),
-        np.array([float(len(part)) for part in parts]),
-    )
-
-
-def classes_of(deviations: Array) -> tuple[Array, Array]:
-    """Deviations of cells in classes: root mean squares and numbers of cells, each of shape (CLASSES,).
-
-    Where there are fewer cells, the last classes have none.
-    """
-    levels, _, counts = _grouped(deviations, deviations)
-    missing = (0, CLASSES - len(levels))
-    return np.pad(levels, missing), np.pad(counts, missing)
-
-
-def raked(cells: Array, shape: Sequence[int], margins: Sequence[tuple[tuple[int, ...], Array]]) -> Array:
-    """A positive table whose margins come close to those given, by two rounds of proportional fitting.
-
-    Args:
-        cells: shape (n_r,), row-major; taken as positive.
-        shape: of the table.
-        margins: axes that stay, in order, and the positive margin over them, row-major.
-    """
-    table = np.maximum(cells, 1e-9).reshape(shape)
-    for _ in range(2):
-        for axes, margin in margins:
-            summed = tuple(axis for axis in range(table.ndim) if axis not in axes)
-            now = table.sum(axis=summed, keepdims=True)
-            table = table * (margin.reshape(now.shape) / now)
-    return table.ravel()

@@ -54,13 +54,15 @@ from ..pgm.refinement import MAX_CELLS, MAX_LARGER_CELLS
 from ..pgm.supplemented import SupplementedModel
 from .allocation import EXPECTED_L1, allocate, check_smallest, measurable
 from .bounds import ScoredDistance, WeightedAverage, error_bounds
+from .consistency import raked
 from .covariances import has_shape, learned_axes
 from .denoising import denoised
 from .distances import DRAFT, FINAL, SELECTED_BY, measurable_cliques, rounds_of, score_against
-from .effects import CLASSES, LEAST_VARIANCE, Effect, Observed, classes_of, raked, typical_size
+from .effects import LEAST_VARIANCE, Effect, Observed, typical_size
 from .investment import Outlay, interactions_of
 from .mechanism import FittedModel, GaussianMechanism, Progress, Report, Round
 from .released import ReleasedModel
+from .views import CLASSES, classes_of
 
 ROUNDS = 4
 ONE_WAY = 0.1

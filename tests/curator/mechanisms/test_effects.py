@@ -8,7 +8,7 @@ import pytest
 from dpmosaic.common.interactions import freedom, interaction
 from dpmosaic.curator.mechanisms import effects
 from dpmosaic.curator.mechanisms.axes import Axis, expected_variances
-from dpmosaic.curator.mechanisms.effects import Effect, Observed, classes_of, raked, typical_size
+from dpmosaic.curator.mechanisms.effects import Effect, Observed, typical_size
 
 RECORDS = 1000.0
 SHAPE = (3, 4)
@@ -207,30 +207,3 @@ def test_the_typical_size_is_learned_from_many_scores_that_say_little_each(mean)
 def test_where_nothing_is_known_the_typical_size_is_the_mean_of_a_prior_even_over_logarithms():
     mean = (2 - 1e-3) / math.log(2 / 1e-3)
     assert typical_size([Effect(SHAPE, REFERENCE)], RECORDS) == pytest.approx(mean, rel=0.1)
-
-
-@pytest.mark.parametrize("cells", [3, 24, 100])
-def test_classes_keep_the_number_of_cells_and_the_sum_of_squares(cells):
-    deviations = np.random.default_rng(6).gamma(1.0, 10.0, cells)
-    levels, counts = classes_of(deviations)
-    assert len(levels) == len(counts) == effects.CLASSES
-    assert counts.sum() == cells
-    assert (counts * levels**2).sum() == pytest.approx((deviations**2).sum())
-
-
-def test_raking_brings_the_margins_and_keeps_the_odds_ratio():
-    cells = np.array([10.0, 20.0, 30.0, 80.0])
-    margins = [((0,), np.array([60.0, 80.0])), ((1,), np.array([50.0, 90.0]))]
-    table = raked(cells, (2, 2), margins).reshape(2, 2)
-    assert table.sum(axis=0) == pytest.approx([50, 90])
-    assert table.sum(axis=1) == pytest.approx([60, 80], rel=0.01)
-    assert table[0, 0] * table[1, 1] / (table[0, 1] * table[1, 0]) == pytest.approx(10 * 80 / (20 * 30))
-
-
-def test_raking_takes_margins_of_two_attributes_of_three():
-    rng = np.random.default_rng(7)
-    wanted = rng.uniform(1, 9, (2, 3, 4))
-    margins = [((0, 1), wanted.sum(axis=2).ravel()), ((1, 2), wanted.sum(axis=0).ravel())]
-    table = raked(np.ones(24), (2, 3, 4), margins).reshape(2, 3, 4)
-    assert np.allclose(table.sum(axis=2), wanted.sum(axis=2))
-    assert np.allclose(table.sum(axis=0), wanted.sum(axis=0))
