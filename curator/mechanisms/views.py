@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,12 +65,12 @@ class View:
 def grouped(profile: Array, squares: Array) -> tuple[Array, Array, Array]:
     """Classes of cells: root mean square of the profile, sum of the squares, number of cells."""
     order = np.argsort(profile)
-    parts = np.array_split(order, min(CLASSES, len(order)))
-    return (
-        np.array([math.sqrt(float(np.mean(profile[part] ** 2))) for part in parts]),
-        np.array([squares[part].sum() for part in parts]),
-        np.array([float(len(part)) for part in parts]),
-    )
+    classes = np.arange(min(CLASSES, len(order)))
+    least, more = divmod(len(order), len(classes))
+    starts = classes * least + np.minimum(classes, more)
+    counts = np.where(classes < more, least + 1.0, least)
+    levels = np.sqrt(np.add.reduceat(profile[order] ** 2, starts) / counts)
+    return levels, np.add.reduceat(squares[order], starts), counts
 
 
 def classes_of(deviations: Array) -> tuple[Array, Array]:
