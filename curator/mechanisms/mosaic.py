@@ -152,7 +152,7 @@ class _Run:
         self._candidates = measurable_cliques(measurer, candidates(self._domain, workload, max_model_mb))
         self._ones: dict[Clique, Observed] = {}
         self._effects: dict[Clique, Effect] = {}
-        self._one_way_errors: dict[Clique, float] = {}
+        self._denoised: dict[Clique, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         self._chosen: list[Clique] = []
         self._used: list[Measurement] = []
         self._rounds: list[Round] = []
@@ -233,7 +233,8 @@ class _Run:
         scored = score_against(self._measurer, model, wanted, self._score_budget())
         smaller = {part for clique in scored for part in _parts(clique) if 1 < len(part) < len(clique)}
         errors = {part: self._effects[part].expected_error(self._records) for part in smaller}
-        errors |= self._one_way_errors
+        for one_way, (values, variances) in self._denoised.items():
+            errors[one_way] = EXPECTED_L1 * float(np.sqrt(variances)[values > 0].sum())
         for clique, found in scored.items():
             blur = math.hypot(*(errors.get(part, 0.0) for part in _parts(clique)))
             score = found.reference.astype(float), found.distance, found.sigma, blur
@@ -333,7 +334,10 @@ class _Run:
             values = interaction(measurement.values, shape)
             variance = measurement.sigma**2 * freedom(shape)
             if len(clique) == 1:
-                self._ones[clique] = _averaged(self._ones.get(clique), values, variance)
+                known = _averaged(self._ones.get(clique), values, variance)
+                noisy = known.values + self._records / known.values.size
+                self._ones[clique] = known
+                self._denoised[clique] = denoised(noisy, known.variance, self._records)
             else:
                 effect = self._effects[clique]
                 observed = _averaged(effect.observed, values, variance)
@@ -369,12 +373,9 @@ class _Run:
         self._learn_sizes()
         believed: dict[Clique, NDArray[np.float64]] = {}
         targets = []
-        for clique, observed in self._ones.items():
-            noisy = observed.values + self._records / observed.values.size
-            values, variances = denoised(noisy, observed.variance, self._records)
-            sigmas = np.sqrt(np.maximum(variances, LEAST_VARIANCE * observed.variance))
+        for clique, (values, variances) in self._denoised.items():
+            sigmas = np.sqrt(np.maximum(variances, LEAST_VARIANCE * self._ones[clique].variance))
             believed[clique] = np.maximum(values, _LEAST_CELL)
-            self._one_way_errors[clique] = EXPECTED_L1 * float(np.sqrt(variances)[values > 0].sum())
             targets.append(_target(clique, values, sigmas))
         for clique in sorted(self._chosen, key=len):
             effect = self._effects[clique]
