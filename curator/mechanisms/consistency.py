@@ -44,7 +44,7 @@ def consistent(domain: Domain, measurements: Sequence[Measurement], total: float
         if len(around) < 2:
             continue
         axes = {place: measurements[place].clique.index(name) for place in around}
-        sums = np.array([_onto(tables[place], axes[place]) for place in around])
+        sums = np.array([onto(tables[place], axes[place]) for place in around])
         size = domain[name].size
         weights = np.array([size / (tables[p].size * measurements[p].sigma ** 2) for p in around])
         mean = weights @ sums / weights.sum()
@@ -73,7 +73,7 @@ def raked(cells: Array, shape: Sequence[int], margins: Sequence[tuple[tuple[int,
     return table.ravel()
 
 
-def _onto(table: Array, axis: int) -> Array:
+def onto(table: Array, axis: int) -> Array:
     """The table's marginal of one of its axes."""
     summed: Array = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
     return summed

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...common.domain import Clique
 from .axes import Array, Axis, expected_axis, expected_variances
+from .consistency import onto
 from .effects import Effect
 
 MAX_VALUES = 512
@@ -42,8 +43,7 @@ def learned_axes(effects: Mapping[Clique, Effect], records: float) -> dict[str, 
         cells = np.maximum(effect.reference, 0.0).reshape(effect.shape)
         for axis, name in enumerate(clique):
             if name not in expected:
-                others = tuple(i for i in range(cells.ndim) if i != axis)
-                expected[name] = expected_axis(cells.sum(axis=others))
+                expected[name] = expected_axis(onto(cells, axis))
     axes = expected
     for _ in range(_STEPS):
         sums = {name: _EXPECTED * axis.covariance for name, axis in expected.items()}
@@ -61,7 +61,7 @@ def _scatters(effect: Effect, records: float) -> Iterator[tuple[Array, int]]:
     """For each attribute the sum of squares of its values' cells, and of how many views of them."""
     scales, weights = effect.sizes(records)
     shape = [len(axis.variances) for axis in effect.axes]
-    means, variances = (part.reshape(shape) for part in effect.views()[-1].posterior(scales, weights))
+    means, variances = (part.reshape(shape) for part in effect.views[-1].posterior(scales, weights))
     expected = float(weights @ scales**2) * expected_variances(effect.axes)
     for place, axis in enumerate(effect.axes):
         count = len(axis.variances)

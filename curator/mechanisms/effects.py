@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +115,7 @@ class Effect:
         believed = weights.sum(axis=1)
         found = [
             (share, *view.cells(*view.posterior(scales, likely)))
-            for share, view, likely in zip(believed, self.views(), weights, strict=True)
+            for share, view, likely in zip(believed, self.views, weights, strict=True)
             if share > NEGLIGIBLE
         ]
         total = sum(share for share, _, _ in found)
@@ -123,6 +124,7 @@ class Effect:
         least = LEAST_VARIANCE * self.observed.variance
         return self.reference + values, np.sqrt(np.maximum(variances, least))
 
+    @cached_property
     def views(self) -> list[View]:
         """Of what was measured: its cells, and where axes are known the coefficients along them."""
         assert self.observed is not None
@@ -173,7 +175,7 @@ class Effect:
             logs -= away**2 / (2 * variance) + 0.5 * np.log(variance)
         if self.observed is None:
             return logs[None]
-        return np.array([logs + view.log_likelihood(scales) for view in self.views()])
+        return np.array([logs + view.log_likelihood(scales) for view in self.views])
 
 
 def typical_size(effects: Sequence[Effect], records: float) -> float:

@@ -97,7 +97,7 @@ def prior_and_noise(scale):
 
 
 def test_coefficients_along_axes_are_estimated_like_cells_with_that_covariance():
-    view = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).views()[-1]
+    view = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).views[-1]
     means, variances = view.cells(*view.posterior(np.array([250.0]), np.ones(1)))
     prior, noise, _ = prior_and_noise(250.0)
     gain = prior @ np.linalg.pinv(prior + noise)
@@ -106,7 +106,7 @@ def test_coefficients_along_axes_are_estimated_like_cells_with_that_covariance()
 
 
 def test_coefficients_along_axes_are_as_likely_as_cells_with_that_covariance():
-    view = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).views()[-1]
+    view = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, VARIANCE), axes=AXES).views[-1]
     scales = np.array([10.0, 100.0, 400.0])
     expected = []
     for scale in scales:
@@ -121,7 +121,7 @@ def test_cells_alike_in_all_respects_are_as_likely_as_coefficients_alike():
     """Where all variances are alike both views are the same, so neither may be the likelier one."""
     axes = tuple(Axis.of(np.eye(n) - 1 / n) for n in SHAPE)
     effect = Effect(SHAPE, np.full(12, RECORDS / 12), observed=Observed(AWAY, VARIANCE), axes=axes)
-    cells, coefficients = (view.log_likelihood(np.array([50.0, 500.0])) for view in effect.views())
+    cells, coefficients = (view.log_likelihood(np.array([50.0, 500.0])) for view in effect.views)
     assert np.allclose(cells, coefficients)
 
 
@@ -130,7 +130,7 @@ def test_both_views_are_believed_as_far_as_they_are_likely(one_scale):
     effect = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, 2500.0), axes=AXES)
     scale = np.array([250.0])
     means, variances, logs = [], [], []
-    for view in effect.views():
+    for view in effect.views:
         mean, variance = view.cells(*view.posterior(scale, np.ones(1)))
         means.append(mean)
         variances.append(variance)
