@@ -5,19 +5,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from .common.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .common.domain import Domain
+    from .common.data.domain import Domain
+    from .common.data.table import Table
+    from .common.data.workload import Workload
     from .common.privacy.budget import Budget
-    from .common.table import Table
-    from .common.workload import Workload
     from .curator.mechanisms.aim import AIM
     from .curator.mechanisms.independent import Independent
     from .curator.mechanisms.mst import MST
     from .curator.mechanisms.mwem import MWEM
-    from .curator.mechanisms.randdpgen import RandDPGen
-    from .party.source import read_table
+    from .curator.mechanisms.randdpgen.randdpgen import RandDPGen
+    from .party.sources.source import read_table
     from .simulations.partition import Grid
     from .simulations.simulate import Simulation, simulate
 
@@ -42,14 +42,14 @@ _HOMES = {
     "MST": "curator.mechanisms.mst",
     "MWEM": "curator.mechanisms.mwem",
     "Budget": "common.privacy.budget",
-    "Domain": "common.domain",
+    "Domain": "common.data.domain",
     "Grid": "simulations.partition",
     "Independent": "curator.mechanisms.independent",
-    "RandDPGen": "curator.mechanisms.randdpgen",
+    "RandDPGen": "curator.mechanisms.randdpgen.randdpgen",
     "Simulation": "simulations.simulate",
-    "Table": "common.table",
-    "Workload": "common.workload",
-    "read_table": "party.source",
+    "Table": "common.data.table",
+    "Workload": "common.data.workload",
+    "read_table": "party.sources.source",
     "simulate": "simulations.simulate",
 }
 

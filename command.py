@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from . import __version__
 from .common.errors import MosaicError
+from .common.version import __version__
 from .curator.command import curator_commands
-from .curator.mechanisms_command import mechanisms
+from .curator.mechanisms.command import mechanisms
 from .party.command import party_commands
 from .party.domain_command import domain_commands
 from .simulations.command import demo, simulate
@@ -53,7 +53,7 @@ def _main(
 
 
 def main() -> None:
-    """Runs the command; an error that the user can mend is one sentence and exit status 1."""
+    """Runs the command; an error that the user can fix is one sentence and exit status 1."""
     try:
         app()
     except MosaicError as error:

@@ -17,10 +17,10 @@ import time
 import numpy as np
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
-from dpmosaic.common.table import Table
-from dpmosaic.curator.selection.distances import DISTANCES, Distance, Reference, distance
-from dpmosaic.curator.selection.sections import Selection, parts, select_in_sections
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.curator.mechanisms.dp_select.distances import DISTANCES, Distance, Reference, distance
+from dpmosaic.curator.mechanisms.dp_select.sections import Selection, parts, select_in_sections
 
 SIZES = (85, 9, 100, 16, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
 SELECTED, POOL, CANDIDATES, MARGINALS, SECTIONS, THREADS = 40_000, 400_000, 20, 100, 5, 2

@@ -21,14 +21,14 @@ from pathlib import Path
 import numpy as np
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.data.domain import Clique, Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.table import Table
-from dpmosaic.curator.federation import connect
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.party.source import FileSource
+from dpmosaic.curator.parties.federation import connect
+from dpmosaic.party.sources.source import FileSource
 from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
 
 SIZES = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)

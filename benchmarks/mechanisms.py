@@ -22,8 +22,8 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
 import dpmosaic
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import MosaicError
-from dpmosaic.common.table import Table
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
 
 DELTA = 1e-9

@@ -24,13 +24,13 @@ import numpy as np
 from mechanisms import DELTA, load
 
 import dpmosaic
-from dpmosaic.common.interactions import interaction
-from dpmosaic.common.table import Table
+from dpmosaic.common.data.interactions import interaction
+from dpmosaic.common.data.table import Table
 from dpmosaic.curator.measurers.federation import FederationMeasurer
-from dpmosaic.curator.mechanisms import mosaic
-from dpmosaic.curator.mechanisms.denoising import onto_simplex
-from dpmosaic.curator.mechanisms.effects import Effect
-from dpmosaic.curator.mechanisms.investment import Outlay
+from dpmosaic.curator.mechanisms.mosaic.budget_split import Outlay
+from dpmosaic.curator.mechanisms.mosaic.denoising import onto_simplex
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect
+from dpmosaic.curator.mechanisms.mosaic.mosaic import mosaic
 
 REFERENCE = "all parts"
 

@@ -22,7 +22,7 @@ from mbi.estimation import CALLBACK_EVERY, MirrorDescent
 from pgm_ours import loss_of, peak_mb, potentials
 from pgm_sets import FitSet, small_set
 
-from dpmosaic.common.domain import Clique
+from dpmosaic.common.data.domain import Clique
 from dpmosaic.common.measurement import Measurement
 
 ITERATIONS = 1000

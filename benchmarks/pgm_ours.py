@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from pgm_sets import FitSet, small_set
 
-from dpmosaic.common.domain import Clique
+from dpmosaic.common.data.domain import Clique
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.loss import QuadraticLoss

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.data.domain import Clique, Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.common.table import Table
 from dpmosaic.curator.pgm.junction_tree import TreeGrowth, size_mb
-from dpmosaic.party.source import FileSource
+from dpmosaic.party.sources.source import FileSource
 
 TABLES = ("adult_coded", "nltcs", "br2000")
 LIMITS_MB = {10: 1.0, 20: 10.0, 40: 80.0}

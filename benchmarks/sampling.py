@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.curator.pgm.belief_propagation import Schedule, calibrate
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.model import MarkovRandomField

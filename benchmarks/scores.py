@@ -16,13 +16,13 @@ import numpy as np
 from masked import Clock, TimedConnection, table_of
 
 from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.scores.shape import ScoreShape
-from dpmosaic.common.workload import Workload
-from dpmosaic.curator.federation import connect
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.federation import connect
 from dpmosaic.simulations.network import policy_for, start_parties
 from dpmosaic.simulations.partition import Grid, partition
 

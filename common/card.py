@@ -10,7 +10,7 @@ from typing import Any
 
 from .crypto.certificates import Certificate, check_name
 from .crypto.identity import Identity, verify
-from .domain import Domain
+from .data.domain import Domain
 from .errors import DataError, ProtocolError
 
 _CARD, _FEDERATION = "dpmosaic card 1", "dpmosaic federation 1"
@@ -141,7 +141,7 @@ def read_json(path: Path) -> object:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as cause:
-        raise DataError(f"cannot read {path}: {cause.strerror}; mend the path") from cause
+        raise DataError(f"cannot read {path}: {cause.strerror}; fix the path") from cause
     except ValueError:
         raise DataError(f"{path} is not JSON in UTF-8; ask for the file again") from None
 

@@ -1,4 +1,4 @@
-"""Every error that dpmosaic raises for what a user, a party or a curator can mend.
+"""Every error that dpmosaic raises for what a user, a party or a curator can fix.
 
     MosaicError
     ├── DataError          a table, domain, workload or option does not fit
@@ -22,7 +22,7 @@ class MosaicError(Exception):
 
 
 class DataError(MosaicError):
-    """A table, domain, workload or option does not fit; says which and how to mend it."""
+    """A table, domain, workload or option does not fit; says which and how to fix it."""
 
 
 class BudgetError(MosaicError):

@@ -124,4 +124,4 @@ def read_private(path: Path) -> bytes:
             raise DataError(f"others may read {path}; take their rights away: chmod 600 {path}")
         return path.read_bytes()
     except OSError as cause:
-        raise DataError(f"cannot read {path}: {cause.strerror}; run init, or mend the path") from cause
+        raise DataError(f"cannot read {path}: {cause.strerror}; run init, or fix the path") from cause

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .boxes import Box
-from .domain import Clique
+from .data.boxes import Box
+from .data.domain import Clique
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import enum
 import math
 from dataclasses import dataclass
 
-from .boxes import Box
 from .crypto.randomness import KEY_BYTES
-from .domain import Clique, Domain
+from .data.boxes import Box
+from .data.domain import Clique, Domain
 from .privacy.cost import Adjacency
 from .protocols.masked.plan import Chain, MaskedPlan
 

@@ -15,14 +15,14 @@ from ..common.crypto.certificates import shown
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
 from ..common.keyring import REQUEST
-from .connection import Patience
+from .certificates.verify import verified
 from .home import ATTACHED, CuratorHome
-from .plan_file import ReleasePlan, draft
-from .preflight import preflight as look
-from .verify import verified
+from .parties.connection import Patience
+from .releasing.plan import ReleasePlan, draft
+from .releasing.preflight import preflight as look
 
 if TYPE_CHECKING:
-    from .session import Session
+    from .releasing.session import Session
 
 curator_commands = typer.Typer(help="Who coordinates a release over daemons.", no_args_is_help=True)
 
@@ -107,7 +107,7 @@ def preflight(plan: _PlanFile, home: _Home = None) -> None:
     for line in look(CuratorHome.open(home or plan.parent), ReleasePlan.load(plan)):
         failed += not line.passed
         colour = None if line.passed else typer.colors.RED
-        typer.secho(f"{'ok  ' if line.passed else 'MEND'}  {line.about}: {line.what}: {line.said}", fg=colour)
+        typer.secho(f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.said}", fg=colour)
     if failed:
         raise typer.Exit(1)
 
@@ -131,7 +131,7 @@ def release(
         return
     if out is None:
         raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
-    from .session import Session
+    from .releasing.session import Session
 
     _run(Session.begin(out, plan, opened), json_output)
 
@@ -143,7 +143,7 @@ def resume(
 ) -> None:
     """Go on with a release; what was answered is not asked, and not charged, again."""
     require_extra("curator")
-    from .session import Session
+    from .releasing.session import Session
 
     _run(Session.resume(folder), json_output)
 
@@ -164,8 +164,8 @@ def verify(
 
 
 def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output: bool) -> None:
-    from .forecast import forecast
-    from .forecast_table import print_forecast
+    from .forecasting.display import print_forecast
+    from .forecasting.forecast import forecast
 
     plan = ReleasePlan.load(plan_file)
     named = [name for names in plan.slices for name in names]
@@ -178,8 +178,8 @@ def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output
 
 
 def _run(session: Session, json_output: bool) -> None:
-    from .activity import Activity
-    from .progress import progress_bar, progress_lines
+    from .parties.activity import Activity
+    from .releasing.progress import progress_bar, progress_lines
 
     activity = Activity()
     shown = (

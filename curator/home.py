@@ -12,8 +12,8 @@ from ..common.card import CURATOR, PARTY, Card, FederationList, as_text, read_js
 from ..common.errors import DataError, PolicyError
 from ..common.keyring import Keyring, write_private
 from ..common.wire.tls import TlsSide
-from .connection import GrpcConnection, Patience, dial
-from .lobby import AttachedConnection, Lobby
+from .parties.attached import AttachedConnection, AttachmentServer
+from .parties.connection import GrpcConnection, Patience, dial
 
 _CARDS, _ADDRESSES = "cards", "addresses.json"
 ATTACHED = "attached"
@@ -127,16 +127,16 @@ class CuratorHome:
         own = TlsSide(self.keyring.tls_key, self.keyring.certificate, tuple(certificates.values()))
         attached = {certificates[n].fingerprint: n for n in wanted if addresses[n] == ATTACHED}
         with contextlib.ExitStack() as stack:
-            lobby = None
+            attachments = None
             if attached:
                 if listen is None:
                     raise DataError("plan: parties dial out; name where to listen: listen in [network]")
-                lobby = stack.enter_context(contextlib.closing(Lobby(own, attached, listen)))
-                lobby.start()
+                attachments = stack.enter_context(contextlib.closing(AttachmentServer(own, attached, listen)))
+                attachments.start()
             links: dict[str, GrpcConnection | AttachedConnection] = {}
             for name in wanted:
-                if lobby is not None and addresses[name] == ATTACHED:
-                    links[name] = AttachedConnection(name, lobby, patience)
+                if attachments is not None and addresses[name] == ATTACHED:
+                    links[name] = AttachedConnection(name, attachments, patience)
                     continue
                 link = dial(name, addresses[name], own, certificates[name], patience)
                 links[name] = stack.enter_context(contextlib.closing(link))

@@ -20,9 +20,9 @@ from ..common.errors import DataError
 from ..common.keyring import REQUEST
 from . import policy_file
 from .approvals import APPROVED, DENIED, Approvals
-from .daemon import serve as serve_party
 from .home import LEDGER, REQUESTS, PartyHome
 from .ledger import Ledger
+from .serving.daemon import serve as serve_party
 
 party_commands = typer.Typer(help="One institution: its keys, its policy, its daemon.", no_args_is_help=True)
 

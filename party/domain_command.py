@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .inference import NOT_PRIVATE, infer_domain
+from .sources.inference import NOT_PRIVATE, infer_domain
 
 domain_commands = typer.Typer(help="Domain files: what values each attribute may take.", no_args_is_help=True)
 

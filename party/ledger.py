@@ -315,7 +315,7 @@ class Ledger:
             if row is None:
                 raise _unknown()
             if float(Fraction(row[1])) > claim.zcdp_rho_spent:
-                raise BudgetError("the certificate says that less was spent than this party charged; mend it")
+                raise BudgetError("the certificate says that less was spent than this party charged; fix it")
             if row[2] not in (None, claim.certificate):
                 raise ProtocolError("another certificate of this release is signed; there is one for each")
             self._database.execute(

@@ -8,11 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from .. import __version__
-from ..common.boxes import box_labels, box_sums
 from ..common.crypto.identity import Identity, verify
 from ..common.crypto.randomness import KEY_BYTES, RandomStream
-from ..common.domain import Clique, Domain
+from ..common.data.boxes import box_labels, box_sums
+from ..common.data.domain import Clique, Domain
 from ..common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
@@ -32,6 +31,7 @@ from ..common.privacy.cost import gaussian_cost, grid_of, score_cost
 from ..common.privacy.noise import TAIL_SIGMAS
 from ..common.protocols.indicator import noisy_histogram, noisy_indicators
 from ..common.statement import ENTRY, TERMS, Claim, Statement, state
+from ..common.version import __version__
 from ..common.wire.codec import (
     decode_introduction,
     decode_terms,
@@ -40,12 +40,12 @@ from ..common.wire.codec import (
     encode_terms,
     query_digest,
 )
-from . import peers
+from .answerers import peers
+from .answerers.masked import MaskedSession
+from .answerers.scores import LocalScores, ScoreRun, SharedScores
 from .ledger import Ledger, LedgerRelease
-from .masked import MaskedSession
 from .policy import Policy
-from .scores import LocalScores, ScoreRun, SharedScores
-from .source import Source
+from .sources.source import Source
 
 _FORMS = {
     "trusted": {AnswerForm.HISTOGRAM},

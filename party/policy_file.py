@@ -9,12 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ..common.domain import Domain
+from ..common.data.domain import Domain
 from ..common.errors import DataError
 from ..common.privacy.cost import Adjacency
 from .policy import Policy
-from .query_source import QuerySource
-from .source import FileSource, Source
+from .sources.query import QuerySource
+from .sources.source import FileSource, Source
 
 NAME = "policy.toml"
 
@@ -97,7 +97,7 @@ class Settings:
         except OSError as cause:
             raise DataError(f"cannot read {path}: {cause.strerror}; run dpmosaic party init") from cause
         except ValueError as cause:
-            raise DataError(f"{path} is not TOML: {cause}; mend the line") from cause
+            raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
         _check_keys(path.name, form)
         source, policy = form.get("source", {}), form.get("policy", {})
         if "domain" not in source:
@@ -141,16 +141,16 @@ def _check_keys(name: str, form: Mapping[str, Any]) -> None:
                 raise DataError(f"{name}: [{section}] has no key {key!r}; it has {known}")
             kind = _KEYS[section][key]
             if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-                raise DataError(f"{name}: the key {key} in [{section}] has a value of another type; mend it")
+                raise DataError(f"{name}: the key {key} in [{section}] has a value of another type; fix it")
 
 
 def _policy(entries: Mapping[str, Any]) -> Policy:
     for key in ("max_release_rho", "lifetime_rho", "max_cells", "min_records", "min_tolerated"):
         if not 0 <= entries.get(key, 0) < float("inf"):
-            raise DataError(f"{NAME}: {key} is a finite number and not negative; mend it")
+            raise DataError(f"{NAME}: {key} is a finite number and not negative; fix it")
     for key in ("protocols", "adjacencies"):
         if not all(isinstance(name, str) for name in entries.get(key, [])):
-            raise DataError(f"{NAME}: {key} is a list of names; mend it")
+            raise DataError(f"{NAME}: {key} is a list of names; fix it")
     return Policy(
         protocols=frozenset(entries.get("protocols", [])),
         adjacencies=frozenset(Adjacency.named(name) for name in entries.get("adjacencies", [])),

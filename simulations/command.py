@@ -11,13 +11,13 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from ..common.binarise import Binarisation
-from ..common.domain import Domain
+from ..common.data.binarise import Binarisation
+from ..common.data.domain import Domain
 from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
-from ..party.source import FileSource
+from ..party.sources.source import FileSource
 
 if TYPE_CHECKING:
     from .simulate import Simulation
@@ -72,8 +72,8 @@ def simulate(
     require_extra("curator")
     from ..common.crypto.randomness import RandomStream
     from ..curator.mechanisms.catalogue import mechanism_named
-    from ..curator.progress import progress_bar
-    from ..curator.report import files
+    from ..curator.releasing import outputs as files
+    from ..curator.releasing.progress import progress_bar
     from .simulate import simulate as run
 
     budget = Budget(epsilon, delta, rho)
@@ -121,8 +121,8 @@ def demo(
 ) -> None:
     """Release a bundled health insurance table from two insurers and two clinics, by each protocol."""
     require_extra("demo")
-    from ..curator.progress import progress_bar
-    from ..curator.report import files
+    from ..curator.releasing import outputs as files
+    from ..curator.releasing.progress import progress_bar
     from . import demo as demonstration
 
     with progress_bar(_STDERR) as report:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..common.privacy.budget import Budget
-from ..curator.mechanisms.mechanism import Report, ignore
-from ..curator.report.facts import Facts
+from ..curator.certificates.facts import Facts
+from ..curator.mechanisms.parts.fitted import Report, ignore
 from ..curator.report.page import evaluation_report
-from . import randhie
+from .datasets import randhie
 from .evaluation.evaluation import evaluate
 from .evaluation.tables import comparison
 from .partition import Grid

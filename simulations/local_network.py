@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..common.card import as_text
-from ..common.domain import Clique, Domain
+from ..common.data.domain import Clique, Domain
 from ..common.errors import DataError, PartyUnavailable
 from ..curator.home import ATTACHED, CuratorHome
-from ..curator.plan_file import ReleasePlan, draft
+from ..curator.releasing.plan import ReleasePlan, draft
 from ..party import policy_file
 from ..party.home import PartyHome
-from ..party.source import FileSource, quoted
+from ..party.sources.source import FileSource, quoted
 from .partition import Grid
 
 _START_S = 60.0

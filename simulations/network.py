@@ -7,15 +7,15 @@ from fractions import Fraction
 
 from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import RandomStream
+from ..common.data.table import Table
 from ..common.errors import MosaicError
 from ..common.privacy.cost import Adjacency
-from ..common.table import Table
 from ..common.wire.refusals import decode_refusal, encode_refusal
 from ..party.ledger import Ledger
 from ..party.party import Party
 from ..party.policy import Policy
-from ..party.servicer import PartyServicer
-from ..party.source import TableSource
+from ..party.serving.servicer import PartyServicer
+from ..party.sources.source import TableSource
 
 _MAX_CELLS = 1 << 28
 """Of one marginal of one party's attributes: 2 GiB of counts."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..common.domain import Domain
+from ..common.data.domain import Domain
 from ..common.errors import DataError, PartyUnavailable
 from ..common.stopping import Stop
 from .local_network import LocalNetwork

@@ -12,16 +12,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.boxes import box_sums
-from ..common.domain import Clique
-from ..common.interactions import interaction
+from ..common.data.boxes import box_sums
+from ..common.data.domain import Clique
+from ..common.data.interactions import interaction
+from ..common.data.table import Table
 from ..common.measurement import Measurement
 from ..common.messages import ReleaseTerms
 from ..common.privacy.budget import Charge
-from ..common.table import Table
-from ..curator.federation import Federation
 from ..curator.measurers.federation import FederationMeasurer
 from ..curator.measurers.measurer import Measurer, Query
+from ..curator.parties.federation import Federation
 
 
 class TheoremMeasurer(Measurer):

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..common.domain import Clique, Domain
+from ..common.data.domain import Clique, Domain
+from ..common.data.table import Table
 from ..common.errors import DataError
-from ..common.table import Table
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,7 @@ def partition(table: Table, grid: Grid) -> list[list[Table]]:
             disjoint non-empty groups of attributes.
     """
     if sum(layout.rows for layout in grid.slices) != table.record_count:
-        raise DataError(
-            "grid: the rows of its slices do not add up to the rows of the table; mend the counts"
-        )
+        raise DataError("grid: the rows of its slices do not add up to the rows of the table; fix the counts")
     for number, layout in enumerate(grid.slices, start=1):
         held = [name for group in layout.groups for name in group]
         if layout.rows < 1 or not all(layout.groups):

@@ -8,23 +8,24 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..common.crypto.randomness import RandomStream
+from ..common.data.table import Table
+from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
-from ..common.table import Table
-from ..common.workload import Workload
-from ..curator.federation import connect
+from ..curator.certificates.certificate import Plan, certificate
 from ..curator.measurers.central import CentralMeasurer
 from ..curator.measurers.measurer import Measurer
 from ..curator.mechanisms.catalogue import mechanism_named
-from ..curator.mechanisms.mechanism import FittedModel, Mechanism, Report, ignore
-from ..curator.release import begin, charged_rho, propose
-from ..curator.report.certificate import Plan, certificate
-from .metrics import kway_errors
+from ..curator.mechanisms.mechanism import Mechanism
+from ..curator.mechanisms.parts.fitted import FittedModel, Report, ignore
+from ..curator.parties.federation import connect
+from ..curator.releasing.release import begin, charged_rho, propose
+from .evaluation.metrics import kway_errors
+from .evaluation.range_queries import range_errors
 from .network import InProcessConnection, policy_for, start_parties
 from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
 from .partition import Grid, partition
-from .range_queries import range_errors
 
 PROTOCOLS = ("masked", "trusted", "indicator", "theorem", "indicator-mle")
 

@@ -10,7 +10,7 @@ from statsmodels.datasets import randhie
 
 import dpmosaic
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
-from dpmosaic.party.inference import infer_domain
+from dpmosaic.party.sources.inference import infer_domain
 from dpmosaic.simulations.datasets.catalogue import get
 
 ROOT = Path(__file__).parent.parent

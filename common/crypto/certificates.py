@@ -107,7 +107,7 @@ class Certificate:
         if not self.not_before <= (now or datetime.now(UTC)) <= self.not_after:
             raise DataError(
                 f"the certificate is valid from {self.not_before:%Y-%m-%d} to {self.not_after:%Y-%m-%d}, not "
-                "now; issue a new one, or mend the clock"
+                "now; issue a new one, or fix the clock"
             )
 
     def is_of(self, key_pem: bytes) -> bool:

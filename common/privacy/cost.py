@@ -9,8 +9,8 @@ grid, is within a factor exp(+-1e-21) of a post-processed Gaussian of variance s
 its zCDP and lets adaptively chosen measurements compose as Gaussian differential privacy with
 mu^2 = 2 * sum of rho. With g * sigma >= 256 the price of this is a factor below 1.00004.
 
-Where an interaction alone is released (`common/interactions.py`), the same holds with the smaller distance by
-which a record moves it (docs/adr/0020).
+Where only an interaction is released (`common/data/interactions.py`), the same holds with the smaller
+distance by which a record moves it (docs/adr/0020).
 """
 
 from __future__ import annotations

@@ -17,13 +17,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..boxes import Box, box_sums
 from ..crypto.randomness import RandomStream
-from ..domain import Clique
-from ..interactions import differences
+from ..data.boxes import Box, box_sums
+from ..data.domain import Clique
+from ..data.interactions import differences
+from ..data.table import Table
 from ..privacy.cost import grid_of
 from ..privacy.noise import noisy_counts
-from ..table import Table
 
 _BLOCK_CELLS = 1 << 18
 

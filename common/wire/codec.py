@@ -12,7 +12,7 @@ import numpy as np
 from google.protobuf.message import DecodeError, Message
 from numpy.typing import NDArray
 
-from ..domain import Domain
+from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
 from ..messages import (
     FRAME_BYTES,

@@ -6,14 +6,7 @@ from typing import NoReturn
 
 import grpc
 
-from ..errors import (
-    BudgetError,
-    DataError,
-    MosaicError,
-    PartyUnavailable,
-    PolicyError,
-    ProtocolError,
-)
+from ..errors import BudgetError, DataError, MosaicError, PartyUnavailable, PolicyError, ProtocolError
 from .refusals import decode_refusal, encode_refusal
 
 _REFUSAL = "dpmosaic-refusal-bin"

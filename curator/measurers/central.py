@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from ...common.data.table import Table
 from ...common.errors import BudgetError, DataError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.budget import Budget, Charge
 from ...common.privacy.cost import Adjacency
-from ...common.table import Table
-from ..federation import Federation
+from ..parties.federation import Federation
 from .federation import FederationMeasurer
 from .measurer import Measurer
 

@@ -10,17 +10,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.boxes import box_sums
-from ...common.domain import Clique
-from ...common.interactions import difference_count, from_differences, interaction
+from ...common.data.boxes import box_sums
+from ...common.data.domain import Clique
+from ...common.data.interactions import difference_count, from_differences, interaction
 from ...common.measurement import Measurement
 from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import gaussian_cost, gaussian_sigma, grid_of
 from ...common.protocols import indicator
 from ...common.wire.codec import encode_asked, encode_query
-from ..asking import Asking
-from ..federation import Federation, Member
+from ..parties.asking import Asking
+from ..parties.federation import Federation, Member
 from .measurer import Query
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
-from ...common.domain import Clique, Domain
+from ...common.data.domain import Clique, Domain
+from ...common.data.interactions import difference_count, from_differences
 from ...common.errors import BudgetError, DataError
-from ...common.interactions import difference_count, from_differences
 from ...common.measurement import Measurement
 from ...common.messages import (
     Acceptance,
@@ -33,9 +33,9 @@ from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
 from ...common.wire.codec import encode_asked
-from ..asking import Asking
-from ..dealer import Dealer
-from ..federation import Federation
+from ..parties.asking import Asking
+from ..parties.dealer import Dealer
+from ..parties.federation import Federation
 from .measurer import Observer, Query
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores
 

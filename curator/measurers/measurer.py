@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.boxes import Box, box_labels
-from ...common.domain import Clique, Domain
+from ...common.data.boxes import Box, box_labels
+from ...common.data.domain import Clique, Domain
 from ...common.errors import DataError
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Accountant, Charge
@@ -95,6 +95,19 @@ class Measurer(ABC):
         self.accountant = Accountant(granted)
 
     @property
+    def granted(self) -> Fraction:
+        """Upper limit of all costs, zCDP."""
+        return self.accountant.granted
+
+    def charge(self, *charges: Charge) -> None:
+        """Charges the accountant, before any noise is drawn: the one way in which a run spends.
+
+        Raises:
+            BudgetError: they cost more than is left; nothing is charged.
+        """
+        self.accountant = self.accountant.charge(*charges)
+
+    @property
     def scores_exactly(self) -> bool:
         """Whether `score` can be asked: exact distances get noise, not marginals that they come from."""
         return False
@@ -111,7 +124,7 @@ class Measurer(ABC):
             if query.boxes:
                 box_labels(self.domain.shape(query.clique), query.boxes)
         charges = [self._charge(query) for query in queries]
-        self.accountant = self.accountant.charge(*charges)
+        self.charge(*charges)
         return self._answers(queries, charges)
 
     def score(

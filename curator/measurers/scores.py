@@ -10,15 +10,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.domain import Clique
+from ...common.data.domain import Clique
 from ...common.messages import Delivery, DeliveryKind, OpeningRequest, ScoreQuery
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import Adjacency, grid_of, score_cost, score_sigma
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.scores.query import Integers, references_digest, score_shape
-from ..dealer import Dealer
-from ..party_client import PartyClient
+from ..parties.client import PartyClient
+from ..parties.dealer import Dealer
 from .measurer import Measurer, Scores
 
 _BATCH_CELLS = 1 << 21
@@ -82,7 +82,7 @@ class ScoringMeasurer(Measurer):
         if not self.scores_exactly:
             return super().score(cliques, references, zcdp_rho, step)
         charge = self._score_charge(cliques, zcdp_rho, step)
-        self.accountant = self.accountant.charge(charge)
+        self.charge(charge)
         sigma = charge.sigmas[0][0]
         values = [self._scored(batch, sigma) for batch in batches(cliques, references)]
         return Scores(np.concatenate(values), self._score_noise(sigma))

@@ -21,17 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
-from ...common.domain import Clique
+from ...common.data.domain import Clique
+from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.measurement import Measurement
-from ...common.workload import Workload
 from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
-from .allocation import check_smallest, measure_split
-from .bounds import ErrorBound, ScoredDistance, error_bounds, weighted_average
-from .distances import (
+from .independent import one_way_marginals
+from .mechanism import GaussianMechanism
+from .parts.allocation import check_smallest, measure_split
+from .parts.bounds import ErrorBound, ScoredDistance, error_bounds, weighted_average
+from .parts.fitted import FittedModel, Progress, Report, Round
+from .parts.scoring import (
     DRAFT,
     FINAL,
     SELECTED_BY,
@@ -41,8 +44,6 @@ from .distances import (
     round_of,
     score_against,
 )
-from .independent import one_way_marginals
-from .mechanism import FittedModel, GaussianMechanism, Progress, Report, Round
 
 LAST_SCORES = 0.005
 """Share of the budget for the scores of the released model."""

@@ -8,18 +8,18 @@ from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ...common.errors import DataError
-from .absyn import ABSyn
+from .absyn.absyn import ABSyn
 from .aim import AIM
-from .dp_gan import DPGan
-from .dp_select import DPSelect
+from .dp_gan.dp_gan import DPGan
+from .dp_select.dp_select import DPSelect
 from .independent import Independent
 from .mechanism import Mechanism
-from .mosaic import Mosaic
+from .mosaic.mosaic import Mosaic
 from .mst import MST
 from .mwem import MWEM
-from .ppsyn import PPSyn
-from .privbayes import PrivBayes
-from .randdpgen import RandDPGen
+from .ppsyn.ppsyn import PPSyn
+from .privbayes.privbayes import PrivBayes
+from .randdpgen.randdpgen import RandDPGen
 
 EVERY_PROTOCOL = ("masked", "trusted", "indicator", "theorem", "indicator-mle")
 BY_SCORES = ("masked", "trusted")

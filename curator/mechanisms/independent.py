@@ -7,13 +7,14 @@ from fractions import Fraction
 from typing import ClassVar
 
 from ...common.crypto.randomness import RandomStream
+from ...common.data.workload import Workload
 from ...common.measurement import Measurement
-from ...common.workload import Workload
 from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
-from .allocation import measure_split
-from .bounds import error_bounds, weighted_average
-from .mechanism import FittedModel, GaussianMechanism, Progress, Report
+from .mechanism import GaussianMechanism
+from .parts.allocation import measure_split
+from .parts.bounds import error_bounds, weighted_average
+from .parts.fitted import FittedModel, Progress, Report
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,18 @@ from itertools import combinations
 from typing import ClassVar
 
 from ...common.crypto.randomness import RandomStream
-from ...common.domain import Clique, Domain
+from ...common.data.domain import Clique, Domain
+from ...common.data.workload import Workload
 from ...common.errors import DataError
-from ...common.workload import Workload
 from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import size_mb
-from .allocation import check_smallest, measure_split
-from .bounds import ScoredDistance, error_bounds, weighted_average
-from .distances import SELECTED_BY, check_scores, measurable_cliques, round_of, score_against
 from .independent import one_way_marginals
-from .mechanism import FittedModel, GaussianMechanism, Progress, Report
+from .mechanism import GaussianMechanism
+from .parts.allocation import check_smallest, measure_split
+from .parts.bounds import ScoredDistance, error_bounds, weighted_average
+from .parts.fitted import FittedModel, Progress, Report
+from .parts.scoring import SELECTED_BY, check_scores, measurable_cliques, round_of, score_against
 
 
 @dataclass(frozen=True)

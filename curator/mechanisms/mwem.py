@@ -15,17 +15,19 @@ from fractions import Fraction
 from typing import ClassVar
 
 from ...common.crypto.randomness import RandomStream
-from ...common.domain import Clique
+from ...common.data.domain import Clique
+from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.measurement import Measurement
-from ...common.workload import Workload
 from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
-from .allocation import check_smallest
-from .bounds import ScoredDistance, error_bounds, weighted_average
-from .distances import (
+from .mechanism import GaussianMechanism
+from .parts.allocation import check_smallest
+from .parts.bounds import ScoredDistance, error_bounds, weighted_average
+from .parts.fitted import FittedModel, Progress, Report, Round
+from .parts.scoring import (
     DRAFT,
     FINAL,
     SELECTED_BY,
@@ -35,7 +37,6 @@ from .distances import (
     round_of,
     score_against,
 )
-from .mechanism import FittedModel, GaussianMechanism, Progress, Report, Round
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...common.domain import Clique, Domain
+from ...common.data.domain import Clique, Domain
 from ...common.measurement import Measurement
 from .descent import descend
 from .estimator import Problem

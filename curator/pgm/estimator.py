@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...common.domain import Domain
+from ...common.data.domain import Domain
 from ...common.errors import ModelError
 from ...common.measurement import Measurement
 from .junction_tree import size_mb

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...common.domain import Clique, Domain
+from ...common.data.domain import Clique, Domain
 from .elimination import bits, cells_with_each, first_within, joined, triangulate
 
 

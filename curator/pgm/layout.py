@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.domain import Clique
+from ...common.data.domain import Clique
 from .cuts import Cut, cut, table_of
 from .junction_tree import JunctionTree
 

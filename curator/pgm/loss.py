@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.boxes import Box, box_labels
-from ...common.domain import Clique, Domain
+from ...common.data.boxes import Box, box_labels
+from ...common.data.domain import Clique, Domain
 from ...common.errors import ModelError
 from ...common.measurement import Measurement
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.domain import Clique, Domain
+from ...common.data.domain import Clique, Domain
+from ...common.data.table import Table
 from ...common.errors import ModelError
-from ...common.table import Table
 from . import archive
 from .junction_tree import JunctionTree
 from .queries import MarginalQueries

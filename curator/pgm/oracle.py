@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.domain import Clique
+from ...common.data.domain import Clique
 from ...common.errors import ModelError
 from .belief_propagation import Workspace, pass_messages, write_belief
 from .junction_tree import JunctionTree

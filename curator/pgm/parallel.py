@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.domain import Clique, Domain
+from ...common.data.domain import Clique, Domain
 from ...common.measurement import Measurement
 from .estimation import estimate
 from .estimator import Problem

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from ...common.domain import Clique
+from ...common.data.domain import Clique
 from ...common.errors import ModelError
 from .elimination import bits
 from .junction_tree import JunctionTree

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.domain import Clique
+from ...common.data.domain import Clique
 from .junction_tree import JunctionTree
 from .reduction import Reduction
 

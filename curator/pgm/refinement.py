@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.table import Table
+from ...common.data.table import Table
 from .compiled import compiled
 
 Places = tuple[int, ...]

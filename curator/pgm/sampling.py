@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.domain import Clique
+from ...common.data.domain import Clique
+from ...common.data.table import Table, code_dtype
 from ...common.errors import ModelError
-from ...common.table import Table, code_dtype
 from .compiled import compiled
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.domain import Clique, Domain
-from ...common.table import Table
+from ...common.data.domain import Clique, Domain
+from ...common.data.table import Table
 from . import archive
 from .model import MarkovRandomField
 

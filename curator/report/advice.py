@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from .facts import Facts
+from ..certificates.facts import Facts
 
 CLOSE = 0.05
 """A pair whose total variation distance is bounded by this may be tabulated."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...common.table import Table
-from .facts import Pair
+from ...common.data.table import Table
+from ..certificates.facts import Pair
 
 
 @dataclass(frozen=True)

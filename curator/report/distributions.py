@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.attribute import Attribute, CategoricalAttribute, NumericAttribute
-from ...common.table import Table
+from ...common.data.attribute import Attribute, CategoricalAttribute, NumericAttribute
+from ...common.data.table import Table
 
 WIDTH, HEIGHT = 320.0, 96.0
 """Of a chart of columns, in units of its drawing."""

@@ -12,12 +12,12 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ... import __version__
-from ...common.table import Table
+from ...common.data.table import Table
+from ...common.version import __version__
+from ..certificates.facts import Facts, Pair
 from .advice import advice_of
 from .comparison import Comparison
 from .distributions import HEIGHT, WIDTH, distribution
-from .facts import Facts, Pair
 from .pair_charts import LEVELS, SIZE, heat_map, model_graph
 from .promise import promise_of
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .facts import Facts, Pair
+from ..certificates.facts import Facts, Pair
 
 LEVELS = (0.02, 0.05, 0.1, 0.2)
 """Upper ends of the map's colours, as total variation distances; the last colour is what lies above."""

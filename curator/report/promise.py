@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...common.privacy.conversion import zcdp_epsilon
-from .facts import Facts
+from ..certificates.facts import Facts
 
 _DELTA = 1e-9
 """At which a promise in zCDP is put into words."""

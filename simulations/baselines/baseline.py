@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
-from ...common.domain import Clique
+from ...common.data.domain import Clique
+from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Budget, Charge
 from ...common.privacy.cost import exponential_cost
-from ...common.table import Table
 from ...curator.measurers.measurer import Measurer, Query
 from ..partition import Grid, partition
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...common.domain import Clique, Domain
+from ...common.data.domain import Clique, Domain
 
 _LARGEST_VIEW = 4
 

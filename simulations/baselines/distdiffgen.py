@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
+from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.privacy.budget import Budget
-from ...common.table import Table
 from ..partition import Grid
 from .baseline import Baseline, FloatMeasurer, vertical_parties
 

@@ -18,12 +18,12 @@ from itertools import combinations
 import numpy as np
 
 from ...common.crypto.randomness import RandomStream
-from ...common.domain import Clique, Domain
+from ...common.data.domain import Clique, Domain
+from ...common.data.table import Table
 from ...common.privacy.budget import Budget
-from ...common.table import Table
-from ...curator.bayes.levels import Levels, Node, Nodes
-from ...curator.bayes.network import BayesianNetwork, Step
 from ...curator.measurers.measurer import Query
+from ...curator.mechanisms.privbayes.levels import Levels, Node, Nodes
+from ...curator.mechanisms.privbayes.network import BayesianNetwork, Step
 from ..partition import Grid
 from .baseline import Array, Baseline, FloatMeasurer, horizontal_parties, mutual_information
 from .covering import covering_views

@@ -18,11 +18,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.attribute import CodedAttribute
 from ...common.crypto.randomness import RandomStream
-from ...common.domain import Clique, Domain
+from ...common.data.attribute import CodedAttribute
+from ...common.data.domain import Clique, Domain
+from ...common.data.table import Table
 from ...common.privacy.budget import Budget
-from ...common.table import Table
 from ...curator.measurers.measurer import Query
 from ..partition import Grid
 from .baseline import Array, Baseline, FloatMeasurer, mutual_information, vertical_parties

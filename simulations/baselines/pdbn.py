@@ -7,9 +7,9 @@ is all that the paper says of it.
 from __future__ import annotations
 
 from ...common.crypto.randomness import RandomStream
+from ...common.data.table import Table
 from ...common.privacy.budget import Budget
-from ...common.table import Table
-from ...curator.mechanisms.privbayes import PrivBayes
+from ...curator.mechanisms.privbayes.privbayes import PrivBayes
 from ..partition import Grid
 from ..simulate import simulate
 from .baseline import Baseline, vertical_parties

@@ -11,8 +11,7 @@ from typing import Any
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from .. import randhie
-from . import adult
+from . import adult, randhie
 from .download import download
 
 

@@ -11,16 +11,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from ...common.binarise import Binarisation
 from ...common.card import read_json
-from ...common.domain import Domain
+from ...common.data.binarise import Binarisation
+from ...common.data.domain import Domain
+from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from ...common.workload import Workload
-from ...party.source import read_table
+from ...party.sources.source import read_table
 
 if TYPE_CHECKING:
-    from ...curator.report.facts import Facts
+    from ...curator.certificates.facts import Facts
     from .evaluation import Evaluation
 
 
@@ -56,10 +56,10 @@ def evaluate(
     if certificate is not None and report is None:
         raise DataError("--certificate goes into a report; give --report too, or leave it out")
     require_extra("curator" if label is None else "eval")
-    from ...curator.report import files
+    from ...curator.releasing import outputs as files
     from ...curator.report.page import evaluation_report
-    from ..nist import Pay
     from .evaluation import evaluate as run
+    from .nist import Pay
     from .tables import comparison
 
     loaded = Domain.load(domain)
@@ -97,7 +97,7 @@ def _show(console: Console, found: Evaluation) -> None:
 
 def _facts(path: Path, domain: Domain) -> Facts:
     """The certificate of a release of this domain, or of its binary digits."""
-    from ...curator.report.facts import Facts
+    from ...curator.certificates.facts import Facts
 
     facts = Facts.of(read_json(path))
     if facts.domain_digest not in (domain.digest(), Binarisation(domain).domain.digest()):

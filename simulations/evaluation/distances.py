@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.domain import Clique
+from ...common.data.domain import Clique
+from ...common.data.table import Table
 from ...common.errors import DataError
-from ...common.table import Table
 
 _LARGEST_CODE = 2**62
 

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.attribute import NumericAttribute
-from ...common.domain import Domain
+from ...common.data.attribute import NumericAttribute
+from ...common.data.domain import Domain
+from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from ...common.table import Table
 from .distances import check_comparable
 
 CLASSIFIERS = ("svm", "tree")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...common.table import Table
+from ...common.data.table import Table
 from ...curator.report.comparison import Comparison, ScoreTable
 from .distances import Distance, worst
 from .evaluation import Evaluation

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ... import __version__
+from ...common.version import __version__
 
 DELTA = 1e-9
 _PACKAGE = Path(__file__).resolve().parents[2]

@@ -9,17 +9,17 @@ from dataclasses import replace
 import numpy as np
 
 from ...common.crypto.randomness import RandomStream
+from ...common.data.table import Table
+from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.privacy.budget import Budget
-from ...common.table import Table
-from ...common.workload import Workload
 from ...curator.mechanisms.catalogue import CATALOGUE, mechanism_named
 from ..baselines.catalogue import BASELINES
+from ..evaluation.metrics import kway_errors
+from ..evaluation.nist import Pay, classification_score, clustering_score, regression_score
 from ..evaluation.prediction import misclassification_rate, predictions
-from ..metrics import kway_errors
-from ..nist import Pay, classification_score, clustering_score, regression_score
+from ..evaluation.range_queries import range_errors
 from ..partition import Grid
-from ..range_queries import range_errors
 from ..simulate import simulate
 from .cell import DELTA, Cell
 from .tables import DataFolder

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from ...common.binarise import Binarisation
-from ...common.domain import Domain
+from ...common.data.binarise import Binarisation
+from ...common.data.domain import Domain
+from ...common.data.table import Table
 from ...common.errors import DataError
-from ...common.table import Table
-from ...party.source import read_table
+from ...party.sources.source import read_table
 
 _ENDINGS = (".csv.gz", ".csv", ".parquet")
 

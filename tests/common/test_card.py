@@ -6,7 +6,7 @@ import pytest
 from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList, as_text, read_json
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 
 DOMAIN = Domain.from_json({"kind": ["ä", "y"], "code": 3})

@@ -5,10 +5,10 @@ import pytest
 from dpmosaic.common.card import CURATOR, PARTY, Card
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
-from dpmosaic.curator.connection import Patience
 from dpmosaic.curator.home import ATTACHED, CuratorHome
+from dpmosaic.curator.parties.connection import Patience
 
 
 def card(name="clinic", role=PARTY, seed=1):

@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dpmosaic.command import app
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.simulations.local_network import LocalNetwork
 
 DOMAIN = {

@@ -8,8 +8,8 @@ import urllib.request
 
 import pytest
 
-from dpmosaic.common.domain import Domain
-from dpmosaic.party.source import read_table
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.party.sources.source import read_table
 from dpmosaic.simulations.local_network import Daemon, program
 
 POLICY = """
@@ -88,7 +88,7 @@ def modes(folder):
 
 def test_from_keys_to_a_release_of_rows_in_a_csv(institution):
     institution.serve()
-    assert "MEND" not in institution.dpmosaic("curator", "preflight", institution.plan)
+    assert "FIX" not in institution.dpmosaic("curator", "preflight", institution.plan)
     institution.release()
     out = institution.folder / "out"
     synthetic = read_table(out / "synthetic.csv", Domain.load(institution.curator / "plan.domain.json"))
@@ -178,14 +178,14 @@ def test_a_policy_that_nobody_opened_allows_no_release(institution):
 
 def test_a_party_that_is_not_there_is_named_by_preflight(institution):
     said = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
-    assert "MEND  clinic: connection" in said
+    assert "FIX  clinic: connection" in said
 
 
 def test_a_curator_that_was_revoked_gets_no_answer(institution):
     institution.serve()
     institution.dpmosaic("party", "trust", institution.party, "--revoke", "curator")
     said = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
-    assert "MEND  clinic: connection" in said
+    assert "FIX  clinic: connection" in said
 
 
 def test_a_second_daemon_in_one_folder_is_refused(institution):

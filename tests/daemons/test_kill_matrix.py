@@ -12,11 +12,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpmosaic.curator.connection import Patience
 from dpmosaic.curator.home import CuratorHome
-from dpmosaic.curator.journal import Journal
-from dpmosaic.curator.plan_file import ReleasePlan
-from dpmosaic.curator.release import release
+from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.curator.parties.journal import Journal
+from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.release import release
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.simulations.local_network import program
 

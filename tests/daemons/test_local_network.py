@@ -7,15 +7,15 @@ import time
 import numpy as np
 import pytest
 
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
-from dpmosaic.curator.connection import Patience
 from dpmosaic.curator.home import CuratorHome
-from dpmosaic.curator.journal import Journal
-from dpmosaic.curator.plan_file import ReleasePlan
-from dpmosaic.curator.release import release
+from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.curator.parties.journal import Journal
+from dpmosaic.curator.releasing.plan import ReleasePlan
+from dpmosaic.curator.releasing.release import release
 from dpmosaic.party.home import PartyHome
-from dpmosaic.party.source import read_table
+from dpmosaic.party.sources.source import read_table
 from dpmosaic.simulations.local_network import LocalNetwork, program
 
 
@@ -25,7 +25,7 @@ def test_a_network_of_processes_releases_what_its_pieces_hold(tmp_path, network_
     network = network_of(tmp_path, changes=changes, mechanism="mosaic", attach=attach)
     with network.running():
         said = command("curator", "preflight", network.plan)
-        assert "MEND" not in said
+        assert "FIX" not in said
         assert said.count(": clock: ") == said.count(": throughput: ") == len(network.all_names)
         command("curator", "release", network.plan, "--out", tmp_path / "out")
     domain = Domain.load(network.plan.with_name("domain.json"))

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from dpmosaic.curator.connection import Patience
 from dpmosaic.curator.home import CuratorHome
-from dpmosaic.curator.party_client import PartyClient
+from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.parties.connection import Patience
 
 DELAY_S = 0.03
 
@@ -107,7 +107,7 @@ def test_a_slow_link_s_latency_is_measured_and_does_not_pass_for_a_wrong_clock(s
         found = client.probe(2)
     assert found.there_s >= 2 * DELAY_S
     assert abs(found.ahead_s) <= found.there_s
-    assert "MEND" not in command("curator", "preflight", slow.plan)
+    assert "FIX" not in command("curator", "preflight", slow.plan)
 
 
 def test_a_party_that_does_not_finish_in_time_over_a_slow_link_is_named(slow, command, tmp_path):

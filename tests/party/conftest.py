@@ -9,8 +9,9 @@ import pytest
 
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
-from dpmosaic.common.interactions import difference_count
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.interactions import difference_count
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import (
     PROTOCOL_VERSION,
     Acceptance,
@@ -27,13 +28,12 @@ from dpmosaic.common.privacy.cost import Adjacency, grid_of
 from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
 from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.table import Table
 from dpmosaic.common.wire import codec
-from dpmosaic.curator.dealer import Dealer
+from dpmosaic.curator.parties.dealer import Dealer
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
-from dpmosaic.party.source import TableSource
+from dpmosaic.party.sources.source import TableSource
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 2})
 RECORDS = (40, 25)

@@ -6,17 +6,17 @@ import pytest
 
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, PolicyError, ProtocolError
 from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.statement import Claim, check_statement
-from dpmosaic.common.table import Table
 from dpmosaic.common.wire.codec import encode_terms
-from dpmosaic.curator.verify import sign_terms
+from dpmosaic.curator.certificates.verify import sign_terms
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
-from dpmosaic.party.source import TableSource
+from dpmosaic.party.sources.source import TableSource
 from dpmosaic.simulations.network import policy_for
 
 TABLE = Table.from_codes(Domain.coded({"a": 4}), np.array([[0], [3], [1]]))

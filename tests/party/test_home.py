@@ -6,7 +6,7 @@ import pytest
 from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.keyring import write_private
 from dpmosaic.party.home import PartyHome, Reread

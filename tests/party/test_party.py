@@ -10,9 +10,10 @@ from scipy import stats
 from dpmosaic import __version__
 from dpmosaic.common.crypto.identity import Identity, verify
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.interactions import difference_count
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, DataError, MosaicError, PolicyError, ProtocolError
-from dpmosaic.common.interactions import difference_count
 from dpmosaic.common.messages import (
     PROTOCOL_VERSION,
     Acceptance,
@@ -24,13 +25,12 @@ from dpmosaic.common.messages import (
     ReleaseTerms,
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
-from dpmosaic.common.table import Table
 from dpmosaic.common.wire.codec import decode_answer, encode_query, encode_terms
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
-from dpmosaic.party.servicer import PartyServicer
-from dpmosaic.party.source import TableSource
+from dpmosaic.party.serving.servicer import PartyServicer
+from dpmosaic.party.sources.source import TableSource
 
 DOMAIN = Domain.coded({"a": 100, "b": 60, "c": 3})
 IDENTITY = Identity.from_seed(b"n" * 32)

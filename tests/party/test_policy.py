@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency

@@ -7,8 +7,8 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.party import policy_file
 from dpmosaic.party.policy import Policy
 from dpmosaic.party.policy_file import Settings
-from dpmosaic.party.query_source import QuerySource
-from dpmosaic.party.source import FileSource
+from dpmosaic.party.sources.query import QuerySource
+from dpmosaic.party.sources.source import FileSource
 
 SOURCE = '[source]\ndomain = "domain.json"\n'
 

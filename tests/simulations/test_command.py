@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from dpmosaic.command import main
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
 from dpmosaic.curator.pgm.model import MarkovRandomField
-from dpmosaic.party.source import read_table
+from dpmosaic.party.sources.source import read_table
 
 COMMAND = Path(sys.executable).with_name("dpmosaic")
 DOMAIN = {

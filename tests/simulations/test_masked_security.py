@@ -20,7 +20,8 @@ from scipy import stats
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.messages import (
     PROTOCOL_VERSION,
@@ -39,14 +40,13 @@ from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.table import Table
 from dpmosaic.common.wire import codec
-from dpmosaic.curator.dealer import Dealer
-from dpmosaic.curator.federation import connect
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.party import peers
-from dpmosaic.party.openings import Openings
+from dpmosaic.curator.parties.dealer import Dealer
+from dpmosaic.curator.parties.federation import connect
+from dpmosaic.party.answerers import peers
+from dpmosaic.party.answerers.openings import Openings
 from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, partition
 

@@ -5,12 +5,12 @@ import pytest
 
 from dpmosaic.common import errors
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.table import Table
 from dpmosaic.common.wire.codec import encode_description, encode_query, encode_terms
-from dpmosaic.curator.party_client import PartyClient
+from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
 
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
@@ -67,8 +67,8 @@ def histogram(connection):
     ],
 )
 def test_an_error_of_a_party_arrives_typed_and_with_its_text(kind):
-    error = kind("mend the plan")
-    with pytest.raises(kind, match="mend the plan") as arrived:
+    error = kind("fix the plan")
+    with pytest.raises(kind, match="fix the plan") as arrived:
         list(InProcessConnection(FailingServicer(error)).call("Answer", [b""]))
     assert type(arrived.value) is kind
     assert str(arrived.value) == str(error)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.table import Table
 from dpmosaic.simulations.partition import Grid, SliceLayout, partition
 
 DOMAIN = Domain.coded({"a": 9, "b": 300, "c": 2})

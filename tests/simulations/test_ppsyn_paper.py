@@ -9,13 +9,13 @@ import pytest
 from scipy import stats
 
 import dpmosaic
-from dpmosaic.common.boxes import box_sums
+from dpmosaic.common.data.boxes import box_sums
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.curator.mechanisms.partition_choice import first_rise
-from dpmosaic.curator.mechanisms.partitions import UniformSpread, sequence_of
-from dpmosaic.curator.mechanisms.ppsyn import PPSyn
-from dpmosaic.curator.mechanisms.ppsyn_text import ExactMarginal, spread
+from dpmosaic.curator.mechanisms.ppsyn.paper import ExactMarginal, spread
+from dpmosaic.curator.mechanisms.ppsyn.partition_choice import first_rise
+from dpmosaic.curator.mechanisms.ppsyn.partitions import UniformSpread, sequence_of
+from dpmosaic.curator.mechanisms.ppsyn.ppsyn import PPSyn
 from dpmosaic.simulations.paper_protocols import TheoremMeasurer
 from dpmosaic.simulations.simulate import simulate
 

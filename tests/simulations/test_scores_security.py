@@ -16,19 +16,19 @@ import pytest
 from scipy import stats
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import PROTOCOL_VERSION, DeliveryKind, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency, grid_of
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.scores import dealer as dealing
 from dpmosaic.common.protocols.scores import evaluator as evaluating
 from dpmosaic.common.protocols.scores.query import score_shape
-from dpmosaic.common.table import Table
 from dpmosaic.common.wire import codec
-from dpmosaic.curator.federation import connect
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
-from dpmosaic.party import peers
-from dpmosaic.party import scores as steps
+from dpmosaic.curator.parties.federation import connect
+from dpmosaic.party.answerers import peers
+from dpmosaic.party.answerers import scores as steps
 from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, partition
 

@@ -8,19 +8,19 @@ import pytest
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.table import Table
 from dpmosaic.common.wire.tls import TlsSide, secure_channel
-from dpmosaic.curator.connection import Patience, dial
-from dpmosaic.curator.lobby import AttachedConnection, Lobby
-from dpmosaic.party.attachment import Attachment
-from dpmosaic.party.health import Health
+from dpmosaic.curator.parties.attached import AttachedConnection, AttachmentServer
+from dpmosaic.curator.parties.connection import Patience, dial
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
-from dpmosaic.party.server import PartyServer
-from dpmosaic.party.servicer import PartyServicer
-from dpmosaic.party.source import TableSource
+from dpmosaic.party.serving.attachment import Attachment
+from dpmosaic.party.serving.health import Health
+from dpmosaic.party.serving.server import PartyServer
+from dpmosaic.party.serving.servicer import PartyServicer
+from dpmosaic.party.sources.source import TableSource
 from dpmosaic.simulations.network import policy_for
 
 TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
@@ -88,16 +88,16 @@ def loopback():
 
 
 class Arrival:
-    """A party that dials out, and the lobby where it arrives."""
+    """A party that dials out, and the attachments where it arrives."""
 
     def __init__(self, servicer=None, enrolled=None, expected=None):
         self.party, self.curator = pair("north"), pair("curator")
         self.events, self.connections = [], []
         shown = TlsSide(*self.curator, ((enrolled or self.party)[1],))
         names = {(enrolled or self.party)[1].fingerprint: "north"}
-        self.lobby = Lobby(shown, names, "127.0.0.1:0")
-        self.lobby.start()
-        address = f"127.0.0.1:{self.lobby.port}"
+        self.attachments = AttachmentServer(shown, names, "127.0.0.1:0")
+        self.attachments.start()
+        address = f"127.0.0.1:{self.attachments.port}"
         trusted = expected or self.curator[1]
         own = TlsSide(*self.party, (trusted,))
         self.attachment = Attachment(
@@ -106,11 +106,11 @@ class Arrival:
         self.attachment.start()
 
     def dial(self, patience=None):
-        return AttachedConnection("north", self.lobby, patience or HASTY)
+        return AttachedConnection("north", self.attachments, patience or HASTY)
 
     def stop(self):
         self.attachment.stop()
-        self.lobby.close()
+        self.attachments.close()
 
 
 @pytest.fixture

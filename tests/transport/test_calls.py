@@ -26,9 +26,9 @@ from dpmosaic.common.messages import (
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire import codec
 from dpmosaic.common.wire.tls import METHODS, TlsSide, secure_channel
-from dpmosaic.curator.connection import Patience
-from dpmosaic.curator.party_client import PartyClient
-from dpmosaic.party.server import PartyServer
+from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.party.serving.server import PartyServer
 
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
@@ -78,8 +78,8 @@ def wait_for(condition):
     "kind", [errors.DataError, errors.BudgetError, errors.PolicyError, errors.ProtocolError]
 )
 def test_an_error_of_a_party_arrives_typed_with_its_name_and_text(loopback, kind):
-    connection = loopback(refusing(kind("mend the plan"))).dial()
-    with pytest.raises(kind, match="party 'north': mend the plan") as arrived:
+    connection = loopback(refusing(kind("fix the plan"))).dial()
+    with pytest.raises(kind, match="party 'north': fix the plan") as arrived:
         list(connection.call("Answer", [b""]))
     assert type(arrived.value) is kind
 

@@ -10,9 +10,9 @@ from dpmosaic.common import errors
 from dpmosaic.common.messages import FRAME_BYTES, PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire import attached
-from dpmosaic.curator.connection import Patience
-from dpmosaic.curator.party_client import PartyClient
-from dpmosaic.party.attachment import Attachment
+from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.party.serving.attachment import Attachment
 
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
@@ -62,11 +62,11 @@ class ConnectionContract:
     def test_an_error_arrives_typed_and_the_connection_goes_on(self, start, kind):
         def serve(method, requests):
             if method == "Answer":
-                raise kind("mend the plan")
+                raise kind("fix the plan")
             yield b"fine"
 
         connection = start(Scripted(serve)).dial()
-        with pytest.raises(kind, match="party 'north': mend the plan") as arrived:
+        with pytest.raises(kind, match="party 'north': fix the plan") as arrived:
             list(connection.call("Answer", [b""]))
         assert type(arrived.value) is kind
         assert list(connection.call("Describe", [b""])) == [b"fine"]
@@ -202,6 +202,6 @@ def test_a_party_opens_no_more_streams_than_its_share(arrival):
     for _ in range(20):
         client.describe()
         time.sleep(0.02)
-    assert party.lobby._open["north"] <= 4
+    assert party.attachments._open["north"] <= 4
     for attachment in more:
         attachment.stop()

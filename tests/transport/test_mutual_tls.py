@@ -13,8 +13,8 @@ from grpc_health.v1.health_pb2_grpc import HealthStub
 from dpmosaic.common.crypto.certificates import Certificate, self_signed
 from dpmosaic.common.errors import DataError, PartyUnavailable, PolicyError, ProtocolError
 from dpmosaic.common.wire.tls import SERVICE, TlsSide, secure_channel
-from dpmosaic.curator.connection import Patience
-from dpmosaic.curator.party_client import PartyClient
+from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.parties.connection import Patience
 
 
 def describe(connection):

@@ -5,13 +5,13 @@ from fractions import Fraction
 import numpy as np
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.table import Table
-from dpmosaic.curator.federation import connect
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.federation import connect
 from dpmosaic.simulations.network import policy_for, start_parties
 from dpmosaic.simulations.partition import Grid, partition
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...domain import Clique, Domain
+from ...data.domain import Clique, Domain
 from ...errors import DataError
 from ...privacy.cost import grid_of
 from ...privacy.distributed import DistributedNoise

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...crypto.randomness import RandomStream
-from ...interactions import differences
+from ...data.interactions import differences
 from .ring import Ring, Words
 
 

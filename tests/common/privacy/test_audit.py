@@ -14,27 +14,21 @@ from scipy import stats
 
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
-from dpmosaic.common.interactions import differences
-from dpmosaic.common.messages import (
-    PROTOCOL_VERSION,
-    AnswerForm,
-    Introduction,
-    MarginalQuery,
-    ReleaseTerms,
-)
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.interactions import differences
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, Introduction, MarginalQuery, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
 from dpmosaic.common.privacy.noise import noisy_counts
 from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.table import Table
 from dpmosaic.common.wire.codec import decode_answer
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
-from dpmosaic.party.source import TableSource
+from dpmosaic.party.sources.source import TableSource
 
 EPSILON, DELTA, RUNS = 1.0, 1e-5, 40_000
 SIGMA = gaussian_sigma(Budget(EPSILON, DELTA).granted(gaussian_only=True), Adjacency.ZERO_OUT)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from dpmosaic.common.interactions import differences
+from dpmosaic.common.data.interactions import differences
 from dpmosaic.common.privacy.conversion import gaussian_delta
 from dpmosaic.common.privacy.cost import Adjacency
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.protocols import indicator
-from dpmosaic.common.table import Table
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4})
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dpmosaic.common.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.values import text_of
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import (
     Acceptance,
@@ -24,7 +25,6 @@ from dpmosaic.common.messages import (
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.values import text_of
 from dpmosaic.common.wire import codec
 
 TEXTS = st.text(max_size=6)

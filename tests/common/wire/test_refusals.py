@@ -46,7 +46,7 @@ def test_the_text_of_an_error_that_is_not_meant_for_others_never_crosses(error):
 
 
 def test_what_caused_an_error_stays_at_home():
-    error = errors.DataError("mend the table")
+    error = errors.DataError("fix the table")
     error.__cause__ = ValueError("secret 42")
     error.add_note("secret 42")
     assert b"secret" not in encode_refusal(error)

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget, Charge
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.table import Table
-from dpmosaic.curator.federation import connect
 from dpmosaic.curator.measurers.central import CentralMeasurer, central
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.federation import connect
 from dpmosaic.simulations.network import policy_for, start_parties
 
 TABLE = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1], [1]]))

@@ -9,14 +9,14 @@ import pytest
 from scipy import stats
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
-from dpmosaic.common.table import Table
-from dpmosaic.curator.federation import connect
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.federation import connect
 from dpmosaic.simulations import network
 from dpmosaic.simulations.network import policy_for, start_parties
 from dpmosaic.simulations.partition import Grid, SliceLayout, partition

@@ -13,17 +13,17 @@ import pytest
 from scipy import stats
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, DataError, ProtocolError
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost, score_sigma
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.table import Table
-from dpmosaic.curator.federation import connect
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.curator.party_client import PartyClient
+from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.parties.federation import connect
 from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, SliceLayout, partition
 

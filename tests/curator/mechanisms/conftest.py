@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.table import Table
-from dpmosaic.common.workload import Workload
-from dpmosaic.curator.federation import connect
 from dpmosaic.curator.measurers.central import CentralMeasurer
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
-from dpmosaic.curator.mechanisms.mechanism import ignore
+from dpmosaic.curator.mechanisms.parts.fitted import ignore
+from dpmosaic.curator.parties.federation import connect
 from dpmosaic.simulations.network import policy_for, start_parties
 from dpmosaic.simulations.partition import Grid, partition
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.workload import Workload
 from dpmosaic.curator.mechanisms.aim import AIM, LAST_SCORES, SCORED
 from dpmosaic.curator.mechanisms.independent import Independent
-from dpmosaic.curator.mechanisms.mechanism import ignore
+from dpmosaic.curator.mechanisms.parts.fitted import ignore
 
 BUDGET = Budget(4.0, 1e-9)
 

@@ -5,10 +5,10 @@ import pytest
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.mechanisms.aim import AIM
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, mechanism_named, parameters
-from dpmosaic.curator.mechanisms.dp_gan import DPGan
+from dpmosaic.curator.mechanisms.dp_gan.dp_gan import DPGan
 from dpmosaic.curator.mechanisms.mwem import MWEM
-from dpmosaic.curator.mechanisms.privbayes import PrivBayes
-from dpmosaic.curator.mechanisms.randdpgen import RandDPGen
+from dpmosaic.curator.mechanisms.privbayes.privbayes import PrivBayes
+from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

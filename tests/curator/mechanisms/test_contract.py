@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.budget import Accountant, Budget
-from dpmosaic.common.table import Table
-from dpmosaic.common.workload import Workload
-from dpmosaic.curator.gan.settings import GanSettings
 from dpmosaic.curator.mechanisms.catalogue import BY_SCORES, CATALOGUE, CENTRAL, EVERY_PROTOCOL
-from dpmosaic.curator.mechanisms.mechanism import Progress, ignore
-from dpmosaic.curator.mechanisms.randdpgen import RandDPGen
+from dpmosaic.curator.mechanisms.dp_gan.settings import GanSettings
+from dpmosaic.curator.mechanisms.parts.fitted import Progress, ignore
+from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
 
 CASES = {
     **{

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.workload import Workload
-from dpmosaic.curator.mechanisms.bounds import ScoredDistance
-from dpmosaic.curator.mechanisms.mechanism import ignore
 from dpmosaic.curator.mechanisms.mst import MST, spanning_tree
+from dpmosaic.curator.mechanisms.parts.bounds import ScoredDistance
+from dpmosaic.curator.mechanisms.parts.fitted import ignore
 
 BUDGET = Budget(4.0, 1e-9)
 NAMES = "abcdefgh"

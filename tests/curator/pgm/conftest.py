@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.data.domain import Clique, Domain
 
 Array = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from dpmosaic.common.boxes import Box, box_labels, box_sums
-from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.data.boxes import Box, box_labels, box_sums
+from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.errors import ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.estimation import estimate

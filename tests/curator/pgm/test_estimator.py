@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.estimation import estimate

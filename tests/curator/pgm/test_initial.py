@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.descent import descend
 from dpmosaic.curator.pgm.initial import initial_potentials
@@ -78,7 +78,7 @@ def test_negative_and_zero_measurements_give_finite_potentials() -> None:
 
 
 def test_a_warm_start_that_measurements_have_left_far_behind_gives_way_to_a_cold_one() -> None:
-    # It says that the second value of a is impossible, which no descent would mend.
+    # It says that the second value of a is impossible, which no descent would fix.
     oracle, loss = problem([("a",), ("c",)])
     known = {("a",): np.array([0.0, -1000.0])}
     np.testing.assert_array_equal(

@@ -5,7 +5,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.pgm.junction_tree import JunctionTree, TreeGrowth, size_mb, tree_cells
 

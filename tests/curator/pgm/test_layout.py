@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.layout import lay_out
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from dpmosaic.common.boxes import Box
-from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.data.boxes import Box
+from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.loss import QuadraticLoss, minimum_variance_total

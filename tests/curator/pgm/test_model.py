@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.estimation import estimate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.errors import ModelError
 from dpmosaic.curator.pgm import cuts
 from dpmosaic.curator.pgm.belief_propagation import exponential, logarithm

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.common.table import Table
 from dpmosaic.curator.pgm import refinement
 from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.refinement import _surplus, _sweep, refined

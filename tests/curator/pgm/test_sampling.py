@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpmosaic.common.domain import Clique, Domain
+from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.errors import ModelError
 from dpmosaic.curator.pgm import sampling
 from dpmosaic.curator.pgm.junction_tree import JunctionTree

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.measurement import Measurement
-from dpmosaic.common.table import Table
 from dpmosaic.curator.pgm import model as model_module
 from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.model import MarkovRandomField

@@ -6,9 +6,9 @@ import shutil
 
 import pytest
 
-from dpmosaic.common.attribute import CategoricalAttribute, CodedAttribute
-from dpmosaic.common.domain import Domain
-from dpmosaic.curator.report.facts import Facts
+from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.curator.certificates.facts import Facts
 from dpmosaic.curator.report.page import evaluation_report, release_report
 
 from .conftest import DOMAIN, certificate_of, comparison_of, rows

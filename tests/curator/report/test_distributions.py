@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from dpmosaic.common.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
-from dpmosaic.common.domain import Domain
-from dpmosaic.common.table import Table
+from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.curator.report.distributions import HEIGHT, MOST_ROWS, WIDTH, distribution
 
 

@@ -4,11 +4,11 @@ import json
 import numpy as np
 import pytest
 
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.table import Table
-from dpmosaic.curator.report.facts import Facts
+from dpmosaic.curator.certificates.facts import Facts
 from dpmosaic.simulations.simulate import simulate
 
 

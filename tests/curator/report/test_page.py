@@ -4,10 +4,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.table import Table
-from dpmosaic.curator.report.facts import Facts
+from dpmosaic.curator.certificates.facts import Facts
 from dpmosaic.curator.report.page import evaluation_report, release_report
 
 VOID = {"meta", "link", "br"}

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from dpmosaic.curator.report.facts import Facts
+from dpmosaic.curator.certificates.facts import Facts
 from dpmosaic.curator.report.pair_charts import LEVELS, MOST_NAMES, SIZE, heat_map, level, model_graph
 
 

@@ -3,8 +3,8 @@ import math
 import pytest
 
 from dpmosaic.common.privacy.conversion import zcdp_epsilon
+from dpmosaic.curator.certificates.facts import Facts
 from dpmosaic.curator.report.advice import advice_of
-from dpmosaic.curator.report.facts import Facts
 from dpmosaic.curator.report.promise import promise_of
 
 

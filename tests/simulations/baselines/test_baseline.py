@@ -8,16 +8,16 @@ from scipy.stats import chisquare
 from sklearn.metrics import mutual_info_score
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.table import Table
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.simulations.baselines import baseline, ind_privbayes
 from dpmosaic.simulations.baselines.baseline import FloatMeasurer, mutual_information
 from dpmosaic.simulations.baselines.catalogue import BASELINES
 from dpmosaic.simulations.baselines.covering import covering_views
-from dpmosaic.simulations.metrics import kway_errors
+from dpmosaic.simulations.evaluation.metrics import kway_errors
 from dpmosaic.simulations.partition import Grid
 
 DOMAIN = Domain.coded({"a": 3, "b": 3, "c": 2, "d": 2})

@@ -9,11 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from dpmosaic.command import app
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
-from dpmosaic.party.source import read_table
-from dpmosaic.simulations import randhie
-from dpmosaic.simulations.datasets import adult
+from dpmosaic.party.sources.source import read_table
+from dpmosaic.simulations.datasets import adult, randhie
 from dpmosaic.simulations.datasets.catalogue import DATASETS, ELSEWHERE, get
 
 CELLS = [

@@ -5,14 +5,10 @@ import numpy as np
 import pytest
 from scipy.stats import entropy
 
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.table import Table
-from dpmosaic.simulations.evaluation.distances import (
-    attribute_distances,
-    marginal_distance,
-    pair_distances,
-)
+from dpmosaic.simulations.evaluation.distances import attribute_distances, marginal_distance, pair_distances
 
 DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2})
 

@@ -3,14 +3,14 @@ import json
 import numpy as np
 import pytest
 
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.table import Table
-from dpmosaic.common.workload import Workload
 from dpmosaic.simulations.evaluation.distances import marginal_distance
 from dpmosaic.simulations.evaluation.evaluation import evaluate
+from dpmosaic.simulations.evaluation.nist import Pay, regression_score
 from dpmosaic.simulations.evaluation.prediction import predictions
-from dpmosaic.simulations.nist import Pay, regression_score
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2, "e": 3})
 PAY = Pay("b", "a", "c")

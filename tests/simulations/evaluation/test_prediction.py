@@ -6,10 +6,10 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from dpmosaic.common.attribute import CodedAttribute, NumericAttribute
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.attribute import CodedAttribute, NumericAttribute
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.table import Table
 from dpmosaic.simulations.evaluation import prediction
 from dpmosaic.simulations.evaluation.prediction import misclassification_rate, predictions
 

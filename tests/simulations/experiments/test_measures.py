@@ -3,15 +3,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.workload import Workload
+from dpmosaic.simulations.evaluation.metrics import kway_errors
+from dpmosaic.simulations.evaluation.range_queries import range_errors
 from dpmosaic.simulations.experiments import measures
 from dpmosaic.simulations.experiments.catalogue import EXPERIMENTS
 from dpmosaic.simulations.experiments.cell import Cell
 from dpmosaic.simulations.experiments.measures import MEASURES, run_cell
 from dpmosaic.simulations.experiments.tables import DataFolder
-from dpmosaic.simulations.metrics import kway_errors
-from dpmosaic.simulations.range_queries import range_errors
 
 CELL = Cell("adult", method="independent", workload="2way")
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmosaic.common.domain import Domain
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise

@@ -1,0 +1,200 @@
+"""A table of codes, one small unsigned array per attribute, and its exact marginals."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from .domain import Domain
+from .values import RawColumn, refuse_rows
+
+ROWS_AT_ONCE = 2**18
+"""Marginals are counted over blocks of this many rows, so that temporary memory stays bounded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Records as codes; equal digests mean equal tables.
+
+    Attributes:
+        domain: what the codes mean.
+        columns: one array of shape (N,) per attribute, in domain order, of the smallest unsigned type that
+            holds its codes.
+    """
+
+    domain: Domain
+    columns: tuple[NDArray[np.unsignedinteger[Any]], ...]
+
+    def __post_init__(self) -> None:
+        if len(self.columns) != len(self.domain):
+            raise DataError(
+                f"expected {len(self.domain)} columns, one per attribute, found {len(self.columns)}; "
+                "give every attribute its column"
+            )
+        for attribute, column in zip(self.domain.attributes, self.columns, strict=True):
+            if column.shape != self.columns[0].shape or column.ndim != 1:
+                raise DataError(
+                    f"column {attribute.name!r}: its number of rows differs from that of column "
+                    f"{self.domain.names[0]!r}; fix the table"
+                )
+            if column.dtype != code_dtype(attribute.size):
+                raise TypeError(
+                    f"column {attribute.name!r}: expected {code_dtype(attribute.size)}, found {column.dtype}"
+                )
+            _check_codes(attribute.name, column, attribute.size)
+
+    @classmethod
+    def from_codes(cls, domain: Domain, codes: NDArray[Any] | Mapping[str, RawColumn]) -> Table:
+        """A table of codes that are already there.
+
+        Args:
+            domain: what the codes mean.
+            codes: whole numbers: shape (N, d) in domain order, or attribute name -> shape (N,).
+
+        Raises:
+            DataError: a column is missing, of another length, not of integers, or holds a code past its size.
+        """
+        if isinstance(codes, Mapping):
+            columns = [np.asarray(_column(codes, name)) for name in domain]
+        else:
+            if codes.ndim != 2 or codes.shape[1] != len(domain):
+                raise DataError(
+                    f"expected codes of shape (records, {len(domain)}); give one column per attribute"
+                )
+            columns = list(codes.T)
+        return cls(
+            domain,
+            tuple(_narrowed(a.name, c, a.size) for a, c in zip(domain.attributes, columns, strict=True)),
+        )
+
+    @classmethod
+    def concatenate(cls, tables: Sequence[Table]) -> Table:
+        """The rows of all tables, one after the other.
+
+        Raises:
+            DataError: the tables have different domains.
+        """
+        if not tables:
+            raise ValueError("concatenate needs at least one table")
+        domain = tables[0].domain
+        if any(table.domain != domain for table in tables):
+            raise DataError(
+                "tables of different domains cannot be joined row by row; encode them alike first"
+            )
+        return cls(
+            domain, tuple(np.concatenate(parts) for parts in zip(*(t.columns for t in tables), strict=True))
+        )
+
+    @property
+    def record_count(self) -> int:
+        """The number of rows."""
+        return len(self.columns[0])
+
+    def column(self, name: str) -> NDArray[np.unsignedinteger[Any]]:
+        """The codes of one attribute, shape (N,)."""
+        return self.columns[self.domain.position(name)]
+
+    def project(self, attributes: Iterable[str]) -> Table:
+        """These attributes alone, in domain order, without copying."""
+        domain = self.domain.project(attributes)
+        return Table(domain, tuple(self.column(name) for name in domain))
+
+    def rows(self, start: int, stop: int) -> Table:
+        """Rows start to stop - 1, without copying."""
+        return Table(self.domain, tuple(column[start:stop] for column in self.columns))
+
+    def take(self, indices: NDArray[np.integer[Any]]) -> Table:
+        """The rows at these places, in this order."""
+        return Table(self.domain, tuple(column[indices] for column in self.columns))
+
+    def marginal(self, clique: Iterable[str]) -> NDArray[np.int64]:
+        """Exact counts of every combination of codes.
+
+        Args:
+            clique: the attributes; the empty clique counts all records.
+
+        Returns:
+            Shape (n_r,), in row-major order of the clique as given.
+        """
+        names = tuple(clique)
+        counts = np.zeros(self.domain.cells(names), dtype=np.int64)
+        for start in range(0, self.record_count, ROWS_AT_ONCE):
+            cells = self.cell_codes(names, start, start + ROWS_AT_ONCE)
+            counts += np.bincount(cells, minlength=len(counts))
+        return counts
+
+    def cell_codes(self, clique: Iterable[str], start: int, stop: int) -> NDArray[np.int64]:
+        """For rows start to stop - 1, the cell of the clique's marginal that each counts in; int64."""
+        cells = np.zeros(max(0, min(stop, self.record_count) - start), dtype=np.int64)
+        for name in clique:
+            cells *= self.domain[name].size
+            cells += self.column(name)[start:stop]
+        return cells
+
+    def digest(self) -> str:
+        """SHA-256 (hex) of the domain's digest, the number of rows and the codes, column by column."""
+        digest = hashlib.sha256(f"{self.domain.digest()} {self.record_count} ".encode("ascii"))
+        for column in self.columns:
+            digest.update(np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<")).data)
+        return digest.hexdigest()
+
+
+def code_dtype(size: int) -> np.dtype[np.unsignedinteger[Any]]:
+    """The smallest unsigned type that holds the codes 0 to size - 1."""
+    return np.min_scalar_type(size - 1)
+
+
+def encode_table(domain: Domain, columns: Mapping[str, RawColumn]) -> Table:
+    """Encodes raw columns; columns that the domain does not name are ignored.
+
+    Raises:
+        DataError: a column is missing or of another length, a value has no code, or there is no row.
+    """
+    encoded = []
+    for attribute in domain.attributes:
+        codes = attribute.encode(_column(columns, attribute.name))
+        encoded.append(codes.astype(code_dtype(attribute.size)))
+    table = Table(domain, tuple(encoded))
+    if table.record_count == 0:
+        raise DataError("an empty table has nothing to release; give it at least one row")
+    return table
+
+
+def decode_table(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """Raw columns whose encoding is this table; numbers are drawn uniformly from their bins."""
+    return {
+        attribute.name: attribute.decode(column, rng)
+        for attribute, column in zip(table.domain.attributes, table.columns, strict=True)
+    }
+
+
+def _column(columns: Mapping[str, RawColumn], name: str) -> RawColumn:
+    if name not in columns:
+        raise DataError(
+            f"expected a column {name!r}, found none; add it to the table or take it out of the domain"
+        )
+    return columns[name]
+
+
+def _narrowed(name: str, codes: NDArray[Any], size: int) -> NDArray[np.unsignedinteger[Any]]:
+    if codes.dtype.kind not in "iub":
+        raise DataError(
+            f"column {name!r}: expected integer codes, found {codes.dtype}; encode the table first"
+        )
+    _check_codes(name, codes, size)
+    return codes.astype(code_dtype(size))
+
+
+def _check_codes(name: str, codes: NDArray[Any], size: int) -> None:
+    if codes.size and (codes.max() >= size or codes.min() < 0):
+        refuse_rows(
+            name,
+            (codes < 0) | (codes >= size),
+            f"expected a code from 0 to {size - 1}; fix the table or the domain",
+        )

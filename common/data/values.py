@@ -1,0 +1,142 @@
+"""Raw cells as files, DuckDB, pandas and lists hand them over: which are missing, what they say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+
+RawColumn = NDArray[Any] | Sequence[Any]
+"""One column before encoding: text or numbers; None, NaN, a masked cell or "" is a missing value."""
+
+LARGEST_WHOLE = 2**53
+"""Up to here every whole number is exact as a float64."""
+
+
+def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
+    """Raises if any row is refused, naming the column and the first such row but not what it holds.
+
+    Args:
+        name: the column.
+        refused: shape (N,): True where the row cannot be encoded.
+        reason: what was expected, what came in its place and what to do.
+
+    Raises:
+        DataError: a row is refused.
+    """
+    if refused.any():
+        raise DataError(f"column {name!r}, row {int(refused.argmax()) + 1}: {reason}")
+
+
+def read_numbers(name: str, values: RawColumn) -> NDArray[np.float64]:
+    """Reads a column of numbers, or of text that spells numbers; a missing value becomes NaN.
+
+    Args:
+        name: the column, for messages.
+        values: shape (N,).
+
+    Returns:
+        Shape (N,): finite numbers and NaN.
+
+    Raises:
+        DataError: a cell is neither a finite number nor missing, or the column is of another kind.
+    """
+    cells, missing = _unmasked(name, values)
+    if cells.dtype.kind in "biuf":
+        numbers = cells.astype(np.float64)
+        spelled = np.ones(len(cells), dtype=np.bool_)
+    else:
+        parsed = list(map(_number, cells.tolist()))
+        numbers = np.array(parsed, dtype=np.float64)
+        spelled = np.array([number is not None for number in parsed], dtype=np.bool_)
+    numbers[missing] = np.nan
+    refuse_rows(name, ~spelled & ~missing, "expected a number, found text; fix the row or list categories")
+    refuse_rows(name, np.isinf(numbers), "expected a finite number, found an infinite one; fix the row")
+    return numbers
+
+
+def read_texts(name: str, values: RawColumn) -> tuple[list[str], NDArray[np.int64]]:
+    """Reads a column as text, each distinct text once; a missing value is the empty text.
+
+    Args:
+        name: the column, for messages.
+        values: shape (N,).
+
+    Returns:
+        The distinct texts, which may repeat, and for each row, shape (N,), the position of its text.
+
+    Raises:
+        DataError: the column holds neither text nor numbers.
+    """
+    cells, missing = _unmasked(name, values)
+    known, position = _distinct(cells)
+    position[missing] = len(known)
+    return [text_of(value) for value in known] + [""], position
+
+
+def text_of(value: object) -> str:
+    """The JSON text of a cell or category: 1.0 gives "1", True "true", text itself, missing ""."""
+    if isinstance(value, str):
+        return value
+    if _is_missing(value):
+        return ""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, np.floating):
+        value = float(str(value))
+    if isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_WHOLE:
+        value = int(value)
+    return str(value)
+
+
+def _unmasked(name: str, values: RawColumn) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
+    if array.ndim != 1:
+        raise DataError(f"column {name!r}: expected one value per row, found an array of shape {array.shape}")
+    if array.dtype.kind not in "biufOUT":
+        raise DataError(
+            f"column {name!r}: expected text or numbers, found {array.dtype}; turn the column into text first"
+        )
+    mask = np.ma.getmaskarray(array).copy()
+    cells = np.ma.getdata(array)
+    if mask.any() and cells.dtype.kind in "OUT":
+        cells = cells.astype(object)
+        cells[mask] = None
+    return cells, mask
+
+
+def _distinct(cells: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
+    """The distinct cells and the position of each row's; equal cells of different types never meet."""
+    if cells.dtype.kind in "biuf":
+        found, inverse = np.unique(cells, return_inverse=True)
+        return list(found), inverse.astype(np.int64)
+    rows = cells.tolist()
+    if set(map(type, rows)) not in ({str}, {int}, {float}, {bool}):
+        rows = [text_of(value) for value in rows]
+    known = list(dict.fromkeys(rows))
+    position = {value: place for place, value in enumerate(known)}
+    return known, np.fromiter(map(position.__getitem__, rows), dtype=np.int64, count=len(rows))
+
+
+def _number(value: Any) -> float | None:
+    """The number a cell holds or spells, NaN where it is missing, None where it is no number."""
+    try:
+        if value is None or value == "":
+            return math.nan
+        number = float(value)
+    except OverflowError:
+        return math.inf
+    except (TypeError, ValueError):
+        return math.nan if _is_missing(value) else None
+    return None if isinstance(value, str) and "_" in value else number
+
+
+def _is_missing(value: object) -> bool:
+    if isinstance(value, (float, np.floating)):
+        return bool(np.isnan(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")

@@ -1,0 +1,191 @@
+"""The marginals that a release is to preserve, each with a weight."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from .domain import Clique, Domain
+from .table import Table
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Marginal queries and how much each matters.
+
+    Attributes:
+        cliques: no two the same, each in domain order.
+        weights: c_r >= 0 of each clique, not all zero.
+    """
+
+    cliques: tuple[Clique, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.cliques) != len(self.weights):
+            raise ValueError(f"{len(self.cliques)} cliques need as many weights, not {len(self.weights)}")
+        if not self.cliques:
+            raise DataError("a workload needs at least one clique; name the marginals to preserve")
+        if () in self.cliques:
+            raise DataError("a clique of the workload is empty; name at least one attribute in each")
+        known: set[frozenset[str]] = set()
+        for clique in self.cliques:
+            if frozenset(clique) in known:
+                raise DataError(f"the workload names the clique {', '.join(clique)} twice; name each once")
+            known.add(frozenset(clique))
+        if not all(math.isfinite(weight) and weight >= 0 for weight in self.weights):
+            raise DataError("a weight of the workload is negative or not finite; give numbers from 0 up")
+        if not any(self.weights):
+            raise DataError(
+                "all weights of the workload are zero; give at least one clique a positive weight"
+            )
+
+    @classmethod
+    def all_kway(cls, domain: Domain, k: int) -> Workload:
+        """Every clique of k attributes, all of weight 1."""
+        if not 1 <= k <= len(domain):
+            raise DataError(f"expected k from 1 to the domain's {len(domain)} attributes, got {k}")
+        cliques = tuple(combinations(domain.names, k))
+        return cls(cliques, (1.0,) * len(cliques))
+
+    @classmethod
+    def from_json(cls, domain: Domain, form: object) -> Workload:
+        """Reads a workload.
+
+        Args:
+            domain: where the attributes are.
+            form: {"kway": k}, or a list whose entries are lists of names (weight 1) or objects
+                {"clique": [names], "weight": w}.
+
+        Raises:
+            DataError: another form, or a clique or weight that does not hold together.
+        """
+        if isinstance(form, Mapping) and set(form) == {"kway"} and _is_integer(form["kway"]):
+            return cls.all_kway(domain, form["kway"])
+        if not isinstance(form, list):
+            raise DataError('a workload is a list of cliques or {"kway": k}; fix the workload')
+        entries = [_entry(entry) for entry in form]
+        return cls(
+            tuple(domain.canonical(names) for names, _ in entries), tuple(weight for _, weight in entries)
+        )
+
+    @classmethod
+    def parse(cls, domain: Domain, text: str) -> Workload:
+        """A workload from a command line: `2way` for all pairs, `3way` for all triples, or a JSON file."""
+        if match := re.fullmatch(r"(\d+)way", text):
+            return cls.all_kway(domain, int(match[1]))
+        return cls.load(domain, text)
+
+    @classmethod
+    def load(cls, domain: Domain, path: str | Path) -> Workload:
+        """Reads a workload file.
+
+        Raises:
+            DataError: the file cannot be read, is not JSON or is no workload.
+        """
+        try:
+            form = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as cause:
+            raise DataError(f"the workload file {path} cannot be read: {cause.strerror}") from cause
+        except ValueError as cause:
+            raise DataError(f"the workload file {path} is not JSON in UTF-8: {cause}") from cause
+        return cls.from_json(domain, form)
+
+    def __len__(self) -> int:
+        return len(self.cliques)
+
+    def refined(self, domain: Domain, maxsize: int) -> Workload:
+        """The cliques of at most `maxsize` cells, with their weights.
+
+        Raises:
+            DataError: none is left.
+        """
+        kept = [place for place, clique in enumerate(self.cliques) if domain.cells(clique) <= maxsize]
+        if not kept:
+            raise DataError(
+                f"every clique of the workload has more than {maxsize} cells; raise the limit, name smaller "
+                "cliques or declare fewer bins"
+            )
+        return Workload(tuple(self.cliques[p] for p in kept), tuple(self.weights[p] for p in kept))
+
+    def closed(self) -> Workload:
+        """The downward closure: every clique and every part of one, the small ones first.
+
+        Each has the weight w_r that its overlap with this workload gives it (`overlap_weights`).
+
+        Source: AIM, section 4.2.
+        """
+        parts = chain.from_iterable(
+            combinations(clique, k) for clique in self.cliques for k in range(1, len(clique) + 1)
+        )
+        cliques = tuple(sorted(dict.fromkeys(parts), key=len))
+        return Workload(cliques, self.overlap_weights(cliques))
+
+    def overlap_weights(self, cliques: Sequence[Clique] | None = None) -> tuple[float, ...]:
+        """w_r = sum over s in W of c_s |r ∩ s|, for each clique r: of the workload, or of those given.
+
+        Source: RandDPGen, Algorithm 2, line 4; AIM, Algorithm 4.
+        """
+        wanted = self.cliques if cliques is None else cliques
+        places = {
+            name: place for place, name in enumerate(sorted(set(chain(*self.cliques)) | set(chain(*wanted))))
+        }
+        of_attributes = _incidence(self.cliques, places).T @ np.array(self.weights)
+        return tuple((_incidence(wanted, places) @ of_attributes).tolist())
+
+    def error(self, real: Table, synthetic: Table) -> float:
+        """The workload error: 1 / (k |D|) times the sum over the k cliques of c_i ||M_i(D) - M_i(D̂)||_1.
+
+        Where the record counts differ, the synthetic marginals are scaled to |D| first.
+
+        Source: RandDPGen, Definition 3.2.
+
+        Raises:
+            DataError: the tables have different domains, or one has no record.
+        """
+        if real.domain != synthetic.domain:
+            raise DataError("the two tables have different domains; encode both with the same one")
+        if not (real.record_count and synthetic.record_count):
+            raise DataError("an empty table has no marginals to compare; give both tables records")
+        scale = real.record_count / synthetic.record_count
+        distance = sum(
+            weight * float(np.abs(real.marginal(clique) - scale * synthetic.marginal(clique)).sum())
+            for clique, weight in zip(self.cliques, self.weights, strict=True)
+        )
+        return distance / (len(self.cliques) * real.record_count)
+
+
+def _incidence(cliques: Sequence[Clique], places: Mapping[str, int]) -> NDArray[np.float64]:
+    """Which attributes each clique has, shape (cliques, attributes)."""
+    incidence = np.zeros((len(cliques), len(places)))
+    for row, clique in enumerate(cliques):
+        incidence[row, [places[name] for name in clique]] = 1
+    return incidence
+
+
+def _entry(form: object) -> tuple[list[str], float]:
+    names, weight = (
+        (form["clique"], form["weight"])
+        if isinstance(form, Mapping) and set(form) == {"clique", "weight"}
+        else (form, 1)
+    )
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DataError(
+            'an entry of a workload is a list of names or {"clique": [names], "weight": w}; fix the workload'
+        )
+    if not isinstance(weight, (int, float)) or isinstance(weight, bool):
+        raise DataError(f"the weight of the clique {', '.join(names)} is not a number; fix the workload")
+    return names, float(weight)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,131 @@
+"""The measurement protocols by name: who may use each, what it gives, whom it takes trusting whom.
+
+A protocol is an entry here, a measurer at the curator and an answerer at the party.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import DataError
+
+
+class Users(enum.Enum):
+    """Who may use a protocol."""
+
+    DAEMONS = "daemons and simulations"
+    SIMULATIONS = "simulations"
+
+
+class Scores(enum.Enum):
+    """Whether a protocol gives exact distances with noise (`Measurer.score`)."""
+
+    ALWAYS = "always"
+    AT_MOST_ONE_COLLUSION = "with at most one collusion"
+    NEVER = "never"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What everybody has to know of a measurement protocol.
+
+    Attributes:
+        name: on the command line, in plans, terms and certificates.
+        users: who may use it.
+        scores: whether it gives exact distances with noise.
+        trust: who has to trust whom, in a few words.
+        explanation: the same in sentences, for the reader of a report.
+        private: the result keeps the promise that is stated; what does not reproduces a paper's text.
+        tolerates_collusions: a release states how many parties may pool what they know.
+        one_party: one party holds the whole table.
+        charges_alike: every party is charged what the certificate states; else its own part of each query.
+    """
+
+    name: str
+    users: Users
+    scores: Scores
+    trust: str
+    explanation: str
+    private: bool = True
+    tolerates_collusions: bool = False
+    one_party: bool = False
+    charges_alike: bool = True
+
+
+_REPRODUCES_A_PAPER = (
+    "This protocol reproduces a paper's text: it shows what an error would be, and protects nobody's records."
+)
+
+MASKED = Protocol(
+    "masked",
+    Users.DAEMONS,
+    Scores.AT_MOST_ONE_COLLUSION,
+    "the curator not to collude with a party, at most t of the n parties to collude with each other",
+    "No party showed its records to another party or to the curator. The parties turned every count into "
+    "random-looking shares, and the curator saw only sums with noise in them. For that the curator is "
+    "trusted not to pool what it knows with a party, and the parties not to pool what they know beyond what "
+    "stands in the table below.",
+    tolerates_collusions=True,
+)
+TRUSTED = Protocol(
+    "trusted",
+    Users.DAEMONS,
+    Scores.ALWAYS,
+    "one place that sees the whole table",
+    "One place saw the whole table and added the noise. Everybody whose record is in the table trusted that "
+    "place with it; readers of the release need not be trusted.",
+    one_party=True,
+)
+INDICATOR = Protocol(
+    "indicator",
+    Users.DAEMONS,
+    Scores.NEVER,
+    "nobody: each party adds noise before anything leaves it",
+    "Nobody was trusted: every party added noise to its own records before anything left it. The price is "
+    "accuracy: dependence between attributes of different parties is mostly lost in that noise.",
+    charges_alike=False,
+)
+THEOREM = Protocol(
+    "theorem",
+    Users.SIMULATIONS,
+    Scores.NEVER,
+    "not private: draws the noise that the RandDPGen paper's Theorem 4.1 states, which no protocol attains",
+    _REPRODUCES_A_PAPER,
+    private=False,
+)
+INDICATOR_MLE = Protocol(
+    "indicator-mle",
+    Users.SIMULATIONS,
+    Scores.NEVER,
+    "not private as the paper charges it: averages e copies, which costs e rho",
+    _REPRODUCES_A_PAPER,
+    private=False,
+    charges_alike=False,
+)
+
+BUILT_IN: Mapping[str, Protocol] = {
+    protocol.name: protocol for protocol in (MASKED, TRUSTED, INDICATOR, THEOREM, INDICATOR_MLE)
+}
+
+
+def protocols() -> Mapping[str, Protocol]:
+    """All protocols by name, the default first."""
+    return BUILT_IN
+
+
+def protocol_named(name: str, *, for_daemons: bool = False) -> Protocol:
+    """The protocol of this name.
+
+    Args:
+        name: of the protocol.
+        for_daemons: refuses those that only simulations may use.
+
+    Raises:
+        DataError: there is none; names those there are.
+    """
+    known = [p.name for p in protocols().values() if not for_daemons or p.users is Users.DAEMONS]
+    if name not in known:
+        raise DataError(f"protocol: expected one of {', '.join(known)}, got {name!r}")
+    return protocols()[name]

@@ -1,1 +1,0 @@
-"""Bayesian networks over attributes and their coarsened versions."""

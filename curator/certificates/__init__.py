@@ -1,0 +1,1 @@
+"""Certificates: issued, signed, verified."""

@@ -1,0 +1,1 @@
+"""What a release will cost and bring, before anything is charged."""

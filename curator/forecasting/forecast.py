@@ -1,0 +1,141 @@
+"""What a release will cost and bring: from its plan and from what parties say of themselves, uncharged."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+from ...common.data.domain import Clique, Domain
+from ...common.data.workload import Workload
+from ...common.messages import ReleaseTerms
+from ...common.privacy.conversion import gaussian_epsilon
+from ...common.privacy.cost import score_sigma
+from ..measurers.federation import FederationMeasurer
+from ..measurers.masked import masked_sigma
+from ..mechanisms.catalogue import mechanism_named
+from ..parties.client import Connection
+from ..parties.federation import Federation, connect
+from ..releasing.plan import ReleasePlan
+from ..releasing.release import propose
+from .outlook import Outlook, outlook
+from .traffic import Traffic, masked_traffic, plain_traffic
+
+_PRODUCTS_PER_S = 2e8
+"""Multiplications of ring words by two cores, the curator's dealing among them; an order of magnitude."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A release that was not made.
+
+    Attributes:
+        granted: the whole budget, zCDP.
+        epsilon: of the promise; with a budget in rho, at its delta, or None without one.
+        delta: of the promise.
+        parties: names, in the roster's order.
+        outlook: the mechanism's steps and marginals.
+        traffic: bytes at most.
+        seconds: expected, without fitting the model.
+        link_mib_s: assumed for every party's link.
+        latency_s: of the slowest party, measured.
+    """
+
+    granted: Fraction
+    epsilon: float | None
+    delta: float | None
+    parties: tuple[str, ...]
+    outlook: Outlook
+    traffic: Traffic
+    seconds: float
+    link_mib_s: float
+    latency_s: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The forecast for scripts; what is never measured has null in place of an infinite sigma."""
+        each = zip(self.parties, self.traffic.received, self.traffic.sent, strict=True)
+        return {
+            "dry_run": True,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "zcdp_rho": float(self.granted),
+            "steps": [asdict(step) for step in self.outlook.steps],
+            "rounds": sum(step.times for step in self.outlook.steps if "round" in step.name),
+            "marginals": [_finite(asdict(marginal)) for marginal in self.outlook.marginals],
+            "bytes_at_most": self.traffic.total,
+            "parties": {name: {"received": got, "sent": sent} for name, got, sent in each},
+            "seconds": self.seconds,
+            "assumed": {"link_mib_per_s": self.link_mib_s, "latency_s": self.latency_s},
+        }
+
+
+def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_s: float) -> Forecast:
+    """Asks parties who they are, and nothing else; charges and measures nothing.
+
+    Args:
+        plan: of the release.
+        links: connections to the plan's parties, slice by slice.
+        link_mib_s: what the slowest party's link carries.
+
+    Raises:
+        DataError: something does not fit.
+    """
+    mechanism = mechanism_named(plan.mechanism, plan.variant, plan.settings)
+    granted = mechanism.granted(plan.budget)
+    federation = connect(plan.domain, links, plan.left_out)
+    latency = max(_latency(federation, place) for place in range(len(federation.members)))
+    terms = propose(federation, "forecast", plan.protocol, plan.adjacency, granted, plan.collusions)
+    noise = _Planned(federation, terms, granted)
+    seen = outlook(mechanism, noise, Workload.parse(plan.domain, plan.workload), granted)
+    if terms.masked is not None:
+        scores = [step.sigmas[0] for step in seen.steps if step.name == "scores" and step.sigmas]
+        traffic = masked_traffic(terms.masked, seen.candidates, seen.scorings, max(scores, default=1.0))
+    else:
+        traffic = plain_traffic(federation, seen.candidates)
+    seconds = (
+        traffic.total / (link_mib_s * 2**20) + traffic.calls * latency + traffic.products / _PRODUCTS_PER_S
+    )
+    epsilon, delta = plan.budget.epsilon, plan.budget.delta
+    if epsilon is None and delta is not None:
+        epsilon = gaussian_epsilon(math.sqrt(2 * granted), delta)
+    names = tuple(member.description.name for member in federation.members)
+    return Forecast(granted, epsilon, delta, names, seen, traffic, seconds, link_mib_s, latency)
+
+
+class _Planned:
+    """The noise of a release that is only planned; see `PlannedNoise`."""
+
+    def __init__(self, federation: Federation, terms: ReleaseTerms, granted: Fraction) -> None:
+        self.domain: Domain = federation.domain
+        self.record_count = sum(federation.record_counts)
+        self._terms = terms
+        self._plain = FederationMeasurer(federation, terms, granted)
+
+    @property
+    def scores_exactly(self) -> bool:
+        masked = self._terms.masked
+        if masked is None:
+            return self._plain.scores_exactly
+        return bool(masked.evaluators) or len(masked.roster) == 1
+
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
+        if self._terms.masked is None:
+            return self._plain.expected_sigma(clique, zcdp_rho)
+        return masked_sigma(self._terms.masked, self._terms.adjacency, clique, zcdp_rho, interaction)
+
+    def expected_score_sigma(self, count: int, zcdp_rho: Fraction) -> float:
+        factor = 1.0 if self._terms.masked is None else self._terms.masked.noise.factor
+        return factor * score_sigma(zcdp_rho, self._terms.adjacency, count)
+
+
+def _latency(federation: Federation, place: int) -> float:
+    began = time.monotonic()
+    federation.members[place].client.describe()
+    return time.monotonic() - began
+
+
+def _finite(form: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if value == math.inf else value for name, value in form.items()}

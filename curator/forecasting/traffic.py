@@ -1,0 +1,137 @@
+"""How many bytes a release moves between the curator and each party: from its plan alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ...common.data.domain import Clique
+from ...common.protocols.indicator import divide
+from ...common.protocols.masked.plan import Chain, MaskedPlan
+from ...common.protocols.scores.query import score_shape
+from ..parties.federation import Federation
+
+_REFERENCE_BYTES = 8
+
+
+@dataclass
+class Traffic:
+    """Payload that crosses the network, which all goes through the curator.
+
+    Attributes:
+        received: for each party in the roster's order, bytes that it gets.
+        sent: bytes that it sends.
+        calls: how many calls the curator makes, about.
+        products: multiplications of ring words, by far the most of what parties compute.
+    """
+
+    received: list[int]
+    sent: list[int]
+    calls: int = 0
+    products: int = 0
+    _relayed: set[tuple[int, Chain, int]] = field(default_factory=set)
+
+    @classmethod
+    def between(cls, parties: int) -> Traffic:
+        """None yet."""
+        return cls([0] * parties, [0] * parties)
+
+    @property
+    def total(self) -> int:
+        """What the curator receives and sends."""
+        return sum(self.received) + sum(self.sent)
+
+    def relay(self, owner: int, recipient: int, size: int) -> None:
+        """One party's bytes, carried to another one."""
+        self.sent[owner] += size
+        self.received[recipient] += size
+        self.calls += 2
+
+    def deal(self, recipient: int, size: int) -> None:
+        """The curator's bytes to a party."""
+        self.received[recipient] += size
+        self.calls += 1
+
+
+def masked_traffic(
+    plan: MaskedPlan, candidates: Sequence[Clique], scorings: int, score_sigma: float
+) -> Traffic:
+    """Of a release by the protocol `masked` in which every candidate is scored and measured twice.
+
+    Args:
+        plan: of the release.
+        candidates: what may be measured.
+        scorings: how often all are scored.
+        score_sigma: scale of the scores' noise; of no matter without scorings.
+    """
+    traffic = Traffic.between(len(plan.roster))
+    feasible = [clique for clique in candidates if plan.feasible(clique)]
+    for number in range(plan.slice_count):
+        for chain in dict.fromkeys(plan.chain(clique, number) for clique in feasible):
+            if len(chain) > 1:
+                _multiplied(traffic, plan, chain, number)
+    words = sum(plan.domain.cells(clique) for clique in feasible) * plan.ring.word_bytes
+    for place in range(len(plan.roster)):
+        traffic.sent[place] += 2 * words
+        traffic.calls += 2 * len(feasible)
+    if scorings and plan.evaluators:
+        _scored(traffic, plan, feasible, scorings, score_sigma)
+    return traffic
+
+
+def plain_traffic(federation: Federation, candidates: Iterable[Clique], word_bytes: int = 4) -> Traffic:
+    """Of a release by `indicator` or `trusted` in which every candidate is measured twice."""
+    traffic = Traffic.between(len(federation.members))
+    for clique in candidates:
+        place = 0
+        for members, records in zip(federation.slices, federation.record_counts, strict=True):
+            parts = divide(clique, [member.attributes for member in members])
+            for j, part in parts.items():
+                rows = 1 if len(parts) == 1 else records
+                traffic.sent[place + j] += 2 * rows * federation.domain.cells(part) * word_bytes
+                traffic.calls += 2
+            place += len(members)
+    return traffic
+
+
+def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -> None:
+    """What is opened, dealt and multiplied for one chain; see `MaskedMeasurer`."""
+    for k in range(2, len(chain) + 1):
+        left, right = chain[: k - 1], chain[k - 1]
+        (last,) = plan.holders((right,), number)
+        for owner in plan.holders(left, number):
+            _opened(traffic, plan, owner, left, last, number)
+            _opened(traffic, plan, last, (right,), owner, number)
+        if k < len(chain):
+            traffic.deal(last, plan.opening_bytes(chain[:k], number))
+        traffic.products += plan.records(number) * plan.cells(chain[:k])
+    traffic.deal(plan.holders(chain, number)[-1], plan.cells(chain) * plan.ring.word_bytes)
+
+
+def _opened(
+    traffic: Traffic, plan: MaskedPlan, owner: int, chain: Chain, recipient: int, number: int
+) -> None:
+    # Openings of single parts serve every product that they are in.
+    if (owner, chain, recipient) in traffic._relayed:
+        return
+    if len(chain) == 1:
+        traffic._relayed.add((owner, chain, recipient))
+    traffic.relay(owner, recipient, plan.opening_bytes(chain, number))
+
+
+def _scored(traffic: Traffic, plan: MaskedPlan, cliques: Sequence[Clique], times: int, sigma: float) -> None:
+    """What scores take, all cliques in one batch."""
+    records = plan.record_count
+    cells = tuple(plan.domain.cells(clique) for clique in cliques)
+    shape = score_shape(plan, cells, sigma, records, 2 * records)
+    zero, one = plan.evaluators
+    for _ in range(times):
+        traffic.deal(one, shape.total * _REFERENCE_BYTES)
+        traffic.deal(one, shape.dealt_bytes)
+        for other in range(len(plan.roster)):
+            if other not in plan.evaluators:
+                traffic.relay(other, zero, shape.total * plan.ring.word_bytes)
+        for step in range(shape.rounds):
+            traffic.relay(zero, one, shape.opened_bytes(step))
+            traffic.relay(one, zero, shape.opened_bytes(step))
+        traffic.calls += 2 * len(plan.roster)

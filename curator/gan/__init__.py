@@ -1,1 +1,0 @@
-"""A generative adversarial network whose critic is trained under differential privacy."""

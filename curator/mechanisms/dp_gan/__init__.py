@@ -1,0 +1,1 @@
+"""DP-GAN: a generator trained under differential privacy."""

@@ -1,0 +1,78 @@
+"""A trained generator as what a release draws its rows from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ....common.crypto.randomness import RandomStream
+from ....common.data.domain import Clique
+from ....common.data.table import Table
+from ....common.errors import DataError
+from ..dp_select.records import SelectedRecords
+from .encoding import RecordEncoding
+from .networks import Generator, gumbel_like
+
+_ROWS_AT_ONCE = 1 << 15
+
+
+class GeneratorModel:
+    """Draws rows independently of each other; a `ReleasedModel`.
+
+    Args:
+        encoding: of the records.
+        generator: trained; public.
+        records: that its marginals add up to.
+        stream: of the rows that marginals are counted over.
+    """
+
+    def __init__(
+        self, encoding: RecordEncoding, generator: Generator, records: int, stream: RandomStream
+    ) -> None:
+        self._encoding = encoding
+        self._generator = generator.cpu().eval()
+        self.cliques: tuple[Clique, ...] = (encoding.domain.names,)
+        counted = self.generate(max(records, _ROWS_AT_ONCE), stream.generator())
+        self._sample = SelectedRecords(counted, self.cliques, records)
+
+    @property
+    def size_mb(self) -> float:
+        """Memory of the network, in MiB."""
+        return sum(p.numel() * p.element_size() for p in self._generator.parameters()) / 2**20
+
+    def marginal(self, clique: Iterable[str]) -> NDArray[np.float64]:
+        """Counts of generated rows, always the same ones, scaled to the records; shape (n_r,)."""
+        return self._sample.marginal(clique)
+
+    def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[NDArray[np.float64] | None]:
+        """Several marginals."""
+        return self._sample.marginals_within_limits(cliques)
+
+    def generate(self, rows: int, rng: np.random.Generator) -> Table:
+        """Rows drawn independently; the rng's seed fixes them."""
+        random = torch.Generator().manual_seed(int(rng.integers(2**62)))
+        tables = []
+        for start in range(0, rows, _ROWS_AT_ONCE):
+            count = min(_ROWS_AT_ONCE, rows - start)
+            with torch.no_grad():
+                chosen = self._generator.choose(
+                    torch.randn((count, self._generator.latent), generator=random),
+                    gumbel_like((count, self._encoding.width), random),
+                )
+            tables.append(self._encoding.decode([modes.numpy() for modes in chosen], rng))
+        return Table.concatenate(tables)
+
+    def save(self, path: str | Path) -> None:
+        """Write the network's weights, each attribute's modes and what they are drawn by."""
+        arrays = {f"weights_{name}": value.numpy() for name, value in self._generator.state_dict().items()}
+        for name, modes in zip(self._encoding.domain.names, self._encoding.modes, strict=True):
+            arrays[f"modes_{name}"] = modes.edges
+            arrays[f"within_{name}"] = modes.weights
+        try:
+            np.savez_compressed(path, allow_pickle=False, **arrays)
+        except OSError as cause:
+            raise DataError(f"cannot write the model to {path}: {cause.strerror}; choose another") from cause

@@ -1,0 +1,1 @@
+"""DP-Select: selection of generated rows."""

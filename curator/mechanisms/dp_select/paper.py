@@ -1,0 +1,78 @@
+"""DP-Select as its paper's text has it: what it looks at without paying, and epsilons that add up.
+
+Not differentially private: in simulation alone, and labelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.data.domain import Clique
+from ....common.errors import BudgetError
+from ....common.measurement import Measurement
+from ....common.privacy.renyi import renyi_order
+from ..dp_gan.checkpoint import Start
+from ..dp_gan.run import train
+from .bounded_range import lemma_step_epsilon
+from .distances import Reference, paper_sensitivity
+from .information import mutual_information
+from .run import SelectRun, most_important
+from .sections import Selection
+
+if TYPE_CHECKING:
+    from ..dp_gan.model import GeneratorModel
+
+UNPAID = (
+    "it finds the marginals that matter, their weights and the GAN's best state by looking at records, "
+    "for which the DP-Select paper charges nothing"
+)
+
+
+class PaperSelectRun(SelectRun):
+    """One run of the paper's text; arguments as for `SelectRun`."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._table = self._measurer.records_unpaid(UNPAID)
+        self._selected_by = "exact mutual information, unpaid"
+        epsilon, delta = self._measurer.budget.epsilon, self._measurer.budget.delta
+        if epsilon is None or delta is None:
+            raise BudgetError("expected epsilon and delta, got rho; name the two")
+        self._epsilon, self._delta = epsilon, delta
+
+    def _generator(self) -> tuple[GeneratorModel, tuple[Clique, ...], NDArray[np.float64]]:
+        """Sections 4.2, 4.3.1 and 5.1: the snapshot that looks best on private records."""
+        config, table = self._config, self._table
+        candidates = [c for c in self._workload.cliques if len(c) > 1]
+        importance = {clique: mutual_information(table, clique) for clique in candidates}
+        cliques, weights = most_important(
+            importance or {(name,): 1.0 for name in table.domain}, config.marginals
+        )
+        exact = [(name, table.marginal((name,)).astype(np.float64)) for name in table.domain]
+        start = Start(tuple(Measurement((name,), counts, 1.0, 0.0) for name, counts in exact), ())
+        order = renyi_order(config.gan * self._epsilon, self._delta / 2)
+        steps = config.planned(Fraction(order.zcdp_rho), order.alpha)
+
+        def judge(model: GeneratorModel) -> float:
+            found = 0.0
+            for clique, weight in zip(cliques, weights, strict=True):
+                found += float(weight * np.abs(model.marginal(clique) - table.marginal(clique)).sum())
+            return found
+
+        stream = self._stream.child("gan")
+        generator = train(config, self._measurer, steps, start, stream, self._report, judge)
+        return generator, cliques, weights
+
+    def _selection(
+        self, pieces: Sequence[slice], cliques: Sequence[Clique], weights: NDArray[np.float64]
+    ) -> tuple[Selection, list[Reference]]:
+        """Algorithm 3: what is left of epsilon, by Lemma 6."""
+        sizes = [piece.stop - piece.start for piece in pieces]
+        steps = -(-max(sizes) // self._config.at_once)
+        step_epsilon = lemma_step_epsilon((1 - self._config.gan) * self._epsilon, steps, self._delta / 2)
+        return self._exponential(pieces, cliques, weights, step_epsilon, paper_sensitivity(min(sizes)))

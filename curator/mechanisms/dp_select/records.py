@@ -1,0 +1,57 @@
+"""A table of selected records as what a release draws its rows from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.data.domain import Clique
+from ....common.data.table import Table
+from ....common.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedRecords:
+    """Rows that were selected; a `ReleasedModel`.
+
+    Attributes:
+        table: the rows.
+        cliques: the marginals that they were selected by.
+        total: records that its marginals add up to.
+    """
+
+    table: Table
+    cliques: tuple[Clique, ...]
+    total: float
+
+    @property
+    def size_mb(self) -> float:
+        """Memory of the rows, in MiB."""
+        return sum(column.nbytes for column in self.table.columns) / 2**20
+
+    def marginal(self, clique: Iterable[str]) -> NDArray[np.float64]:
+        """The rows' counts, scaled to the total; shape (n_r,)."""
+        counts = self.table.marginal(clique).astype(np.float64)
+        return counts * (self.total / self.table.record_count)
+
+    def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[NDArray[np.float64] | None]:
+        """Several marginals."""
+        return [self.marginal(clique) for clique in cliques]
+
+    def generate(self, rows: int, rng: np.random.Generator) -> Table:
+        """Rows without repetition as far as they go round, in random order."""
+        count = self.table.record_count
+        places = [rng.permutation(count) for _ in range(-(-rows // count))]
+        return self.table.take(np.concatenate(places)[:rows])
+
+    def save(self, path: str | Path) -> None:
+        """Write the columns of codes, by attribute."""
+        columns = {f"codes_{name}": self.table.column(name) for name in self.table.domain}
+        try:
+            np.savez_compressed(path, allow_pickle=False, **columns)
+        except OSError as cause:
+            raise DataError(f"cannot write the model to {path}: {cause.strerror}; choose another") from cause

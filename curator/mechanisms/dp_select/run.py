@@ -1,0 +1,200 @@
+"""The steps of DP-Select, private as the default has them; see `dp_select`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.crypto.randomness import RandomStream
+from ....common.data.domain import Clique
+from ....common.data.workload import Workload
+from ....common.measurement import Measurement
+from ....common.privacy.budget import Charge
+from ....common.privacy.renyi import ExponentialSteps
+from ...measurers.central import CentralMeasurer
+from ...pgm.estimation import estimate
+from ..dp_gan.run import start_of, train
+from ..parts.allocation import measurable, measure_split
+from ..parts.bounds import ScoredDistance, error_bounds, weighted_average
+from ..parts.fitted import FittedModel, Progress, Report
+from ..parts.scoring import SELECTED_BY, score_against
+from .bounded_range import step_epsilon_for, steps_cost
+from .distances import Reference, sensitivity
+from .records import SelectedRecords
+from .sections import Selection, parts, select_in_sections
+
+if TYPE_CHECKING:
+    from ..dp_gan.model import GeneratorModel
+    from .dp_select import DPSelect
+
+
+class SelectRun:
+    """One run.
+
+    Args:
+        config: the parameters.
+        measurer: that holds the records.
+        workload: the marginals that may matter.
+        stream: randomness.
+        report: called after every step.
+    """
+
+    def __init__(
+        self,
+        config: DPSelect,
+        measurer: CentralMeasurer,
+        workload: Workload,
+        stream: RandomStream,
+        report: Report,
+    ) -> None:
+        self._config = config
+        self._measurer = measurer
+        self._workload = workload
+        self._stream = stream
+        self._report = report
+        self._granted = measurer.accountant.remaining
+        self._measured: list[Measurement] = []
+        self._scored: dict[Clique, ScoredDistance] = {}
+        self._selected_by = SELECTED_BY
+
+    def run(self) -> FittedModel:
+        """Algorithm 1."""
+        generator, cliques, weights = self._generator()
+        records = self._measurer.record_count
+        pool = generator.generate(self._config.pool * records, self._stream.child("pool").generator())
+        self._tell("pool")
+        pieces = parts(records, min(self._config.sections, records))
+        selection, references = self._selection(pieces, cliques, weights)
+        chosen = select_in_sections(
+            pool,
+            references,
+            [piece.stop - piece.start for piece in pieces],
+            selection,
+            self._stream.child("selection"),
+            lambda done: self._tell(f"selection: {done:.0%}"),
+        )
+        model = SelectedRecords(pool.take(chosen), references[0].cliques, records)
+        self._tell("selected")
+        bounds = self._bounds(model)
+        return FittedModel(model, tuple(self._measured), (), bounds, self._selected_by)
+
+    def _generator(self) -> tuple[GeneratorModel, tuple[Clique, ...], NDArray[np.float64]]:
+        """A trained generator, and the marginals that matter with their weights."""
+        config = self._config
+        start = start_of(config, self._measurer)
+        self._measured += start.one_way
+        self._tell("one-way marginals")
+        cliques, weights = most_important(self._importance(), config.marginals)
+        steps = config.planned(self._granted * Fraction(config.gan), self._measurer.budget.order.alpha)
+        generator = train(config, self._measurer, steps, start, self._stream.child("gan"), self._report)
+        return generator, cliques, weights
+
+    def _importance(self) -> dict[Clique, float]:
+        """How far each marginal is from independence, by noisy scores, times its weight in the workload."""
+        domain = self._measurer.domain
+        matters = {c: w for c, w in zip(self._workload.cliques, self._workload.weights, strict=True)}
+        candidates = [c for c in matters if len(c) > 1] or list(combinations(domain.names, 2))
+        independent = estimate(domain, self._measured, total=self._measurer.record_count)
+        budget = self._granted * Fraction(self._config.scores)
+        self._scored = score_against(self._measurer, independent, candidates, budget)
+        self._tell("scores")
+        if not self._scored:
+            # A single attribute: there is nothing to choose from.
+            return {(name,): 1.0 for name in domain}
+        return {c: matters.get(c, 1.0) * max(0.0, scored.distance) for c, scored in self._scored.items()}
+
+    def _selection(
+        self, pieces: Sequence[slice], cliques: Sequence[Clique], weights: NDArray[np.float64]
+    ) -> tuple[Selection, list[Reference]]:
+        """How records are selected, and what each section's are to look like; spends what is left."""
+        config, remaining = self._config, self._measurer.accountant.remaining
+        if config.reference == "measured":
+            reference = self._measured_reference(cliques, weights, remaining)
+            selection = Selection(config.distance, config.candidates, config.at_once, math.inf)
+            return selection, [reference] * len(pieces)
+        largest = max(piece.stop - piece.start for piece in pieces)
+        step_epsilon = step_epsilon_for(remaining, -(-largest // config.at_once))
+        smallest = min(piece.stop - piece.start for piece in pieces)
+        return self._exponential(pieces, cliques, weights, step_epsilon, sensitivity(smallest))
+
+    def _measured_reference(
+        self, cliques: Sequence[Clique], weights: NDArray[np.float64], budget: Fraction
+    ) -> Reference:
+        """The marginals that matter, measured now, and those of single attributes, by all that was measured.
+
+        Everything after the measurements is public. A marginal whose noise would be all there is to see is
+        left out; where none is left, single attributes are measured once more.
+        """
+        domain = self._measurer.domain
+        singles: list[Clique] = [(name,) for name in domain]
+        kept = measurable(self._measurer, cliques, budget)
+        cliques = [cliques[i] for i in kept] or singles
+        cells = [domain.cells(clique) for clique in cliques]
+        self._measured += measure_split(self._measurer, cliques, cells, budget, "selection")
+        wanted = dict(zip(cliques, weights[kept] if kept else np.ones(len(cliques)), strict=True))
+        # Single attributes count as much as a marginal that matters does on average.
+        wanted |= dict.fromkeys(singles, max(float(np.mean(list(wanted.values()))), 1e-9))
+        averages = {clique: weighted_average(domain, clique, self._measured) for clique in wanted}
+        shares = [_shares(average.values) for average in averages.values() if average is not None]
+        return Reference.of(tuple(wanted), np.array(list(wanted.values())), shares)
+
+    def _exponential(
+        self,
+        pieces: Sequence[slice],
+        cliques: Sequence[Clique],
+        weights: NDArray[np.float64],
+        step_epsilon: float,
+        moved: float,
+    ) -> tuple[Selection, list[Reference]]:
+        """Charges the exponential mechanisms of all sections, and looks at the table.
+
+        Guarantee: each step is an exponential mechanism of parameter step_epsilon, so of bounded range
+            step_epsilon (Lemma 6); one record is in one section, whose steps compose.
+        """
+        config = self._config
+        selection = Selection(config.distance, config.candidates, config.at_once, step_epsilon / (2 * moved))
+        steps = selection.steps(max(piece.stop - piece.start for piece in pieces))
+        declared = ExponentialSteps(step_epsilon, steps, len(pieces))
+        cost = steps_cost(declared.step_epsilon, declared.steps)
+        table = self._measurer.records(Charge("selection", (), cost, steps=declared))
+        # Which records share a section does not depend on them.
+        order = self._stream.child("sections").generator().permutation(table.record_count)
+        sections = [table.take(order[piece]) for piece in pieces]
+        return selection, [Reference.exact(section, cliques, weights) for section in sections]
+
+    def _bounds(self, model: SelectedRecords) -> Any:
+        averages = {
+            c: weighted_average(self._measurer.domain, c, self._measured) for c in self._workload.cliques
+        }
+        known = {clique: average for clique, average in averages.items() if average is not None}
+        scored = {c: s for c, s in self._scored.items() if c in self._workload.cliques}
+        return error_bounds(model, known, model.cliques, self._measurer.record_count, scored=scored)
+
+    def _tell(self, step: str) -> None:
+        accountant = self._measurer.accountant
+        self._report(Progress(step, (), 0, accountant.spent_share))
+
+
+def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares of noisy counts, cut off below zero."""
+    positive = np.maximum(counts, 0.0)
+    total = positive.sum()
+    return positive / total if total > 0 else np.full(counts.size, 1 / counts.size)
+
+
+def most_important(
+    importance: Mapping[Clique, float], share: float
+) -> tuple[tuple[Clique, ...], NDArray[np.float64]]:
+    """The share of the marginals that matter most, one at least, and their weights (section 4.3.1)."""
+    count = max(1, round(share * len(importance)))
+    kept = sorted(importance, key=lambda clique: -importance[clique])[:count]
+    weights = np.array([importance[clique] for clique in kept])
+    if weights.sum() <= 0:
+        weights = np.ones(count)
+    return tuple(kept), weights / weights.sum()

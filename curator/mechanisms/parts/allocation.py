@@ -1,0 +1,109 @@
+"""How a budget is split over marginals, and which marginals are worth a part of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from ....common.data.domain import Clique, Domain
+from ....common.errors import ModelError
+from ....common.measurement import Measurement
+from ...measurers.measurer import Measurer, Query
+from ...pgm.junction_tree import size_mb
+
+EXPECTED_L1 = math.sqrt(2 / math.pi)
+"""Expected absolute value of a standard normal variable."""
+
+
+class ExpectedNoise(Protocol):
+    """What is known of measurements before any: of a measurer, or of a release that is only planned."""
+
+    @property
+    def domain(self) -> Domain:
+        """Of the whole table."""
+        ...
+
+    @property
+    def record_count(self) -> int:
+        """Records of the whole table."""
+        ...
+
+    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
+        """See `Measurer.expected_sigma`."""
+        ...
+
+
+def check_smallest(domain: Domain, cliques: Sequence[Clique], max_model_mb: float) -> None:
+    """Refuses candidates of which not even the smallest makes a model within the limit.
+
+    Raises:
+        ModelError: the limit is too low.
+    """
+    needed = size_mb(domain, [min(cliques, key=domain.cells, default=())])
+    if needed > max_model_mb:
+        raise ModelError(
+            f"the smallest model takes {needed:.1f} MB, max_model_mb is {max_model_mb}; "
+            "raise it or use fewer bins"
+        )
+
+
+def allocate(total: Fraction, sizes: Sequence[float]) -> list[Fraction]:
+    """Splits a budget in proportion to size^(2/3), which minimises the sum of expected L1 errors.
+
+    Source: RandDPGen, section 4.3 and Algorithm 2, line 4; ABSyn, Equation 11. The expected L1 error of a
+    marginal of n cells at cost rho is n / sqrt(pi rho).
+
+    Args:
+        total: what there is to split.
+        sizes: one positive number for each query: cells, or attributes as the RandDPGen paper's text has it.
+
+    Returns:
+        One part for each query; they add up to at most the total, exactly.
+    """
+    shares = [Fraction(size ** (2 / 3)) for size in sizes]
+    whole = sum(shares, Fraction(0))
+    # Parts become short fractions, rounded down, so that sums of many stay cheap and exact.
+    return [Fraction(int(total * share / whole * 2**80), 2**80) for share in shares]
+
+
+def measure_split(
+    measurer: Measurer, cliques: Sequence[Clique], sizes: Sequence[float], budget: Fraction, step: str
+) -> list[Measurement]:
+    """Measures the cliques, the budget split over them by `allocate`."""
+    parts = allocate(budget, sizes)
+    return measurer.measure([Query(c, rho, step) for c, rho in zip(cliques, parts, strict=True)])
+
+
+def measurable(measurer: ExpectedNoise, cliques: Sequence[Clique], budget: Fraction) -> list[int]:
+    """Which of the cliques a budget split by `allocate` can measure, by public facts alone.
+
+    A marginal whose expected noise is more than N records in L1 norm, half of what two tables of N records
+    can differ by, says next to nothing. The noisiest goes first, a twentieth of what is left at a time, and
+    its part of the budget goes to the others, until none is that noisy.
+
+    Args:
+        measurer: knows the noise at a cost.
+        cliques: to choose from.
+        budget: to be split.
+
+    Returns:
+        Places in `cliques`, in their order.
+    """
+    places = list(range(len(cliques)))
+    while places:
+        cells = [measurer.domain.cells(cliques[i]) for i in places]
+        sigmas = [
+            measurer.expected_sigma(cliques[i], rho)
+            for i, rho in zip(places, allocate(budget, cells), strict=True)
+        ]
+        noise = EXPECTED_L1 * np.array(sigmas) * cells
+        noisiest = np.argsort(-noise)[: max(1, len(places) // 20)]
+        dropped = {int(k) for k in noisiest if noise[k] > measurer.record_count}
+        if not dropped:
+            break
+        places = [i for k, i in enumerate(places) if k not in dropped]
+    return places

@@ -1,0 +1,200 @@
+"""How far the model's marginals are from the table's, as one-sided confidence bounds from noisy values alone.
+
+Source: RandDPGen, Theorems 5.2 to 5.4 and Corollaries 5.1 and 5.2, after AIM (McKenna et al. 2022).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.data.domain import Clique, Domain
+from ....common.data.table import Table
+from ....common.measurement import Measurement
+from .released import ReleasedModel
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class ErrorBound:
+    """With probability at least `confidence`, a marginal is no further from the table's than `l1`.
+
+    Attributes:
+        clique: the marginal.
+        l1: bound on the L1 distance, in records.
+        total_variation: the same as a total variation distance, l1 / (2 N), at most 1.
+        confidence: for this marginal alone, not for all together.
+        selected: a round measured this marginal or a larger one; else it was only looked at to select.
+    """
+
+    clique: Clique
+    l1: float
+    total_variation: float
+    confidence: float
+    selected: bool
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedAverage:
+    """Unbiased estimate of a marginal from all measurements that contain it (Theorem 5.2).
+
+    The paper states its variance as a sum over the measurements; the variance of an inverse-variance
+    weighted mean is the inverse of the sum of inverses, which is what stands here.
+
+    Attributes:
+        values: shape (n_r,), counts.
+        sigma: standard deviation of one cell; infinite before the first measurement.
+        gaussian: the noise of the cells is independent and Gaussian.
+    """
+
+    values: NDArray[np.float64]
+    sigma: float
+    gaussian: bool
+
+    def with_measurement(self, domain: Domain, clique: Clique, measurement: Measurement) -> WeightedAverage:
+        """The estimate of the clique's marginal once a measurement of a clique that contains it is added."""
+        summed = tuple(i for i, name in enumerate(measurement.clique) if name not in clique)
+        marginal = measurement.values.reshape(domain.shape(measurement.clique)).sum(axis=summed).ravel()
+        before = self.sigma**-2
+        added = marginal.size / (measurement.values.size * measurement.sigma**2)
+        values = (before * self.values + added * marginal) / (before + added)
+        return WeightedAverage(values, (before + added) ** -0.5, self.gaussian and measurement.gaussian)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredDistance:
+    """A noisy L1 distance between the table's marginal and a public one.
+
+    Attributes:
+        distance: in records, with Gaussian noise.
+        sigma: standard deviation of the noise.
+        reference: the public marginal, shape (n_r,).
+    """
+
+    distance: float
+    sigma: float
+    reference: NDArray[np.int64]
+
+
+def weighted_average(
+    domain: Domain, clique: Clique, measurements: Sequence[Measurement]
+) -> WeightedAverage | None:
+    """The estimate of Theorem 5.2; None where no measurement of single cells contains the clique."""
+    average = WeightedAverage(np.zeros(domain.cells(clique)), math.inf, True)
+    for measurement in measurements:
+        if set(clique) <= set(measurement.clique) and not (measurement.boxes or measurement.interaction):
+            average = average.with_measurement(domain, clique, measurement)
+    return average if average.sigma < math.inf else None
+
+
+def noise_bound(cells: int, sigma: float, gaussian: bool, failure: float) -> float:
+    """Upper bound on the L1 norm of the noise of a marginal, but for this probability.
+
+    Gaussian noise: sqrt(2 log 2) sigma n + lambda sigma sqrt(2 n) with exp(-lambda^2) = failure
+    (Theorem 5.3). Any other noise of that root mean square: n sigma / sqrt(failure), by Chebyshev's
+    inequality for the L2 norm and Cauchy's between the norms.
+    """
+    if not gaussian:
+        return cells * sigma / math.sqrt(failure)
+    deviation = math.sqrt(-math.log(failure))
+    return sigma * (math.sqrt(2 * math.log(2)) * cells + deviation * math.sqrt(2 * cells))
+
+
+def error_bounds(
+    model: ReleasedModel,
+    averages: Mapping[Clique, WeightedAverage],
+    selected: Sequence[Clique],
+    records: int,
+    *,
+    first: ReleasedModel | None = None,
+    candidates: Sequence[Measurement] = (),
+    scored: Mapping[Clique, ScoredDistance] | None = None,
+) -> tuple[ErrorBound, ...]:
+    """Bounds for every measured or scored clique whose marginal the model can give.
+
+    At most two bounds hold for a clique, each with failure probability (1 - confidence) / 2, and the smaller
+    one is reported:
+
+    - Corollary 5.1: the distance between the model and the weighted average of all noisy marginals that
+      contain the clique, plus a bound on that average's noise.
+    - Corollary 5.2, for Gaussian noise: the distances from the model to the first model, and from that to
+      the candidate's noisy marginal, plus lambda sigma sqrt(n) (Lemma A.2, which wants a model that does
+      not depend on that noise: the first model does not, the later ones that the paper takes do). The
+      term with which Theorem 5.4 bounds the second distance through the exponential mechanism falls away,
+      because the noisy marginals are released and the distance is known.
+    - For a scored clique: the distance from the model to the public marginal that it was scored against, plus
+      the score and a quantile of its noise (the triangle inequality).
+
+    Args:
+        model: the released distribution.
+        averages: for each clique what all noisy marginals together say of it.
+        selected: cliques of the rounds.
+        records: of the table.
+        first: a model made without the candidates' noisy marginals; needed where there are candidates.
+        candidates: noisy marginals that the first model does not depend on, of cliques in `averages`.
+        scored: what is known of cliques by their scores; not together with candidates.
+    """
+    failure = (1 - CONFIDENCE) / 2
+    scored = scored or {}
+    cliques = list(dict.fromkeys([*averages, *scored]))
+    marginals = dict(zip(cliques, model.marginals_within_limits(cliques), strict=True))
+    bounds: dict[Clique, float] = {}
+    for clique, marginal in marginals.items():
+        if marginal is not None and clique in scored:
+            known = scored[clique]
+            quantile = NormalDist().inv_cdf(1 - failure)
+            moved = float(np.abs(marginal - known.reference).sum())
+            bounds[clique] = moved + max(0.0, known.distance + quantile * known.sigma)
+        if marginal is not None and clique in averages:
+            average = averages[clique]
+            distance = float(np.abs(marginal - average.values).sum())
+            noise = noise_bound(marginal.size, average.sigma, average.gaussian, failure)
+            bounds[clique] = min(bounds.get(clique, math.inf), distance + noise)
+    gaussian = [] if first is None else [c for c in candidates if c.gaussian]
+    starts = [] if first is None else first.marginals_within_limits([c.clique for c in gaussian])
+    for candidate, start in zip(gaussian, starts, strict=True):
+        marginal = marginals[candidate.clique]
+        if start is None or marginal is None:
+            continue
+        moved = float(np.abs(marginal - start).sum())
+        distance = float(np.abs(start - candidate.values).sum())
+        noise = math.sqrt(-2 * math.log(failure)) * candidate.sigma * math.sqrt(start.size)
+        bounds[candidate.clique] = min(bounds[candidate.clique], moved + distance + noise)
+    chosen = [set(clique) for clique in selected]
+    return tuple(
+        ErrorBound(
+            clique,
+            l1,
+            min(1.0, l1 / (2 * records)),
+            CONFIDENCE,
+            any(set(clique) <= larger for larger in chosen),
+        )
+        for clique, l1 in bounds.items()
+    )
+
+
+def bounds_of_rows(
+    bounds: Sequence[ErrorBound], model: ReleasedModel, rows: Table, records: int
+) -> tuple[ErrorBound, ...]:
+    """The bounds for rows that were made from a model: how far they are from it is known, and added.
+
+    Args:
+        bounds: of the model's marginals, which it can give.
+        model: the released distribution.
+        rows: made from it; of another number than the records, their counts are scaled.
+        records: of the table.
+    """
+    marginals = model.marginals_within_limits([bound.clique for bound in bounds])
+    scale = records / rows.record_count
+    found = []
+    for bound, marginal in zip(bounds, marginals, strict=True):
+        assert marginal is not None
+        l1 = bound.l1 + float(np.abs(scale * rows.marginal(bound.clique) - marginal).sum())
+        found.append(replace(bound, l1=l1, total_variation=min(1.0, l1 / (2 * records))))
+    return tuple(found)

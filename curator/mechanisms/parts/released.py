@@ -1,0 +1,43 @@
+"""What every fitted distribution can be asked, whatever it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.data.domain import Clique
+from ....common.data.table import Table
+
+
+class ReleasedModel(Protocol):
+    """A distribution that synthetic rows come from; `MarkovRandomField` and `BayesianNetwork` are two."""
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The attributes of each of the tables that it is made of."""
+        ...
+
+    @property
+    def size_mb(self) -> float:
+        """Memory of these tables, in MiB."""
+        ...
+
+    def marginal(self, clique: Iterable[str]) -> NDArray[np.float64]:
+        """The expected counts of a clique's cells, shape (n_r,), in row-major order."""
+        ...
+
+    def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[NDArray[np.float64] | None]:
+        """Several marginals, with None for each clique that needs too large a table on the way."""
+        ...
+
+    def generate(self, rows: int, rng: np.random.Generator) -> Table:
+        """Synthetic rows in random order, drawn in the model's own way; the rng's seed fixes them."""
+        ...
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to one file in numpy's .npz format, without pickled objects."""
+        ...

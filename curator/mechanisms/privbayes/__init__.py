@@ -1,0 +1,1 @@
+"""PrivBayes and its Bayesian networks."""

@@ -1,0 +1,196 @@
+"""Synthetic rows from tables of counts, attribute after attribute, with or without putting counts back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...pgm.compiled import compiled
+from .levels import Levels, Node, Nodes
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_ATTEMPTS = 10
+"""Failures of a step before its next one goes back one step further."""
+
+_EMPTY = 1e-9
+"""What is left of a count that was used up is rounding."""
+
+
+def draw(
+    levels: Levels,
+    steps: Sequence[tuple[Node, Nodes, Array]],
+    rows: int,
+    replaced: bool,
+    rng: np.random.Generator,
+) -> Integers:
+    """Draws the steps' children, row by row.
+
+    Every step takes its child with probability proportional to the counts of its parents' row. Without
+    replacement, tables sum to `rows` at first, and each loses one count for a row where the row falls. Tables
+    that do not agree, or are used up unevenly, have rows without counts: then the step before is drawn anew;
+    after each ten failures of a step it goes back one step further. A row that fails ten times for each step
+    is finished with what the tables held at first.
+
+    Source: PrivBayes, sections 2.3, 3.3 and 3.3.1; the end of the heuristic is ours, the paper has none.
+
+    Args:
+        levels: of the nodes.
+        steps: child, parents, and counts of shape (*parents, child), whose sum is positive or all are zero.
+        rows: how many.
+        replaced: draw without replacement.
+        rng: source of randomness.
+
+    Returns:
+        Shape (rows, steps): the code of each step's child at its level.
+    """
+    plan = _plan(levels, steps)
+    sums = [float(counts.sum()) for _, _, counts in steps]
+    held = np.concatenate(
+        [
+            counts.ravel() * (rows / total if total > 0 else 1.0)
+            for (_, _, counts), total in zip(steps, sums, strict=True)
+        ]
+    )
+    overall = np.concatenate([counts.reshape(-1, counts.shape[-1]).sum(axis=0) for _, _, counts in steps])
+    codes = np.empty((rows, len(steps)), dtype=np.int64)
+    _draw(codes, held.copy() if replaced else held, held, overall, plan, replaced, rng)
+    return codes
+
+
+class _Plan(NamedTuple):
+    """Where everything is, as the compiled loop reads it.
+
+    Attributes:
+        starts: where each step's table starts.
+        sizes: codes of each child.
+        overall: where each step's child starts among the sums over rows.
+        known: the step that drew a coarser version of the child; -1 without one.
+        ratios: codes of the child in one of that.
+        parent_starts: where the parents of each step start, and where the last ends.
+        parent_steps: the step that drew each parent.
+        parent_widths: codes that it drew in one code of the parent.
+        parent_strides: of each parent's axis.
+    """
+
+    starts: Integers
+    sizes: Integers
+    overall: Integers
+    known: Integers
+    ratios: Integers
+    parent_starts: Integers
+    parent_steps: Integers
+    parent_widths: Integers
+    parent_strides: Integers
+
+
+def _plan(levels: Levels, steps: Sequence[tuple[Node, Nodes, Array]]) -> _Plan:
+    latest: dict[str, int] = {}
+    starts, sizes, overall, known, ratios = [0], [], [0], [], []
+    parent_starts, parent_steps, parent_widths, parent_strides = [0], [], [], []
+    for place, (child, parents, counts) in enumerate(steps):
+        before = latest.get(child.name, -1)
+        known.append(before)
+        ratios.append(1 if before < 0 else levels.width(steps[before][0].level - child.level))
+        sizes.append(counts.shape[-1])
+        overall.append(overall[-1] + counts.shape[-1])
+        starts.append(starts[-1] + counts.size)
+        for axis, parent in enumerate(parents):
+            source = latest[parent.name]
+            parent_steps.append(source)
+            parent_widths.append(levels.width(parent.level - steps[source][0].level))
+            parent_strides.append(math.prod(counts.shape[axis + 1 :]))
+        parent_starts.append(len(parent_steps))
+        latest[child.name] = place
+    lists = (
+        starts,
+        sizes,
+        overall,
+        known,
+        ratios,
+        parent_starts,
+        parent_steps,
+        parent_widths,
+        parent_strides,
+    )
+    return _Plan(*(np.array(part, dtype=np.int64) for part in lists))
+
+
+@compiled
+def _chosen(weights: Array, first: int, stop: int, rng: np.random.Generator) -> int:
+    """A place from first to stop - 1 with probability proportional to its weight; -1 where none has any."""
+    total = 0.0
+    for place in range(first, stop):
+        if weights[place] > _EMPTY:
+            total += weights[place]
+    if total <= 0.0:
+        return -1
+    reached, wanted, chosen = 0.0, rng.random() * total, -1
+    for place in range(first, stop):
+        if weights[place] > _EMPTY:
+            reached += weights[place]
+            chosen = place
+            if reached > wanted:
+                break
+    return chosen
+
+
+@compiled
+def _draw(
+    codes: Integers,
+    left: Array,
+    held: Array,
+    overall: Array,
+    plan: _Plan,
+    replaced: bool,
+    rng: np.random.Generator,
+) -> None:
+    """Fill `codes`, row by row.
+
+    Args:
+        codes: to be filled, shape (rows, steps).
+        left: counts that are left, all tables one after another; the same as `held` where none is used up.
+        held: counts at first.
+        overall: each table's sums over its rows, one after another.
+        plan: of the steps.
+        replaced: use counts up.
+        rng: source of randomness.
+    """
+    count = len(plan.sizes)
+    cells = np.empty(count, dtype=np.int64)
+    fails = np.empty(count, dtype=np.int64)
+    for row in range(len(codes)):
+        fails[:] = 0
+        failures, step = 0, 0
+        while step < count:
+            base = plan.starts[step]
+            for p in range(plan.parent_starts[step], plan.parent_starts[step + 1]):
+                base += codes[row, plan.parent_steps[p]] // plan.parent_widths[p] * plan.parent_strides[p]
+            first, stop = 0, plan.sizes[step]
+            if plan.known[step] >= 0:
+                first = codes[row, plan.known[step]] * plan.ratios[step]
+                stop = min(stop, first + plan.ratios[step])
+            cell = _chosen(left, base + first, base + stop, rng)
+            if cell < 0 and step > 0 and failures < _ATTEMPTS * count:
+                failures += 1
+                fails[step] += 1
+                step = max(0, step - 1 - fails[step] // _ATTEMPTS)
+                continue
+            if cell < 0:
+                cell = _chosen(held, base + first, base + stop, rng)
+            if cell < 0:
+                offset = plan.overall[step]
+                cell = _chosen(overall, offset + first, offset + stop, rng) - offset + base
+                if cell < base:
+                    cell = base + first + int(rng.random() * (stop - first))
+            cells[step] = cell
+            codes[row, step] = cell - base
+            step += 1
+        if replaced:
+            for step in range(count):
+                left[cells[step]] -= 1.0

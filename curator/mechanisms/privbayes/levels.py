@@ -1,0 +1,132 @@
+"""Hierarchies of coarsened attributes: codes in runs, runs in runs of runs, by public facts alone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.data.boxes import Box
+from ....common.data.domain import Clique, Domain
+from ....common.errors import DataError
+
+
+class Node(NamedTuple):
+    """An attribute at one level of its hierarchy; level 0 is the attribute itself."""
+
+    name: str
+    level: int
+
+
+Nodes = tuple[Node, ...]
+"""At most one node of each attribute, in domain order."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The hierarchies of all attributes of a domain.
+
+    An attribute of more than group^2 codes has a version in which runs of `group` codes are one, the last
+    run being shorter where they do not divide evenly, and so on until group^2 codes or fewer are left.
+
+    Source: PrivBayes, section 3.1.
+
+    Attributes:
+        domain: the attributes.
+        group: codes that become one, at least 2.
+    """
+
+    domain: Domain
+    group: int
+
+    def __post_init__(self) -> None:
+        if self.group < 2:
+            raise DataError(f"group: expected at least 2 codes to become one, got {self.group}")
+
+    @cached_property
+    def _sizes(self) -> dict[Node, int]:
+        """What `size` has found so far: a network asks for the same nodes millions of times."""
+        return {}
+
+    def coarsest(self, name: str) -> int:
+        """The highest level of an attribute; 0 where it has no coarsened version."""
+        level = 0
+        while self.size(Node(name, level)) > self.group**2:
+            level += 1
+        return level
+
+    def size(self, node: Node) -> int:
+        """Number of codes."""
+        if node not in self._sizes:
+            self._sizes[node] = -(-self.domain[node.name].size // self.width(node.level))
+        return self._sizes[node]
+
+    def width(self, level: int) -> int:
+        """Codes of level 0 in one code of this level."""
+        return int(self.group**level)
+
+    def shape(self, nodes: Iterable[Node]) -> tuple[int, ...]:
+        """The number of codes of each node."""
+        return tuple(self.size(node) for node in nodes)
+
+    def cells(self, nodes: Iterable[Node]) -> int:
+        """Cells of a table over these nodes."""
+        return math.prod(self.shape(nodes))
+
+    def ordered(self, nodes: Iterable[Node]) -> Nodes:
+        """The nodes in domain order."""
+        return tuple(sorted(nodes, key=lambda node: self.domain.position(node.name)))
+
+    def boxes(self, nodes: Nodes) -> tuple[Box, ...]:
+        """The cells of a table as boxes of cells of its attributes, row-major; empty without coarse nodes."""
+        if not any(node.level for node in nodes):
+            return ()
+        runs = []
+        for node in nodes:
+            width, size = self.width(node.level), self.domain[node.name].size
+            runs.append([(start, min(start + width, size)) for start in range(0, size, width)])
+        return tuple(itertools.product(*runs))
+
+    def labels(self, nodes: Nodes, coarser: Nodes) -> NDArray[np.int64]:
+        """For each cell of a table over `nodes`, row-major, the cell that it lies in of one over `coarser`.
+
+        Args:
+            nodes: of the table.
+            coarser: `within` nodes.
+        """
+        wanted = {node.name: node for node in coarser}
+        label = np.zeros((1,) * len(nodes), dtype=np.int64)
+        stride = self.cells(coarser)
+        for axis, node in enumerate(nodes):
+            if node.name in wanted:
+                target = wanted[node.name]
+                stride //= self.size(target)
+                codes = np.arange(self.size(node)) // self.width(target.level - node.level)
+                label = label + (codes * stride).reshape([-1 if i == axis else 1 for i in range(len(nodes))])
+        return np.broadcast_to(label, self.shape(nodes)).ravel()
+
+
+def names(nodes: Iterable[Node]) -> Clique:
+    """The attributes of the nodes."""
+    return tuple(node.name for node in nodes)
+
+
+def within(coarser: Nodes, nodes: Nodes) -> bool:
+    """Whether a table over `nodes` determines the one over `coarser`.
+
+    Source: PrivBayes, Definition 3.1, for tables that are extended by all coarser versions (section 3.2.2).
+    """
+    levels = dict(nodes)
+    return all(node.name in levels and levels[node.name] <= node.level for node in coarser)
+
+
+def meet(first: Nodes, second: Nodes) -> Nodes:
+    """The finest nodes that both determine: the intersection of the extended tables, without what follows."""
+    levels = dict(second)
+    return tuple(Node(name, max(level, levels[name])) for name, level in first if name in levels)

@@ -1,0 +1,210 @@
+"""A Bayesian network whose conditional distributions are tables of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.data.domain import Clique, Domain
+from ....common.data.table import Table
+from ....common.errors import ModelError
+from ...pgm import archive
+from .drawing import draw
+from .inference import marginal_of
+from .levels import Levels, Node, Nodes, names
+
+Array = NDArray[np.float64]
+
+_FORMAT = "dpmosaic network 1"
+
+Drawing = Literal["without-replacement", "with-replacement"]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One attribute-parent pair with its table.
+
+    Attributes:
+        child: what is drawn.
+        parents: what it depends on; each an attribute that was drawn before, at that level or a finer one.
+        counts: non-negative, shape (*sizes of the parents, size of the child).
+    """
+
+    child: Node
+    parents: Nodes
+    counts: Array
+
+    @classmethod
+    def of(cls, levels: Levels, child: Node, nodes: Nodes, values: Array) -> Step:
+        """The step of a table over the child and its parents; negative counts count as none."""
+        place = nodes.index(child)
+        counts = np.moveaxis(np.maximum(values, 0.0).reshape(levels.shape(nodes)), place, -1)
+        return cls(child, nodes[:place] + nodes[place + 1 :], np.ascontiguousarray(counts))
+
+
+@dataclass(frozen=True, eq=False)
+class BayesianNetwork:
+    """P(A_1, ..., A_d) as a product of P(child | parents) over the steps.
+
+    A child of which a coarser version was drawn before lies inside that. Where a table has no count for what
+    was drawn so far, the child follows all rows of the table together.
+
+    Source: PrivBayes, Equation 2.3.
+
+    Attributes:
+        levels: hierarchies of the attributes.
+        steps: in the order of drawing; the last step of every attribute is at level 0.
+        total: number of records.
+        drawing: how `generate` draws.
+    """
+
+    levels: Levels
+    steps: tuple[Step, ...]
+    total: float
+    drawing: Drawing = "without-replacement"
+
+    def __post_init__(self) -> None:
+        drawn: dict[str, int] = {}
+        for step in self.steps:
+            name, level = step.child
+            if drawn.get(name, level + 1) <= level:
+                raise ValueError(f"{name} is drawn again at a level that is no finer")
+            for parent in step.parents:
+                if drawn.get(parent.name, parent.level + 1) > parent.level:
+                    raise ValueError(f"{name} depends on {parent.name} before that is drawn so finely")
+            if step.counts.shape != self.levels.shape((*step.parents, step.child)):
+                raise ValueError(f"the table of {name} has another shape than its nodes")
+            if not (np.all(np.isfinite(step.counts)) and np.all(step.counts >= 0)):
+                raise ValueError(f"the table of {name} has counts that are negative or not finite")
+            drawn[name] = level
+            step.counts.flags.writeable = False
+        if drawn != dict.fromkeys(self.domain.names, 0):
+            raise ValueError("the steps of a network end with every attribute at level 0")
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes."""
+        return self.levels.domain
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The attributes of each step, children with their parents."""
+        return tuple(self.domain.canonical(names((*step.parents, step.child))) for step in self.steps)
+
+    @property
+    def size_mb(self) -> float:
+        """Memory of the tables, in MiB."""
+        return sum(step.counts.nbytes for step in self.steps) / 2**20
+
+    def generate(self, rows: int, rng: np.random.Generator) -> Table:
+        """Synthetic rows, in random order.
+
+        Args:
+            rows: how many, at least 1.
+            rng: source of randomness; its seed fixes the table.
+        """
+        if rows < 1:
+            raise ValueError(f"rows: expected at least 1, found {rows}")
+        steps = [(step.child, step.parents, step.counts) for step in self.steps]
+        codes = draw(self.levels, steps, rows, self.drawing == "without-replacement", rng)
+        rng.shuffle(codes)
+        last = {step.child.name: place for place, step in enumerate(self.steps)}
+        return Table.from_codes(self.domain, np.ascontiguousarray(codes[:, [last[n] for n in self.domain]]))
+
+    def marginal(self, clique: Iterable[str]) -> Array:
+        """The expected counts of a clique's cells, shape (n_r,).
+
+        Raises:
+            DataError: an attribute is unknown or named twice.
+            ModelError: the clique needs too large a table on the way.
+        """
+        wanted = self.domain.canonical(clique)
+        return self.total * marginal_of(self.levels, self._conditionals, wanted)
+
+    def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[Array | None]:
+        """Several marginals, with None for each clique that needs too large a table on the way."""
+        found: list[Array | None] = []
+        for clique in cliques:
+            try:
+                found.append(self.marginal(clique))
+            except ModelError:
+                found.append(None)
+        return found
+
+    @cached_property
+    def _conditionals(self) -> list[tuple[Node, Nodes, Array]]:
+        """P(child | parents, what was drawn of the child before) for every step, in order."""
+        drawn: dict[str, int] = {}
+        found = []
+        for step in self.steps:
+            name, level = step.child
+            ratio = self.levels.width(drawn[name] - level) if name in drawn else step.counts.shape[-1]
+            found.append((step.child, step.parents, conditional(step.counts, ratio)))
+            drawn[name] = level
+        return found
+
+    def save(self, path: str | Path) -> None:
+        """Write the network to one file in numpy's .npz format, without pickled objects."""
+        form = {
+            "format": _FORMAT,
+            "domain": self.domain.to_json(),
+            "group": self.levels.group,
+            "steps": [[step.child, step.parents] for step in self.steps],
+            "total": float(self.total),
+            "drawing": self.drawing,
+        }
+        archive.write(path, form, {f"counts_{place}": step.counts for place, step in enumerate(self.steps)})
+
+    @classmethod
+    def load(cls, path: str | Path) -> BayesianNetwork:
+        """Read a network that `save` wrote.
+
+        Raises:
+            DataError: the file cannot be read, or holds no network.
+        """
+        return archive.read(path, cls._of_parts, "network")
+
+    @classmethod
+    def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> BayesianNetwork:
+        if form["format"] != _FORMAT:
+            raise ValueError("another format")
+        steps = tuple(
+            Step(Node(*child), tuple(Node(*parent) for parent in parents), arrays[f"counts_{place}"])
+            for place, (child, parents) in enumerate(form["steps"])
+        )
+        levels = Levels(Domain.from_json(form["domain"]), form["group"])
+        return cls(levels, steps, form["total"], form["drawing"])
+
+
+def conditional(counts: Array, ratio: int) -> Array:
+    """Each row of a table divided by its sums over runs of `ratio` codes of the child.
+
+    A run without counts takes those of the run in all rows together, or the same for every code.
+    """
+    size = counts.shape[-1]
+    rows = counts.reshape(-1, size)
+    starts = np.arange(0, size, ratio)
+    lengths = np.diff([*starts, size])
+    overall = rows.sum(axis=0)
+    overall = np.where(np.repeat(np.add.reduceat(overall, starts) > 0, lengths), overall, 1.0)
+    full = np.repeat(np.add.reduceat(rows, starts, axis=1) > 0, lengths, axis=1)
+    filled = np.where(full, rows, overall)
+    shares = filled / np.repeat(np.add.reduceat(filled, starts, axis=1), lengths, axis=1)
+    return np.asarray(shares.reshape(counts.shape))
+
+
+def head_steps(levels: Levels, order: Sequence[Node], nodes: Nodes, values: Array) -> list[Step]:
+    """The steps of a joint table: each node depends on all before it, by the table's own marginals."""
+    steps = []
+    counts = np.maximum(values, 0.0).ravel()
+    for place, child in enumerate(order):
+        first = levels.ordered(order[: place + 1])
+        marginal = np.bincount(levels.labels(nodes, first), weights=counts, minlength=levels.cells(first))
+        steps.append(Step.of(levels, child, first, marginal.astype(np.float64)))
+    return steps

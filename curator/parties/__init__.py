@@ -1,0 +1,1 @@
+"""The parties of a release as the curator reaches them, and what it remembers of them."""

@@ -1,0 +1,138 @@
+"""What every party is doing during a release, as its curator sees it: calls under way, bytes, silence."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ...common.errors import PartyUnavailable
+from .client import Connection
+
+IDLE, AWAY = "idle", "away"
+
+
+@dataclass(frozen=True)
+class PartyActivity:
+    """One party at one moment.
+
+    Attributes:
+        party: its name.
+        doing: the method under way, `IDLE`, or `AWAY` after a call that found nobody. A call stays
+            under way only while the party answers heartbeats (see `OPTIONS` in `common.wire.tls`).
+        seconds: since that began.
+        silent_s: since the party was last heard.
+        sent: bytes to it so far.
+        received: bytes from it so far.
+    """
+
+    party: str
+    doing: str
+    seconds: float
+    silent_s: float
+    sent: int
+    received: int
+
+
+@dataclass(frozen=True)
+class _State:
+    calls: tuple[str, ...] = ()
+    away: bool = False
+    since: float = 0.0
+    heard: float = 0.0
+    sent: int = 0
+    received: int = 0
+
+
+class Activity:
+    """Watches connections; threads may ask at any time.
+
+    Args:
+        now: seconds that pass.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._states: dict[str, _State] = {}
+
+    def watched(self, party: str, connection: Connection) -> Connection:
+        """The connection, watched from now on."""
+        with self._lock:
+            self._states[party] = _State(since=self._now(), heard=self._now())
+        return _Watched(self, party, connection)
+
+    def snapshot(self) -> tuple[PartyActivity, ...]:
+        """What every party is doing now."""
+        with self._lock:
+            now, states = self._now(), dict(self._states)
+        return tuple(
+            PartyActivity(
+                party,
+                AWAY if state.away else (state.calls[-1] if state.calls else IDLE),
+                now - state.since,
+                now - state.heard,
+                state.sent,
+                state.received,
+            )
+            for party, state in states.items()
+        )
+
+    def _began(self, party: str, method: str) -> None:
+        with self._lock:
+            state = self._states[party]
+            calls = (*state.calls, method)
+            self._states[party] = replace(state, calls=calls, since=self._now(), away=False)
+
+    def _ended(self, party: str, method: str, away: bool) -> None:
+        with self._lock:
+            state = self._states[party]
+            calls = list(state.calls)
+            calls.remove(method)
+            self._states[party] = replace(state, calls=tuple(calls), since=self._now(), away=away)
+
+    def _sent(self, party: str, size: int) -> None:
+        with self._lock:
+            state = self._states[party]
+            self._states[party] = replace(state, sent=state.sent + size)
+
+    def _received(self, party: str, size: int) -> None:
+        with self._lock:
+            state = self._states[party]
+            self._states[party] = replace(state, received=state.received + size, heard=self._now())
+
+
+class _Watched:
+    """A connection that tells of what it carries; see `Connection`."""
+
+    def __init__(self, activity: Activity, party: str, connection: Connection) -> None:
+        self._activity = activity
+        self._party = party
+        self._connection = connection
+
+    def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
+        activity, party = self._activity, self._party
+        activity._began(party, method)
+        away = False
+        try:
+            for reply in self._connection.call(method, self._counted(requests)):
+                activity._received(party, len(reply))
+                yield reply
+        except PartyUnavailable:
+            away = True
+            raise
+        finally:
+            activity._ended(party, method, away)
+
+    def _counted(self, requests: Iterable[bytes]) -> Iterable[bytes]:
+        if isinstance(requests, Sequence):
+            # Stays a sequence: such a call can be made again.
+            self._activity._sent(self._party, sum(map(len, requests)))
+            return requests
+        return self._one_by_one(requests)
+
+    def _one_by_one(self, requests: Iterable[bytes]) -> Iterator[bytes]:
+        for request in requests:
+            self._activity._sent(self._party, len(request))
+            yield request

@@ -1,0 +1,164 @@
+"""A party as the curator sees it: typed questions over whatever carries encoded messages."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.errors import ProtocolError
+from ...common.messages import (
+    FRAME_BYTES,
+    Acceptance,
+    Delivery,
+    Introduction,
+    MarginalQuery,
+    MultiplyRequest,
+    OpeningRequest,
+    PartyDescription,
+    ReleaseTerms,
+    ScoreQuery,
+)
+from ...common.statement import Claim, Statement
+from ...common.wire import codec, probes, statements
+
+
+class Connection(Protocol):
+    """The transport seam: carries encoded requests to a party and its encoded replies back."""
+
+    def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
+        """Replies to a request.
+
+        Args:
+            method: name of a method of the service Party.
+            requests: its encoded request, or the stream of them.
+
+        Raises:
+            MosaicError: what the party raised, or PartyUnavailable.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What a probe found.
+
+    Attributes:
+        ahead_s: the party's clock less this one, but for half the time to the first reply.
+        there_s: from the first byte sent to the first reply.
+        back_s: from there to the last one.
+    """
+
+    ahead_s: float
+    there_s: float
+    back_s: float
+
+
+class PartyClient:
+    """Asks one party.
+
+    Args:
+        connection: what carries the messages.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def describe(self) -> PartyDescription:
+        """What others may know of the party."""
+        return codec.decode_description(self._single("Describe", [b""]))
+
+    def probe(self, frames: int, now: Callable[[], float] = time.time) -> Probed:
+        """Sends the party so many frames of 1 MiB, and has as many sent back.
+
+        Args:
+            frames: each way; none to learn of clock and latency alone.
+            now: seconds since 1970 in UTC.
+        """
+        began = time.monotonic()
+        sent_at = now()
+        replies = self._connection.call("Probe", probes.encode_asked(frames))
+        clock = probes.decode_clock(next(replies, b""))
+        replied_at = now()
+        first = time.monotonic()
+        probes.check_replies(replies, frames)
+        return Probed(clock - (sent_at + replied_at) / 2, first - began, time.monotonic() - first)
+
+    def accept(self, terms: ReleaseTerms, signature: bytes = b"") -> Acceptance:
+        """Asks the party to reserve a release's budget and to sign its terms, which the curator signed."""
+        signed = statements.encode_signed_terms(terms, signature)
+        return codec.decode_acceptance(self._single("Accept", [signed]))
+
+    def introduce(self, introduction: Introduction) -> None:
+        """Tells the party who else takes part."""
+        self._single("Introduce", [codec.encode_introduction(introduction)])
+
+    def relay(self, request: OpeningRequest, delivery: Delivery, recipient: PartyClient) -> None:
+        """Carries a sealed matrix from this party to another, frame by frame.
+
+        Args:
+            request: what this party opens.
+            delivery: how it is announced to the other one.
+            recipient: the other one.
+        """
+        sealed = self._connection.call("Open", [codec.encode_opening_request(request)])
+        recipient._single("Deliver", itertools.chain([codec.encode_delivery(delivery)], sealed))
+
+    def deal(self, delivery: Delivery, blocks: Iterable[NDArray[Any]]) -> None:
+        """Gives the party what the dealer deals, or public references, in blocks of rows."""
+        frames = codec.encode_payload(_pieces(blocks))
+        self._single("Deliver", itertools.chain([codec.encode_delivery(delivery)], frames))
+
+    def multiply(self, request: MultiplyRequest) -> None:
+        """Asks the party to compute its shares of products."""
+        self._single("Multiply", [codec.encode_multiply_request(request)])
+
+    def answer(
+        self, query: MarginalQuery, rows: int, cells: int, block_rows: int
+    ) -> Iterator[NDArray[np.int64]]:
+        """The party's noisy integers, in blocks of rows.
+
+        Args:
+            query: what to ask.
+            rows: rows due: 1 for a histogram, the slice's records for indicator vectors.
+            cells: integers of one row.
+            block_rows: rows of every block but the last.
+
+        Yields:
+            Shape (block_rows, cells), int64, in units of 1/grid of the query's sigma.
+        """
+        frames = self._connection.call("Answer", [codec.encode_query(query)])
+        return codec.decode_answer(frames, rows, cells, block_rows)
+
+    def prepare_scores(self, query: ScoreQuery) -> None:
+        """Asks the party to charge a score query."""
+        self._single("PrepareScores", [codec.encode_score_query(query)])
+
+    def answer_scores(self, query: ScoreQuery) -> NDArray[np.int64]:
+        """The party's noisy scores or its masked share of them, shape (cliques,), in units of 1/grid."""
+        frames = self._connection.call("AnswerScores", [codec.encode_score_query(query)])
+        (answer,) = codec.decode_answer(frames, 1, len(query.cliques), 1)
+        return answer.ravel()
+
+    def certify(self, claim: Claim) -> Statement:
+        """Asks the party to sign a certificate, and what its ledger has of the release."""
+        return statements.decode_statement(self._connection.call("Certify", [statements.encode_claim(claim)]))
+
+    def _single(self, method: str, requests: Iterable[bytes]) -> bytes:
+        replies = list(self._connection.call(method, requests))
+        if len(replies) != 1:
+            raise ProtocolError(f"expected one reply to {method}, got {len(replies)}; compare versions")
+        return replies[0]
+
+
+def _pieces(blocks: Iterable[NDArray[Any]]) -> Iterator[bytes]:
+    """The bytes of each block, cut to the size of a frame."""
+    for block in blocks:
+        data = np.ascontiguousarray(block).data.cast("B")
+        for start in range(0, len(data), FRAME_BYTES):
+            yield bytes(data[start : start + FRAME_BYTES])

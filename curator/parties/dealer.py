@@ -1,0 +1,115 @@
+"""The dealer of the protocol `masked`: deals parties seeds for their masks, and shares of masks' products.
+
+It knows every mask and sees no opening, which is sealed between parties: it learns nothing as long as it does
+not collude with a party. The curator deals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ...common.crypto.randomness import RandomStream
+from ...common.messages import ScoreQuery
+from ...common.protocols.masked import products
+from ...common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
+from ...common.protocols.masked.ring import Words
+from ...common.protocols.scores.dealer import deal
+from ...common.protocols.scores.shape import ScoreShape
+from ...common.wire.codec import query_digest
+
+
+class Dealer:
+    """Deals for one release.
+
+    Args:
+        plan: of the release.
+        release_id: of the release.
+        keys: where the parties' seeds come from; the same keys deal the same release again.
+    """
+
+    def __init__(self, plan: MaskedPlan, release_id: str, keys: RandomStream) -> None:
+        self._plan = plan
+        self.seeds = tuple(keys.child_key("mask seed", release_id, entry.name) for entry in plan.roster)
+        """For each party of the roster, 32 bytes for it alone."""
+
+    def rows(self, chain: Chain, number: int) -> Iterator[Words]:
+        """The last holder's share of the masks' row-wise product, in blocks of rows.
+
+        Args:
+            chain: two or more parts.
+            number: of the slice.
+        """
+        ring, plan = self._plan.ring, self._plan
+        left, right = chain[:-1], chain[-1:]
+        owners = plan.holders(left, number)
+        shares = [self._stream(i, "row-wise share", chain) for i in owners]
+        masks = [self._stream(i, "mask", left) for i in owners]
+        right_masks = self._stream(plan.holders(right, number)[0], "mask", right)
+        for size in self._blocks(number, 4 * plan.cells(chain)):
+            mask = _sum([ring.uniform(s, size, plan.cells(left)) for s in masks])
+            product = products.row_products(mask, ring.uniform(right_masks, size, plan.cells(right)))
+            yield products.dealt_share(
+                product, _sum([ring.uniform(s, size, plan.cells(chain)) for s in shares])
+            )
+
+    def products(self, chains: Sequence[Chain], number: int) -> Iterator[tuple[Chain, Words]]:
+        """The last holder's share of the masks' product, for each chain of a slice; in any order.
+
+        Args:
+            chains: two or more parts each.
+            number: of the slice.
+
+        Yields:
+            A chain and its words, shape (cells,).
+        """
+        plan = self._plan
+        for lefts, rights in rectangles(plan, chains):
+            widths = [plan.cells(chain) for chain in lefts]
+            right_widths = [plan.domain.cells(right) for right in rights]
+            masks = [[self._stream(i, "mask", c) for i in plan.holders(c, number)] for c in lefts]
+            right_masks = [self._stream(plan.holders((r,), number)[0], "mask", (r,)) for r in rights]
+            total = np.zeros((sum(widths), sum(right_widths)), dtype=plan.ring.dtype)
+            for size in self._blocks(number, sum(widths) + sum(right_widths)):
+                left = [
+                    _sum([plan.ring.uniform(s, size, width) for s in streams])
+                    for streams, width in zip(masks, widths, strict=True)
+                ]
+                right = [
+                    plan.ring.uniform(s, size, width)
+                    for s, width in zip(right_masks, right_widths, strict=True)
+                ]
+                total += plan.ring.transposed_product(np.hstack(left), np.hstack(right))
+            for chain, product in products_of(plan, lefts, rights, total):
+                yield chain, self._dealt(chain, number, product)
+
+    def scores(self, query: ScoreQuery, shape: ScoreShape) -> bytes:
+        """The string for evaluator 1 of a score query; it serves this query alone.
+
+        Args:
+            query: the whole query, on which the randomness depends.
+            shape: of its batch.
+        """
+        digest = query_digest(query)
+        zero, one = (RandomStream(self.seeds[i]).child("scores", digest) for i in self._plan.evaluators)
+        return deal(shape, (zero, one))
+
+    def _dealt(self, chain: Chain, number: int, product: Words) -> Words:
+        """The last holder's share of one product."""
+        streams = [self._stream(i, "product share", chain) for i in self._plan.holders(chain[:-1], number)]
+        shares = _sum([self._plan.ring.uniform(s, 1, product.size)[0] for s in streams])
+        return products.dealt_share(product, shares)
+
+    def _stream(self, party: int, kind: str, chain: Chain) -> RandomStream:
+        return RandomStream(self.seeds[party]).child(kind, *labels(chain))
+
+    def _blocks(self, number: int, cells: int) -> Iterator[int]:
+        """Rows of each block of a slice."""
+        records, at_once = self._plan.records(number), block_rows(self._plan.ring, cells)
+        for start in range(0, records, at_once):
+            yield min(at_once, records - start)
+
+
+def _sum(blocks: Sequence[Words]) -> Words:
+    return sum(blocks[1:], start=blocks[0])

@@ -1,0 +1,158 @@
+"""The parties of a release, slice by slice, checked against each other before any data is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...common.data.domain import Clique, Domain
+from ...common.errors import DataError, PolicyError, ProtocolError
+from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms
+from .client import Connection, PartyClient
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One party.
+
+    Attributes:
+        client: how to ask it.
+        description: what it said of itself.
+        attributes: that it answers for in this release: all that it holds, or what the plan leaves.
+    """
+
+    client: PartyClient
+    description: PartyDescription
+    attributes: Clique
+
+
+@dataclass(frozen=True, eq=False)
+class Federation:
+    """All parties of a release.
+
+    Attributes:
+        domain: of the whole table.
+        slices: for each slice, the parties that hold its records.
+    """
+
+    domain: Domain
+    slices: tuple[tuple[Member, ...], ...]
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """All parties, slice by slice: the roster's order."""
+        return tuple(member for piece in self.slices for member in piece)
+
+    @property
+    def record_counts(self) -> tuple[int, ...]:
+        """Records of each slice; public."""
+        return tuple(members[0].description.record_count for members in self.slices)
+
+    def accept(self, terms: ReleaseTerms, signature: bytes = b"") -> tuple[Acceptance, ...]:
+        """Asks every party to reserve the release's budget; the first refusal ends it.
+
+        Args:
+            terms: of the release.
+            signature: the curator's, over them.
+
+        Returns:
+            What each party signed, in the order of `members`.
+
+        Raises:
+            PolicyError: a party's policy does not allow the release; names the party.
+        """
+        for member in self.members:
+            if terms.protocol not in member.description.protocols:
+                raise PolicyError(
+                    f"party {member.description.name!r} does not allow the protocol {terms.protocol!r}; "
+                    "choose another or ask its owner"
+                )
+        return tuple(member.client.accept(terms, signature) for member in self.members)
+
+
+def connect(
+    domain: Domain,
+    slices: Sequence[Sequence[Connection]],
+    left_out: Mapping[str, Sequence[str]] | None = None,
+) -> Federation:
+    """Asks every party who it is and checks that the pieces make up one table.
+
+    Args:
+        domain: of the whole table, as the plan has it.
+        slices: connections, slice by slice.
+        left_out: names of attributes, by the name of a party that holds them and does not answer for them.
+
+    Raises:
+        DataError: slices that do not cover the domain with disjoint attributes, or whose parties differ
+            in their record counts; names the slice and the parties.
+        ProtocolError: a party of another protocol version.
+    """
+    if not slices or not all(slices):
+        raise DataError("expected at least one slice and one party in each; add parties to the plan")
+    left_out = left_out or {}
+    federation = Federation(
+        domain, tuple(tuple(_member(link, left_out) for link in links) for links in slices)
+    )
+    for number, members in enumerate(federation.slices, start=1):
+        _check_slice(domain, number, members)
+    return federation
+
+
+def _member(connection: Connection, left_out: Mapping[str, Sequence[str]]) -> Member:
+    client = PartyClient(connection)
+    description = client.describe()
+    if description.protocol_version != PROTOCOL_VERSION:
+        raise ProtocolError(
+            f"party {description.name!r} speaks protocol version {description.protocol_version}, "
+            f"this curator version {PROTOCOL_VERSION}; bring both to one release of the software"
+        )
+    out = left_out.get(description.name, ())
+    unknown = [attribute for attribute in out if attribute not in description.domain.names]
+    kept = tuple(attribute for attribute in description.domain if attribute not in out)
+    if unknown or not kept:
+        raise DataError(
+            f"party {description.name!r} cannot leave out {', '.join(unknown or out)}: "
+            f"{'it does not hold that' if unknown else 'nothing would be left'}; fix leaves_out in the plan"
+        )
+    return Member(client, description, kept)
+
+
+def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None:
+    holder: dict[str, str] = {}
+    for member in members:
+        name = member.description.name
+        ordered = [attribute for attribute in domain if attribute in member.attributes]
+        for attribute in member.attributes:
+            if attribute not in domain.names:
+                raise DataError(
+                    f"slice {number}: party {name!r} holds {attribute!r}, which the plan's domain lacks"
+                )
+            if attribute in holder:
+                raise DataError(
+                    f"slice {number}: {holder[attribute]!r} and {name!r} both hold {attribute!r}; "
+                    "name it in leaves_out of one of them in the plan"
+                )
+            if member.description.domain[attribute] != domain[attribute]:
+                raise DataError(
+                    f"slice {number}: party {name!r} codes {attribute!r} otherwise than the plan; "
+                    "give both the same domain file"
+                )
+            holder[attribute] = name
+        if list(member.attributes) != ordered:
+            raise DataError(
+                f"slice {number}: party {name!r} holds its attributes in another order than the plan; "
+                "give both the same domain file"
+            )
+    missing = [attribute for attribute in domain if attribute not in holder]
+    if missing:
+        raise DataError(
+            f"slice {number}: no party holds {missing}; add a party or take them out of the domain"
+        )
+    counts = {member.description.record_count for member in members}
+    if len(counts) > 1:
+        stated = ", ".join(
+            f"{member.description.name}: {member.description.record_count}" for member in members
+        )
+        raise DataError(
+            f"slice {number}: its parties hold different numbers of records ({stated}); align them"
+        )

@@ -1,0 +1,142 @@
+"""A curator's durable record of one release: its key, its terms, and every answer that was paid for."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import sqlite3
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.crypto.randomness import KEY_BYTES
+from ...common.errors import DataError, ProtocolError
+
+NAME = "journal.sqlite"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS header (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS answer (
+    query_id TEXT PRIMARY KEY, query BLOB NOT NULL, answered BLOB NOT NULL
+) STRICT;
+"""
+
+
+class Answers(Protocol):
+    """What was answered before, and what is answered now."""
+
+    def recall(self, query_id: str, query: bytes) -> NDArray[np.float64] | None:
+        """The answer to a query, if it was given before."""
+        ...
+
+    def keep(self, query_id: str, query: bytes, answered: NDArray[np.float64]) -> None:
+        """Keeps an answer; it is durable on return."""
+        ...
+
+
+class Forgetful:
+    """Keeps nothing: for simulations, which nobody resumes."""
+
+    def recall(self, query_id: str, query: bytes) -> NDArray[np.float64] | None:
+        """Nothing."""
+        return None
+
+    def keep(self, query_id: str, query: bytes, answered: NDArray[np.float64]) -> None:
+        """Nothing."""
+
+
+class Journal:
+    """The file that lets a release go on after its curator died; as confidential as the parties' openings.
+
+    Its key determines all that the curator draws: dealt randomness, rounding, rows. Together with the answers
+    it determines the release, so that whoever resumes it gets the same one.
+
+    Args:
+        path: the SQLite file, made by `create`.
+
+    Raises:
+        DataError: there is none, or it is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            raise DataError(f"expected the journal of a release at {path}, found none; fix the path")
+        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        try:
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = FULL")
+            self._database.executescript(_SCHEMA)
+            key, release_id, plan = (self.note(name) for name in ("key", "release_id", "plan"))
+        except sqlite3.DatabaseError as cause:
+            raise DataError(f"{path} is no journal of a release, or damaged; start a new release") from cause
+        if key is None or release_id is None or plan is None:
+            raise DataError(f"{path} was not finished when it was made; remove it and start a new release")
+        self.key: bytes = key
+        """32 bytes, from which everything that the curator draws comes."""
+        self.release_id = release_id.decode()
+        """Of the release."""
+        self.plan = plan.decode()
+        """The text of its plan."""
+
+    @classmethod
+    def create(cls, path: Path, plan: str) -> Journal:
+        """A journal of a new release.
+
+        Args:
+            path: where nothing is yet.
+            plan: the text of the plan.
+        """
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        database = sqlite3.connect(path)
+        database.executescript(_SCHEMA)
+        header = {
+            "key": secrets.token_bytes(KEY_BYTES),
+            "release_id": secrets.token_hex(16).encode(),
+            "plan": plan.encode(),
+        }
+        with database:
+            database.executemany("INSERT INTO header VALUES (?, ?)", header.items())
+        database.close()
+        return cls(path)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._database.close()
+
+    def note(self, name: str) -> bytes | None:
+        """What was noted under a name."""
+        row = self._database.execute("SELECT value FROM header WHERE name = ?", (name,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def note_once(self, name: str, value: bytes) -> bytes:
+        """Notes something, unless it was noted before; what is noted now."""
+        self._database.execute("INSERT OR IGNORE INTO header VALUES (?, ?)", (name, value))
+        noted = self.note(name)
+        assert noted is not None
+        return noted
+
+    def recall(self, query_id: str, query: bytes) -> NDArray[np.float64] | None:
+        """The answer to a query, if it was given before.
+
+        Raises:
+            ProtocolError: the id stands for another query.
+        """
+        row = self._database.execute(
+            "SELECT query, answered FROM answer WHERE query_id = ?", (query_id,)
+        ).fetchone()
+        if row is None:
+            return None
+        if row[0] != hashlib.sha256(query).digest():
+            raise ProtocolError(
+                "the release takes another course than before it stopped: another version or machine does "
+                "not resume it; use the one that began it"
+            )
+        return np.frombuffer(row[1], dtype="<f8").astype(np.float64)
+
+    def keep(self, query_id: str, query: bytes, answered: NDArray[np.float64]) -> None:
+        """Keeps an answer; it is durable on return."""
+        digest = hashlib.sha256(query).digest()
+        values = np.ascontiguousarray(answered, dtype="<f8").tobytes()
+        self._database.execute("INSERT INTO answer VALUES (?, ?, ?)", (query_id, digest, values))

@@ -1,0 +1,279 @@
+"""The file `plan.toml`: which parties, which promise, which protocol and mechanism."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...common.card import Card
+from ...common.data.domain import Domain
+from ...common.errors import DataError
+from ...common.privacy.budget import Budget
+from ...common.privacy.cost import Adjacency
+
+PROTOCOLS = ("masked", "indicator", "trusted")
+"""What daemons take part in; others exist on paper alone."""
+
+_TEMPLATE = """\
+# A release, drafted from the cards of the enrolled parties. Review every line.
+
+[release]
+domain = {domain}        # of the whole table
+epsilon = 1.0                   # the promise
+delta = 1e-9
+adjacency = "zero-out"          # or "replace-one"
+protocol = "masked"             # or "indicator", "trusted": see the README
+collusions = 1                  # masked: so many parties may pool what they know
+mechanism = "mosaic"            # `dpmosaic mechanisms` lists all
+variant = "default"
+# settings = {{ time_limit = 60 }}  # parameters of the mechanism
+workload = "2way"               # "1way", "2way", "3way", or a JSON file
+# rows = 1000                   # synthetic rows; as many as the table's where left out
+
+[network]
+call_seconds = 3600.0           # deadline of one call to a party
+tries = 6                       # of a call to a party that cannot be reached
+# listen = "0.0.0.0:7444"       # for parties that dial out
+
+# The parties of a slice hold the same records in the same order: ask them, no card says so.
+"""
+
+_KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
+    "release": {
+        "domain": str,
+        "epsilon": (int, float),
+        "delta": float,
+        "rho": (int, float),
+        "adjacency": str,
+        "protocol": str,
+        "collusions": int,
+        "mechanism": str,
+        "variant": str,
+        "settings": dict,
+        "workload": str,
+        "rows": int,
+    },
+    "network": {"call_seconds": (int, float), "tries": int, "listen": str},
+    "slice": {"parties": list, "leaves_out": dict},
+}
+
+
+@dataclass(frozen=True)
+class ReleasePlan:
+    """What a plan's file says.
+
+    Attributes:
+        text: of the file.
+        domain: of the whole table.
+        slices: for each slice, names of its parties.
+        left_out: by party, attributes that it holds and another one of its slice answers for.
+        budget: the promise.
+        adjacency: which tables are neighbours.
+        protocol: one of `PROTOCOLS`.
+        collusions: with `masked`; None for its default.
+        mechanism: its name.
+        variant: of the mechanism.
+        settings: values of its parameters, as text.
+        workload: its name, or the path of a JSON file.
+        rows: synthetic rows; None for as many as the table's.
+        call_s: deadline of one call.
+        tries: of a call to a party that cannot be reached.
+        listen: host and port for parties that dial out; None where none does.
+    """
+
+    text: str
+    domain: Domain
+    slices: tuple[tuple[str, ...], ...]
+    left_out: Mapping[str, tuple[str, ...]]
+    budget: Budget
+    adjacency: Adjacency
+    protocol: str
+    collusions: int | None
+    mechanism: str
+    variant: str
+    settings: Mapping[str, str]
+    workload: str
+    rows: int | None
+    call_s: float
+    tries: int
+    listen: str | None
+
+    @classmethod
+    def load(cls, path: Path) -> ReleasePlan:
+        """Reads a plan; paths in it start at its folder.
+
+        Raises:
+            DataError: it cannot be read, or does not hold together; names the key.
+            BudgetError: the promise is out of range.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+            form = tomllib.loads(text)
+        except OSError as cause:
+            raise DataError(f"cannot read the plan {path}: {cause.strerror}; fix the path") from cause
+        except ValueError as cause:
+            raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
+        return cls.parse(text, form, path.parent)
+
+    @classmethod
+    def parse(cls, text: str, form: Mapping[str, Any], folder: Path) -> ReleasePlan:
+        """A plan from its TOML values."""
+        _check(form)
+        release, network = form["release"], form.get("network", {})
+        if "domain" not in release:
+            raise DataError("plan: expected the key domain in [release]; name the domain file")
+        protocol = release.get("protocol", "masked")
+        if protocol not in PROTOCOLS:
+            raise DataError(f"plan: protocol: expected one of {', '.join(PROTOCOLS)}, got {protocol!r}")
+        if "collusions" in release and protocol != "masked":
+            raise DataError("plan: collusions go with the protocol 'masked' alone; take them out")
+        if release.get("rows", 1) < 1 or network.get("tries", 1) < 1 or network.get("call_seconds", 1) <= 0:
+            raise DataError("plan: rows, tries and call_seconds are positive; fix them")
+        slices = tuple(tuple(map(str, piece["parties"])) for piece in form["slice"])
+        named = [name for piece in slices for name in piece]
+        if not all(slices) or len(set(named)) < len(named):
+            raise DataError("plan: expected at least one party in each slice, and no party twice")
+        if protocol == "trusted" and len(named) > 1:
+            raise DataError("plan: the protocol 'trusted' is for one party that holds the whole table")
+        workload = release.get("workload", "2way")
+        return cls(
+            text,
+            Domain.load(folder / release["domain"]),
+            slices,
+            _left_out(form["slice"]),
+            Budget(release.get("epsilon"), release.get("delta"), release.get("rho")),
+            Adjacency.named(release.get("adjacency", Adjacency.ZERO_OUT.value)),
+            protocol,
+            release.get("collusions"),
+            release.get("mechanism", "mosaic"),
+            release.get("variant", "default"),
+            {key: _as_text(value) for key, value in release.get("settings", {}).items()},
+            str(folder / workload) if workload.endswith(".json") else workload,
+            release.get("rows"),
+            float(network.get("call_seconds", 3600.0)),
+            network.get("tries", 6),
+            network.get("listen"),
+        )
+
+
+def _as_text(value: object) -> str:
+    """A TOML value as it would be typed on a command line."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def draft(
+    cards: Sequence[Card], slices: Sequence[Sequence[str]] | None, domain_file: str
+) -> tuple[str, Domain]:
+    """A plan's text and the whole table's domain, from cards alone.
+
+    Of several parties of a slice that hold an attribute the one that holds the fewest answers for it.
+
+    Source: RandDPGen, section 3.2: the curator makes overlapping schemas disjoint.
+
+    Args:
+        cards: of the enrolled parties.
+        slices: names of each slice's parties; None puts parties together that hold different attributes.
+        domain_file: what the plan calls the domain's file.
+
+    Raises:
+        DataError: the cards do not make up one table; says which and how to fix it.
+    """
+    known = {card.name: card.domain for card in cards if card.domain is not None}
+    grouped = [list(names) for names in slices] if slices is not None else _grouped(known)
+    unknown = [name for names in grouped for name in names if name not in known]
+    if unknown or not grouped:
+        raise DataError(f"not enrolled: {', '.join(unknown) or 'nobody is'}; enroll the card first")
+    attributes = {a.name: a for name in grouped[0] for a in known[name].attributes}
+    for number, names in enumerate(grouped, start=1):
+        for name in names:
+            for attribute in known[name].attributes:
+                if attributes.get(attribute.name, attribute) != attribute:
+                    raise DataError(f"{name!r} codes {attribute.name!r} otherwise; agree on one domain file")
+        held = {attribute for name in names for attribute in known[name]}
+        if held != set(attributes):
+            odd = ", ".join(sorted(held ^ set(attributes)))
+            raise DataError(f"slice {number} differs from slice 1 in {odd}; let all slices cover one table")
+    ordered = _ordered([known[name].names for names in grouped for name in names])
+    text = _TEMPLATE.format(domain=json.dumps(domain_file))
+    for names in grouped:
+        text += f"\n[[slice]]\nparties = {json.dumps(names)}\n"
+        left = _shared(names, known)
+        if left:
+            stated = ", ".join(f"{name} = {json.dumps(out)}" for name, out in left.items())
+            text += f"# Held by others of the slice too, who answer for it.\nleaves_out = {{ {stated} }}\n"
+    return text, Domain(tuple(attributes[name] for name in ordered))
+
+
+def _shared(names: Sequence[str], known: Mapping[str, Domain]) -> dict[str, list[str]]:
+    """By party of one slice, what it leaves out so that no attribute has two who answer for it."""
+    left: dict[str, list[str]] = {}
+    for attribute in dict.fromkeys(a for name in names for a in known[name]):
+        holders = [name for name in names if attribute in known[name].names]
+        kept = min(holders, key=lambda name: len(known[name]))
+        for name in holders:
+            if name != kept:
+                left.setdefault(name, []).append(attribute)
+    for name, out in left.items():
+        if len(out) == len(known[name]):
+            raise DataError(f"others of its slice hold all that {name!r} holds; plan without it, by --slice")
+    return left
+
+
+def _left_out(slices: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """What parties leave out, as the plan's slices say it."""
+    left: dict[str, tuple[str, ...]] = {}
+    for piece in slices:
+        for name, out in piece.get("leaves_out", {}).items():
+            if name not in piece["parties"] or not isinstance(out, list):
+                raise DataError("plan: leaves_out names parties of its slice, each with a list; fix it")
+            left[name] = tuple(map(str, out))
+    return left
+
+
+def _grouped(known: Mapping[str, Domain]) -> list[list[str]]:
+    slices: list[list[str]] = []
+    for name, domain in known.items():
+        for names in slices:
+            if not any(set(domain) & set(known[other]) for other in names):
+                names.append(name)
+                break
+        else:
+            slices.append([name])
+    return slices
+
+
+def _ordered(orders: Sequence[Sequence[str]]) -> list[str]:
+    """All attributes, each party's in its own order."""
+    names = list(dict.fromkeys(name for order in orders for name in order))
+    result: list[str] = []
+    while names:
+        free = [n for n in names if not any(n in o and set(o[: o.index(n)]) & set(names) for o in orders)]
+        if not free:
+            raise DataError("two parties hold attributes in opposite orders; give all the same domain file")
+        result.append(free[0])
+        names.remove(free[0])
+    return result
+
+
+def _check(form: Mapping[str, Any]) -> None:
+    """Refuses keys that nobody would read, and values of another type."""
+    unknown = [section for section in form if section not in _KEYS]
+    slices = form.get("slice")
+    if unknown or "release" not in form or not isinstance(slices, list) or not slices:
+        raise DataError("plan: expected [release], one [[slice]] or more, perhaps [network], nothing else")
+    sections = [("release", form["release"]), ("network", form.get("network", {}))]
+    for section, entries in [*sections, *(("slice", piece) for piece in slices)]:
+        if not isinstance(entries, dict):
+            raise DataError(f"plan: [{section}] holds keys and values; fix it")
+        for key, value in entries.items():
+            kind = _KEYS[section].get(key)
+            if kind is None:
+                raise DataError(f"plan: [{section}] has no key {key!r}; it has {', '.join(_KEYS[section])}")
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise DataError(f"plan: the key {key} in [{section}] has a value of another type; fix it")
+    if not all("parties" in piece for piece in slices):
+        raise DataError("plan: every [[slice]] names its parties; fix it")

@@ -1,0 +1,101 @@
+"""Where a release stands, on the error stream: a display in a terminal, or JSON lines for scripts."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ..mechanisms.parts.fitted import Progress as Done
+from ..mechanisms.parts.fitted import Report, ignore
+from ..parties.activity import AWAY, IDLE, Activity
+
+_EVERY_S = 5.0
+
+
+@contextlib.contextmanager
+def progress_bar(console: Console, activity: Activity | None = None) -> Iterator[Report]:
+    """Shows a run on a terminal, and what each party is doing; silent where there is none.
+
+    Args:
+        console: of the terminal.
+        activity: of the parties; None where there are no daemons.
+    """
+    if not console.is_terminal:
+        yield ignore
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} % of the budget"),
+        TimeElapsedColumn(),
+        console=console,
+    )
+    task = bar.add_task("starting", total=1.0)
+
+    def report(done: Done) -> None:
+        where = f"round {done.round}: " if done.round else ""
+        what = " x ".join(done.clique) if done.clique else done.step
+        bar.update(task, completed=done.spent, description=where + what)
+
+    def shown() -> RenderableType:
+        return bar if activity is None else Group(bar, parties(activity))
+
+    with Live(get_renderable=shown, console=console, refresh_per_second=4, transient=True):
+        yield report
+
+
+def parties(activity: Activity) -> Table:
+    """What each party is doing, as a table."""
+    table = Table("party", "doing", "sent, MiB", "received, MiB", "last heard", box=None)
+    for one in activity.snapshot():
+        colour = {IDLE: "dim", AWAY: "red"}.get(one.doing, "green")
+        doing = f"[{colour}]{one.doing}[/] {one.seconds:.0f} s"
+        mib = (f"{size / 2**20:.1f}" for size in (one.sent, one.received))
+        table.add_row(one.party, doing, *mib, f"{one.silent_s:.0f} s ago")
+    return table
+
+
+@contextlib.contextmanager
+def progress_lines(
+    write: Callable[[str], None], activity: Activity, every_s: float = _EVERY_S
+) -> Iterator[Report]:
+    """Writes one JSON object a line: after every step, and every few seconds.
+
+    Args:
+        write: takes a line.
+        activity: of the parties.
+        every_s: seconds between two lines without a step.
+    """
+    latest = Done("starting", (), 0, 0.0)
+    lock, stopped = threading.Lock(), threading.Event()
+
+    def tell() -> None:
+        doing = [asdict(one) for one in activity.snapshot()]
+        write(json.dumps({"event": "progress", **asdict(latest), "parties": doing}))
+
+    def report(done: Done) -> None:
+        nonlocal latest
+        with lock:
+            latest = done
+            tell()
+
+    def keep_telling() -> None:
+        while not stopped.wait(every_s):
+            with lock:
+                tell()
+
+    thread = threading.Thread(target=keep_telling, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield report
+    finally:
+        stopped.set()
+        thread.join()

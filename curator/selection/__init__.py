@@ -1,1 +1,0 @@
-"""Differentially private selection of records from a pool."""

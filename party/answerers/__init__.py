@@ -1,0 +1,1 @@
+"""How a party answers under each protocol."""

@@ -1,0 +1,1 @@
+"""A party as a process: transport, health, logs."""

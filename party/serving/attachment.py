@@ -1,0 +1,166 @@
+"""A party that dials out: it opens streams to its curator and serves the same calls over them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+
+import grpc
+
+from ...common.errors import MosaicError, PartyUnavailable, ProtocolError
+from ...common.wire import attached
+from ...common.wire.status import status_of
+from .calls import Call, reason
+from .events import Event, Log, silent
+from .servicer import PartyServicer
+
+STREAMS = 2
+"""Calls that a curator can have under way at one party; a release needs one."""
+
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 5.0
+
+
+class Attachment:
+    """Keeps streams to a curator open until it is stopped; opens lost ones again.
+
+    Args:
+        servicer: the party's.
+        channel: dials the curator; called for every stream anew, so that new certificates need no restart.
+        log: told of every call, and of streams that come and go.
+    """
+
+    def __init__(
+        self, servicer: PartyServicer, channel: Callable[[], grpc.Channel], log: Log = silent
+    ) -> None:
+        self._servicer = servicer
+        self._channel = channel
+        self._log = log
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._calls: set[grpc.Call] = set()
+        self._open = 0
+        self._threads = [
+            threading.Thread(target=self._keep_open, name=f"stream-{number}", daemon=True)
+            for number in range(STREAMS)
+        ]
+
+    def start(self) -> None:
+        """Begins to dial."""
+        for thread in self._threads:
+            thread.start()
+        self._log(Event("started", code="DIALLING"))
+
+    def stop(self) -> None:
+        """Closes every stream."""
+        self._stopped.set()
+        with self._lock:
+            calls = list(self._calls)
+        for call in calls:
+            call.cancel()
+        for thread in self._threads:
+            thread.join()
+        self._log(Event("stopped", code="NOT_SERVING"))
+
+    def check_link(self) -> None:
+        """Returns only while a stream to the curator is open.
+
+        Raises:
+            PartyUnavailable: none is.
+        """
+        if not self._open:
+            raise PartyUnavailable("no stream to the curator is open; it listens while a release is made")
+
+    def _keep_open(self) -> None:
+        pause = _FIRST_PAUSE_S
+        while not self._stopped.is_set():
+            try:
+                if self._serve_stream():
+                    pause = _FIRST_PAUSE_S
+            except MosaicError as error:
+                self._log(Event("link", code=status_of(error).name, reason=str(error)))
+            self._stopped.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
+
+    def _serve_stream(self) -> bool:
+        """Serves over one stream until it ends; whether the curator took it."""
+        frames, ended = _Incoming(), threading.Event()
+        with contextlib.closing(self._channel()) as channel:
+            call = channel.stream_stream(attached.ATTACH)(self._replies(frames))
+            call.add_done_callback(lambda _: ended.set())
+            with self._lock:
+                self._calls.add(call)
+            frames.begin(call)
+            if self._stopped.is_set():
+                call.cancel()
+            try:
+                call.initial_metadata()
+                taken = bool(call.is_active())
+                self._count(taken)
+                ended.wait()
+                self._count(-taken)
+            finally:
+                with self._lock:
+                    self._calls.discard(call)
+        return taken
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            before, self._open = self._open, self._open + change
+            after = self._open
+        if bool(before) != bool(after):
+            self._log(Event("link", code="SERVING" if after else "DIALLING"))
+
+    def _replies(self, frames: _Incoming) -> Iterator[bytes]:
+        """What the party says over one stream, call after call."""
+        incoming = iter(frames)
+        for first in incoming:
+            try:
+                method = attached.decode_method(first)
+            except ProtocolError as error:
+                self._log(Event("link", code=status_of(error).name, reason=str(error)))
+                return
+            yield from self._call(method, attached.decode_requests(incoming))
+
+    def _call(self, method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
+        call = Call(method, self._log)
+        try:
+            replies = self._servicer.serve(method, call.counted_in(requests))
+            for reply in call.counted_out(replies):
+                yield attached.encode_reply(reply)
+            _read_to_end(requests)
+        except (GeneratorExit, grpc.RpcError):
+            call.end("CANCELLED", "the curator went away")
+            raise
+        except Exception as error:
+            _read_to_end(requests)
+            call.end(status_of(error).name, reason(error))
+            yield attached.encode_end(error)
+        else:
+            call.end("OK")
+            yield attached.encode_end()
+
+
+def _read_to_end(requests: Iterator[bytes]) -> None:
+    """Reads what is left of a call, so that the next one begins where this one ends."""
+    with contextlib.suppress(ProtocolError):
+        for _ in requests:
+            pass
+
+
+class _Incoming:
+    """The frames that come over a stream; its first reader may be there before the stream is."""
+
+    def __init__(self) -> None:
+        self._begun = threading.Event()
+        self._call: grpc.Call | None = None
+
+    def begin(self, call: grpc.Call) -> None:
+        self._call = call
+        self._begun.set()
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._begun.wait()
+        assert self._call is not None
+        with contextlib.suppress(grpc.RpcError):
+            yield from self._call

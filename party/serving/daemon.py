@@ -1,0 +1,100 @@
+"""The process of one party: serves its folder until it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TextIO
+
+from ...common.stopping import Stop
+from ..approvals import Approvals
+from ..home import LEDGER, REQUESTS, SHAREABLE_LOG, PartyHome, Reread
+from ..ledger import Ledger
+from ..policy_file import Settings
+from .attachment import Attachment
+from .events import Event, EventLog, Log
+from .health import Health
+from .metrics import Metrics
+from .server import PartyServer
+from .servicer import PartyServicer
+
+_GRACE_S = 20.0
+
+
+def serve(
+    home: PartyHome,
+    log_to: TextIO,
+    *,
+    listen: str | None = None,
+    attach: str | None = None,
+    curator: str | None = None,
+    metrics: str | None = None,
+    until_ends: int | None = None,
+) -> None:
+    """Serves a party until SIGTERM or SIGINT; calls under way may end first.
+
+    Args:
+        home: its folder.
+        log_to: gets the full log; the shareable one lies in the folder.
+        listen: host and port in place of the policy's.
+        attach: host and port of a curator to dial, in place of listening.
+        curator: which of the pinned ones listens there; None where there is one.
+        metrics: host and port for Prometheus in place of the policy's.
+        until_ends: a file descriptor; the party stops when it ends too, as a pipe does whose writer died.
+
+    Raises:
+        DataError: something in the folder does not hold together, or the address is taken.
+    """
+    stop = Stop().at_signals()
+    if until_ends is not None:
+        threading.Thread(target=_watch, args=(until_ends, stop), name="starter", daemon=True).start()
+    with home.claimed(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
+        settings = Settings.load(home.folder)
+        ledger, approvals = Ledger(home.file(LEDGER)), Approvals(home.file(REQUESTS))
+        log: Log = EventLog(log_to, shareable)
+        party = home.party(settings, ledger, approvals)
+        checks: dict[str, Callable[[], None]] = {
+            "ledger": ledger.check_writable,
+            "source": lambda: _readable(settings),
+            "certificate": lambda: _valid(home),
+        }
+        servicer = PartyServicer(party)
+        counting: Metrics | None = None
+        if (metrics_at := metrics or settings.metrics) is not None:
+            counting = Metrics(ledger, settings.policy.lifetime_rho, checks)
+            log(Event("metrics", code="SERVING", address=counting.start(metrics_at)))
+            log = counting.logged(log)
+        if attach is None:
+            side = Reread(home.side, home.keyring.folder)
+            server = PartyServer(servicer, side, listen or settings.listen, Health(checks, log), log)
+            server.start()
+            stop.wait()
+            server.stop(_GRACE_S)
+        else:
+            address = attach
+            home.curator(curator)
+            attachment = Attachment(servicer, lambda: home.channel_to(curator, address), log)
+            checks["link"] = attachment.check_link
+            attachment.start()
+            stop.wait()
+            attachment.stop()
+        if counting is not None:
+            counting.stop()
+        ledger.close()
+        approvals.close()
+
+
+def _watch(descriptor: int, stop: Stop) -> None:
+    # Without a buffer, whose lock would be held while the interpreter shuts down.
+    while os.read(descriptor, 1024):
+        pass
+    stop.tell()
+
+
+def _readable(settings: Settings) -> None:
+    settings.source().columns()
+
+
+def _valid(home: PartyHome) -> None:
+    home.keyring.certificate.check_valid()

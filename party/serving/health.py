@@ -1,0 +1,77 @@
+"""The standard gRPC health service of a party, which says what is really the case."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from grpc_health.v1 import health_pb2
+from grpc_health.v1.health import HealthServicer
+
+from ...common.wire.tls import SERVICE
+from .events import Event, Log, silent
+
+CHECK_SECONDS = 5.0
+
+
+class Health:
+    """Looks every few seconds whether the party could answer, and tells who asks or watches.
+
+    Args:
+        checks: name -> raises where something is wrong.
+        log: told when the state changes.
+        every_s: seconds between two looks.
+    """
+
+    def __init__(
+        self, checks: Mapping[str, Callable[[], None]], log: Log = silent, every_s: float = CHECK_SECONDS
+    ) -> None:
+        self._checks = checks
+        self._log = log
+        self._every_s = every_s
+        self._stopped = threading.Event()
+        self._serving: bool | None = None
+        self._watchers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="health-watch")
+        self.servicer: Any = HealthServicer(
+            experimental_non_blocking=True, experimental_thread_pool=self._watchers
+        )
+        self._thread = threading.Thread(target=self._watch, name="health", daemon=True)
+
+    def start(self) -> None:
+        """Looks once, and then again and again."""
+        self.look()
+        self._thread.start()
+
+    def look(self) -> bool:
+        """Runs every check; whether all passed."""
+        failed = [name for name, check in self._checks.items() if not passes(check)]
+        if (serving := not failed) is not self._serving:
+            self._log(Event("health", code="SERVING" if serving else "NOT_SERVING", reason=", ".join(failed)))
+        self._serving = serving
+        state = health_pb2.HealthCheckResponse
+        for service in ("", SERVICE):
+            self.servicer.set(service, state.SERVING if serving else state.NOT_SERVING)
+        return serving
+
+    def stop(self) -> None:
+        """From now on not serving, whatever the checks say."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.servicer.enter_graceful_shutdown()
+        self._watchers.shutdown(wait=False)
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(self._every_s):
+            self.look()
+
+
+def passes(check: Callable[[], None]) -> bool:
+    """Whether a check raises nothing."""
+    try:
+        check()
+    except Exception:
+        return False
+    return True

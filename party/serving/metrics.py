@@ -1,0 +1,142 @@
+"""What a party's monitoring may see: calls, bytes, health, budget as a share; no value, no attribute."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from ...common.errors import DataError
+from ...common.extras import require_extra
+from ...common.wire.tls import METHODS
+from ..ledger import Ledger
+from .events import Event, Log
+from .health import passes
+
+if TYPE_CHECKING:
+    from prometheus_client.core import GaugeMetricFamily
+    from prometheus_client.registry import CollectorRegistry
+
+LOCALHOST = "127.0.0.1"
+_OTHER = "other"
+
+
+class Metrics:
+    """Counts events of the party's log, looks at its ledger when asked, and serves both to Prometheus.
+
+    Args:
+        ledger: of the party.
+        lifetime: the policy's `lifetime_rho`.
+        checks: name -> raises where something is wrong; those of the health service.
+
+    Raises:
+        MissingExtraError: the extra `metrics` is not installed.
+    """
+
+    def __init__(self, ledger: Ledger, lifetime: Fraction, checks: Mapping[str, Callable[[], None]]) -> None:
+        require_extra("metrics")
+        from prometheus_client import Counter
+        from prometheus_client.registry import CollectorRegistry
+
+        self.registry: CollectorRegistry = CollectorRegistry()
+        self._calls = Counter(
+            "dpmosaic_party_calls", "Calls that ended.", ("method", "code"), registry=self.registry
+        )
+        self._bytes = Counter(
+            "dpmosaic_party_bytes", "Payload of calls that ended.", ("direction",), registry=self.registry
+        )
+        self._seconds = Counter(
+            "dpmosaic_party_call_seconds", "Time that calls took.", ("method",), registry=self.registry
+        )
+        self.registry.register(_State(ledger, lifetime, checks))
+        self._server: tuple[Any, threading.Thread] | None = None
+
+    def logged(self, log: Log) -> Log:
+        """A log whose events are counted before they are written."""
+
+        def both(event: Event) -> None:
+            self.count(event)
+            log(event)
+
+        return both
+
+    def count(self, event: Event) -> None:
+        """Counts a call that ended; other events are left out."""
+        if event.event != "call":
+            return
+        # A caller chooses the text of a method; how many there are is not for it to choose.
+        method = event.method if event.method in METHODS else _OTHER
+        self._calls.labels(method, event.code).inc()
+        self._seconds.labels(method).inc(event.seconds)
+        self._bytes.labels("in").inc(event.bytes_in)
+        self._bytes.labels("out").inc(event.bytes_out)
+
+    def start(self, address: str) -> str:
+        """Serves until `stop`.
+
+        Args:
+            address: host:port, or a port of this machine alone; port 0 takes a free one.
+
+        Returns:
+            Host and port, as they came to be.
+
+        Raises:
+            DataError: the address cannot be listened on.
+        """
+        from prometheus_client import start_http_server
+
+        host, _, port = address.rpartition(":")
+        if not port.isdecimal() or int(port) > 65535:
+            raise DataError(f"metrics: expected host:port or a port, got {address!r}")
+        try:
+            self._server = start_http_server(int(port), host or LOCALHOST, self.registry)
+        except OSError:
+            raise DataError(
+                f"metrics: cannot listen on {address}; see that the port is free and the host this one"
+            ) from None
+        return f"{host or LOCALHOST}:{self._server[0].server_port}"
+
+    def stop(self) -> None:
+        """Serves no more."""
+        if self._server is not None:
+            server, thread = self._server
+            server.shutdown()
+            server.server_close()
+            thread.join()
+            self._server = None
+
+
+class _State:
+    """What is looked at when somebody asks."""
+
+    def __init__(self, ledger: Ledger, lifetime: Fraction, checks: Mapping[str, Callable[[], None]]) -> None:
+        self._ledger = ledger
+        self._lifetime = lifetime
+        self._checks = checks
+
+    def describe(self) -> list[GaugeMetricFamily]:
+        """Nothing beforehand: whoever registers does not look at the ledger."""
+        return []
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The gauges as of now."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        healthy = GaugeMetricFamily(
+            "dpmosaic_party_healthy", "1 where it is as it has to be.", labels=["what"]
+        )
+        for name, check in self._checks.items():
+            healthy.add_metric([name], float(passes(check)))
+        yield healthy
+        entries = self._ledger.summaries()
+        yield GaugeMetricFamily("dpmosaic_party_releases", "Releases accepted so far.", value=len(entries))
+        budget = GaugeMetricFamily(
+            "dpmosaic_party_budget_share", "Share of lifetime_rho, granted or spent.", labels=["kind"]
+        )
+        for kind, total in (
+            ("granted", sum((entry.granted for entry in entries), Fraction(0))),
+            ("spent", sum((entry.spent for entry in entries), Fraction(0))),
+        ):
+            budget.add_metric([kind], float(total / self._lifetime) if self._lifetime else float(bool(total)))
+        yield budget

@@ -1,0 +1,109 @@
+"""A party behind encoded messages: the same bytes in and out, whatever carries them."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+
+from ...common.errors import ProtocolError
+from ...common.wire import codec, probes, statements
+from ..party import Party
+from .turns import Turns
+
+
+class PartyServicer:
+    """Decodes requests, asks the party, encodes what it says. Threads may call it at the same time.
+
+    Args:
+        party: the institution.
+        clock: seconds since 1970 in UTC.
+    """
+
+    def __init__(self, party: Party, clock: Callable[[], float] = time.time) -> None:
+        self._party = party
+        self._clock = clock
+        self._turns = Turns()
+
+    def serve(self, method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
+        """The encoded replies to an encoded request, one or a stream of either.
+
+        Args:
+            method: name of a method of the service Party.
+            requests: its encoded request, or the stream of them.
+
+        Raises:
+            MosaicError: typed, with a text that holds no private data.
+        """
+        party = self._party
+        match method:
+            case "Describe":
+                yield codec.encode_description(party.describe())
+            case "Probe":
+                wanted = probes.decode_asked(requests)
+                yield from probes.encode_replies(self._clock(), wanted)
+            case "Accept":
+                asked = _only(requests)
+                terms, signature = codec.decode_terms(asked), statements.decode_curator_signature(asked)
+                yield from self._once(
+                    terms.release_id, lambda: codec.encode_acceptance(party.accept(terms, signature))
+                )
+            case "Introduce":
+                introduction = codec.decode_introduction(_only(requests))
+                yield from self._done(introduction.release_id, lambda: party.introduce(introduction))
+            case "Open":
+                opening = codec.decode_opening_request(_only(requests))
+                yield from self._stream(opening.release_id, lambda: codec.encode_payload(party.open(opening)))
+            case "Deliver":
+                yield from self._deliver(requests)
+            case "Multiply":
+                products = codec.decode_multiply_request(_only(requests))
+                yield from self._done(products.release_id, lambda: party.multiply(products))
+            case "PrepareScores":
+                scores = codec.decode_score_query(_only(requests))
+                yield from self._done(scores.release_id, lambda: party.prepare_scores(scores))
+            case "AnswerScores":
+                scores = codec.decode_score_query(_only(requests))
+                yield from self._stream(scores.release_id, lambda: party.answer_scores(scores))
+            case "Answer":
+                query = codec.decode_query(_only(requests))
+                yield from self._stream(query.release_id, lambda: party.answer(query))
+            case "Certify":
+                claim = statements.decode_claim(_only(requests))
+                yield from self._stream(
+                    claim.release_id, lambda: statements.encode_statement(party.certify(claim))
+                )
+            case _:
+                raise ProtocolError(f"a party has no method {method!r}; compare versions")
+
+    def _deliver(self, requests: Iterator[bytes]) -> Iterator[bytes]:
+        header = next(requests, b"")
+        delivery, _ = codec.decode_delivery(iter([header]))
+        turn = self._turns.of(delivery.release_id)
+
+        def delivered() -> Iterator[bytes]:
+            self._party.deliver(delivery, codec.decode_payload(turn.outside(requests)))
+            yield codec.encode_acknowledgement()
+
+        return turn.replies(delivered)
+
+    def _stream(self, release_id: str, begin: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
+        return self._turns.of(release_id).replies(begin)
+
+    def _once(self, release_id: str, step: Callable[[], bytes]) -> Iterator[bytes]:
+        return self._stream(release_id, lambda: iter([step()]))
+
+    def _done(self, release_id: str, step: Callable[[], None]) -> Iterator[bytes]:
+        def acknowledged() -> bytes:
+            step()
+            return codec.encode_acknowledgement()
+
+        return self._once(release_id, acknowledged)
+
+
+def _only(requests: Iterator[bytes]) -> bytes:
+    """The request of a method that takes one."""
+    taken = list(itertools.islice(requests, 2))
+    if len(taken) != 1:
+        raise ProtocolError("expected one request, got none or several; compare versions")
+    return taken[0]

@@ -1,0 +1,233 @@
+"""Where the rows of a party live: a CSV or Parquet file, or a table in memory."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+from numpy.typing import NDArray
+
+from ...common.data.domain import Domain
+from ...common.data.table import Table, code_dtype
+from ...common.errors import DataError
+
+DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+SUFFIXES = (*DELIMITERS, ".parquet")
+
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "preserve_insertion_order": True,
+    "temp_directory": "",
+}
+_TYPES_READ_AS_THEY_ARE = re.compile(r"U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|BOOLEAN|VARCHAR")
+
+
+class Source(Protocol):
+    """Rows of one party, in an order that stays the same."""
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that the source holds."""
+
+    def read(self, domain: Domain) -> Table:
+        """The columns of the domain, encoded.
+
+        Raises:
+            DataError: a column is missing, a value has no code, there is no row, or the rows cannot be read.
+        """
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A table that is already encoded and in memory."""
+
+    table: Table
+
+    def columns(self) -> tuple[str, ...]:
+        """The attributes of the table."""
+        return self.table.domain.names
+
+    def read(self, domain: Domain) -> Table:
+        """The columns of the domain, without copying."""
+        for attribute in domain.attributes:
+            if self.table.domain[attribute.name] != attribute:
+                raise DataError(
+                    f"attribute {attribute.name!r} is declared otherwise in the table; use one domain"
+                )
+        return Table(domain, tuple(self.table.column(name) for name in domain))
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """A CSV (.csv, .tsv, with a header row, UTF-8, perhaps .gz) or Parquet file, read by DuckDB.
+
+    Every cell of a CSV is read as the text it is; the empty cell is a missing value. Columns are read and
+    encoded one after the other, in the order of the file's rows, so that memory holds one raw column.
+    """
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        if not self.path.is_file():
+            raise DataError(f"expected a file at {self.path}, found none; fix the path")
+        if not self._suffix:
+            raise DataError(
+                f"expected {self.path.name} to end in one of {', '.join(SUFFIXES)}; convert the file"
+            )
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in file order.
+
+        Raises:
+            DataError: the file cannot be read, has no header or names a column twice.
+        """
+        return self._names
+
+    def read(self, domain: Domain) -> Table:
+        """The columns of the domain, encoded; see Source."""
+        places = [self._place(name) for name in domain]
+        with self.connect() as connection:
+            kinds = self.query(connection, "DESCRIBE file")["column_type"]
+            table = encoded_columns(
+                domain, places, kinds, lambda cell: self.query(connection, f"SELECT {cell} AS cell FROM file")
+            )
+        if not table.record_count:
+            raise DataError(f"{self.path.name} has no rows; an empty table has nothing to release")
+        return table
+
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """A database in memory with the file as the view `file`, its columns c0, c1, ... in order."""
+        connection = duckdb.connect(config=CONFIG)
+        names = ", ".join(f"c{place}" for place in range(len(self._names)))
+        self.query(connection, f"CREATE VIEW file ({names}) AS SELECT * FROM {self._scan}")
+        return connection
+
+    def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
+        """Runs a query over the file; each column of the answer is an array.
+
+        Raises:
+            DataError: the file cannot be read; names the line where DuckDB does, never what stands in it.
+        """
+        try:
+            return connection.execute(sql).fetchnumpy()
+        except duckdb.OutOfMemoryException:
+            raise DataError(
+                f"{self.path.name} does not fit into memory; drop columns that are not needed"
+            ) from None
+        except duckdb.Error as error:
+            line = re.search(r"CSV Error on Line: (\d+)", str(error))
+        where = f"{self.path.name}, line {line[1]}" if line else self.path.name
+        if self._suffix not in DELIMITERS:
+            raise DataError(
+                f"{where}: expected a Parquet file, found another or a damaged one; write it anew"
+            )
+        raise DataError(
+            f"{where}: expected {len(self._names)} cells in UTF-8, quotes in pairs, all line ends alike, "
+            "found otherwise; fix the line"
+        )
+
+    @property
+    def _suffix(self) -> str:
+        return next((suffix for suffix in SUFFIXES if self.path.name.lower().endswith(suffix)), "")
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        if self._suffix in DELIMITERS:
+            names = tuple(self._header())
+        else:
+            with duckdb.connect(config=CONFIG) as connection:
+                names = tuple(self.query(connection, f"DESCRIBE SELECT * FROM {self._scan}")["column_name"])
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                raise DataError(
+                    f"{self.path.name}: columns {names.index(name) + 1} and {place + 1} have one name, or "
+                    "there is no header; name each column in the first line"
+                )
+        return names
+
+    def _header(self) -> list[str]:
+        opener = gzip.open if self._suffix.endswith(".gz") else open
+        try:
+            with opener(self.path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+                header = next(csv.reader(lines, delimiter=DELIMITERS[self._suffix], strict=True), [])
+            "".join(header).encode("utf-8")
+        except (OSError, EOFError, UnicodeEncodeError, csv.Error, zlib.error):
+            raise DataError(
+                f"{self.path.name}: its first line cannot be read as CSV in UTF-8; fix the file"
+            ) from None
+        if not header:
+            raise DataError(
+                f"{self.path.name} has no header; write the names of the columns in its first line"
+            )
+        return header
+
+    def _place(self, name: str) -> int:
+        if name not in self._names:
+            raise DataError(
+                f"{self.path.name} has no column {name!r} in its header; fix the header or the domain"
+            )
+        return self._names.index(name)
+
+    @property
+    def _scan(self) -> str:
+        path = quoted(re.sub(r"[\[*?]", r"[\g<0>]", str(self.path)))
+        if self._suffix not in DELIMITERS:
+            return f"read_parquet({path})"
+        columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(self._names)))
+        return (
+            f"read_csv({path}, auto_detect=false, header=true, delim={quoted(DELIMITERS[self._suffix])}, "
+            f"quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{columns}}})"
+        )
+
+
+def encoded_columns(
+    domain: Domain,
+    places: Sequence[int],
+    kinds: NDArray[Any],
+    select: Callable[[str], dict[str, NDArray[Any]]],
+) -> Table:
+    """Columns named c0, c1, ... read and encoded one after the other.
+
+    Args:
+        domain: what is wanted.
+        places: for each attribute, the number of its column.
+        kinds: for each column, DuckDB's type.
+        select: the cells of an expression, as the column `cell`.
+    """
+    encoded = []
+    for attribute, place in zip(domain.attributes, places, strict=True):
+        as_is = _TYPES_READ_AS_THEY_ARE.fullmatch(kinds[place])
+        cells = select(f"c{place}" if as_is else f"c{place}::VARCHAR")["cell"]
+        encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
+    return Table(domain, tuple(encoded))
+
+
+def open_source(path: str | Path) -> FileSource:
+    """The rows in a CSV or Parquet file.
+
+    Raises:
+        DataError: there is no such file, or it is of another kind.
+    """
+    return FileSource(Path(path))
+
+
+def read_table(path: str | Path, domain: Domain) -> Table:
+    """The columns of the domain in a CSV or Parquet file, encoded.
+
+    Raises:
+        DataError: the file cannot be read, lacks a column or rows, or holds a value without a code.
+    """
+    return open_source(path).read(domain)
+
+
+def quoted(text: str) -> str:
+    """A text as it stands in SQL."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,40 @@
+"""The table of the demo: the RAND Health Insurance Experiment that statsmodels bundles (public domain).
+
+20,190 records, 10 columns. The domain below is what anybody may know from the published description of the
+experiment, with bins chosen by hand. An insurer knows a person's plan, a clinic the person's health.
+"""
+
+from __future__ import annotations
+
+from ...common.data.domain import Domain
+from ...common.data.table import Table, encode_table
+from ...common.extras import require_extra
+
+INSURER = ("lncoins", "idp", "lpi", "fmde")
+CLINIC = ("mdvis", "physlm", "disea", "hlthg", "hlthf", "hlthp")
+
+DOMAIN = {
+    "mdvis": {"type": "numeric", "min": 0, "max": 29, "bins": 30},
+    "lncoins": {"type": "numeric", "min": 0, "max": 5, "bins": 10},
+    "idp": 2,
+    "lpi": {"type": "numeric", "min": 0, "max": 7.2, "bins": 12},
+    "fmde": {"type": "numeric", "min": 0, "max": 8.4, "bins": 12},
+    "physlm": {"type": "numeric", "min": 0, "max": 1, "bins": 4},
+    "disea": {"type": "numeric", "min": 0, "max": 60, "bins": 30},
+    "hlthg": 2,
+    "hlthf": 2,
+    "hlthp": 2,
+}
+
+
+def load() -> Table:
+    """The table, coded.
+
+    Raises:
+        MissingExtraError: statsmodels is not installed.
+    """
+    require_extra("demo")
+    from statsmodels.datasets import randhie
+
+    data = randhie.load_pandas().data
+    return encode_table(Domain.from_json(DOMAIN), {name: data[name].to_numpy() for name in DOMAIN})

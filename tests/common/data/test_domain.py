@@ -1,0 +1,120 @@
+import hashlib
+import json
+
+import pytest
+
+from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import DataError
+
+FORM = {
+    "sex": ["female", "male"],
+    "code": 3,
+    "age": {"type": "numeric", "min": 0, "max": 90, "bins": 91},
+    "income": {"type": "numeric", "min": 0, "max": 1.5, "bins": 10, "nullable": True, "integer": False},
+}
+
+
+@pytest.fixture
+def domain():
+    return Domain.from_json(FORM)
+
+
+def test_a_domain_file_names_attributes_in_order(domain):
+    assert domain.attributes == (
+        CategoricalAttribute("sex", ("female", "male")),
+        CodedAttribute("code", 3),
+        NumericAttribute("age", 0, 90, 91, integer=True),
+        NumericAttribute("income", 0, 1.5, 10, nullable=True, integer=False),
+    )
+    assert tuple(domain) == domain.names == ("sex", "code", "age", "income")
+    assert domain.sizes == (2, 3, 91, 11)
+    assert len(domain) == 4
+    assert "age" in domain
+    assert domain["code"].size == 3
+
+
+def test_a_domain_survives_json(domain, tmp_path):
+    path = tmp_path / "domain.json"
+    path.write_text(json.dumps(domain.to_json()), encoding="utf-8")
+    assert Domain.load(path) == domain
+    assert Domain.load(str(path)).digest() == domain.digest()
+
+
+def test_equal_domains_have_equal_digests_and_others_differ(domain):
+    other = {**FORM, "age": {"type": "numeric", "min": 0.0, "max": 90.0, "bins": 91, "nullable": False}}
+    assert Domain.from_json(other).digest() == domain.digest()
+    assert (
+        Domain.from_json({"é": ["ü", 1]}).digest() == hashlib.sha256(rb'{"\u00e9":["\u00fc",1]}').hexdigest()
+    )
+    swapped = dict(reversed(FORM.items()))
+    assert Domain.from_json(swapped).digest() != domain.digest()
+    assert Domain.from_json({**FORM, "code": 4}).digest() != domain.digest()
+
+
+def test_shapes_and_cells_follow_the_clique(domain):
+    assert domain.shape(("code", "sex")) == (3, 2)
+    assert domain.cells(("sex", "age")) == 182
+    assert domain.cells(()) == 1
+    assert Domain.coded({f"a{i}": 2**20 for i in range(9)}).cells(f"a{i}" for i in range(9)) == 2**180
+
+
+def test_cliques_and_projections_are_put_into_domain_order(domain):
+    assert domain.canonical(["income", "sex"]) == ("sex", "income")
+    assert domain.project(["income", "sex"]).names == ("sex", "income")
+    assert domain.project(["code"]) == Domain.coded({"code": 3})
+
+
+def test_an_unknown_or_repeated_attribute_is_named(domain):
+    with pytest.raises(DataError, match="unknown attribute 'height'; the domain has sex, code, age, income"):
+        domain.canonical(["sex", "height"])
+    with pytest.raises(DataError, match="named twice: sex"):
+        domain.canonical(["sex", "age", "sex"])
+    with pytest.raises(DataError, match="unknown attribute 'height'"):
+        domain["height"]
+
+
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [
+        ({}, "at least one attribute"),
+        ([1, 2], "one JSON object"),
+        ({"a": 0}, "expected from 1 to"),
+        ({"a": []}, "expected from 1 to"),
+        ({"a": True}, "a number of codes"),
+        ({"a": "text"}, "a number of codes"),
+        ({"a": {"type": "text"}}, 'needs "type": "numeric"'),
+        ({"a": {"min": 0, "max": 1, "bins": 2}}, 'needs "type": "numeric"'),
+        ({"a": {"type": "numeric", "min": 0}}, "expected the keys bins, max"),
+        ({"a": {"type": "numeric", "min": 0, "max": 1, "bins": 2, "step": 1}}, "unknown keys step"),
+    ],
+)
+def test_a_form_that_is_no_domain_is_refused(form, reason):
+    with pytest.raises(DataError, match=reason):
+        Domain.from_json(form)
+
+
+def test_an_attribute_declared_twice_is_refused():
+    with pytest.raises(DataError, match="attribute 'a' is declared twice"):
+        Domain((CodedAttribute("a", 2), CodedAttribute("a", 3)))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"{", "is not JSON in UTF-8"),
+        (b'{"a": "\xff"}', "is not JSON in UTF-8"),
+        (b'{"a": 2, "a": 3}', "named twice in one JSON object: a"),
+        (b'{"a": {"type": "numeric", "min": 0, "max": Infinity, "bins": 2}}', "finite numbers"),
+    ],
+)
+def test_a_file_that_is_no_domain_is_refused(tmp_path, content, reason):
+    path = tmp_path / "domain.json"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=reason):
+        Domain.load(path)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"absent\.json cannot be read"):
+        Domain.load(tmp_path / "absent.json")

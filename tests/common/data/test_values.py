@@ -1,0 +1,105 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmosaic.common.data.values import read_numbers, read_texts, text_of
+from dpmosaic.common.errors import DataError
+
+
+def texts(values):
+    known, position = read_texts("x", values)
+    return [known[place] for place in position]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 2.5, None],
+        ["1", "2.5", ""],
+        ["1", 2.5, float("nan")],
+        [" 1", "25e-1 ", "nan"],
+        np.array([1, 2.5, np.nan]),
+        np.array([1, 2.5, np.nan], dtype=np.float32),
+        np.array(["1", "2.5", ""]),
+        np.array(["1", "2.5", ""], dtype=np.dtypes.StringDType()),
+        np.ma.masked_array([1.0, 2.5, np.inf], [False, False, True]),
+        np.ma.masked_array(np.array(["1", "2.5", "secret"], dtype=object), [False, False, True]),
+        pd.Series([1, 2.5, None]).to_numpy(),
+        pd.Series(["1", "2.5", None]).to_numpy(),
+        pd.Series([1, 2.5, None], dtype="Float64").to_numpy(dtype=object),
+    ],
+)
+def test_numbers_come_in_many_clothes(values):
+    assert np.array_equal(read_numbers("x", values), [1, 2.5, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize("cell", ["secret", "1_000", "1,5", " ", b"1x", object()])
+def test_a_cell_that_is_no_number_is_refused_by_row_without_its_content(cell):
+    with pytest.raises(DataError) as refusal:
+        read_numbers("x", ["1", "", cell])
+    assert str(refusal.value) == (
+        "column 'x', row 3: expected a number, found text; fix the row or list categories"
+    )
+
+
+@pytest.mark.parametrize("cell", ["inf", float("-inf"), "1e999", 10**400])
+def test_an_infinite_number_is_refused(cell):
+    with pytest.raises(DataError, match="column 'x', row 2: expected a finite number"):
+        read_numbers("x", [0, cell])
+
+
+def test_booleans_are_numbers():
+    assert read_numbers("x", [True, False]).tolist() == [1, 0]
+    assert read_numbers("x", np.array([True, False])).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("007", "007"),
+        (1, "1"),
+        (1.0, "1"),
+        (-0.0, "0"),
+        (0.1, "0.1"),
+        (np.float32(0.1), "0.1"),
+        (np.int64(2**62 + 1), str(2**62 + 1)),
+        (True, "true"),
+        (np.bool_(False), "false"),
+        (None, ""),
+        (float("nan"), ""),
+        (np.float32("nan"), ""),
+        (pd.NA, ""),
+        (pd.NaT, ""),
+    ],
+)
+def test_every_cell_has_one_json_text(value, text):
+    assert text_of(value) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, True, "1", 1.0, None], ["1", "true", "1", "1", ""]),
+        (np.array([2, 1, 2]), ["2", "1", "2"]),
+        (np.array([0.5, np.nan, np.nan]), ["0.5", "", ""]),
+        (np.array([True, False]), ["true", "false"]),
+        (np.array(["b", "a", "b"]), ["b", "a", "b"]),
+        (np.ma.masked_array([1, 2], [True, False]), ["", "2"]),
+        ([], []),
+    ],
+)
+def test_texts_keep_their_rows(values, expected):
+    assert texts(values) == expected
+
+
+@pytest.mark.parametrize(
+    "values", [np.array(["2020-01-01"], dtype="M8[D]"), np.array([1j]), np.array([b"a"])]
+)
+def test_a_column_of_another_kind_is_refused_by_its_type(values):
+    with pytest.raises(DataError, match="column 'x': expected text or numbers, found"):
+        read_texts("x", values)
+
+
+def test_a_column_of_two_dimensions_is_refused():
+    with pytest.raises(DataError, match="one value per row"):
+        read_numbers("x", np.zeros((2, 2)))

@@ -1,0 +1,139 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.workload import Workload
+from dpmosaic.common.errors import DataError
+
+DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 5})
+
+
+def test_all_kway_names_every_clique_of_k_attributes():
+    assert Workload.all_kway(DOMAIN, 3).cliques == (
+        ("a", "b", "c"),
+        ("a", "b", "d"),
+        ("a", "c", "d"),
+        ("b", "c", "d"),
+    )
+    assert Workload.all_kway(DOMAIN, 1).weights == (1, 1, 1, 1)
+    assert len(Workload.all_kway(DOMAIN, 4)) == 1
+
+
+@pytest.mark.parametrize("k", [-1, 0, 5])
+def test_k_goes_from_one_to_the_number_of_attributes(k):
+    with pytest.raises(DataError, match="expected k from 1 to the domain's 4 attributes"):
+        Workload.all_kway(DOMAIN, k)
+
+
+def test_a_workload_is_read_from_json(tmp_path):
+    path = tmp_path / "workload.json"
+    path.write_text(json.dumps([["c", "a"], {"clique": ["b"], "weight": 2}]), encoding="utf-8")
+    assert Workload.load(DOMAIN, path) == Workload((("a", "c"), ("b",)), (1.0, 2.0))
+    assert Workload.from_json(DOMAIN, {"kway": 2}) == Workload.all_kway(DOMAIN, 2)
+
+
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [
+        ([], "at least one clique"),
+        ([[]], "a clique of the workload is empty"),
+        ([["a", "e"]], "unknown attribute 'e'"),
+        ([["a", "a"]], "named twice: a"),
+        ([["a", "b"], ["b", "a"]], "names the clique a, b twice"),
+        ([{"clique": ["a"], "weight": -1}], "negative or not finite"),
+        ([{"clique": ["a"], "weight": math.nan}], "negative or not finite"),
+        ([{"clique": ["a"], "weight": math.inf}], "negative or not finite"),
+        ([{"clique": ["a"], "weight": 0}], "all weights of the workload are zero"),
+        ([{"clique": ["a"], "weight": "2"}], "the weight of the clique a is not a number"),
+        ([{"clique": ["a"], "weight": True}], "the weight of the clique a is not a number"),
+        ([{"clique": ["a"]}], "an entry of a workload is a list of names"),
+        (["a"], "an entry of a workload is a list of names"),
+        ([[1]], "an entry of a workload is a list of names"),
+        ({"kway": "2"}, "a workload is a list of cliques"),
+        ({"kway": True}, "a workload is a list of cliques"),
+        ({"kway": 2, "weight": 1}, "a workload is a list of cliques"),
+        ("a", "a workload is a list of cliques"),
+        ({"kway": 9}, "expected k from 1"),
+    ],
+)
+def test_a_form_that_is_no_workload_is_refused(form, reason):
+    with pytest.raises(DataError, match=reason):
+        Workload.from_json(DOMAIN, form)
+
+
+def test_a_file_that_is_no_workload_is_refused(tmp_path):
+    path = tmp_path / "workload.json"
+    with pytest.raises(DataError, match=r"workload\.json cannot be read"):
+        Workload.load(DOMAIN, path)
+    path.write_text("[", encoding="utf-8")
+    with pytest.raises(DataError, match="is not JSON in UTF-8"):
+        Workload.load(DOMAIN, path)
+
+
+def test_every_clique_needs_its_weight():
+    with pytest.raises(ValueError, match="2 cliques need as many weights, not 1"):
+        Workload((("a",), ("b",)), (1.0,))
+
+
+def test_a_refined_workload_keeps_small_cliques_and_their_weights():
+    workload = Workload((("a", "b"), ("c", "d"), ("a", "c")), (1.0, 2.0, 3.0))
+    assert workload.refined(DOMAIN, 8) == Workload((("a", "b"), ("a", "c")), (1.0, 3.0))
+    assert workload.refined(DOMAIN, 20) == workload
+    with pytest.raises(DataError, match="every clique of the workload has more than 5 cells"):
+        workload.refined(DOMAIN, 5)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_overlap_weights_sum_weighted_intersections(k):
+    cliques = Workload.all_kway(DOMAIN, k).cliques
+    weights = tuple(float(place % 3) + 0.5 for place in range(len(cliques)))
+    expected = [
+        sum(weight * len(set(r) & set(s)) for s, weight in zip(cliques, weights, strict=True))
+        for r in cliques
+    ]
+    assert Workload(cliques, weights).overlap_weights() == pytest.approx(expected)
+
+
+def test_overlap_weights_of_other_cliques_come_from_the_workloads_weights():
+    workload = Workload((("a", "b"), ("b", "c")), (1.0, 10.0))
+    assert workload.overlap_weights([("b",), ("a", "b", "c"), ("d",)]) == (11.0, 22.0, 0.0)
+
+
+def test_the_downward_closure_has_every_part_once_with_its_overlap_as_weight():
+    closed = Workload((("a", "b"), ("b", "c")), (1.0, 10.0)).closed()
+    assert closed.cliques == (("a",), ("b",), ("c",), ("a", "b"), ("b", "c"))
+    assert closed.weights == (1.0, 11.0, 10.0, 12.0, 21.0)
+    assert len(Workload.all_kway(DOMAIN, 3).closed()) == 4 + 6 + 4
+
+
+def table(*rows):
+    return Table.from_codes(DOMAIN, np.array(rows))
+
+
+def test_the_workload_error_is_the_weighted_mean_of_relative_distances():
+    real = table([0, 0, 0, 0], [0, 1, 0, 0], [1, 2, 0, 0], [1, 2, 0, 0])
+    synthetic = table([0, 0, 0, 0], [0, 0, 0, 0], [1, 2, 0, 0], [0, 2, 0, 0])
+    workload = Workload((("a",), ("a", "b"), ("c",)), (1.0, 2.0, 5.0))
+    assert workload.error(real, synthetic) == pytest.approx((1 * 2 + 2 * 4 + 5 * 0) / (3 * 4))
+    assert workload.error(real, real) == 0
+
+
+def test_synthetic_marginals_are_scaled_to_the_number_of_real_records():
+    real = table([0, 0, 0, 0], [1, 0, 0, 0])
+    workload = Workload((("a",),), (1.0,))
+    assert workload.error(real, Table.concatenate([real] * 3)) == pytest.approx(0)
+    assert workload.error(real, table([1, 0, 0, 0])) == pytest.approx(1)
+
+
+def test_tables_that_cannot_be_compared_are_refused():
+    real = table([0, 0, 0, 0])
+    workload = Workload((("a",),), (1.0,))
+    with pytest.raises(DataError, match="different domains"):
+        workload.error(real, real.project(["a"]))
+    for pair in ((real, real.rows(0, 0)), (real.rows(0, 0), real)):
+        with pytest.raises(DataError, match="an empty table has no marginals"):
+            workload.error(*pair)

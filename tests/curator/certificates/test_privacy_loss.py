@@ -1,0 +1,225 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.signal import fftconvolve
+
+from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
+from dpmosaic.common.privacy.conversion import gaussian_epsilon
+from dpmosaic.common.privacy.cost import (
+    Adjacency,
+    charged_variance,
+    gaussian_cost,
+    gaussian_sigma,
+    grid_of,
+    score_cost,
+    score_sigma,
+)
+from dpmosaic.curator.certificates import privacy_loss as accounting
+from dpmosaic.curator.certificates.privacy_loss import checked_epsilon
+
+
+def spend(budget, adjacency, shares):
+    accountant = Accountant(budget.granted(gaussian_only=True))
+    for share in shares:
+        sigma = gaussian_sigma(accountant.granted * share, adjacency)
+        accountant = accountant.charge(Charge("m", (), gaussian_cost(sigma, adjacency), ((sigma,), (sigma,))))
+    return accountant
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_the_privacy_loss_distribution_of_the_added_noise_confirms_the_promise(epsilon, adjacency):
+    budget = Budget(epsilon, 1e-9)
+    shares = [Fraction(1, 2), Fraction(1, 4), *[Fraction(1, 80)] * 20]
+    checked = checked_epsilon(spend(budget, adjacency, shares), 1e-9, adjacency)
+    assert 0.995 * epsilon < checked <= epsilon * 1.0005
+
+
+def test_less_noise_than_was_charged_for_is_found_out():
+    accountant = spend(Budget(1.0, 1e-9), Adjacency.ZERO_OUT, [Fraction(1, 2), Fraction(1, 2)])
+    halved = Accountant(
+        accountant.granted,
+        tuple(Charge(c.step, c.clique, c.zcdp_rho, ((c.sigmas[0][0] / 2,),)) for c in accountant.charges),
+        accountant.spent,
+    )
+    assert checked_epsilon(halved, 1e-9, Adjacency.ZERO_OUT) > 1.8
+
+
+def test_the_dearest_slice_decides():
+    charge = Charge("m", (), Fraction(1), ((8.0,), (4.0, 4.0)))
+    cheap = Charge("m", (), Fraction(1), ((8.0,),))
+    dear = Charge("m", (), Fraction(1), ((4.0, 4.0),))
+    found = [
+        checked_epsilon(Accountant(Fraction(9), (c,), Fraction(1)), 1e-6, Adjacency.ZERO_OUT)
+        for c in (charge, cheap, dear)
+    ]
+    assert found[0] == found[2] > found[1]
+
+
+def test_steps_that_are_not_gaussian_are_not_checked():
+    accountant = Accountant(Fraction(1), (Charge("select", (), Fraction(1)),))
+    assert checked_epsilon(accountant, 1e-9, Adjacency.ZERO_OUT) is None
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_more_noise_than_was_charged_for_is_seen_as_the_promise_for_a_smaller_charge(adjacency):
+    accountant = spend(Budget(1.0, 1e-9), adjacency, [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)])
+    seen = checked_epsilon(accountant, 1e-9, adjacency, noise_factor=2.0)
+    bound = gaussian_epsilon(math.sqrt(2 * accountant.spent) / 2, 1e-9)
+    assert 0.995 * bound < seen <= bound * 1.0005
+
+
+def test_the_noise_factor_widens_the_noise_and_leaves_the_grid_of_what_was_charged(monkeypatch):
+    computed = []
+    original = accounting.pld.from_discrete_gaussian_mechanism
+
+    def watched(**options):
+        computed.append((options["sigma"], options["sensitivity"]))
+        return original(**options)
+
+    monkeypatch.setattr(accounting.pld, "from_discrete_gaussian_mechanism", watched)
+    charge = Charge("m", (), gaussian_cost(3.0, Adjacency.ZERO_OUT), ((3.0,),))
+    checked_epsilon(Accountant(Fraction(1), (charge,), charge.zcdp_rho), 1e-6, Adjacency.ZERO_OUT, 4.0)
+    assert computed == [(12.0 * grid_of(3.0), grid_of(3.0))]
+    assert grid_of(12.0) < grid_of(3.0)
+
+
+CHANGES = {Adjacency.ZERO_OUT: 1, Adjacency.REPLACE_ONE: 2}
+"""By how much a record changes a score."""
+
+
+def losses(sigma, shift):
+    """Probabilities and privacy losses of one discrete Gaussian against its shift, in units of the grid."""
+    grid = grid_of(sigma)
+    deviation, moved = grid * sigma, grid * shift
+    values = np.arange(-math.ceil(14 * deviation), math.ceil(14 * deviation) + 1)
+    weights = np.exp(-(values**2) / (2 * deviation**2))
+    return weights / weights.sum(), (moved * moved - 2 * values * moved) / (2 * deviation**2)
+
+
+def hockey_stick(sigmas, shift, epsilon):
+    """Delta of scores together, by summing over all totals of the privacy loss, which is linear in the draws.
+
+    Scores of one scale have losses on one lattice, so their probabilities are convolved, to about 1e-15.
+    """
+    probabilities, loss = losses(sigmas[0], shift)
+    total, step, start = probabilities, loss[0] - loss[1], loss[0]
+    for sigma in sigmas[1:]:
+        assert sigma == sigmas[0]
+        total, start = fftconvolve(total, probabilities), start + loss[0]
+    loss = start - step * np.arange(len(total))
+    return float((total * np.maximum(0, -np.expm1(epsilon - loss))).sum())
+
+
+def scored(sigma, adjacency, count, *more):
+    charge = Charge("s", (), score_cost(sigma, adjacency, count), ((sigma,) * count,) * 2, scores=True)
+    return Accountant(Fraction(10**6)).charge(charge, *more)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("sigma", [1.5, 20.0])
+def test_scores_have_the_epsilon_at_which_their_noise_has_that_delta(sigma, adjacency, count):
+    """Every score counts, and a record shifts it by 1, or by 2: by summing over the noise itself."""
+    checked = checked_epsilon(scored(sigma, adjacency, count), 1e-6, adjacency)
+    sigmas, shift = (sigma,) * count, CHANGES[adjacency]
+    assert hockey_stick(sigmas, shift, checked) <= 1e-6
+    assert hockey_stick(sigmas, shift, checked * 0.9995) > 1e-6
+    # As with a Gaussian of the whole shift.
+    assert checked == pytest.approx(gaussian_epsilon(math.sqrt(count) * shift / sigma, 1e-6), rel=1e-3)
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_scores_and_measurements_together_keep_the_promise_that_they_were_granted_by(adjacency):
+    granted = Budget(1.0, 1e-9).granted(gaussian_only=True)
+    sigma, scale = gaussian_sigma(granted / 2, adjacency), score_sigma(granted / 2, adjacency, 30)
+    measured = Charge("m", ("a",), gaussian_cost(sigma, adjacency), ((sigma,), (sigma,)))
+    accountant = scored(scale, adjacency, 30, measured)
+    assert granted * Fraction(9999, 10000) < accountant.spent <= granted
+    assert 0.995 < checked_epsilon(accountant, 1e-9, adjacency) <= 1.0005
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_scores_and_measurements_of_one_scale_are_kept_apart(adjacency):
+    """Under replace-one a score costs as much as four noise variables, a measurement as much as two."""
+    measured = Charge("m", ("a",), gaussian_cost(9.0, adjacency), ((9.0,), (9.0,)))
+    found = checked_epsilon(scored(9.0, adjacency, 1, measured), 1e-6, adjacency)
+    shift = math.sqrt(CHANGES[adjacency] ** 2 + adjacency.squared_sensitivity)
+    assert found == pytest.approx(gaussian_epsilon(shift / 9.0, 1e-6), rel=1e-3)
+
+
+def test_more_noise_on_scores_than_was_charged_for_is_seen_as_a_smaller_shift():
+    seen = checked_epsilon(scored(9.0, Adjacency.REPLACE_ONE, 2), 1e-6, Adjacency.REPLACE_ONE, 1.5)
+    assert seen == pytest.approx(gaussian_epsilon(math.sqrt(2) * 2 / 13.5, 1e-6), rel=1e-3)
+
+
+def test_scores_that_are_taken_for_measurements_would_look_cheaper_under_replace_one():
+    adjacency = Adjacency.REPLACE_ONE
+    right = checked_epsilon(scored(9.0, adjacency, 3), 1e-6, adjacency)
+    (charge,) = scored(9.0, adjacency, 3).charges
+    mistaken = Accountant(Fraction(9)).charge(Charge("s", (), charge.zcdp_rho, charge.sigmas))
+    assert checked_epsilon(mistaken, 1e-6, adjacency) < 0.8 * right
+
+
+def interacting(sigma, adjacency, shape, *more):
+    cost = gaussian_cost(sigma, adjacency, shape)
+    charge = Charge("m", ("a",) * len(shape), cost, ((sigma,),) * 2, interaction=shape)
+    return Accountant(Fraction(10**6)).charge(charge, *more)
+
+
+MOVED = {Adjacency.ZERO_OUT: 1 / 3, Adjacency.REPLACE_ONE: 4 / 3}
+"""The squared distance by which a record moves the interaction of attributes of 2 and 3 values."""
+
+
+@pytest.mark.parametrize(("sigma", "factor"), [(0.01, 1.5), (1.5, 1.0), (300.0, 1.5)])
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_an_interaction_has_the_epsilon_of_the_gaussian_that_it_is_charged_as(sigma, adjacency, factor):
+    """By the analytic Gaussian mechanism; the noise factor widens the noise on the grid of the charge."""
+    variance = (factor * sigma) ** 2 - 2.5 / grid_of(sigma) ** 2
+    exact = gaussian_epsilon(math.sqrt(MOVED[adjacency] / variance), 1e-6)
+    found = checked_epsilon(interacting(sigma, adjacency, (2, 3)), 1e-6, adjacency, factor)
+    assert exact * (1 - 1e-6) <= found <= exact * 1.0005
+    assert float(charged_variance(sigma, factor)) == pytest.approx(variance, rel=1e-12)
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_interactions_marginals_and_scores_of_one_scale_are_kept_apart(adjacency):
+    """All of scale 9: two marginals, three interactions of two shapes, two scores."""
+    measured = [Charge("m", ("a",), gaussian_cost(9.0, adjacency), ((9.0,), (9.0,)))] * 2
+    pairs = interacting(9.0, adjacency, (2, 3)).charges * 2
+    single = interacting(9.0, adjacency, (4,)).charges
+    accountant = scored(9.0, adjacency, 2, *measured, *pairs, *single)
+    found = checked_epsilon(accountant, 1e-6, adjacency)
+    shift = 2 * adjacency.squared_sensitivity + 2 * MOVED[adjacency] + 2 * CHANGES[adjacency] ** 2
+    shift += {Adjacency.ZERO_OUT: 3 / 4, Adjacency.REPLACE_ONE: 2}[adjacency]
+    assert found == pytest.approx(gaussian_epsilon(math.sqrt(shift) / 9.0, 1e-6), rel=1e-3)
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_interactions_and_marginals_together_keep_the_promise_that_they_were_granted_by(adjacency):
+    granted = Budget(1.0, 1e-9).granted(gaussian_only=True)
+    sigma, scale = (gaussian_sigma(granted / 2, adjacency, shape) for shape in [(), (2, 2)])
+    measured = Charge("m", ("a",), gaussian_cost(sigma, adjacency), ((sigma,), (sigma,)))
+    accountant = interacting(scale, adjacency, (2, 2), measured)
+    assert granted * Fraction(9999, 10000) < accountant.spent <= granted
+    assert 0.995 < checked_epsilon(accountant, 1e-9, adjacency) <= 1.0005
+
+
+def test_the_dearest_slice_decides_on_interactions_too():
+    charges = [
+        Charge("m", ("a", "b"), Fraction(1), sigmas, interaction=(2, 3))
+        for sigmas in (((8.0,), (4.0,)), ((8.0,),), ((4.0,),))
+    ]
+    found = [
+        checked_epsilon(Accountant(Fraction(9), (c,), Fraction(1)), 1e-6, Adjacency.ZERO_OUT) for c in charges
+    ]
+    assert found[0] == found[2] > found[1]
+
+
+def test_a_marginal_that_is_taken_for_an_interaction_would_look_cheaper():
+    adjacency = Adjacency.ZERO_OUT
+    charge = Charge("m", ("a", "b"), gaussian_cost(9.0, adjacency), ((9.0,),))
+    right = checked_epsilon(Accountant(Fraction(9)).charge(charge), 1e-6, adjacency)
+    assert checked_epsilon(interacting(9.0, adjacency, (2, 2)), 1e-6, adjacency) < 0.6 * right

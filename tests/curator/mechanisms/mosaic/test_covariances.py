@@ -1,0 +1,97 @@
+"""Covariances along attributes, learned from many measured interactions."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.data.interactions import freedom, interaction
+from dpmosaic.curator.mechanisms.mosaic import covariances
+from dpmosaic.curator.mechanisms.mosaic.axes import Axis, along, expected_axis, expected_variances
+from dpmosaic.curator.mechanisms.mosaic.covariances import has_shape, learned_axes
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed
+
+RECORDS = 10_000.0
+SIZES = {"a": 12, "b": 7, "c": 9, "d": 5, "e": 8, "f": 6}
+
+
+def one_factor(size, seed):
+    """Cells that move nearly all along one direction."""
+    factor = np.random.default_rng(seed).normal(size=size)
+    factor -= factor.mean()
+    return Axis.of(np.outer(factor, factor) / (factor @ factor) + 0.02 * (np.eye(size) - 1 / size))
+
+
+@pytest.fixture
+def truth():
+    return {name: one_factor(size, seed) for seed, (name, size) in enumerate(SIZES.items())}
+
+
+def drawn(truth, noise, seed=0):
+    """All pairs of a table whose interactions have these covariances, measured; and their true cells."""
+    rng = np.random.default_rng(seed)
+    effects, cells = {}, {}
+    for clique in itertools.combinations(SIZES, 2):
+        shape = tuple(SIZES[name] for name in clique)
+        axes = [truth[name] for name in clique]
+        deviations = 0.3 * RECORDS * np.sqrt(expected_variances(axes))
+        moved = along(rng.normal(0, deviations), [axis.vectors for axis in axes]).ravel()
+        reference = np.full(moved.size, RECORDS / moved.size)
+        seen = interaction(reference + moved + rng.normal(0, noise, moved.size), shape)
+        effects[clique] = Effect(shape, reference, observed=Observed(seen, noise**2 * freedom(shape)))
+        cells[clique] = reference + moved
+    return effects, cells
+
+
+def distance(one, other):
+    return np.linalg.norm(one.covariance - other.covariance)
+
+
+def test_with_little_noise_the_covariance_comes_out(truth, monkeypatch):
+    """Five interactions each, a fixed draw; a plain mean of squares would be off by 0.1 or so."""
+    monkeypatch.setattr(covariances, "_EXPECTED", 1.0)
+    effects, _ = drawn(truth, noise=1.0)
+    found = learned_axes(effects, RECORDS)
+    for name, size in SIZES.items():
+        expected = expected_axis(np.full(size, RECORDS / size))
+        assert distance(found[name], truth[name]) < min(0.25, distance(expected, truth[name]) / 2)
+
+
+def test_what_drowns_in_noise_says_nothing(truth):
+    effects, _ = drawn(truth, noise=1e5)
+    found = learned_axes(effects, RECORDS)
+    for name, size in SIZES.items():
+        assert distance(found[name], expected_axis(np.full(size, RECORDS / size))) < 0.02
+
+
+def test_what_interactions_have_in_common_makes_each_of_them_better_known(truth):
+    effects, cells = drawn(truth, noise=60.0)
+    axes = learned_axes(effects, RECORDS)
+    alone, together = 0.0, 0.0
+    for clique, effect in effects.items():
+        known = Effect(
+            effect.shape, effect.reference, observed=effect.observed, axes=tuple(map(axes.get, clique))
+        )
+        alone += np.abs(effect.estimate(RECORDS)[0] - cells[clique]).sum()
+        together += np.abs(known.estimate(RECORDS)[0] - cells[clique]).sum()
+    assert together < 0.9 * alone
+
+
+def test_an_interaction_of_three_attributes_teaches_all_three():
+    rng = np.random.default_rng(3)
+    shape = (4, 3, 5)
+    reference = rng.dirichlet(np.full(60, 5.0)) * RECORDS
+    seen = Observed(interaction(rng.normal(0, 200, 60), shape), 1.0)
+    found = learned_axes({("a", "b", "c"): Effect(shape, reference, observed=seen)}, RECORDS)
+    assert [len(found[name].covariance) for name in "abc"] == [4, 3, 5]
+    for place, name in enumerate("abc"):
+        others = tuple(axis for axis in range(3) if axis != place)
+        assert distance(found[name], expected_axis(reference.reshape(shape).sum(axis=others))) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [((2, 2), False), ((2, 2, 2), False), ((2, 3), True), ((2, 512), True), ((2, 513), False)],
+)
+def test_one_number_has_no_shape_and_too_many_values_have_none_that_is_learned(shape, expected):
+    assert has_shape(Effect(shape, np.ones(int(np.prod(shape))))) is expected

@@ -1,0 +1,110 @@
+"""One-way marginals without their noise."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpmosaic.curator.mechanisms.mosaic.denoising import (
+    CHAIN_FROM,
+    _smoothed,
+    denoised,
+    onto_simplex,
+    sticky_levels,
+)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_possible_vector_is_closer_than_the_projection(seed):
+    rng = np.random.default_rng(seed)
+    noisy = rng.normal(3, 10, 12)
+    projected = onto_simplex(noisy, 30.0)
+    assert projected.min() >= 0
+    assert projected.sum() == pytest.approx(30)
+    others = rng.dirichlet(np.full(12, 0.3), 2000) * 30
+    near = np.maximum(projected + rng.normal(0, 0.1, (2000, 12)), 0)
+    near *= 30 / near.sum(axis=1, keepdims=True)
+    least = min(((others - noisy) ** 2).sum(axis=1).min(), ((near - noisy) ** 2).sum(axis=1).min())
+    assert ((projected - noisy) ** 2).sum() <= least
+
+
+def test_what_is_possible_already_stays():
+    assert onto_simplex(np.array([1.0, 0.0, 5.0]), 6.0).tolist() == [1.0, 0.0, 5.0]
+
+
+def test_the_passes_over_the_chain_agree_with_a_sum_over_all_its_paths():
+    rng = np.random.default_rng(1)
+    likelihood, weights, stays = rng.random((4, 3)), np.array([0.2, 0.5, 0.3]), 0.4
+    posterior, jumps, stayed, total = np.zeros((4, 3)), np.zeros(3), 0.0, 0.0
+    # A path: the levels, and whether each was reached by staying.
+    for path in itertools.product(range(3), repeat=4):
+        for kept in itertools.product([True, False], repeat=3):
+            chance = weights[path[0]] * likelihood[0, path[0]]
+            for i, stay in enumerate(kept, start=1):
+                same = path[i] == path[i - 1]
+                chance *= stays * same if stay else (1 - stays) * weights[path[i]]
+                chance *= likelihood[i, path[i]]
+            total += chance
+            stayed += chance * sum(kept)
+            jumps[path[0]] += chance
+            for i in range(4):
+                posterior[i, path[i]] += chance
+            for i, stay in enumerate(kept, start=1):
+                jumps[path[i]] += chance * (not stay)
+    found = _smoothed(likelihood, weights, stays)
+    assert np.allclose(found[0], posterior / total)
+    assert np.allclose(found[1], jumps / total)
+    assert found[2] == pytest.approx(stayed / total)
+    assert found[3] == pytest.approx(np.log(total))
+
+
+def test_attributes_of_few_values_keep_the_variance_of_their_noise():
+    noisy = np.array([4.0, -1.0, 9.0])
+    values, variances = denoised(noisy, 2.0, 12.0)
+    assert values.tolist() == onto_simplex(noisy, 12.0).tolist()
+    assert variances.tolist() == [2.0] * 3
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        np.where(np.arange(200) % 40 == 0, 500.0, 0.0),
+        np.repeat([0.0, 300.0, 20.0, 90.0], 50),
+        np.full(100, 50.0),
+    ],
+    ids=["sparse", "plateaus", "constant"],
+)
+def test_structure_is_worth_half_of_the_noise_and_more(counts):
+    rng = np.random.default_rng(2)
+    noisy = counts + rng.normal(0, 20, counts.size)
+    values, variances = denoised(noisy, 400.0, counts.sum())
+    assert counts.size >= CHAIN_FROM
+    assert values.sum() == pytest.approx(counts.sum())
+    assert np.abs(values - counts).sum() < 0.5 * np.abs(onto_simplex(noisy, counts.sum()) - counts).sum()
+    assert variances.mean() < 400
+
+
+def test_counts_without_structure_are_hardly_worse_off():
+    """The mean over five tables; the levels are learned, which costs a little."""
+    rng = np.random.default_rng(3)
+    ratios = []
+    for _ in range(5):
+        counts = rng.uniform(0, 1000, 64)
+        noisy = counts + rng.normal(0, 20, 64)
+        means, _ = sticky_levels(noisy, 400.0)
+        ratios.append(np.abs(means - counts).sum() / np.abs(noisy - counts).sum())
+    assert np.mean(ratios) < 1.2
+
+
+def test_noise_that_is_small_beside_the_distance_of_the_levels_leaves_counts_as_they_are():
+    counts = np.random.default_rng(5).uniform(0, 1e6, 2000)
+    means, variances = sticky_levels(counts, 1e-4)
+    assert np.abs(means - counts).max() < 0.05
+    assert variances.max() < 1e-3
+
+
+def test_thousands_of_values_take_levels_that_stay_few():
+    counts = np.arange(3000) % 7 * 10.0
+    means, variances = sticky_levels(counts + np.random.default_rng(4).normal(0, 1, 3000), 1.0)
+    assert np.isfinite(means).all()
+    assert variances.min() >= 0

@@ -1,0 +1,26 @@
+"""Numbers that vary independently, and their classes."""
+
+import numpy as np
+import pytest
+
+from dpmosaic.curator.mechanisms.mosaic.views import CLASSES, View, classes_of
+
+
+def test_numbers_are_known_as_the_mean_over_all_sizes_that_are_likely():
+    """By hand, for two sizes."""
+    view = View(profile=np.array([1.0, 2.0]), away=np.array([3.0, -5.0]), noise=4.0)
+    means, variances = view.posterior(np.array([1.0, 3.0]), np.array([0.25, 0.75]))
+    kept = np.array([[1 / 5, 4 / 8], [9 / 13, 36 / 40]])
+    mean = 0.25 * kept[0] + 0.75 * kept[1]
+    spread = 0.25 * 0.75 * (kept[0] - kept[1]) ** 2
+    assert np.allclose(means, mean * view.away)
+    assert np.allclose(variances, 4 * mean + spread * view.away**2)
+
+
+@pytest.mark.parametrize("cells", [3, 24, 100])
+def test_classes_keep_the_number_of_cells_and_the_sum_of_squares(cells):
+    deviations = np.random.default_rng(6).gamma(1.0, 10.0, cells)
+    levels, counts = classes_of(deviations)
+    assert len(levels) == len(counts) == CLASSES
+    assert counts.sum() == cells
+    assert (counts * levels**2).sum() == pytest.approx((deviations**2).sum())

@@ -1,0 +1,263 @@
+"""RandDPGen, by scores, by noisy marginals and by the paper's text."""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.workload import Workload
+from dpmosaic.common.errors import DataError, ModelError
+from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.curator.mechanisms.independent import Independent
+from dpmosaic.curator.mechanisms.parts.fitted import ignore
+from dpmosaic.curator.mechanisms.randdpgen.by_scores import ROUND, ROUNDS, SCORES
+from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
+
+DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
+
+
+class DefaultContract:
+    """Inherited by the tests of both ways in which the default selects."""
+
+    def test_a_huge_budget_gives_the_exact_workload(self, chain_table, run):
+        table = chain_table()
+        fitted, _ = run(self.mechanism(), table, Budget(zcdp_rho=1e8))
+        for clique in itertools.combinations(DOMAIN.names, 2):
+            assert np.allclose(fitted.model.marginal(clique), table.marginal(clique), atol=12), clique
+
+    def test_it_is_closer_than_independence_where_attributes_depend(self, chain_table, run):
+        table = chain_table()
+
+        def error(mechanism):
+            fitted, _ = run(mechanism, table, Budget(1.0, 1e-9))
+            pairs = itertools.combinations(DOMAIN.names, 2)
+            return sum(np.abs(fitted.model.marginal(c) - table.marginal(c)).sum() for c in pairs)
+
+        assert error(self.mechanism()) < 0.5 * error(Independent())
+
+    def test_selection_costs_nothing(self, chain_table, run):
+        _, measurer = run(self.mechanism(), chain_table(), Budget(1.0, 1e-9))
+        assert all(charge.sigmas for charge in measurer.accountant.charges)
+
+    def test_the_model_stays_within_its_limit(self, run, wide_table):
+        limit = 600 * 8 / 2**20
+        mechanism = replace(self.mechanism(), max_model_mb=limit)
+        fitted, _ = run(mechanism, wide_table(), Budget(20.0, 1e-9))
+        assert fitted.model.size_mb <= limit
+        assert len({done.clique for done in fitted.rounds}) >= 2
+
+    def test_marginals_that_the_model_cannot_give_are_passed_over(self, monkeypatch, chain_table, run):
+        monkeypatch.setattr("dpmosaic.curator.pgm.queries.LARGEST_TABLE_CELLS", 7)
+        fitted, measurer = run(self.mechanism(), chain_table(), Budget(5.0, 1e-9))
+        assert measurer.accountant.spent > measurer.accountant.granted * Fraction(999, 1000)
+        assert all(np.isfinite(bound.l1) for bound in fitted.bounds)
+        assert len(fitted.bounds) < 6
+
+    def test_candidates_with_too_many_cells_are_dropped(self, chain_table, run):
+        fitted, _ = run(replace(self.mechanism(), maxsize=6), chain_table(), Budget(5.0, 1e-9))
+        assert {len(m.clique) for m in fitted.measurements} == {1, 2}
+        assert max(m.values.size for m in fitted.measurements if len(m.clique) == 2) <= 6
+
+    def test_a_model_that_cannot_be_small_enough_is_refused_before_anything_is_charged(
+        self, chain_table, measurer_over, run
+    ):
+        mechanism = replace(self.mechanism(), max_model_mb=1e-6)
+        measurer = measurer_over(chain_table(), Fraction(1))
+        with pytest.raises(ModelError, match="max_model_mb"):
+            mechanism.run(measurer, Workload.all_kway(DOMAIN, 2), RandomStream.from_seed(1), ignore)
+        assert measurer.accountant.charges == ()
+
+
+class TestRandDPGenByMarginals(DefaultContract):
+    def mechanism(self):
+        return RandDPGen(selection="marginals")
+
+    def test_it_says_what_it_selected_by(self, chain_table, run):
+        fitted, measurer = run(self.mechanism(), chain_table(), Budget(1.0, 1e-9))
+        assert fitted.selection == BY_MARGINALS
+        assert not any(charge.scores for charge in measurer.accountant.charges)
+
+    def test_a_round_that_learns_little_makes_the_next_one_four_times_as_dear(self, chain_table, run):
+        fitted, measurer = run(self.mechanism(), chain_table(), Budget(5.0, 1e-9))
+        granted = float(measurer.accountant.granted)
+        first = (1 - 0.3 - 0.1) * granted / (16 * 4)
+        assert len(fitted.rounds) > 2
+        for done in fitted.rounds:
+            # Whatever nothing is worth is skipped at four times the cost too.
+            power = np.log(done.zcdp_rho / first) / np.log(4)
+            assert power == pytest.approx(round(power), abs=1e-6)
+        for now, following in itertools.pairwise(fitted.rounds):
+            assert following.zcdp_rho >= now.zcdp_rho * (4 if now.annealed else 1) * (1 - 1e-9)
+
+
+BY_SCORES = "exact L1 distances with noise"
+BY_MARGINALS = "L1 distances estimated from noisy marginals"
+
+
+class TestRandDPGenByScores(DefaultContract):
+    def mechanism(self):
+        return RandDPGen()
+
+    def test_the_budget_is_split_into_one_way_marginals_scores_rounds_and_a_last_round(
+        self, chain_table, run
+    ):
+        fitted, measurer = run(self.mechanism(), chain_table(), Budget(5.0, 1e-9))
+        spent = {}
+        for charge in measurer.accountant.charges:
+            spent[charge.step] = spent.get(charge.step, 0.0) + float(charge.zcdp_rho)
+            assert charge.scores == (charge.step == "scores")
+        granted = float(measurer.accountant.granted)
+        rounds = spent["round"] / (ROUND * granted)
+        assert rounds == pytest.approx(round(rounds))
+        assert 1 <= round(rounds) <= ROUNDS
+        assert spent["one-way"] == pytest.approx(0.1 * granted)
+        assert spent["scores"] == pytest.approx(SCORES * granted)
+        assert sum(spent.values()) == pytest.approx(granted)
+        assert sum(done.zcdp_rho for done in fitted.rounds) == pytest.approx(spent["round"])
+        assert fitted.selection == BY_SCORES
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_a_pair_that_truly_depends_comes_before_all_that_do_not(self, seed, run, pairs_table):
+        """The distance is 1,000 records and more, the noise of a score has a deviation of about 60."""
+        fitted, _ = run(self.mechanism(), pairs_table((0.9, 0.0), seed=seed), Budget(4.0, 1e-9), seed=seed)
+        assert fitted.rounds[0].clique == ("a", "b")
+
+    @pytest.mark.parametrize("heavy", [("a", "b"), ("c", "d")])
+    def test_of_two_pairs_that_depend_alike_the_one_of_more_weight_comes_first(self, heavy, run, pairs_table):
+        table = pairs_table((0.7, 0.7))
+        cliques = tuple(itertools.combinations("abcd", 2))
+        weights = tuple(20.0 if clique == heavy else 1.0 for clique in cliques)
+        workload = Workload(cliques, weights)
+        fitted, _ = run(self.mechanism(), table, Budget(4.0, 1e-9), workload=workload)
+        assert fitted.rounds[0].clique == heavy
+
+    def test_the_models_limit_grows_with_the_rounds(self, run, wide_table):
+        limit = 600 * 8 / 2**20
+        seen = []
+        mechanism = replace(self.mechanism(), max_model_mb=limit)
+        fitted, _ = run(mechanism, wide_table(), Budget(20.0, 1e-9), report=seen.append)
+        numbers = [progress.round for progress in seen if progress.step == "round"]
+        sizes = list(dict.fromkeys(done.model_mb for done in fitted.rounds))
+        assert len(numbers) == len(sizes) >= 2
+        assert all(size <= limit * number / ROUNDS for number, size in zip(numbers, sizes, strict=True))
+
+    def test_every_candidate_is_scored_in_every_round_and_once_more_against_the_released_model(
+        self, scored, chain_table, run
+    ):
+        table = chain_table()
+        fitted, _ = run(self.mechanism(), table, Budget(1.0, 1e-9))
+        pairs = list(itertools.combinations(DOMAIN.names, 2))
+        assert [cliques for cliques, _, _ in scored] == [pairs] * (ROUNDS + 1)
+        _, references, _ = scored[-1]
+        for clique, reference in zip(pairs, references, strict=True):
+            assert reference.tolist() == np.rint(fitted.model.marginal(clique)).astype(int).tolist()
+
+    def test_each_score_is_the_distance_to_the_model_and_noise_of_the_stated_deviation(
+        self, scored, chain_table, run
+    ):
+        """Chi-square over 60 scores: two-sided, p < 1e-6."""
+        errors = []
+        for seed in range(2):
+            table = chain_table(seed=seed)
+            run(self.mechanism(), table, Budget(1.0, 1e-9), seed=seed)
+            for cliques, references, scores in scored:
+                exact = [
+                    np.abs(table.marginal(c) - r).sum() for c, r in zip(cliques, references, strict=True)
+                ]
+                errors += ((scores.values - exact) / scores.sigma).tolist()
+            scored.clear()
+        assert len(errors) == 60
+        below = stats.chi2.cdf(np.sum(np.square(errors)), 60)
+        assert 5e-7 < below < 1 - 5e-7
+
+    def test_a_marginal_that_no_round_selected_has_a_bound_by_its_score_and_it_holds(self, run, wide_table):
+        """60 bounds that fail with at most 5 % each; independent ones fail 13 times with p < 1e-4."""
+        failures = unselected = 0
+        mechanism = replace(self.mechanism(), max_model_mb=300 * 8 / 2**20)
+        for seed in range(4):
+            table = wide_table(seed=seed)
+            fitted, _ = run(mechanism, table, Budget(4.0, 1e-9), seed=seed)
+            assert {bound.clique for bound in fitted.bounds} == set(
+                itertools.combinations(table.domain.names, 2)
+            )
+            for bound in fitted.bounds:
+                error = np.abs(fitted.model.marginal(bound.clique) - table.marginal(bound.clique)).sum()
+                failures += error > bound.l1
+                unselected += not bound.selected
+                assert bound.total_variation < 1
+        assert unselected > 40
+        assert failures <= 12
+
+    @pytest.mark.parametrize("grid", ["1x1", "2x2", "1x4"])
+    def test_over_masked_shares_it_selects_by_scores_too(self, grid, scored, run, pairs_table):
+        fitted, measurer = run(
+            self.mechanism(), pairs_table((0.9, 0.0)), Budget(4.0, 1e-9), protocol="masked", grid=grid
+        )
+        assert len(scored) == ROUNDS + 1
+        assert fitted.selection == BY_SCORES
+        assert fitted.rounds[0].clique == ("a", "b")
+        assert measurer.accountant.spent > measurer.accountant.granted * Fraction(999, 1000)
+
+    @pytest.mark.parametrize(
+        "parties",
+        [{"protocol": "indicator", "grid": "1x2"}, {"protocol": "masked", "grid": "2x2", "tolerated": 2}],
+        ids=["indicator", "two who may collude"],
+    )
+    def test_where_nobody_scores_it_selects_by_marginals_and_says_so(self, parties, scored, chain_table, run):
+        fitted, measurer = run(self.mechanism(), chain_table(), Budget(4.0, 1e-9), **parties)
+        assert scored == []
+        assert fitted.selection == BY_MARGINALS
+        assert not any(charge.scores for charge in measurer.accountant.charges)
+
+
+class TestRandDPGenOfThePaper:
+    def mechanism(self):
+        return RandDPGen.of_the_paper()
+
+    def test_its_budget_is_split_as_the_papers_proof_has_it(self, chain_table, run):
+        """Theorem 5.1: alpha of the budget first, then beta to measure, the rest to select."""
+        _, measurer = run(self.mechanism(), chain_table(), Budget(1.0, 1e-9))
+        spent = {}
+        for charge in measurer.accountant.charges:
+            spent[charge.step] = spent.get(charge.step, 0.0) + float(charge.zcdp_rho)
+        granted = float(measurer.accountant.granted)
+        assert spent["candidates"] == pytest.approx(0.1 * granted)
+        assert spent["round"] == pytest.approx(0.2 * granted)
+        assert spent["select"] == pytest.approx(0.7 * granted)
+
+    def test_rounds_grow_fourfold_where_little_was_learned_and_the_last_takes_the_rest(
+        self, chain_table, run
+    ):
+        fitted, measurer = run(self.mechanism(), chain_table(), Budget(1.0, 1e-9))
+        rounds = fitted.rounds
+        assert rounds[0].zcdp_rho == pytest.approx(0.9 * float(measurer.accountant.granted) / (16 * 4))
+        for now, following in itertools.pairwise(rounds[:-1]):
+            assert following.zcdp_rho == pytest.approx(now.zcdp_rho * (4 if now.annealed else 1))
+        planned = rounds[-2].zcdp_rho * (4 if rounds[-2].annealed else 1)
+        assert rounds[-1].zcdp_rho <= 2 * planned * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"variant": "other"}, "variant"),
+        ({"allocation": "rows"}, "allocation"),
+        ({"selection": "luck"}, "selection"),
+        ({"alpha": 0.0}, "alpha"),
+        ({"one_way": 1.0}, "one_way"),
+        ({"alpha": 0.6, "one_way": 0.5}, "leaves nothing"),
+        ({"variant": "paper", "alpha": 0.6, "beta": 0.5}, "leaves nothing"),
+        ({"rounds_per_attribute": 0}, "rounds_per_attribute"),
+        ({"maxsize": 1}, "maxsize"),
+        ({"max_model_mb": 0}, "max_model_mb"),
+        ({"max_model_mb": float("nan")}, "max_model_mb"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(options, named):
+    with pytest.raises(DataError, match=named):
+        RandDPGen(**options)

@@ -1,0 +1,115 @@
+import json
+import time
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from dpmosaic.common.errors import PartyUnavailable
+from dpmosaic.curator.mechanisms.parts.fitted import Progress
+from dpmosaic.curator.parties.activity import AWAY, IDLE, Activity
+from dpmosaic.curator.releasing.progress import parties, progress_bar, progress_lines
+
+
+class Clock:
+    def __init__(self):
+        self.time = 100.0
+
+    def __call__(self):
+        return self.time
+
+
+class Echo:
+    """A party that sends back what it is sent; keeps what kind of requests came."""
+
+    def call(self, method, requests):
+        self.requests = requests
+        yield from requests
+
+
+class Away:
+    def call(self, method, requests):
+        raise PartyUnavailable("nobody there")
+        yield
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def only(activity):
+    (one,) = activity.snapshot()
+    return one
+
+
+def test_a_party_is_idle_then_at_a_call_and_then_idle_again_with_its_bytes_counted(clock):
+    activity = Activity(clock)
+    connection = activity.watched("north", Echo())
+    assert (only(activity).doing, only(activity).sent) == (IDLE, 0)
+    replies = connection.call("Answer", iter([b"abc", b"de"]))
+    assert next(replies) == b"abc"
+    clock.time += 7
+    one = only(activity)
+    assert (one.doing, one.seconds, one.silent_s, one.sent, one.received) == ("Answer", 7, 7, 3, 3)
+    assert list(replies) == [b"de"]
+    one = only(activity)
+    assert (one.doing, one.silent_s, one.sent, one.received) == (IDLE, 0, 5, 5)
+
+
+def test_a_call_that_can_be_made_again_stays_one(clock):
+    party = Echo()
+    assert list(Activity(clock).watched("north", party).call("Describe", [b"x"])) == [b"x"]
+    assert party.requests == [b"x"]
+
+
+def test_a_party_that_is_not_there_is_away_until_it_is_asked_again(clock):
+    activity = Activity(clock)
+    connection = activity.watched("north", Away())
+    with pytest.raises(PartyUnavailable):
+        list(connection.call("Answer", [b""]))
+    assert only(activity).doing == AWAY
+    shown = StringIO()
+    Console(file=shown, width=100).print(parties(activity))
+    assert "north" in shown.getvalue()
+    assert "away" in shown.getvalue()
+
+
+def test_a_call_that_is_left_is_over(clock):
+    activity = Activity(clock)
+    replies = activity.watched("north", Echo()).call("Open", [b"a", b"b"])
+    next(replies)
+    replies.close()
+    assert only(activity).doing == IDLE
+
+
+def test_progress_is_a_line_after_every_step_and_every_few_seconds(clock):
+    activity, lines = Activity(clock), []
+    activity.watched("north", Echo())
+    with progress_lines(lines.append, activity, every_s=0.01) as report:
+        report(Progress("scores", (), 2, 0.25))
+        until = time.monotonic() + 20
+        while len(lines) < 4 and time.monotonic() < until:
+            time.sleep(0.005)
+    assert len(lines) >= 4
+    first, *_, last = map(json.loads, lines)
+    assert {"event": "progress", "step": "scores", "round": 2, "spent": 0.25}.items() <= last.items()
+    assert last["parties"][0]["party"] == "north"
+    assert first["step"] in ("starting", "scores")
+
+
+def test_the_display_has_the_step_and_every_party(clock):
+    activity, shown = Activity(clock), StringIO()
+    activity.watched("north", Echo())
+    console = Console(file=shown, force_terminal=True, width=100)
+    with progress_bar(console, activity) as report:
+        report(Progress("round", ("a", "b"), 3, 0.5))
+    assert "round 3: a x b" in shown.getvalue()
+    assert "north" in shown.getvalue()
+
+
+def test_where_there_is_no_terminal_nothing_is_shown(clock):
+    shown = StringIO()
+    with progress_bar(Console(file=shown), Activity(clock)) as report:
+        report(Progress("round", ("a", "b"), 3, 0.5))
+    assert shown.getvalue() == ""

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+from dpmosaic.common.errors import DeliveriesLost, PartyUnavailable, PolicyError
+from dpmosaic.curator.parties.asking import Asking
+
+
+class Clock:
+    """Time passes only where somebody sleeps."""
+
+    def __init__(self):
+        self.time = 0.0
+
+    def sleep(self, seconds):
+        self.time += seconds
+
+    def now(self):
+        return self.time
+
+
+class Kept(dict):
+    """Answers in memory."""
+
+    def recall(self, query_id, query):
+        return self.get((query_id, query))
+
+    def keep(self, query_id, query, answered):
+        self[query_id, query] = answered
+
+
+def asking(answers=None, away_s=10.0):
+    clock = Clock()
+    return Asking(answers, away_s, clock.sleep, clock.now), clock
+
+
+def failing(times, error, then=None):
+    left = [error] * times
+
+    def step():
+        if left:
+            raise left.pop()
+        return then
+
+    return step
+
+
+def test_what_was_answered_is_not_asked_again():
+    kept = Kept()
+    first, _ = asking(kept)
+    first.ask("1", b"q", lambda: np.ones(2), list)
+    assert first.knows("1", b"q")
+    again, _ = asking(kept)
+    assert again.ask("1", b"q", failing(1, AssertionError()), list).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("error", [PartyUnavailable("away"), DeliveriesLost("gone")])
+def test_a_step_is_taken_again_while_a_party_is_away_or_has_forgotten(error):
+    forgotten = []
+    patient, clock = asking()
+    assert patient.persist(failing(3, error, "done"), lambda: forgotten.append(1)) == "done"
+    assert (len(forgotten), clock.time) == (3, 3.0)
+
+
+def test_a_party_that_stays_away_ends_the_release():
+    patient, clock = asking()
+    with pytest.raises(PartyUnavailable, match="away"):
+        patient.persist(failing(99, PartyUnavailable("away")), list)
+    assert clock.time == 10.0
+
+
+def test_a_refusal_is_not_asked_again():
+    patient, clock = asking()
+    with pytest.raises(PolicyError):
+        patient.persist(failing(1, PolicyError("no")), list)
+    assert clock.time == 0
+
+
+def test_nothing_is_kept_of_an_answer_that_did_not_come():
+    kept = Kept()
+    patient, _ = asking(kept, away_s=0)
+    with pytest.raises(PartyUnavailable):
+        patient.ask("1", b"q", failing(1, PartyUnavailable("away")), list)
+    assert not kept

@@ -1,0 +1,239 @@
+import hashlib
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.crypto.identity import Identity, verify
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
+from dpmosaic.common.messages import (
+    PROTOCOL_VERSION,
+    Acceptance,
+    AnswerForm,
+    MarginalQuery,
+    PartyDescription,
+    ReleaseTerms,
+)
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.wire.codec import decode_terms, encode_acceptance, encode_description, encode_terms
+from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.parties.federation import connect
+from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.party import Party
+from dpmosaic.party.policy import Policy
+from dpmosaic.party.serving.servicer import PartyServicer
+from dpmosaic.party.sources.source import TableSource
+from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
+from dpmosaic.simulations.partition import Grid, SliceLayout, partition
+
+DOMAIN = Domain.from_json({"a": 2, "b": ["x", "y"], "c": {"type": "numeric", "min": 0, "max": 3, "bins": 4}})
+TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
+
+
+class FakeConnection:
+    """A party that describes itself as told, signs everything with its name and remembers the terms."""
+
+    def __init__(self, name, domain, records=10, version=PROTOCOL_VERSION, protocols=("indicator",)):
+        identity = name.encode().ljust(32)
+        self.description = PartyDescription(name, version, "0", domain, records, protocols, identity)
+        self.acceptance = Acceptance(identity, name.encode() * 64)
+        self.accepted = []
+
+    def call(self, method, requests):
+        (request,) = requests
+        if method == "Describe":
+            yield encode_description(self.description)
+        else:
+            assert method == "Accept"
+            self.accepted.append(decode_terms(request))
+            yield encode_acceptance(self.acceptance)
+
+
+class Replies:
+    """A party that replies the same to everything."""
+
+    def __init__(self, *replies):
+        self.replies = replies
+
+    def call(self, method, requests):
+        yield from self.replies
+
+
+def holding(name, *attributes, **fields):
+    return FakeConnection(name, DOMAIN.project(attributes), **fields)
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(2)
+    return Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, size, 90) for size in DOMAIN.sizes]))
+
+
+@pytest.fixture
+def ragged(table):
+    grid = Grid(
+        (
+            SliceLayout(40, (("a", "c"), ("b",))),
+            SliceLayout(30, (("a", "b", "c"),)),
+            SliceLayout(20, (("c",), ("b",), ("a",))),
+        )
+    )
+    return partition(table, grid)
+
+
+def test_a_ragged_grid_of_parties_is_one_table(ragged):
+    federation = connect(DOMAIN, start_parties(ragged, POLICY, RandomStream.from_seed(1)))
+    assert federation.domain == DOMAIN
+    assert federation.record_counts == (40, 30, 20)
+    assert [[member.attributes for member in members] for members in federation.slices] == [
+        [("a", "c"), ("b",)],
+        [("a", "b", "c")],
+        [("c",), ("b",), ("a",)],
+    ]
+    assert federation.slices[2][1].description.name == "party-3-2"
+
+
+def test_members_are_all_parties_slice_by_slice(ragged):
+    federation = connect(DOMAIN, start_parties(ragged, POLICY, RandomStream.from_seed(1)))
+    names = [member.description.name for member in federation.members]
+    assert names == ["party-1-1", "party-1-2", "party-2-1", "party-3-1", "party-3-2", "party-3-3"]
+    assert len({member.description.identity for member in federation.members}) == 6
+
+
+def test_an_acceptance_has_what_every_party_signed_in_the_order_of_members(ragged):
+    federation = connect(DOMAIN, start_parties(ragged, POLICY, RandomStream.from_seed(1)))
+    acceptances = federation.accept(TERMS)
+    assert len({accepted.ephemeral for accepted in acceptances}) == 6
+    for member, accepted in zip(federation.members, acceptances, strict=True):
+        signed = hashlib.sha256(encode_terms(TERMS)).digest() + accepted.ephemeral
+        verify(member.description.identity, "acceptance of a release", signed, accepted.signature)
+
+
+def test_every_party_reserves_the_budget_and_can_be_asked(ragged):
+    federation = connect(DOMAIN, start_parties(ragged, POLICY, RandomStream.from_seed(1)))
+    federation.accept(TERMS)
+    for piece in federation.slices:
+        for member in piece:
+            query = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, member.attributes, 9.0)
+            cells = DOMAIN.cells(member.attributes)
+            (counts,) = member.client.answer(query, 1, cells, 1)
+            assert counts.shape == (1, cells)
+
+
+def test_no_slice_is_refused():
+    with pytest.raises(DataError, match="at least one slice and one party in each"):
+        connect(DOMAIN, [])
+
+
+def test_an_empty_slice_is_refused():
+    with pytest.raises(DataError, match="at least one slice and one party in each"):
+        connect(DOMAIN, [[holding("p", *DOMAIN)], []])
+
+
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        ([holding("q", "a", "b"), holding("r", "b", "c")], "'q' and 'r' both hold 'b'"),
+        ([holding("q", "a", "c")], r"no party holds \['b'\]"),
+        ([holding("q", "c")], r"no party holds \['a', 'b'\]"),
+        (
+            [holding("q", *DOMAIN), FakeConnection("r", Domain.coded({"z": 2}))],
+            "party 'r' holds 'z', which the plan's domain lacks",
+        ),
+        (
+            [holding("q", "a", "c"), FakeConnection("r", Domain.from_json({"b": ["y", "x"]}))],
+            "party 'r' codes 'b' otherwise",
+        ),
+        (
+            [holding("q", "b", "c"), FakeConnection("r", Domain.coded({"a": 3}))],
+            "party 'r' codes 'a' otherwise",
+        ),
+        (
+            [holding("q", "a"), holding("r", "b", "c", records=11)],
+            r"different numbers of records \(q: 10, r: 11\)",
+        ),
+    ],
+)
+def test_parties_of_a_slice_that_do_not_make_up_the_table_are_refused(second, reason):
+    with pytest.raises(DataError, match=f"slice 2: .*{reason}"):
+        connect(DOMAIN, [[holding("p", *DOMAIN)], second])
+
+
+def test_a_party_answers_for_what_the_plan_leaves_it():
+    overlapping = [holding("q", "a", "b"), holding("r", "b", "c")]
+    federation = connect(DOMAIN, [overlapping], {"r": ["b"]})
+    assert [member.attributes for member in federation.members] == [("a", "b"), ("c",)]
+
+
+@pytest.mark.parametrize(
+    ("out", "reason"), [(["c"], "it does not hold that"), (["a", "b"], "nothing would be left")]
+)
+def test_what_a_party_cannot_leave_out_is_refused_by_name(out, reason):
+    with pytest.raises(DataError, match=f"party 'q' cannot leave out .*{reason}"):
+        connect(DOMAIN, [[holding("q", "a", "b"), holding("r", "b", "c")]], {"q": out})
+
+
+def test_slices_may_have_different_numbers_of_records():
+    federation = connect(DOMAIN, [[holding("p", *DOMAIN)], [holding("q", *DOMAIN, records=11)]])
+    assert federation.record_counts == (10, 11)
+
+
+@pytest.mark.parametrize("version", [0, PROTOCOL_VERSION + 1])
+def test_a_party_of_another_protocol_version_is_refused_by_name(version):
+    with pytest.raises(ProtocolError, match=f"party 'q' speaks protocol version {version}"):
+        connect(DOMAIN, [[holding("p", "a"), holding("q", "b", "c", version=version)]])
+
+
+def test_a_protocol_that_a_policy_lacks_is_refused_before_any_party_is_asked():
+    parties = [holding("p", "a"), holding("q", "b", "c", protocols=("trusted",))]
+    federation = connect(DOMAIN, [parties])
+    with pytest.raises(PolicyError, match="party 'q' does not allow the protocol 'indicator'"):
+        federation.accept(TERMS)
+    assert [party.accepted for party in parties] == [[], []]
+
+
+def test_every_party_is_asked_for_the_same_terms():
+    parties = [holding("p", "a"), holding("q", "b", "c")]
+    acceptances = connect(DOMAIN, [parties]).accept(TERMS)
+    assert [party.accepted for party in parties] == [[TERMS], [TERMS]]
+    assert acceptances == tuple(party.acceptance for party in parties)
+
+
+def test_the_refusal_of_a_party_ends_the_acceptance(table):
+    policy = Policy(frozenset({"indicator"}), frozenset(Adjacency), Fraction(1, 2), Fraction(1, 2))
+    ledger = Ledger()
+    source, keys, identity = TableSource(table), RandomStream.from_seed(1), Identity.from_seed(bytes(32))
+    strict = Party("strict", source, table.domain, policy, ledger, keys, identity)
+    last = holding("last", *DOMAIN, records=5)
+    federation = connect(DOMAIN, [[InProcessConnection(PartyServicer(strict))], [last]])
+    with pytest.raises(PolicyError, match="max_release_rho"):
+        federation.accept(TERMS)
+    assert ledger.reserved() == 0
+    assert last.accepted == []
+    federation.accept(replace(TERMS, granted_rho=0.5))
+    assert ledger.reserved() == Fraction(1, 2)
+    ledger.close()
+
+
+@pytest.mark.parametrize("replies", [(), (b"", b"")])
+def test_a_party_that_does_not_reply_once_is_refused(replies):
+    client = PartyClient(Replies(*replies))
+    for ask in (client.describe, lambda: client.accept(TERMS)):
+        with pytest.raises(ProtocolError, match=f"expected one reply to .*, got {len(replies)}"):
+            ask()
+
+
+def test_a_party_that_replies_with_something_else_is_refused():
+    with pytest.raises(ProtocolError, match="bytes that do not parse"):
+        connect(DOMAIN, [[Replies(b"\xff\xff\xff")]])
+
+
+def test_a_party_whose_attributes_stand_in_another_order_is_refused():
+    backwards = Domain(DOMAIN.attributes[::-1])
+    with pytest.raises(DataError, match="another order"):
+        connect(DOMAIN, [[FakeConnection("p", backwards)]])

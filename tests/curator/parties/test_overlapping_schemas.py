@@ -1,0 +1,94 @@
+"""Parties of a slice that hold the same attribute: the plan says who answers for it, and the rest follows."""
+
+import contextlib
+import json
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.card import PARTY, Card, as_text
+from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
+from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.interactions import interaction
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.errors import DataError, ProtocolError
+from dpmosaic.common.messages import OpeningRequest
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.wire.codec import encode_opening_request
+from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.parties.journal import Journal
+from dpmosaic.curator.releasing.plan import ReleasePlan, draft
+from dpmosaic.curator.releasing.release import release
+from dpmosaic.simulations import network
+
+DOMAIN = Domain.coded({"a": 4, "b": 3, "c": 5})
+RHO = 1e6
+
+
+class Overlap:
+    """One slice of two parties that both hold b, and its plan as it was drafted."""
+
+    def __init__(self, folder, protocol):
+        rng = np.random.default_rng(1)
+        self.table = Table.from_codes(
+            DOMAIN, np.column_stack([rng.integers(0, n, 200) for n in DOMAIN.sizes])
+        )
+        pieces = [self.table.project(held) for held in (("a", "b"), ("b", "c"))]
+        policy = network.policy_for(protocol, Adjacency.ZERO_OUT, RHO)
+        (self.links,) = network.start_parties([pieces], policy, RandomStream.from_seed(1))
+        said = [PartyClient(link).describe() for link in self.links]
+        self.identities = {one.name: one.identity for one in said}
+        certificate = self_signed("party", new_tls_key(), datetime.now(UTC))
+        cards = [Card.issue(PARTY, s.name, Identity.generate(), certificate, s.domain) for s in said]
+        text, domain = draft(cards, [[s.name for s in said]], "d.json")
+        (folder / "d.json").write_text(as_text(domain.to_json()))
+        for old, new in (
+            ("epsilon = 1.0", f"rho = {RHO}"),
+            ("delta = 1e-9\n", ""),
+            ('protocol = "masked"', f"protocol = {json.dumps(protocol)}"),
+            ("collusions = 1 ", "collusions = 1 " if protocol == "masked" else "#"),
+        ):
+            assert old in text
+            text = text.replace(old, new)
+        (folder / "plan.toml").write_text(text)
+        self.folder, self.plan = folder, ReleasePlan.load(folder / "plan.toml")
+
+    def release(self, plan=None):
+        with contextlib.closing(Journal.create(self.folder / "j.sqlite", self.plan.text)) as journal:
+            self.release_id = journal.release_id
+            signer = Identity.from_seed(bytes(32))
+            return release(
+                plan or self.plan, [self.links], journal, signer=signer, identities=self.identities
+            )
+
+
+@pytest.mark.parametrize("protocol", ["masked", "indicator"])
+def test_a_release_over_overlapping_schemas_measures_the_whole_table(tmp_path, protocol):
+    overlap = Overlap(tmp_path, protocol)
+    assert overlap.plan.left_out == {"party-1-2": ("b",)}
+    released = overlap.release()
+    pairs = {m.clique: m for m in released.fitted.measurements if len(m.clique) == 2}
+    assert pairs
+    for clique, measured in pairs.items():
+        exact = interaction(overlap.table.marginal(clique), overlap.table.domain.shape(clique))
+        assert np.abs(measured.values - exact).max() <= 8 * measured.sigma + 0.5
+    assert released.certificate["differentially_private"]
+
+
+def test_a_party_opens_nothing_that_the_plan_leaves_out(tmp_path):
+    overlap = Overlap(tmp_path, "masked")
+    overlap.release()
+    asked = encode_opening_request(OpeningRequest(overlap.release_id, (("b",),), 0))
+    with pytest.raises(ProtocolError, match="a part of the party that opens it"):
+        list(overlap.links[1].call("Open", [asked]))
+
+
+def test_a_plan_that_leaves_nothing_out_of_overlapping_schemas_is_refused(tmp_path):
+    overlap = Overlap(tmp_path, "masked")
+    text = "\n".join(line for line in overlap.plan.text.splitlines() if "leaves_out" not in line)
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(DataError, match="both hold 'b'; name it in leaves_out"):
+        overlap.release(ReleasePlan.load(tmp_path / "plan.toml"))

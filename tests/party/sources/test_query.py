@@ -1,0 +1,59 @@
+import duckdb
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import DataError
+from dpmosaic.party.sources.query import QuerySource
+
+DOMAIN = Domain.from_json({"kind": ["x", "y"], "code": 4})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "a.csv").write_text("id,kind\n2,y\n1,x\n3,x\n")
+    (tmp_path / "b.csv").write_text("id,code\n1,0\n2,3\n3,2\n")
+    return tmp_path
+
+
+def test_a_query_joins_files_of_the_folder(folder):
+    source = QuerySource("SELECT kind, code FROM 'a.csv' JOIN 'b.csv' USING (id) ORDER BY id;", folder)
+    table = source.read(DOMAIN)
+    assert source.columns() == ("kind", "code")
+    assert [column.tolist() for column in table.columns] == [[0, 1, 0], [0, 3, 2]]
+
+
+def test_a_query_reads_a_database_that_nobody_changes(folder):
+    path = folder / "rows.duckdb"
+    with duckdb.connect(str(path)) as made:
+        made.execute("CREATE TABLE people AS SELECT 'x' AS kind, 3 AS code")
+    source = QuerySource("SELECT * FROM people ORDER BY kind", folder, path)
+    assert source.read(DOMAIN).record_count == 1
+    with pytest.raises(DataError, match="cannot run it"):
+        QuerySource("SELECT * FROM strangers ORDER BY 1", folder, path).columns()
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        ("SELECT * FROM 'a.csv'", "expected an ORDER BY"),
+        ("SELECT * FROM 'missing.csv' ORDER BY id", "cannot run it"),
+        ("SELECT kind FROM 'a.csv' ORDER BY id", "no column 'code'"),
+        ("SELECT kind, 1 AS code FROM 'a.csv' WHERE id > 9 ORDER BY id", "no rows"),
+        ("DROP TABLE people ORDER BY id", "cannot run it"),
+    ],
+)
+def test_a_query_that_does_not_fit_is_refused_without_a_value(folder, sql, reason):
+    with pytest.raises(DataError, match=reason):
+        QuerySource(sql, folder).read(DOMAIN)
+
+
+def test_an_error_in_a_query_shows_no_value_of_the_rows(folder):
+    with pytest.raises(DataError) as refused:
+        QuerySource("SELECT kind::INTEGER AS kind, 1 AS code FROM 'a.csv' ORDER BY id", folder).read(DOMAIN)
+    assert "y" not in str(refused.value).replace("query", "").replace("try", "")
+
+
+def test_what_is_no_database_is_refused(folder):
+    (folder / "rows.duckdb").write_text("rows" * 999)
+    with pytest.raises(DataError, match="DuckDB database"):
+        QuerySource("SELECT 1 ORDER BY 1", folder, folder / "rows.duckdb").columns()

@@ -1,0 +1,265 @@
+import csv
+import gzip
+import io
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from dpmosaic.common.data.attribute import CategoricalAttribute, NumericAttribute
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table, decode_table
+from dpmosaic.common.errors import DataError
+from dpmosaic.party.sources.source import FileSource, Source, TableSource, open_source, read_table
+
+NASTY = [
+    "",
+    "NA",
+    "?",
+    "null",
+    "nan",
+    "007",
+    "7",
+    " 7 ",
+    'say "hi"',
+    "a,b",
+    "a\tb",
+    "a\nb",
+    "a\r\nb",
+    "é ß 漢",
+    "#",
+]
+cells = st.one_of(
+    st.sampled_from(NASTY),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6),
+)
+rows = st.lists(st.tuples(cells, cells), min_size=1, max_size=12)
+files = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def write(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+    return open_source(path)
+
+
+def texts_of(source, name):
+    """Every cell of a text column, as the source reads it."""
+    with source.connect() as connection:
+        column = source.query(connection, f"SELECT c{source.columns().index(name)} AS cell FROM file")["cell"]
+    return ["" if cell is None else cell for cell in column.tolist()]
+
+
+def read_back(source, records):
+    """Encodes with the categories that are there, and decodes again."""
+    first = CategoricalAttribute("first", tuple(dict.fromkeys(row[0] for row in records)))
+    second = CategoricalAttribute("second", tuple(dict.fromkeys(row[1] for row in records)))
+    table = source.read(Domain((first, second)))
+    return list(
+        zip(*(v.tolist() for v in decode_table(table, np.random.default_rng(1)).values()), strict=True)
+    )
+
+
+@files
+@given(
+    rows,
+    st.sampled_from([".csv", ".csv.gz", ".tsv", ".tsv.gz"]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+)
+@example([(text, "x") for text in NASTY], ".csv", "\n", False)
+def test_every_text_survives_a_csv(tmp_path, records, suffix, line_end, quote_all):
+    text = io.StringIO(newline="")
+    lone_return = any("\r" in cell for row in records for cell in row)  # csv leaves it unquoted before 3.13
+    quoting = csv.QUOTE_ALL if quote_all or lone_return else csv.QUOTE_MINIMAL
+    writer = csv.writer(
+        text, delimiter="\t" if "t" in suffix else ",", lineterminator=line_end, quoting=quoting
+    )
+    writer.writerows([("first", "second"), *records])
+    content = text.getvalue().encode("utf-8")
+    path = tmp_path / f"rows{suffix}"
+    path.write_bytes(gzip.compress(content) if suffix.endswith(".gz") else content)
+    assert read_back(open_source(path), records) == records
+
+
+@files
+@given(rows)
+def test_every_text_survives_parquet(tmp_path, records):
+    path = tmp_path / "rows.parquet"
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (first VARCHAR, second VARCHAR)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", records)
+        connection.execute(f"COPY t TO '{path}'")
+    assert read_back(open_source(path), records) == records
+
+
+@pytest.fixture
+def parquet(tmp_path):
+    path = tmp_path / "rows.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(
+            "COPY (SELECT * FROM (VALUES "
+            "(1, 0.5::DOUBLE, true, DATE '2020-02-01', 1.50::DECIMAL(9, 2), "
+            "170141183460469231731::DECIMAL(38, 0)), "
+            "(NULL, 'nan'::DOUBLE, NULL, NULL, NULL, NULL)) "
+            f"AS t(whole, real, flag, day, price, wide)) TO '{path}'"
+        )
+    return open_source(path)
+
+
+def test_parquet_types_reach_the_domain(parquet):
+    domain = Domain.from_json(
+        {
+            "wide": ["", "170141183460469231731"],
+            "day": ["2020-02-01", ""],
+            "whole": {"type": "numeric", "min": 0, "max": 1, "bins": 2, "nullable": True},
+            "real": {"type": "numeric", "min": 0, "max": 1, "bins": 4, "nullable": True},
+            "flag": [False, True, ""],
+            "price": ["", 1.5],
+        }
+    )
+    table = parquet.read(domain)
+    assert [column.tolist() for column in table.columns] == [[1, 0], [0, 1], [1, 2], [2, 4], [1, 2], [1, 0]]
+    assert parquet.columns() == ("whole", "real", "flag", "day", "price", "wide")
+
+
+def test_rows_keep_the_order_of_the_file(tmp_path):
+    count = 300_000
+    body = "".join(f"{row % 251},{row}\n" for row in range(count))
+    source = write(tmp_path / "rows.csv", f"code,number\n{body}")
+    domain = Domain(
+        (
+            NumericAttribute("number", 0, count - 1, count // 10, integer=True),
+            *Domain.coded({"code": 251}).attributes,
+        )
+    )
+    table = source.read(domain)
+    assert np.array_equal(table.column("number"), np.arange(count) // 10)
+    assert np.array_equal(table.column("code"), np.arange(count) % 251)
+
+
+def test_a_cell_of_a_csv_is_the_text_it_is(tmp_path):
+    source = write(tmp_path / "rows.csv", '\ufeffcode,other\n007,NA\n?,""\n1e3,\n')
+    assert texts_of(source, "code") == ["007", "?", "1e3"]
+    assert texts_of(source, "other") == ["NA", "", ""]
+
+
+def test_columns_that_differ_only_in_case_or_hold_odd_characters_are_apart(tmp_path):
+    source = write(tmp_path / "rows.csv", 'a,A,"x ""y"",\nz",\';--\n0,1,2,3\n')
+    assert source.columns() == ("a", "A", 'x "y",\nz', "';--")
+    table = source.read(Domain.coded({"';--": 9, 'x "y",\nz': 9, "A": 9, "a": 9}))
+    assert [column.tolist() for column in table.columns] == [[3], [2], [1], [0]]
+
+
+@pytest.mark.parametrize(
+    "name", ["st*r.csv", "what?.csv", "[ab].csv", "it's.csv", "data.v2.CSV", "a b;c.csv"]
+)
+def test_a_file_is_found_by_its_very_name(tmp_path, name):
+    write(tmp_path / "a.csv", "a\n1\n")
+    write(tmp_path / "stxr.csv", "a\n1\n")
+    assert write(tmp_path / name, "a\n0\n").read(Domain.coded({"a": 2})).column("a").tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"a,b,c\n1,2,3\n1,secret\n4,5,6\n", 3),
+        (b"a,b,c\n1,2,3\n4,5,6\n1,secret,3,4\n", 4),
+        (b'a,b,c\n1,"secret,3\n4,5,6\n', 2),
+        (b'a,b,c\n1,"secret"x,3\n4,5,6\n', 2),
+        (b"a,b,c\n1,secret\xff,3\n", 2),
+    ],
+)
+def test_a_row_that_is_no_row_is_refused_by_its_line_without_its_content(tmp_path, content, line):
+    source = write(tmp_path / "rows.csv", content)
+    with pytest.raises(DataError, match=rf"^rows\.csv, line {line}: expected 3 cells in UTF-8") as refusal:
+        source.read(Domain.from_json({"b": ["2", "5", "secret"]}))
+    assert "secret" not in str(refusal.value)
+    assert refusal.value.__cause__ is None
+    assert refusal.value.__context__ is None
+
+
+def test_a_value_without_a_code_is_refused_by_its_row(tmp_path):
+    source = write(tmp_path / "rows.csv", "age\n1\n\n3\n")
+    with pytest.raises(DataError, match="column 'age', row 2: expected a number, found a missing value"):
+        source.read(Domain((NumericAttribute("age", 0, 9, 10),)))
+
+
+def test_line_ends_of_two_kinds_are_refused(tmp_path):
+    with pytest.raises(DataError, match="all line ends alike"):
+        write(tmp_path / "rows.csv", "a,b\r\n1,2\n3,4\n").read(Domain.coded({"a": 9}))
+
+
+def test_a_missing_column_is_named_but_the_first_line_is_not_told(tmp_path):
+    with pytest.raises(DataError, match=r"rows\.csv has no column 'age' in its header") as refusal:
+        write(tmp_path / "rows.csv", "secret,1\n2,3\n").read(Domain.coded({"age": 9}))
+    assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("a,b\n", "has no rows"),
+        ("", "has no header"),
+        ("\na,b\n0,1\n", "has no header"),
+        ("a,secret,b,secret\n0,1,2,3\n", "columns 2 and 4 have one name"),
+        ('"a,b\n0,1\n', "its first line cannot be read as CSV"),
+        ("a,b".encode("utf-16"), "its first line cannot be read as CSV"),
+    ],
+)
+def test_a_csv_without_header_or_rows_is_refused(tmp_path, content, reason):
+    with pytest.raises(DataError, match=reason) as refusal:
+        write(tmp_path / "rows.csv", content).read(Domain.coded({"a": 2}))
+    assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("rows.csv.gz", "cannot be read as CSV"), ("rows.parquet", "expected a Parquet file")],
+)
+def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path, name, reason):
+    with pytest.raises(DataError, match=reason):
+        write(tmp_path / name, "a,b\n0,1\n").columns()
+
+
+def test_a_cut_off_gzip_file_is_refused(tmp_path):
+    path = tmp_path / "rows.csv.gz"
+    path.write_bytes(gzip.compress(b"a\n" + bytes(48 + i * i % 10 for i in range(99_999)) + b"\n")[:-20])
+    with pytest.raises(DataError, match=r"rows\.csv\.gz"):
+        open_source(path).read(Domain.coded({"a": 2}))
+
+
+def test_an_absent_file_and_an_unknown_kind_are_refused(tmp_path):
+    with pytest.raises(DataError, match=r"expected a file at .*rows\.csv, found none"):
+        open_source(tmp_path / "rows.csv")
+    with pytest.raises(DataError, match="found none"):
+        open_source(str(tmp_path))
+    with pytest.raises(DataError, match=r"expected rows\.xlsx to end in one of \.csv, \.csv\.gz"):
+        write(tmp_path / "rows.xlsx", "")
+
+
+def test_reading_leaves_nothing_on_disk(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "rows.csv", "a\n1\n").read(Domain.coded({"a": 2}))
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_a_table_in_memory_is_a_source():
+    table = Table.from_codes(Domain.coded({"a": 2, "b": 3}), np.array([[0, 2], [1, 1]]))
+    source: Source = TableSource(table)
+    assert source.columns() == ("a", "b")
+    read = source.read(Domain.coded({"b": 3, "a": 2}))
+    assert [column.tolist() for column in read.columns] == [[2, 1], [0, 1]]
+    with pytest.raises(DataError, match="attribute 'b' is declared otherwise"):
+        source.read(Domain.coded({"b": 4}))
+    with pytest.raises(DataError, match="unknown attribute 'c'"):
+        source.read(Domain.coded({"c": 4}))
+
+
+def test_file_and_memory_agree(tmp_path):
+    source = FileSource(write(tmp_path / "rows.csv", "a,b\n0,2\n1,1\n").path)
+    domain = Domain.coded({"a": 2, "b": 3})
+    table = source.read(domain)
+    assert TableSource(table).read(domain).digest() == table.digest()
+    assert read_table(str(source.path), domain).digest() == table.digest()
