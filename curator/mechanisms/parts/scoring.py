@@ -30,13 +30,13 @@ DRAFT, FINAL = 1e-2, 1e-3
 """Tolerances of the fits that candidates are judged by, and of the last one."""
 
 
-def check_scores(measurer: Measurer, mechanism: str) -> None:
+def check_scores(facts: PublicFacts, mechanism: str) -> None:
     """Refuses a protocol that gives no scores, before anything is charged.
 
     Raises:
         DataError: names the protocols that give scores, and the mechanisms that need none.
     """
-    if not measurer.scores_exactly:
+    if not facts.scores_exactly:
         raise DataError(
             f"mechanism {mechanism}: expected a protocol that gives exact distances with noise, got one that "
             "gives marginals alone; use 'trusted', or 'masked' with at most one collusion, or choose "

@@ -42,7 +42,8 @@ class Step:
         certain: those of them that are asked for whatever the data say.
         times: how often it is taken at most.
         at_once: how many of the cliques it asks for each time, at most; all where left out.
-        sizes: one number for each clique, by which the budget is split (`allocate`): its cells where left out.
+        sizes: one number for each clique, by which the budget is split (`allocate`); its
+            cells where left out.
     """
 
     name: str
