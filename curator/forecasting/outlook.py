@@ -103,9 +103,9 @@ def outlook(mechanism: Mechanism, noise: PlannedNoise, workload: Workload) -> Ou
     steps = mechanism.steps(noise, workload)
     if any(step.asks is Asks.RECORDS for step in steps):
         raise DataError(
-            f"mechanism {mechanism.name}: expected a mechanism that measures marginals, got one that reads the "
-            "records in one place; it runs in simulation only and has no forecast. Run `dpmosaic simulate`, or "
-            "choose another mechanism"
+            f"mechanism {mechanism.name}: expected a mechanism that measures marginals, got one that reads "
+            "records in one place; it runs in simulation only and has no forecast. Run `dpmosaic simulate`, "
+            "or choose another mechanism"
         )
     sigmas = {step.name: _sigmas(noise, step) for step in steps}
     found = tuple(_step(noise, step, sigmas[step.name]) for step in steps)
