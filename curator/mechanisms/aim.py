@@ -28,7 +28,6 @@ from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
-from .independent import one_way_step
 from .mechanism import GaussianMechanism
 from .parts.allocation import check_smallest, measure_split, measure_step
 from .parts.bounds import ScoredDistance
@@ -44,7 +43,7 @@ from .parts.scoring import (
     round_of,
     score_against,
 )
-from .parts.steps import Asks, PublicFacts, Step, by_name
+from .parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
 
 LAST_SCORES = 0.005
 """Share of the budget for the scores of the released model."""

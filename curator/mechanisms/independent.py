@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import ClassVar
 
 from ...common.crypto.randomness import RandomStream
-from ...common.data.domain import Domain
 from ...common.data.workload import Workload
 from ...common.measurement import Measurement
 from ..measurers.measurer import Measurer
@@ -16,7 +15,7 @@ from .mechanism import GaussianMechanism
 from .parts.allocation import measure_split, measure_step
 from .parts.ending import averages_of, ended
 from .parts.fitted import FittedModel, Progress, Report
-from .parts.steps import Asks, PublicFacts, Step
+from .parts.steps import PublicFacts, Step, one_way_step
 
 
 @dataclass(frozen=True)
@@ -39,12 +38,6 @@ class Independent(GaussianMechanism):
         report(Progress("one-way marginals", (), 0, 1.0))
         averages = averages_of(measurer, workload.cliques, measurements)
         return ended(measurer, steps, model, measurements, averages=averages)
-
-
-def one_way_step(domain: Domain, share: Fraction) -> Step:
-    """Every attribute's marginal, once."""
-    cliques = tuple((name,) for name in domain)
-    return Step("one-way", "One-way marginals", Asks.MARGINALS, share, cliques, cliques)
 
 
 def one_way_marginals(measurer: Measurer, budget: Fraction) -> list[Measurement]:

@@ -25,14 +25,13 @@ from ...common.errors import DataError
 from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import size_mb
-from .independent import one_way_step
 from .mechanism import GaussianMechanism
 from .parts.allocation import check_smallest, measure_split, measure_step
 from .parts.bounds import ScoredDistance
 from .parts.ending import averages_of, ended
 from .parts.fitted import FittedModel, Progress, Report, Round
 from .parts.scoring import SELECTED_BY, check_scores, measurable_cliques, round_of, score_against
-from .parts.steps import Asks, PublicFacts, Step
+from .parts.steps import Asks, PublicFacts, Step, one_way_step
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from ....common.data.domain import Clique
 from ...pgm.estimation import estimate
 from ...pgm.junction_tree import JunctionTree
 from ...pgm.model import MarkovRandomField
-from ..independent import one_way_step
 from ..parts.allocation import EXPECTED_L1, measurable, measure_split, measure_step
-from ..parts.steps import Asks, PublicFacts, Step
+from ..parts.steps import Asks, PublicFacts, Step, one_way_step
 from .algorithm2 import Algorithm2, candidates_step
 
 

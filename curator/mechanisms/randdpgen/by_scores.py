@@ -20,14 +20,13 @@ from ...measurers.measurer import Measurer
 from ...pgm.estimation import estimate
 from ...pgm.junction_tree import TreeGrowth
 from ...pgm.model import MarkovRandomField
-from ..independent import one_way_step
 from ..parts.allocation import EXPECTED_L1, check_smallest, measure_split, measure_step
 from ..parts.bounds import ScoredDistance
 from ..parts.ending import averages_of, ended
 from ..parts.fitted import FittedModel, Progress, Report, Round
 from ..parts.schedule import Schedule
 from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, measurable_cliques, rounds_of, score_against
-from ..parts.steps import Asks, PublicFacts, Step, by_name
+from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
 
 ROUNDS = 4
 SCORES = 0.03
