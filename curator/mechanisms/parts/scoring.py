@@ -22,6 +22,7 @@ from .allocation import EXPECTED_L1
 from .bounds import ScoredDistance
 from .fitted import Round
 from .released import ReleasedModel
+from .steps import PublicFacts
 
 SELECTED_BY = "exact L1 distances with noise"
 
@@ -43,10 +44,9 @@ def check_scores(measurer: Measurer, mechanism: str) -> None:
         )
 
 
-def measurable_cliques(measurer: Measurer, cliques: Sequence[Clique]) -> list[Clique]:
+def measurable_cliques(facts: PublicFacts, cliques: Sequence[Clique]) -> list[Clique]:
     """The cliques that the protocol can measure at all."""
-    whole = measurer.accountant.remaining
-    return [clique for clique in cliques if math.isfinite(measurer.expected_sigma(clique, whole))]
+    return [c for c in cliques if math.isfinite(facts.expected_sigma(c, facts.granted))]
 
 
 def score_against(

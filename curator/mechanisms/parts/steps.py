@@ -93,6 +93,12 @@ class PublicFacts(Protocol):
         ...
 
 
+def one_way_step(domain: Domain, share: Fraction) -> Step:
+    """The step that measures the marginal of each attribute."""
+    singles = tuple((name,) for name in domain)
+    return Step("one-way", "One-way marginals", Asks.MARGINALS, share, singles, singles)
+
+
 def by_name(steps: Iterable[Step]) -> Mapping[str, Step]:
     """The steps by the names under which they are charged."""
     return {step.name: step for step in steps}
