@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 from typing import Protocol
 
@@ -55,8 +56,8 @@ class MarginalOutlook:
     Attributes:
         clique: the marginal.
         cells: of it.
-        least_sigma: of one cell, if every step that may ask for it does so each time, and for nothing else
-            but what it certainly asks for; infinite if no step may.
+        least_sigma: of one cell, if every step that may ask for it spends all its times on it, and on what it
+            certainly asks for; infinite if no step may.
         largest_sigma: of one cell, if all else that the steps may ask for is measured too: by the steps that
             certainly ask for it, or else by the last one that may.
         least_error: expected total variation distance that the least noise alone makes, at most 1.
@@ -86,7 +87,19 @@ class Outlook:
     planned: tuple[Step, ...]
 
 
-_Range = tuple[float, float]
+@dataclass(frozen=True)
+class _Sigmas:
+    """Of one cell of a marginal that a step may ask for.
+
+    Attributes:
+        least: each time, if the step asks for nothing else but what is certain.
+        largest: each time, if it asks for as many of the largest others as it can.
+        all_at_once: as the least, if it asks once for all times together.
+    """
+
+    least: float
+    largest: float
+    all_at_once: float
 
 
 def outlook(mechanism: Mechanism, noise: PlannedNoise, workload: Workload) -> Outlook:
@@ -113,10 +126,10 @@ def outlook(mechanism: Mechanism, noise: PlannedNoise, workload: Workload) -> Ou
     return Outlook(found, marginals, steps)
 
 
-def _step(noise: PlannedNoise, step: Step, sigmas: Mapping[Clique, _Range]) -> StepOutlook:
-    found: _Range | None = None
+def _step(noise: PlannedNoise, step: Step, sigmas: Mapping[Clique, _Sigmas]) -> StepOutlook:
+    found: tuple[float, float] | None = None
     if sigmas:
-        found = min(least for least, _ in sigmas.values()), max(largest for _, largest in sigmas.values())
+        found = min(of.least for of in sigmas.values()), max(of.largest for of in sigmas.values())
     elif step.asks is Asks.SCORES:
         sigma = noise.expected_score_sigma(max(1, step.most), step.budget(noise.granted))
         found = sigma, sigma
@@ -124,8 +137,8 @@ def _step(noise: PlannedNoise, step: Step, sigmas: Mapping[Clique, _Range]) -> S
     return StepOutlook(step.name, step.title, step.asks.value, step.times, step.most, rho, found)
 
 
-def _sigmas(noise: PlannedNoise, step: Step) -> dict[Clique, _Range]:
-    """For each clique that a step may measure, the least and largest deviation of a cell, each time.
+def _sigmas(noise: PlannedNoise, step: Step) -> dict[Clique, _Sigmas]:
+    """How noisy each clique is that a step may measure.
 
     The budget is split as `allocate` splits it: over what is certain and the clique, or over as many of the
     largest others as the step takes at once.
@@ -147,8 +160,9 @@ def _sigmas(noise: PlannedNoise, step: Step) -> dict[Clique, _Range]:
         else:
             heaviest = sums[beside] if rank[clique] < beside else sums[beside - 1] + weight
             wholes = always + weight, always + heaviest
-        least, largest = (_sigma(noise, step, clique, budget * Fraction(weight / whole)) for whole in wholes)
-        found[clique] = least, largest
+        least, largest = (budget * Fraction(weight / whole) for whole in wholes)
+        sigma = partial(_sigma, noise, step, clique)
+        found[clique] = _Sigmas(sigma(least), sigma(largest), sigma(step.times * least))
     return found
 
 
@@ -160,13 +174,13 @@ def _sigma(noise: PlannedNoise, step: Step, clique: Clique, rho: Fraction) -> fl
 def _marginal(
     noise: PlannedNoise,
     steps: Sequence[Step],
-    sigmas: Mapping[str, Mapping[Clique, _Range]],
+    sigmas: Mapping[str, Mapping[Clique, _Sigmas]],
     clique: Clique,
 ) -> MarginalOutlook:
-    asking = [(step, *sigmas[step.name][clique]) for step in steps if clique in sigmas[step.name]]
-    certain = [(sigma, step.times) for step, _, sigma in asking if clique in step.certain]
-    least = _combined([(sigma, step.times) for step, sigma, _ in asking])
-    largest = _combined(certain or [(sigma, 1) for _, _, sigma in asking[-1:]])
+    asking = [(step, sigmas[step.name][clique]) for step in steps if clique in sigmas[step.name]]
+    certain = [(of.largest, step.times) for step, of in asking if clique in step.certain]
+    least = _combined([(of.all_at_once, 1) for _, of in asking])
+    largest = _combined(certain or [(of.largest, 1) for _, of in asking[-1:]])
     cells = noise.domain.cells(clique)
     errors = [min(1.0, EXPECTED_L1 * sigma * cells / (2 * noise.record_count)) for sigma in (least, largest)]
     return MarginalOutlook(clique, cells, least, largest, errors[0], errors[1])

@@ -112,8 +112,9 @@ def test_steps_bytes_and_noise_of_a_release_are_within_its_forecast(tmp_path, me
     known = {marginal.clique: marginal for marginal in said.outlook.marginals}
     assert mechanism == "independent" or known.keys() & measured.keys()
     for clique in known.keys() & measured.keys():
-        assert known[clique].least_sigma * (1 - 1e-9) <= measured[clique]
-        assert measured[clique] <= known[clique].largest_sigma * (1 + 1e-9)
+        # Scales of noise are rounded up to a grid.
+        assert known[clique].least_sigma * (1 - 1e-4) <= measured[clique]
+        assert measured[clique] <= known[clique].largest_sigma * (1 + 1e-4)
 
 
 @pytest.mark.parametrize("mechanism", ["mosaic", "randdpgen"])
@@ -136,7 +137,7 @@ def test_interactions_have_the_noise_that_was_forecast(tmp_path, protocol):
     for name, sensitivity in [("one-way", math.sqrt(1 / 2)), ("round", 1 / 2)]:
         step, parts = steps[name], 2 if name == "one-way" else 1
         sigma = sensitivity / math.sqrt(2 * step.zcdp_rho / step.times / parts)
-        assert step.sigmas == pytest.approx((sigma, sigma))
+        assert step.sigmas == pytest.approx((sigma, sigma), rel=1e-4)
     (pair,) = said.outlook.marginals
     measured = combined_sigmas(setting.release())
     assert pair.least_sigma <= measured[("a", "b")] <= pair.largest_sigma
@@ -201,6 +202,7 @@ def test_steps_are_shown_with_their_titles_and_the_names_that_they_are_charged_u
 
 @pytest.mark.parametrize("mechanism", [name for name in CATALOGUE if CATALOGUE[name].protocols == CENTRAL])
 def test_a_mechanism_that_reads_records_has_no_forecast(tmp_path, mechanism):
-    setting = Setting(tmp_path, "1x1", mechanism=mechanism, protocol="trusted")
+    promise = {"epsilon": 1.0, "delta": 1e-9, "rho": None}
+    setting = Setting(tmp_path, "1x1", mechanism=mechanism, protocol="trusted", **promise)
     with pytest.raises(DataError, match="simulat"):
         setting.forecast()
