@@ -63,7 +63,7 @@ class Step:
             raise ValueError("what a step certainly asks for is among what it may ask for")
         if self.at_once is not None and self.at_once < max(1, len(self.certain)):
             raise ValueError(
-                "a step asks for a clique at least each time, and for all that it certainly asks for"
+                "each time a step asks for at least one clique, and for all that it certainly asks for"
             )
         if self.sizes and len(self.sizes) != len(self.cliques):
             raise ValueError(f"{len(self.cliques)} cliques have as many sizes, not {len(self.sizes)}")
