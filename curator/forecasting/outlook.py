@@ -59,8 +59,8 @@ class MarginalOutlook:
         least_sigma: of one cell, if every step that may ask for it spends all its times on it, and on what it
             certainly asks for; infinite if no step may.
         largest_sigma: of one cell, if all else that the steps may ask for is measured too: by the steps that
-            certainly ask for it, or else by the last one that may. Budgets count as split by size; a mechanism
-            that splits by predicted error gives less to marginals that promise little.
+            certainly ask for it, or else by the last one that may. Budgets count as split by size; a
+            mechanism that splits by predicted error gives less to marginals that promise little.
         least_error: expected total variation distance that the least noise alone makes, at most 1.
         largest_error: the same of the largest noise.
     """
