@@ -13,7 +13,7 @@ from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
 from ....common.data.table import Table
 from ....common.errors import DataError
-from ..dp_select.records import SelectedRecords
+from ..parts.records import SelectedRecords
 from .encoding import RecordEncoding
 from .networks import Generator, gumbel_like
 

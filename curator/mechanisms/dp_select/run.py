@@ -23,10 +23,10 @@ from ..dp_gan.run import start_of, train
 from ..parts.allocation import measurable, measure_split
 from ..parts.bounds import ScoredDistance, error_bounds, weighted_average
 from ..parts.fitted import FittedModel, Progress, Report
+from ..parts.records import SelectedRecords
 from ..parts.scoring import SELECTED_BY, score_against
 from .bounded_range import step_epsilon_for, steps_cost
 from .distances import Reference, sensitivity
-from .records import SelectedRecords
 from .sections import Selection, parts, select_in_sections
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A table of selected records as what a release draws its rows from."""
+"""Rows of a table as what a release draws its rows from."""
 
 from __future__ import annotations
 

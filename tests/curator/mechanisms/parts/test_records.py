@@ -6,7 +6,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.mechanisms.dp_select.records import SelectedRecords
+from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
 
 TABLE = Table.from_codes(Domain.coded({"a": 2, "b": 4}), np.array([[0, 0], [1, 1], [1, 2], [1, 3]]))
 MODEL = SelectedRecords(TABLE, (("a", "b"),), 8.0)
