@@ -10,11 +10,11 @@ from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.curator.measurers.central import CentralMeasurer
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.parties.federation import connect
+from dpmosaic.simulations.measurers import CentralMeasurer
 from dpmosaic.simulations.network import policy_for, start_parties
 from dpmosaic.simulations.partition import Grid, partition
 
