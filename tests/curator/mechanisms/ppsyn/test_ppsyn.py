@@ -19,7 +19,7 @@ from dpmosaic.curator.measurers.measurer import Measurer, Scores
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.mechanisms.parts.scoring import DRAFT
-from dpmosaic.curator.mechanisms.ppsyn.partitions import Blur, sequence_of
+from dpmosaic.curator.mechanisms.ppsyn.partitions import WithinBoxDeviation, sequence_of
 from dpmosaic.curator.mechanisms.ppsyn.ppsyn import PPSyn
 from dpmosaic.curator.pgm.estimation import estimate
 
@@ -57,7 +57,7 @@ def test_a_round_measures_over_the_boxes_and_at_the_cost_that_the_score_calls_fo
     first = fitted.measurements[6]
     assert first.clique == fitted.rounds[0].clique
     masses = [np.maximum(start.marginal((name,)), ways[name].sigma) for name in first.clique]
-    sequence = sequence_of((10, 10), Blur([mass / mass.sum() for mass in masses]))
+    sequence = sequence_of((10, 10), WithinBoxDeviation([mass / mass.sum() for mass in masses]))
     roots = {k: k / (eta - sequence.error(k)) for k in range(1, 101) if sequence.error(k) < eta}
     count = min(roots, key=roots.get)
     contribution = scores.values[cliques.index(first.clique)] - scores.sigma
@@ -106,7 +106,7 @@ def test_what_is_measured_again_is_measured_over_smaller_boxes(run, wide_table):
 
 
 def test_partitions_pay_where_marginals_have_many_cells(run, monkeypatch):
-    """Three tables of two attributes of 30 codes that follow each other roughly; single cells drown."""
+    """Three tables of two attributes of 30 codes that follow each other roughly; noise hides single cells."""
     rng = np.random.default_rng(5)
     errors = {"boxes": 0.0, "cells": 0.0}
     tables = []
@@ -116,7 +116,7 @@ def test_partitions_pay_where_marginals_have_many_cells(run, monkeypatch):
         tables.append(Table.from_codes(Domain.coded({"a": 30, "b": 30}), np.column_stack([first, second])))
     for kind in errors:
         if kind == "cells":
-            whole = "dpmosaic.curator.mechanisms.ppsyn.ppsyn.Partitioned"
+            whole = "dpmosaic.curator.mechanisms.ppsyn.run.Partitioned"
             monkeypatch.setattr(f"{whole}.cheapest", lambda self, eta: (self.cells, self.cells / eta))
             monkeypatch.setattr(f"{whole}.finest_worth", lambda self, noise: self.cells)
         for seed, table in enumerate(tables):
