@@ -13,7 +13,8 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
-from dpmosaic.curator.mechanisms.privbayes.privbayes import PrivBayes, _sampling
+from dpmosaic.curator.mechanisms.privbayes.privbayes import PrivBayes
+from dpmosaic.curator.mechanisms.privbayes.scores import sampling_distance
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "h": 30})
 BUDGET = Budget(2.0, 1e-9)
@@ -107,7 +108,7 @@ def test_what_sampling_alone_adds_is_the_mean_distance_of_poisson_counts(rounded
     exact = sum(
         (np.abs(k - r) * stats.poisson.pmf(k, m)).sum() for m, r in zip(means, reference, strict=True)
     )
-    assert _sampling(means, rounded) == pytest.approx(exact)
+    assert sampling_distance(means, rounded) == pytest.approx(exact)
 
 
 def test_attributes_that_do_not_depend_stay_apart_however_many_values_they_have():
@@ -313,7 +314,7 @@ def test_parameters_out_of_range_are_refused(options, named):
 
 def test_a_table_of_many_cells_of_single_codes_is_not_asked_for_in_boxes_either(monkeypatch, asked):
     """Parties count single cells before they add up."""
-    monkeypatch.setattr("dpmosaic.curator.mechanisms.privbayes.privbayes.LARGEST_COUNTED_CELLS", 40)
+    monkeypatch.setattr("dpmosaic.curator.mechanisms.privbayes.scores.LARGEST_COUNTED_CELLS", 40)
     release(PrivBayes(group=3), Budget(20.0, 1e-9))
     cells = [DOMAIN.cells(query.clique) for query in asked if not isinstance(query, tuple)]
     assert max(cells) <= 40
