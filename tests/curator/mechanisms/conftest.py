@@ -32,8 +32,17 @@ def chain_table(records=2000, seed=0):
     return Table.from_codes(DOMAIN, np.column_stack(columns))
 
 
-def measurer_over(table, granted, seed=1, protocol="trusted", grid="1x1", tolerated=None, budget=BUDGET):
-    adjacency, keys = Adjacency.ZERO_OUT, RandomStream.from_seed(seed)
+def measurer_over(
+    table,
+    granted,
+    seed=1,
+    protocol="trusted",
+    grid="1x1",
+    tolerated=None,
+    budget=BUDGET,
+    adjacency=Adjacency.ZERO_OUT,
+):
+    keys = RandomStream.from_seed(seed)
     pieces = partition(table, Grid.parse(grid, table.domain, table.record_count))
     links = start_parties(pieces, policy_for(protocol, adjacency, float(granted)), keys)
     federation = connect(table.domain, links)

@@ -74,11 +74,14 @@ def test_of_two_pairs_that_depend_alike_the_one_of_more_weight_comes_first(heavy
     assert fitted.rounds[0].clique == heavy
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_pair_that_truly_depends_comes_before_all_that_do_not(seed, run, pairs_table):
-    """The distance is 1,000 records and more, the noise of a score has a deviation of about 100."""
-    fitted, _ = run(PPSyn(), pairs_table((0.9, 0.0), seed=seed), Budget(4.0, 1e-9), seed=seed)
-    assert fitted.rounds[0].clique == ("a", "b")
+def test_a_pair_that_truly_depends_comes_before_all_that_do_not(run, pairs_table):
+    """The distance is 1,000 records and more, the noise of a score has a deviation of about 100.
+
+    An independent pair comes first in one of four tables with probability below 1e-6.
+    """
+    for seed in range(4):
+        fitted, _ = run(PPSyn(), pairs_table((0.9, 0.0), seed=seed), Budget(4.0, 1e-9), seed=seed)
+        assert fitted.rounds[0].clique == ("a", "b")
 
 
 def test_of_two_pairs_that_depend_alike_the_one_of_fewer_cells_comes_first(run):
@@ -174,12 +177,12 @@ class Replayed(Measurer):
         references = [reference.tolist() for reference in references]
         sigma = score_sigma(zcdp_rho, Adjacency.ZERO_OUT, len(cliques))
         cost = score_cost(sigma, Adjacency.ZERO_OUT, len(cliques))
-        self.accountant = self.accountant.charge(Charge(step, (), cost, ((sigma,) * len(cliques),), True))
+        self.charge(Charge(step, (), cost, ((sigma,) * len(cliques),), True))
         distances = [np.abs(self._sums(c, ()) - r).sum() for c, r in zip(cliques, references, strict=True)]
         self.asked.append(((tuple(cliques), str(references), sigma), np.array(distances), 1))
         return Scores(self._transcript.uniform(0, 60, len(cliques)), sigma)
 
-    def expected_sigma(self, clique, zcdp_rho):
+    def expected_sigma(self, clique, zcdp_rho, interaction=False):
         return gaussian_sigma(zcdp_rho, Adjacency.ZERO_OUT)
 
     def _charge(self, query):
