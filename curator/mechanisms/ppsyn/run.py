@@ -60,7 +60,7 @@ class PartitionRun:
         self._measurer = measurer
         self._domain = measurer.domain
         self._steps = self.steps(config, measurer, workload)
-        self._schedule = Schedule(config.rounds, config.max_model_mb)
+        self._schedule = Schedule(self._step("round").times, config.max_model_mb)
         weights = dict(zip(workload.cliques, workload.weights, strict=True))
         self._weights = {clique: weights[clique] for clique in self._step("round").cliques}
         self._report = report

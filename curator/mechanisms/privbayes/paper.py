@@ -50,7 +50,7 @@ class PaperRun(NetworkRun):
         self._records = max(1.0, float(found.values[0]))
 
     def _corrected(
-        self, distances: Mapping[Clique, float], expected: Mapping[Clique, Array]
+        self, distances: Mapping[Clique, float], expected: Mapping[Clique, Array], rounded: bool
     ) -> Mapping[Clique, float]:
         """As they are."""
         return distances

@@ -62,8 +62,8 @@ class NetworkRun:
     def steps(cls, config: PrivBayesSettings, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """One-way marginals and pairs for the network, and what is left for its tables.
 
-        Of the tables those of one and two attributes and of the workload are listed: the network may ask for
-        others, which are too many.
+        The cliques of the tables are those of one and two attributes and of the workload that are small
+        enough at their coarsest. The network may hold larger ones, which are too many to list.
         """
         half = Fraction(config.network_share) / 2
         first = one_way_step(facts.domain, half)
@@ -105,25 +105,23 @@ class NetworkRun:
 
     def _scores(self, one_way: Sequence[Measurement]) -> dict[frozenset[str], float]:
         """Algorithm 1: a noisy score for each pair of attributes."""
-        if "scores" in self._steps:
-            distances, expected = self._scored_distances(self._steps["scores"], one_way)
-        elif "candidates" in self._steps:
-            distances, expected = self._estimated_distances(self._steps["candidates"], one_way)
-        else:
+        step = self._steps.get("scores") or self._steps.get("candidates")
+        if step is None:
             return {}
-        corrected = self._corrected(distances, expected)
+        expected = independent_counts(one_way, step.cliques, self._records)
+        scored = step.asks is Asks.SCORES
+        found = (self._scored_distances if scored else self._estimated_distances)(step, expected)
+        # Marginals that were measured are no rounded references.
+        corrected = self._corrected(found, expected, rounded=scored)
         return {frozenset(pair): distance / 2 for pair, distance in corrected.items()}
 
     def _corrected(
-        self, distances: Mapping[Clique, float], expected: Mapping[Clique, Array]
+        self, distances: Mapping[Clique, float], expected: Mapping[Clique, Array], rounded: bool
     ) -> Mapping[Clique, float]:
-        """Marginals that were measured are no rounded references."""
-        return without_sampling(distances, expected, rounded="scores" in self._steps)
+        """Less what sampling alone adds."""
+        return without_sampling(distances, expected, rounded)
 
-    def _scored_distances(
-        self, step: Step, one_way: Sequence[Measurement]
-    ) -> tuple[dict[Clique, float], dict[Clique, Array]]:
-        expected = independent_counts(one_way, step.cliques, self._records)
+    def _scored_distances(self, step: Step, expected: Mapping[Clique, Array]) -> dict[Clique, float]:
         references = {pair: np.rint(values).astype(np.int64) for pair, values in expected.items()}
         budget = self._budget(step.name)
         scores = self._measurer.score(list(references), references.values(), budget, step.name)
@@ -131,13 +129,10 @@ class NetworkRun:
         self._scored = {
             pair: ScoredDistance(distance, scores.sigma, references[pair]) for pair, distance in found.items()
         }
-        return found, expected
+        return found
 
-    def _estimated_distances(
-        self, step: Step, one_way: Sequence[Measurement]
-    ) -> tuple[dict[Clique, float], dict[Clique, Array]]:
+    def _estimated_distances(self, step: Step, expected: Mapping[Clique, Array]) -> dict[Clique, float]:
         """Without scores: from noisy marginals, less what their noise adds; they are tables too."""
-        expected = independent_counts(one_way, step.cliques, self._records)
         cells = [self._domain.cells(pair) for pair in step.cliques]
         measured = measure_split(self._measurer, step.cliques, cells, self._budget(step.name), step.name)
         self._take([((Node(found.clique[0], 0), Node(found.clique[1], 0)), found) for found in measured])
@@ -145,7 +140,7 @@ class NetworkRun:
             found.clique: float(np.abs(found.values - expected[found.clique]).sum())
             - EXPECTED_L1 * found.sigma * found.values.size
             for found in measured
-        }, expected
+        }
 
     def _network(self, scores: Mapping[frozenset[str], float]) -> Network:
         """Section 2.1.2."""

@@ -43,6 +43,18 @@ def test_the_budget_goes_to_one_way_marginals_scores_rounds_and_a_last_round(run
         assert charge.scores == (charge.step == "scores")
 
 
+def test_its_steps_say_how_the_budget_is_set_out(run, chain_table):
+    fitted, _ = run(PPSyn(one_way=0.25, scores=0.125, rounds=4), chain_table(), Budget(5.0, 1e-9))
+    shares = {step.name: (float(step.share), step.times) for step in fitted.steps}
+    assert shares == {
+        "one-way": (0.25, 1),
+        "scores": (0.125, 5),
+        "round": (0.5, 4),
+        "last round": (0.125, 1),
+    }
+    assert fitted.steps[-1].certain == (("a",), ("b",), ("c",), ("d",))
+
+
 @pytest.mark.parametrize("eta", [0.4, 0.7, 1.0])
 def test_a_round_measures_over_the_boxes_and_at_the_cost_that_the_score_calls_for(
     eta, run, wide_table, scored
