@@ -27,10 +27,10 @@ import dpmosaic
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.measurers.federation import FederationMeasurer
-from dpmosaic.curator.mechanisms.mosaic.budget_split import Outlay
+from dpmosaic.curator.mechanisms.mosaic import knowledge, mosaic, outside, run
+from dpmosaic.curator.mechanisms.mosaic.budget_split import SplitProblem
 from dpmosaic.curator.mechanisms.mosaic.denoising import onto_simplex
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect
-from dpmosaic.curator.mechanisms.mosaic.mosaic import mosaic
 
 REFERENCE = "all parts"
 
@@ -46,17 +46,23 @@ def _unshrunk(effect: Effect, records: float) -> Any:
     return values, np.full(values.size, math.sqrt(effect.observed.variance))
 
 
-def _by_cells(outlay: Outlay, total: float, split: Callable[..., Any] = Outlay.split) -> Any:
-    sizes = (outlay.cells.sum(axis=1) * outlay.price) ** (2 / 3)
-    return total * sizes / sizes.sum(), split(outlay, total)[1]
+def _by_cells(problem: SplitProblem, total: float, split: Callable[..., Any] = SplitProblem.split) -> Any:
+    sizes = (problem.cells.sum(axis=1) * problem.price) ** (2 / 3)
+    return total * sizes / sizes.sum(), split(problem, total)[1]
 
 
-def _last_score(effect: Effect, reference: Any, distance: float, deviation: float, blur: float) -> Effect:
-    return replace(effect, reference=reference, distance=distance, deviation=deviation, blur=blur)
+def _last_score(effect: Effect, reference: Any, distance: float, deviation: float, error: float) -> Effect:
+    return replace(effect, reference=reference, distance=distance, deviation=deviation, reference_error=error)
 
 
-def _unblurred(effect: Effect, records: float, likelihood: Callable[..., Any] = Effect.log_likelihood) -> Any:
-    return likelihood(replace(effect, blur=0.0), records)
+def _exact_reference(
+    effect: Effect, records: float, likelihood: Callable[..., Any] = Effect.log_likelihood
+) -> Any:
+    return likelihood(replace(effect, reference_error=0.0), records)
+
+
+def _unraked(cells: Any, shape: Any, margins: Any) -> Any:
+    return cells
 
 
 PARTS: dict[str, list[Any]] = {
@@ -64,17 +70,21 @@ PARTS: dict[str, list[Any]] = {
     "whole marginals are measured": [
         patch.object(FederationMeasurer, "_interaction", lambda self, query: ())
     ],
-    "one-way marginals are projected alone": [patch.object(mosaic, "denoised", _projected)],
-    "references are not raked": [patch.object(mosaic, "raked", lambda cells, shape, margins: cells)],
+    "one-way marginals are projected alone": [patch.object(knowledge, "denoised", _projected)],
+    "references are not raked": [patch.object(of, "raked", _unraked) for of in (knowledge, outside)],
     "interactions are not shrunk": [patch.object(Effect, "estimate", _unshrunk)],
-    "cells are taken as independent": [patch.object(mosaic, "has_shape", lambda effect: False)],
-    "no common size is learned": [patch.object(mosaic, "typical_size", lambda effects, records: math.inf)],
-    "the budget is split by cells": [patch.object(Outlay, "split", _by_cells)],
+    "cells are taken as independent": [patch.object(knowledge, "has_shape", lambda effect: False)],
+    "no common size is learned": [patch.object(knowledge, "typical_size", lambda effects, records: math.inf)],
+    "the budget is split by cells": [patch.object(SplitProblem, "split", _by_cells)],
     "only the last score counts": [patch.object(Effect, "scored_again", _last_score)],
-    "scores are taken for the interaction alone": [patch.object(Effect, "log_likelihood", _unblurred)],
+    "scores are taken for the interaction alone": [patch.object(Effect, "log_likelihood", _exact_reference)],
     "one round of scores": [patch.object(mosaic, "ROUNDS", 1)],
-    "pairs outside the model are left to it": [patch.object(mosaic._Run, "_others", lambda self: [])],
-    "rows are brought to pairs alone": [patch.object(mosaic._Run, "_larger", lambda self, pairs: ())],
+    "pairs outside the model are left to it": [
+        patch.object(of, "pairs_outside", lambda known: []) for of in (run, outside)
+    ],
+    "rows are adjusted to pairs only": [
+        patch.object(outside, "larger_marginals", lambda known, workload, pairs: ())
+    ],
 }
 
 

@@ -18,10 +18,11 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
     if forecast.epsilon is not None:
         promised.insert(0, f"epsilon {forecast.epsilon:.6g} at delta {forecast.delta:.3g}")
     console.print(f"Promise: {', '.join(promised)}. Nothing was measured or charged.")
-    steps = Table("step", "times", "marginals, at most", "rho", "sigma")
+    steps = Table("step", "charged as", "times, at most", "marginals, at most", "rho", "sigma")
     for step in forecast.outlook.steps:
-        sigmas = "data decide" if step.sigmas is None else _range(*step.sigmas)
-        steps.add_row(step.name, str(step.times), str(step.marginals), f"{step.zcdp_rho:.4g}", sigmas)
+        sigmas = "" if step.sigmas is None else _range(*step.sigmas)
+        rho = f"{step.zcdp_rho:.4g}"
+        steps.add_row(step.title, step.name, str(step.times), str(step.marginals), rho, sigmas)
     console.print(steps)
     parties = Table("party", "receives, MiB at most", "sends, MiB at most")
     each = zip(forecast.parties, forecast.traffic.received, forecast.traffic.sent, strict=True)

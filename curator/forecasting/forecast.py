@@ -81,7 +81,7 @@ def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_
         link_mib_s: what the slowest party's link carries.
 
     Raises:
-        DataError: something does not fit.
+        DataError: something does not fit, or the mechanism has no forecast (`outlook`).
     """
     mechanism = mechanism_named(plan.mechanism, plan.variant, plan.settings)
     granted = mechanism.granted(plan.budget)
@@ -89,12 +89,12 @@ def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_
     latency = max(_latency(federation, place) for place in range(len(federation.members)))
     terms = propose(federation, "forecast", plan.protocol, plan.adjacency, granted, plan.collusions)
     noise = _Planned(federation, terms, granted)
-    seen = outlook(mechanism, noise, Workload.parse(plan.domain, plan.workload), granted)
+    seen = outlook(mechanism, noise, Workload.parse(plan.domain, plan.workload))
     if terms.masked is not None:
-        scores = [step.sigmas[0] for step in seen.steps if step.name == "scores" and step.sigmas]
-        traffic = masked_traffic(terms.masked, seen.candidates, seen.scorings, max(scores, default=1.0))
+        sigmas = {step.name: step.sigmas[0] for step in seen.steps if step.sigmas}
+        traffic = masked_traffic(terms.masked, seen.planned, sigmas)
     else:
-        traffic = plain_traffic(federation, seen.candidates)
+        traffic = plain_traffic(federation, seen.planned)
     seconds = (
         traffic.total / (link_mib_s * 2**20) + traffic.calls * latency + traffic.products / _PRODUCTS_PER_S
     )
@@ -111,6 +111,7 @@ class _Planned:
     def __init__(self, federation: Federation, terms: ReleaseTerms, granted: Fraction) -> None:
         self.domain: Domain = federation.domain
         self.record_count = sum(federation.record_counts)
+        self.granted = granted
         self._terms = terms
         self._plain = FederationMeasurer(federation, terms, granted)
 
@@ -123,7 +124,7 @@ class _Planned:
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         if self._terms.masked is None:
-            return self._plain.expected_sigma(clique, zcdp_rho)
+            return self._plain.expected_sigma(clique, zcdp_rho, interaction)
         return masked_sigma(self._terms.masked, self._terms.adjacency, clique, zcdp_rho, interaction)
 
     def expected_score_sigma(self, count: int, zcdp_rho: Fraction) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...common.data.domain import Clique
 from ...common.protocols.indicator import divide
 from ...common.protocols.masked.plan import Chain, MaskedPlan
 from ...common.protocols.scores.query import score_shape
+from ..mechanisms.parts.steps import Asks, Step
 from ..parties.federation import Federation
 
 _REFERENCE_BYTES = 8
@@ -53,45 +54,66 @@ class Traffic:
         self.calls += 1
 
 
-def masked_traffic(
-    plan: MaskedPlan, candidates: Sequence[Clique], scorings: int, score_sigma: float
-) -> Traffic:
-    """Of a release by the protocol `masked` in which every candidate is scored and measured twice.
+def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str, float]) -> Traffic:
+    """Of a release by the protocol `masked` in which every step asks for its largest marginals each time.
 
     Args:
         plan: of the release.
-        candidates: what may be measured.
-        scorings: how often all are scored.
-        score_sigma: scale of the scores' noise; of no matter without scorings.
+        steps: of the mechanism.
+        sigmas: for each step that scores, by its name, the deviation of the scores' noise, in records.
     """
     traffic = Traffic.between(len(plan.roster))
-    feasible = [clique for clique in candidates if plan.feasible(clique)]
+    asked = dict.fromkeys(clique for step in steps for clique in step.cliques)
+    feasible = {clique: plan.domain.cells(clique) for clique in asked if plan.feasible(clique)}
     for number in range(plan.slice_count):
         for chain in dict.fromkeys(plan.chain(clique, number) for clique in feasible):
             if len(chain) > 1:
                 _multiplied(traffic, plan, chain, number)
-    words = sum(plan.domain.cells(clique) for clique in feasible) * plan.ring.word_bytes
-    for place in range(len(plan.roster)):
-        traffic.sent[place] += 2 * words
-        traffic.calls += 2 * len(feasible)
-    if scorings and plan.evaluators:
-        _scored(traffic, plan, feasible, scorings, score_sigma)
+    for step in steps:
+        largest = _largest(step, feasible)
+        if step.asks is Asks.SCORES and largest:
+            _scored(traffic, plan, largest, step.times, sigmas[step.name])
+        else:
+            words = step.times * sum(feasible[clique] for clique in largest)
+            for place in range(len(plan.roster)):
+                traffic.sent[place] += words * plan.ring.word_bytes
+                traffic.calls += step.times * len(largest)
     return traffic
 
 
-def plain_traffic(federation: Federation, candidates: Iterable[Clique], word_bytes: int = 4) -> Traffic:
-    """Of a release by `indicator` or `trusted` in which every candidate is measured twice."""
+def plain_traffic(federation: Federation, steps: Sequence[Step], word_bytes: int = 4) -> Traffic:
+    """Of a release by `indicator` or `trusted`; see `masked_traffic`."""
     traffic = Traffic.between(len(federation.members))
-    for clique in candidates:
-        place = 0
-        for members, records in zip(federation.slices, federation.record_counts, strict=True):
-            parts = divide(clique, [member.attributes for member in members])
-            for j, part in parts.items():
-                rows = 1 if len(parts) == 1 else records
-                traffic.sent[place + j] += 2 * rows * federation.domain.cells(part) * word_bytes
-                traffic.calls += 2
-            place += len(members)
+    asked = dict.fromkeys(clique for step in steps for clique in step.cliques)
+    sent = {clique: _answers(federation, clique, word_bytes) for clique in asked}
+    totals = {clique: sum(sizes.values()) for clique, sizes in sent.items()}
+    for step in steps:
+        for clique in _largest(step, totals):
+            if step.asks is Asks.SCORES:
+                traffic.received[0] += step.times * federation.domain.cells(clique) * _REFERENCE_BYTES
+                continue
+            for place, size in sent[clique].items():
+                traffic.sent[place] += step.times * size
+                traffic.calls += step.times
     return traffic
+
+
+def _largest(step: Step, sizes: Mapping[Clique, int]) -> list[Clique]:
+    """As many of a step's cliques as it asks for at once, the largest ones."""
+    known = [clique for clique in step.cliques if clique in sizes]
+    return sorted(known, key=lambda clique: -sizes[clique])[: step.most]
+
+
+def _answers(federation: Federation, clique: Clique, word_bytes: int) -> dict[int, int]:
+    """What each party sends for one measurement, by its place in the roster."""
+    sizes, place = {}, 0
+    for members, records in zip(federation.slices, federation.record_counts, strict=True):
+        parts = divide(clique, [member.attributes for member in members])
+        for j, part in parts.items():
+            rows = 1 if len(parts) == 1 else records
+            sizes[place + j] = rows * federation.domain.cells(part) * word_bytes
+        place += len(members)
+    return sizes
 
 
 def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -> None:
@@ -120,9 +142,12 @@ def _opened(
 
 
 def _scored(traffic: Traffic, plan: MaskedPlan, cliques: Sequence[Clique], times: int, sigma: float) -> None:
-    """What scores take, all cliques in one batch."""
+    """What scores take, all cliques in one batch; a single party gets the references and no more."""
     records = plan.record_count
     cells = tuple(plan.domain.cells(clique) for clique in cliques)
+    if not plan.evaluators:
+        traffic.received[0] += times * sum(cells) * _REFERENCE_BYTES
+        return
     shape = score_shape(plan, cells, sigma, records, 2 * records)
     zero, one = plan.evaluators
     for _ in range(times):

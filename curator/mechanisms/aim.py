@@ -12,7 +12,6 @@ Private Synthetic Data" (2022), Algorithm 4. What differs, and why (ADR 13 has t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -29,10 +28,10 @@ from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
-from .independent import one_way_marginals
 from .mechanism import GaussianMechanism
-from .parts.allocation import check_smallest, measure_split
-from .parts.bounds import ErrorBound, ScoredDistance, error_bounds, weighted_average
+from .parts.allocation import check_smallest, measure_split, measure_step
+from .parts.bounds import ScoredDistance
+from .parts.ending import averages_of, ended
 from .parts.fitted import FittedModel, Progress, Report, Round
 from .parts.scoring import (
     DRAFT,
@@ -44,6 +43,7 @@ from .parts.scoring import (
     round_of,
     score_against,
 )
+from .parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
 
 LAST_SCORES = 0.005
 """Share of the budget for the scores of the released model."""
@@ -79,63 +79,127 @@ class AIM(GaussianMechanism):
         if self.rounds_per_attribute < 2 or self.maxsize < 2 or not self.max_model_mb > 0:
             raise DataError("expected rounds_per_attribute >= 2, maxsize >= 2 and max_model_mb > 0")
 
+    def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
+        """See `Mechanism.steps`; the shares are those of rounds that all learn much.
+
+        Raises:
+            DataError: the protocol gives no scores, no candidate is small enough, or there are too few rounds
+                for their share of the budget to pay for the first scores.
+        """
+        check_scores(facts, self.name)
+        candidates = workload.closed().refined(facts.domain, self.maxsize)
+        may = tuple(measurable_cliques(facts, candidates.cliques))
+        attributes, measures = len(facts.domain), Fraction(self.alpha)
+        last_scores = Fraction(LAST_SCORES)
+        cost = (1 - last_scores) / (self.rounds_per_attribute * attributes)
+        first_scores = FIRST_SCORES * (1 - measures) * cost
+        one_way = one_way_step(facts.domain, measures * cost * attributes)
+        left = 1 - one_way.share - first_scores - last_scores
+        if left <= 0:
+            raise DataError(
+                "mechanism aim: one-way marginals and first scores cost more than all rounds together; raise "
+                "alpha or rounds_per_attribute"
+            )
+        # The last round begins as soon as no more is left than two rounds cost.
+        times = max(0, math.ceil(left / cost) - 2)
+        rounds = (
+            Step(
+                "scores",
+                "Scores in rounds",
+                Asks.SCORES,
+                (1 - measures) * cost * times,
+                may,
+                (),
+                times,
+                SCORED,
+            ),
+            Step("round", "Measured in rounds", Asks.MARGINALS, measures * cost * times, may, (), times, 1),
+        )
+        again = tuple(dict.fromkeys([*one_way.cliques, *may]))
+        return (
+            one_way,
+            Step("first scores", "Scores of all candidates", Asks.SCORES, first_scores, may),
+            *(rounds if times else ()),
+            Step(
+                "last round",
+                "Last measurements",
+                Asks.MARGINALS,
+                left - times * cost,
+                again,
+                one_way.cliques,
+                at_once=attributes + times,
+            ),
+            Step("last scores", "Scores of the released model", Asks.SCORES, last_scores, may),
+        )
+
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
     ) -> FittedModel:
         """Spends the whole grant; see `Mechanism.run`.
 
         Raises:
-            DataError: the protocol gives no scores, or no candidate is small enough; nothing was charged.
+            DataError: see `steps`; nothing was charged.
             ModelError: the smallest candidate makes too large a model; nothing was charged.
         """
-        check_scores(measurer, self.name)
+        steps = self.steps(measurer, workload)
         candidates = workload.closed().refined(measurer.domain, self.maxsize)
-        return _Run(self, measurer, candidates, report).run()
+        return _Run(self, measurer, candidates, steps, report).run()
 
 
 class _Run:
     """One run of Algorithm 4."""
 
-    def __init__(self, config: AIM, measurer: Measurer, candidates: Workload, report: Report) -> None:
+    def __init__(
+        self, config: AIM, measurer: Measurer, candidates: Workload, steps: tuple[Step, ...], report: Report
+    ) -> None:
         self._config = config
         self._measurer = measurer
         self._domain = measurer.domain
-        self._alpha = Fraction(config.alpha)
+        self._steps = steps
+        self._named = by_name(steps)
         weights = dict(zip(candidates.cliques, candidates.weights, strict=True))
-        self._weights = {c: weights[c] for c in measurable_cliques(measurer, candidates.cliques)}
-        granted = measurer.accountant.remaining
-        self._last_scores = granted * Fraction(LAST_SCORES)
-        self._cost = (granted - self._last_scores) / (config.rounds_per_attribute * len(self._domain))
+        self._weights = {c: weights[c] for c in self._named["first scores"].cliques}
         self._report = report
         self._used: list[Measurement] = []
         self._rounds: list[Round] = []
         self._known: dict[Clique, ScoredDistance] = {}
+        self._raised = 1
+        """By which the budget of a round has grown."""
 
     def run(self) -> FittedModel:
         """Spends the grant."""
         check_smallest(self._domain, list(self._weights), self._config.max_model_mb)
-        self._used += one_way_marginals(self._measurer, self._alpha * self._cost * len(self._domain))
+        self._used += measure_step(self._measurer, self._named["one-way"])
         self._tell("one-way marginals")
         model = self._estimate(None)
-        self._known = self._score(model, list(self._weights), FIRST_SCORES * self._score_budget())
-        while self._left() > 2 * self._cost:
-            model = self._round(model)
-            if self._rounds[-1].annealed:
-                self._cost *= 4
+        self._known = self._score(model, list(self._weights), "first scores")
+        if "round" in self._named:
+            while self._left() > 2 * self._cost():
+                model = self._round(model)
+                if self._rounds[-1].annealed:
+                    self._raised *= 4
         model = self._measure_again(model)
-        scored = self._score(model, list(self._weights), self._last_scores)
+        scored = self._score(model, list(self._weights), "last scores")
         self._tell("scores")
-        bounds = self._bounds(model, scored)
-        return FittedModel(model, tuple(self._used), tuple(self._rounds), bounds, SELECTED_BY)
+        return ended(
+            self._measurer,
+            self._steps,
+            model,
+            self._used,
+            averages=averages_of(self._measurer, self._weights, self._used),
+            scored=scored,
+            rounds=self._rounds,
+            selection=SELECTED_BY,
+        )
 
     def _round(self, before: MarkovRandomField) -> MarkovRandomField:
         """Lines 8 to 12: select, measure, estimate."""
-        rho = self._alpha * self._cost
+        rho = self._raised * self._budget("round")
         clique = self._select(before, rho)
         (measurement,) = self._measurer.measure([Query(clique, rho, "round")])
         self._used.append(measurement)
         after = self._estimate(before)
-        self._rounds.append(round_of(measurement, before, after, self._cost))
+        self._rounds.append(round_of(measurement, before, after, self._cost()))
         self._tell("round", clique)
         return after
 
@@ -150,8 +214,8 @@ class _Run:
         current = {clique: m for clique, m in zip(small, marginals, strict=True) if m is not None}
         before = {clique: self._moved(clique, marginal) for clique, marginal in current.items()}
         hopes = {c: self._gain(c, known.distance + known.sigma, rho) for c, known in before.items()}
-        promising = sorted(hopes, key=lambda clique: -hopes[clique])[:SCORED]
-        scored = self._score(model, promising, self._score_budget())
+        promising = sorted(hopes, key=lambda clique: -hopes[clique])[: self._named["scores"].most]
+        scored = self._score(model, promising, "scores", self._raised)
         self._known |= {clique: _combined(before[clique], new) for clique, new in scored.items()}
         return max(scored, key=lambda clique: self._gain(clique, self._known[clique].distance, rho))
 
@@ -185,15 +249,19 @@ class _Run:
         ]
 
     def _score(
-        self, model: MarkovRandomField, cliques: list[Clique], rho: Fraction
+        self, model: MarkovRandomField, cliques: list[Clique], step: str, times: int = 1
     ) -> dict[Clique, ScoredDistance]:
-        return score_against(self._measurer, model, cliques, rho)
+        return score_against(self._measurer, model, cliques, times * self._budget(step), step)
 
-    def _score_budget(self) -> Fraction:
-        return (1 - self._alpha) * self._cost
+    def _budget(self, step: str) -> Fraction:
+        return self._named[step].budget(self._measurer.granted)
+
+    def _cost(self) -> Fraction:
+        """Of a round."""
+        return self._raised * (self._budget("round") + self._budget("scores"))
 
     def _left(self) -> Fraction:
-        return self._measurer.accountant.remaining - self._last_scores
+        return self._measurer.accountant.remaining - self._budget("last scores")
 
     def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
         """The last round: the rest goes to all that the model is made of."""
@@ -202,14 +270,6 @@ class _Run:
         self._used += measure_split(self._measurer, cliques, cells, self._left(), "last round")
         self._tell("last round")
         return self._estimate(model, FINAL)
-
-    def _bounds(
-        self, model: MarkovRandomField, scored: Mapping[Clique, ScoredDistance]
-    ) -> tuple[ErrorBound, ...]:
-        averages = {c: weighted_average(self._domain, c, self._used) for c in self._weights}
-        known = {clique: average for clique, average in averages.items() if average is not None}
-        selected = [done.clique for done in self._rounds]
-        return error_bounds(model, known, selected, self._measurer.record_count, scored=scored)
 
     def _estimate(self, warm_start: MarkovRandomField | None, tolerance: float = DRAFT) -> MarkovRandomField:
         total = self._measurer.record_count

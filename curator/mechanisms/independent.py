@@ -12,9 +12,10 @@ from ...common.measurement import Measurement
 from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
 from .mechanism import GaussianMechanism
-from .parts.allocation import measure_split
-from .parts.bounds import error_bounds, weighted_average
+from .parts.allocation import measure_split, measure_step
+from .parts.ending import averages_of, ended
 from .parts.fitted import FittedModel, Progress, Report
+from .parts.steps import PublicFacts, Step, one_way_step
 
 
 @dataclass(frozen=True)
@@ -23,17 +24,20 @@ class Independent(GaussianMechanism):
 
     name: ClassVar[str] = "independent"
 
+    def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
+        """See `Mechanism.steps`."""
+        return (one_way_step(facts.domain, Fraction(1)),)
+
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
     ) -> FittedModel:
         """Spends the whole grant on one-way marginals; see `Mechanism.run`."""
-        measurements = one_way_marginals(measurer, measurer.accountant.remaining)
+        steps = self.steps(measurer, workload)
+        measurements = measure_step(measurer, steps[0])
         model = estimate(measurer.domain, measurements, total=measurer.record_count)
         report(Progress("one-way marginals", (), 0, 1.0))
-        averages = (weighted_average(measurer.domain, clique, measurements) for clique in workload.cliques)
-        known = {c: a for c, a in zip(workload.cliques, averages, strict=True) if a is not None}
-        bounds = error_bounds(model, known, (), measurer.record_count)
-        return FittedModel(model, tuple(measurements), (), bounds)
+        averages = averages_of(measurer, workload.cliques, measurements)
+        return ended(measurer, steps, model, measurements, averages=averages)
 
 
 def one_way_marginals(measurer: Measurer, budget: Fraction) -> list[Measurement]:

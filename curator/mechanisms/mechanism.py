@@ -1,4 +1,4 @@
-"""The seam between a mechanism and whoever runs it, and what a mechanism hands back."""
+"""What a mechanism is to its callers: the steps it states, and a run that hands back a fitted model."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ...common.data.workload import Workload
 from ...common.privacy.budget import Budget
 from ..measurers.measurer import Measurer
 from .parts.fitted import FittedModel, Report
+from .parts.steps import PublicFacts, Step
 
 
 class Mechanism(Protocol):
@@ -27,6 +28,21 @@ class Mechanism(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """Name, variant and parameters, for the certificate."""
+        ...
+
+    def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
+        """What a run will ask, in order, before anything is measured: `run` and forecasts read it.
+
+        A run charges under these names alone. The shares add up to 1; where the data decide how often a step
+        is taken, they are those that the mechanism sets out with.
+
+        Args:
+            facts: of the measurer, or of a release that is only planned.
+            workload: the marginals that matter.
+
+        Raises:
+            DataError: the mechanism cannot run over this protocol, or no marginal is small enough.
+        """
         ...
 
     def run(

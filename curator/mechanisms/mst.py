@@ -25,12 +25,13 @@ from ...common.errors import DataError
 from ..measurers.measurer import Measurer
 from ..pgm.estimation import estimate
 from ..pgm.junction_tree import size_mb
-from .independent import one_way_marginals
 from .mechanism import GaussianMechanism
-from .parts.allocation import check_smallest, measure_split
-from .parts.bounds import ScoredDistance, error_bounds, weighted_average
-from .parts.fitted import FittedModel, Progress, Report
+from .parts.allocation import check_smallest, measure_split, measure_step
+from .parts.bounds import ScoredDistance
+from .parts.ending import averages_of, ended
+from .parts.fitted import FittedModel, Progress, Report, Round
 from .parts.scoring import SELECTED_BY, check_scores, measurable_cliques, round_of, score_against
+from .parts.steps import Asks, PublicFacts, Step, one_way_step
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,27 @@ class MST(GaussianMechanism):
         if not self.max_model_mb > 0:
             raise DataError(f"max_model_mb: expected a positive number, got {self.max_model_mb}")
 
+    def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
+        """See `Mechanism.steps`; one-way marginals get everything where there is no pair to choose.
+
+        Raises:
+            DataError: the protocol gives no scores.
+        """
+        check_scores(facts, self.name)
+        pairs = tuple(measurable_cliques(facts, list(combinations(facts.domain.names, 2))))
+        if not pairs:
+            return (one_way_step(facts.domain, Fraction(1)),)
+        first, scores = Fraction(self.one_way), Fraction(self.scores)
+        one_way = one_way_step(facts.domain, first)
+        # One-way marginals are measured again where no pair leaves the model small enough.
+        may = (*pairs, *one_way.cliques)
+        rest = 1 - first - scores
+        return (
+            one_way,
+            Step("scores", "Scores of all pairs", Asks.SCORES, scores, pairs),
+            Step("tree", "Pairs of the tree", Asks.MARGINALS, rest, may, at_once=len(facts.domain)),
+        )
+
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
     ) -> FittedModel:
@@ -67,33 +89,40 @@ class MST(GaussianMechanism):
             DataError: the protocol gives no scores; nothing was charged.
             ModelError: the one-way marginals alone make too large a model; nothing was charged.
         """
-        check_scores(measurer, self.name)
         domain, records = measurer.domain, measurer.record_count
-        check_smallest(domain, [(name,) for name in domain], self.max_model_mb)
-        granted = measurer.accountant.remaining
-        pairs = measurable_cliques(measurer, list(combinations(domain.names, 2)))
-        # Where there is no pair to choose, one-way marginals get everything.
-        measured = one_way_marginals(measurer, granted * Fraction(self.one_way) if pairs else granted)
-        report(Progress("one-way marginals", (), 0, _spent(measurer)))
-        independent = estimate(domain, measured, total=records)
+        one_way, *others = steps = self.steps(measurer, workload)
+        check_smallest(domain, one_way.cliques, self.max_model_mb)
+        measured = measure_step(measurer, one_way)
+        report(Progress("one-way marginals", (), 0, measurer.accountant.spent_share))
+        model = independent = estimate(domain, measured, total=records)
         scored: dict[Clique, ScoredDistance] = {}
-        model, rounds = independent, []
-        if pairs:
-            scored = score_against(measurer, independent, pairs, granted * Fraction(self.scores))
-            report(Progress("scores", (), 0, _spent(measurer)))
-            # All is left to the one-way marginals where no pair leaves the model small enough.
-            tree = spanning_tree(domain, scored, self.max_model_mb) or [(name,) for name in domain]
-            cells = [domain.cells(clique) for clique in tree]
-            found = measure_split(measurer, tree, cells, measurer.accountant.remaining, "tree")
+        rounds: list[Round] = []
+        pairs: tuple[Clique, ...] = ()
+        if others:
+            scores, tree = others
+            pairs = scores.cliques
+            budget = scores.budget(measurer.granted)
+            scored = score_against(measurer, independent, pairs, budget, scores.name)
+            report(Progress("scores", (), 0, measurer.accountant.spent_share))
+            chosen = spanning_tree(domain, scored, self.max_model_mb) or one_way.cliques
+            cells = [domain.cells(clique) for clique in chosen]
+            found = measure_split(measurer, chosen, cells, measurer.accountant.remaining, tree.name)
             measured += found
             model = estimate(domain, measured, total=records, warm_start=independent)
             rounds = [round_of(m, independent, model, Fraction(m.zcdp_rho)) for m in found]
-            report(Progress("tree", (), len(rounds), _spent(measurer)))
-        averages = {c: weighted_average(domain, c, measured) for c in (*workload.cliques, *pairs)}
-        known = {clique: average for clique, average in averages.items() if average is not None}
-        selected = [done.clique for done in rounds]
-        bounds = error_bounds(model, known, selected, records, scored=scored)
-        return FittedModel(model, tuple(measured), tuple(rounds), bounds, SELECTED_BY if pairs else "")
+            report(Progress("tree", (), len(rounds), measurer.accountant.spent_share))
+        averages = averages_of(measurer, dict.fromkeys((*workload.cliques, *pairs)), measured)
+        selection = SELECTED_BY if others else ""
+        return ended(
+            measurer,
+            steps,
+            model,
+            measured,
+            averages=averages,
+            scored=scored,
+            rounds=rounds,
+            selection=selection,
+        )
 
 
 def spanning_tree(
@@ -108,7 +137,3 @@ def spanning_tree(
             chosen.append(pair)
             part = {name: one if root == other else root for name, root in part.items()}
     return chosen
-
-
-def _spent(measurer: Measurer) -> float:
-    return measurer.accountant.spent_share

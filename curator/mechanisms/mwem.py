@@ -25,7 +25,8 @@ from ..pgm.junction_tree import TreeGrowth
 from ..pgm.model import MarkovRandomField
 from .mechanism import GaussianMechanism
 from .parts.allocation import check_smallest
-from .parts.bounds import ScoredDistance, error_bounds, weighted_average
+from .parts.bounds import ScoredDistance
+from .parts.ending import averages_of, ended
 from .parts.fitted import FittedModel, Progress, Report, Round
 from .parts.scoring import (
     DRAFT,
@@ -37,6 +38,7 @@ from .parts.scoring import (
     round_of,
     score_against,
 )
+from .parts.steps import Asks, PublicFacts, Step
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,21 @@ class MWEM(GaussianMechanism):
         if self.maxsize < 2 or not self.max_model_mb > 0:
             raise DataError("expected maxsize >= 2 and max_model_mb > 0")
 
+    def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
+        """See `Mechanism.steps`.
+
+        Raises:
+            DataError: the protocol gives no scores, or no marginal is small enough.
+        """
+        check_scores(facts, self.name)
+        may = tuple(measurable_cliques(facts, workload.refined(facts.domain, self.maxsize).cliques))
+        rounds = self.rounds or 2 * len(facts.domain)
+        measures = Fraction(self.alpha)
+        return (
+            Step("scores", "Scores of candidates", Asks.SCORES, 1 - measures, may, times=rounds),
+            Step("round", "Measured in rounds", Asks.MARGINALS, measures, may, times=rounds, at_once=1),
+        )
+
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
     ) -> FittedModel:
@@ -74,22 +91,22 @@ class MWEM(GaussianMechanism):
             DataError: the protocol gives no scores, or no marginal is small enough; nothing was charged.
             ModelError: the smallest marginal makes too large a model; nothing was charged.
         """
-        check_scores(measurer, self.name)
-        refined = workload.refined(measurer.domain, self.maxsize)
-        weights = dict(zip(refined.cliques, refined.weights, strict=True))
-        weights = {clique: weights[clique] for clique in measurable_cliques(measurer, refined.cliques)}
-        check_smallest(measurer.domain, list(weights), self.max_model_mb)
+        scores, rounds = steps = self.steps(measurer, workload)
+        check_smallest(measurer.domain, scores.cliques, self.max_model_mb)
+        given = dict(zip(workload.cliques, workload.weights, strict=True))
+        weights = {clique: given[clique] for clique in scores.cliques}
         domain, records = measurer.domain, measurer.record_count
-        rounds = self.rounds or 2 * len(domain)
-        cost = measurer.accountant.remaining / rounds
+        budget = scores.budget(measurer.granted)
+        cost = budget + rounds.budget(measurer.granted)
         model = MarkovRandomField.uniform(domain, records)
         used: list[Measurement] = []
         done: list[Round] = []
         scored: dict[Clique, ScoredDistance] = {}
-        for number in range(1, rounds + 1):
-            small = self._small(measurer, list(weights), model, used, number / rounds)
-            scored |= score_against(measurer, model, small, (1 - Fraction(self.alpha)) * cost)
-            rho = measurer.accountant.remaining - cost * (rounds - number)
+        for number in range(1, rounds.times + 1):
+            small = self._small(measurer, list(weights), model, used, number / rounds.times)
+            scored |= score_against(measurer, model, small, budget, scores.name)
+            # What the scores did not spend measures.
+            rho = measurer.accountant.remaining - cost * (rounds.times - number)
             gains = {
                 clique: weights[clique]
                 * (min(scored[clique].distance, 2 * records) - expected_noise(measurer, clique, rho))
@@ -97,19 +114,24 @@ class MWEM(GaussianMechanism):
                 if clique in scored
             }
             worst = max(gains, key=lambda clique: gains[clique])
-            (measurement,) = measurer.measure([Query(worst, rho, "round")])
+            (measurement,) = measurer.measure([Query(worst, rho, rounds.name)])
             used.append(measurement)
-            tolerance = FINAL if number == rounds else DRAFT
+            tolerance = FINAL if number == rounds.times else DRAFT
             before = model
             model = estimate(domain, used, total=records, warm_start=before, tolerance=tolerance)
             done.append(round_of(measurement, before, model, cost))
-            spent = measurer.accountant.spent_share
-            report(Progress("round", worst, number, spent))
-        averages = {clique: weighted_average(domain, clique, used) for clique in weights}
-        known = {clique: average for clique, average in averages.items() if average is not None}
-        selected = [round_.clique for round_ in done]
-        bounds = error_bounds(model, known, selected, records, scored=scored)
-        return FittedModel(model, tuple(used), tuple(done), bounds, SELECTED_BY)
+            report(Progress("round", worst, number, measurer.accountant.spent_share))
+        averages = averages_of(measurer, weights, used)
+        return ended(
+            measurer,
+            steps,
+            model,
+            used,
+            averages=averages,
+            scored=scored,
+            rounds=done,
+            selection=SELECTED_BY,
+        )
 
     def _small(
         self,

@@ -26,8 +26,8 @@ _LEAST_WEIGHT = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Outlay:
-    """What may be measured, and what that is for.
+class SplitProblem:
+    """Interactions that may be measured, and the workload that they serve.
 
     Attributes:
         deviations: shape (interactions, classes): tau of the cells of each class, in counts.

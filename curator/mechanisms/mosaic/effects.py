@@ -36,9 +36,9 @@ _SCALES = np.geomspace(1e-4, 2, 48)
 _SPREAD = 0.3
 """An L1 norm deviates from what its scale makes expect by this share; the score says no more of D."""
 
-_BLURRED = 0.5
-"""Share of the blur that a score is taken to have in it. All of it is what is to be expected; half leaves
-interactions the benefit of the doubt: one that is left out is lost, one measured in vain costs little."""
+_IN_SCORE = 0.5
+"""Share of the reference error that a score is taken to contain. The whole is what is expected; half favours
+interactions: one that is left out is lost, one measured in vain costs little."""
 
 _TAIL = 3
 LEAST_VARIANCE = 0.1
@@ -72,8 +72,8 @@ class Effect:
         reference: shape (n_r,): mu, the cells that a model without this interaction predicts.
         distance: noisy L1 distance between the table's marginal and the reference, in records; None unscored.
         deviation: standard deviation of its noise.
-        blur: expected L1 error of the smaller marginals that the reference was made from, in records. The
-            distance has it in it, and grows as the root of the sum of its square and that of D.
+        reference_error: expected L1 error of the smaller marginals that the reference was made from, in
+            records. The distance contains it: it is the root of the sum of its square and that of D.
         observed: what was measured of it; None before.
         typical: m, the mean of D among such interactions, as a share of the records; infinite where unknown.
         axes: how cells vary together along each attribute; none where they are taken as independent.
@@ -83,12 +83,14 @@ class Effect:
     reference: Array
     distance: float | None = None
     deviation: float = 0.0
-    blur: float = 0.0
+    reference_error: float = 0.0
     observed: Observed | None = None
     typical: float = math.inf
     axes: tuple[Axis, ...] = ()
 
-    def scored_again(self, reference: Array, distance: float, deviation: float, blur: float) -> Effect:
+    def scored_again(
+        self, reference: Array, distance: float, deviation: float, reference_error: float
+    ) -> Effect:
         """The effect of another reference, whose score is averaged with the one before.
 
         That says as much less of this reference as the reference has moved since.
@@ -97,7 +99,13 @@ class Effect:
         before = self.deviation**2 + float(np.abs(reference - self.reference).sum()) ** 2
         variance = 1 / (1 / before + 1 / deviation**2)
         mean = variance * (self.distance / before + distance / deviation**2)
-        return replace(self, reference=reference, distance=mean, deviation=math.sqrt(variance), blur=blur)
+        return replace(
+            self,
+            reference=reference,
+            distance=mean,
+            deviation=math.sqrt(variance),
+            reference_error=reference_error,
+        )
 
     def deviations(self, records: float) -> Array:
         """tau_c of the posterior mean of D, shape (n_r,)."""
@@ -168,7 +176,7 @@ class Effect:
         scales = _SCALES * records
         logs = np.zeros(len(scales))
         if self.distance is not None:
-            expected = np.hypot(scales, _BLURRED * self.blur)
+            expected = np.hypot(scales, _IN_SCORE * self.reference_error)
             variance = self.deviation**2 + (_SPREAD * expected) ** 2
             # Noise takes a score below zero, but says nothing by how far.
             away = max(self.distance, -3 * self.deviation) - expected

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
@@ -14,27 +13,10 @@ from ....common.errors import ModelError
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer, Query
 from ...pgm.junction_tree import size_mb
+from .steps import PublicFacts, Step
 
 EXPECTED_L1 = math.sqrt(2 / math.pi)
 """Expected absolute value of a standard normal variable."""
-
-
-class ExpectedNoise(Protocol):
-    """What is known of measurements before any: of a measurer, or of a release that is only planned."""
-
-    @property
-    def domain(self) -> Domain:
-        """Of the whole table."""
-        ...
-
-    @property
-    def record_count(self) -> int:
-        """Records of the whole table."""
-        ...
-
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
-        """See `Measurer.expected_sigma`."""
-        ...
 
 
 def check_smallest(domain: Domain, cliques: Sequence[Clique], max_model_mb: float) -> None:
@@ -78,7 +60,13 @@ def measure_split(
     return measurer.measure([Query(c, rho, step) for c, rho in zip(cliques, parts, strict=True)])
 
 
-def measurable(measurer: ExpectedNoise, cliques: Sequence[Clique], budget: Fraction) -> list[int]:
+def measure_step(measurer: Measurer, step: Step) -> list[Measurement]:
+    """Takes a step that asks for all of its marginals at once."""
+    sizes = step.sizes_in(measurer.domain)
+    return measure_split(measurer, step.cliques, sizes, step.budget(measurer.granted), step.name)
+
+
+def measurable(facts: PublicFacts, cliques: Sequence[Clique], budget: Fraction) -> list[int]:
     """Which of the cliques a budget split by `allocate` can measure, by public facts alone.
 
     A marginal whose expected noise is more than N records in L1 norm, half of what two tables of N records
@@ -86,7 +74,7 @@ def measurable(measurer: ExpectedNoise, cliques: Sequence[Clique], budget: Fract
     its part of the budget goes to the others, until none is that noisy.
 
     Args:
-        measurer: knows the noise at a cost.
+        facts: what is known before anything is measured.
         cliques: to choose from.
         budget: to be split.
 
@@ -95,14 +83,14 @@ def measurable(measurer: ExpectedNoise, cliques: Sequence[Clique], budget: Fract
     """
     places = list(range(len(cliques)))
     while places:
-        cells = [measurer.domain.cells(cliques[i]) for i in places]
+        cells = [facts.domain.cells(cliques[i]) for i in places]
         sigmas = [
-            measurer.expected_sigma(cliques[i], rho)
+            facts.expected_sigma(cliques[i], rho)
             for i, rho in zip(places, allocate(budget, cells), strict=True)
         ]
         noise = EXPECTED_L1 * np.array(sigmas) * cells
         noisiest = np.argsort(-noise)[: max(1, len(places) // 20)]
-        dropped = {int(k) for k in noisiest if noise[k] > measurer.record_count}
+        dropped = {int(k) for k in noisiest if noise[k] > facts.record_count}
         if not dropped:
             break
         places = [i for k, i in enumerate(places) if k not in dropped]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class Schedule:
     """Rounds of select, measure, estimate, each of which may take twice as many as the one before.
 
-    Early scores know little of what explains what.
+    Early scores say little about which marginals explain which others.
 
     Attributes:
         rounds: how many there are.

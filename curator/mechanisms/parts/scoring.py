@@ -30,13 +30,13 @@ DRAFT, FINAL = 1e-2, 1e-3
 """Tolerances of the fits that candidates are judged by, and of the last one."""
 
 
-def check_scores(measurer: Measurer, mechanism: str) -> None:
+def check_scores(facts: PublicFacts, mechanism: str) -> None:
     """Refuses a protocol that gives no scores, before anything is charged.
 
     Raises:
         DataError: names the protocols that give scores, and the mechanisms that need none.
     """
-    if not measurer.scores_exactly:
+    if not facts.scores_exactly:
         raise DataError(
             f"mechanism {mechanism}: expected a protocol that gives exact distances with noise, got one that "
             "gives marginals alone; use 'trusted', or 'masked' with at most one collusion, or choose "
@@ -46,11 +46,15 @@ def check_scores(measurer: Measurer, mechanism: str) -> None:
 
 def measurable_cliques(facts: PublicFacts, cliques: Sequence[Clique]) -> list[Clique]:
     """The cliques that the protocol can measure at all."""
-    return [c for c in cliques if math.isfinite(facts.expected_sigma(c, facts.granted))]
+    return [clique for clique in cliques if math.isfinite(facts.expected_sigma(clique, facts.granted))]
 
 
 def score_against(
-    measurer: Measurer, model: ReleasedModel, cliques: Sequence[Clique], rho: Fraction
+    measurer: Measurer,
+    model: ReleasedModel,
+    cliques: Sequence[Clique],
+    rho: Fraction,
+    step: str = "scores",
 ) -> dict[Clique, ScoredDistance]:
     """Noisy distances between the table and the model, for every clique whose marginal the model can give.
 
@@ -61,12 +65,13 @@ def score_against(
         model: public.
         cliques: that the protocol can measure.
         rho: what all scores together may cost.
+        step: under which they are charged.
     """
     marginals = zip(cliques, model.marginals_within_limits(cliques), strict=True)
     references = {clique: np.rint(m).astype(np.int64) for clique, m in marginals if m is not None}
     if not references:
         return {}
-    scores = measurer.score(list(references), references.values(), rho, "scores")
+    scores = measurer.score(list(references), references.values(), rho, step)
     return {
         clique: ScoredDistance(float(value), scores.sigma, reference)
         for (clique, reference), value in zip(references.items(), scores.values, strict=True)

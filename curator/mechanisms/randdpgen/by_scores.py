@@ -14,16 +14,19 @@ import numpy as np
 
 from ....common.data.domain import Clique
 from ....common.data.workload import Workload
+from ....common.errors import DataError
 from ....common.measurement import Measurement
 from ...measurers.measurer import Measurer
 from ...pgm.estimation import estimate
 from ...pgm.junction_tree import TreeGrowth
 from ...pgm.model import MarkovRandomField
-from ..independent import one_way_marginals
-from ..parts.allocation import EXPECTED_L1, check_smallest, measure_split
-from ..parts.bounds import ScoredDistance, error_bounds, weighted_average
+from ..parts.allocation import EXPECTED_L1, check_smallest, measure_split, measure_step
+from ..parts.bounds import ScoredDistance
+from ..parts.ending import averages_of, ended
 from ..parts.fitted import FittedModel, Progress, Report, Round
+from ..parts.schedule import Schedule
 from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, measurable_cliques, rounds_of, score_against
+from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
 
 ROUNDS = 4
 SCORES = 0.03
@@ -33,13 +36,41 @@ ROUND = 0.03
 """Share of the budget that measures in one round; what is left at the end measures everything once more."""
 
 
+def steps_by_scores(facts: PublicFacts, cliques: Sequence[Clique], one_way: Fraction) -> tuple[Step, ...]:
+    """The steps of a run that selects by scores.
+
+    Args:
+        facts: what is known before anything is measured.
+        cliques: the candidates.
+        one_way: share of the budget for one-way marginals.
+
+    Raises:
+        DataError: that leaves nothing for what follows.
+    """
+    first = one_way_step(facts.domain, one_way)
+    may = tuple(measurable_cliques(facts, cliques))
+    scores, rounds = Fraction(SCORES), ROUNDS * Fraction(ROUND)
+    left = 1 - one_way - scores - rounds
+    if left <= 0:
+        raise DataError("one_way leaves nothing for scores, rounds and last measurements; lower it")
+    at_once = Schedule(ROUNDS, math.inf).most(ROUNDS, len(may))
+    again = tuple(dict.fromkeys([*first.cliques, *may]))
+    title = "Measured in rounds"
+    return (
+        first,
+        Step("scores", "Scores of candidates", Asks.SCORES, scores, may, times=ROUNDS + 1),
+        Step("round", title, Asks.MARGINALS, rounds, may, times=ROUNDS, at_once=max(1, at_once)),
+        Step("last round", "Last measurements", Asks.MARGINALS, left, again, first.cliques),
+    )
+
+
 class ScoredRun:
     """One run.
 
     Args:
         measurer: one that scores exactly.
         workload: the candidates.
-        one_way: share of the budget for one-way marginals.
+        steps: of `steps_by_scores`.
         max_model_mb: limit of the model's size; grows to this with the rounds.
         report: called after every step.
     """
@@ -48,18 +79,18 @@ class ScoredRun:
         self,
         measurer: Measurer,
         workload: Workload,
-        one_way: float,
+        steps: tuple[Step, ...],
         max_model_mb: float,
         report: Report,
     ) -> None:
         self._measurer = measurer
         self._domain = measurer.domain
-        self._granted = measurer.accountant.remaining
+        self._steps = steps
+        self._named = by_name(steps)
         weights = dict(zip(workload.cliques, workload.overlap_weights(), strict=True))
-        self._weights = {c: weights[c] for c in measurable_cliques(measurer, workload.cliques)}
+        self._weights = {c: weights[c] for c in self._named["scores"].cliques}
         self._price = {c: self._price_of(c) for c in self._weights}
-        self._one_way = one_way
-        self._max_model_mb = max_model_mb
+        self._schedule = Schedule(self._named["round"].times, max_model_mb)
         self._report = report
         self._used: list[Measurement] = []
         self._rounds: list[Round] = []
@@ -71,36 +102,36 @@ class ScoredRun:
         Raises:
             ModelError: the smallest candidate makes too large a model; nothing has been measured.
         """
-        check_smallest(self._domain, list(self._weights), self._max_model_mb)
-        self._used += one_way_marginals(self._measurer, self._granted * Fraction(self._one_way))
+        check_smallest(self._domain, list(self._weights), self._schedule.max_model_mb)
+        self._used += measure_step(self._measurer, self._named["one-way"])
         self._tell("one-way marginals", 0)
         model = self._estimate(None)
-        for number in range(1, ROUNDS + 1):
+        for number in range(1, self._schedule.rounds + 1):
             self._score(model)
             self._tell("scores", number)
-            # Twice as many as in the round before: early scores know little of what explains what.
-            most = math.ceil(len(self._weights) * 2 ** (number - 1) / (2**ROUNDS - 1))
-            chosen = self._select(most, self._max_model_mb * number / ROUNDS)
+            most = self._schedule.most(number, len(self._weights))
+            chosen = self._select(most, self._schedule.limit_mb(number))
             if chosen:
                 model = self._measure(chosen, model)
                 self._tell("round", number)
         model = self._measure_again(model)
-        self._tell("last round", ROUNDS)
+        self._tell("last round", self._schedule.rounds)
         self._score(model)
-        self._tell("scores", ROUNDS)
-        averages = {c: weighted_average(self._domain, c, self._used) for c in self._weights}
-        bounds = error_bounds(
+        self._tell("scores", self._schedule.rounds)
+        return ended(
+            self._measurer,
+            self._steps,
             model,
-            {clique: average for clique, average in averages.items() if average is not None},
-            [done.clique for done in self._rounds],
-            self._measurer.record_count,
+            self._used,
+            averages=averages_of(self._measurer, self._weights, self._used),
             scored=self._scored,
+            rounds=self._rounds,
+            selection=SELECTED_BY,
         )
-        return FittedModel(model, tuple(self._used), tuple(self._rounds), bounds, SELECTED_BY)
 
     def _score(self, model: MarkovRandomField) -> None:
         """Noisy distances between the table and the model, for every candidate that the model can answer."""
-        scored = score_against(self._measurer, model, list(self._weights), self._score_budget())
+        scored = score_against(self._measurer, model, list(self._weights), self._budget("scores"))
         self._scored = scored or self._scored
 
     def _select(self, most: int, limit_mb: float) -> list[Clique]:
@@ -137,8 +168,7 @@ class ScoredRun:
 
     def _measure(self, chosen: Sequence[Clique], before: MarkovRandomField) -> MarkovRandomField:
         cells = [self._domain.cells(clique) for clique in chosen]
-        budget = self._granted * Fraction(ROUND)
-        found = measure_split(self._measurer, chosen, cells, budget, "round")
+        found = measure_split(self._measurer, chosen, cells, self._budget("round"), "round")
         self._used += found
         model = self._estimate(before)
         self._rounds += rounds_of(found, before, model)
@@ -148,16 +178,18 @@ class ScoredRun:
         """The last round: what is left, but for the last scores, goes to all that the model is made of."""
         measured = self._measured()
         cells = [self._domain.cells(clique) for clique in measured]
-        left = self._measurer.accountant.remaining - self._score_budget()
+        left = self._measurer.accountant.remaining - self._budget("scores")
         self._used += measure_split(self._measurer, measured, cells, left, "last round")
         return self._estimate(model, FINAL)
 
     def _price_of(self, clique: Clique) -> float:
         """Variance of a cell times what it costs."""
-        return self._measurer.expected_sigma(clique, self._granted) ** 2 * float(self._granted)
+        granted = self._measurer.granted
+        return self._measurer.expected_sigma(clique, granted) ** 2 * float(granted)
 
-    def _score_budget(self) -> Fraction:
-        return self._granted * Fraction(SCORES) / (ROUNDS + 1)
+    def _budget(self, name: str) -> Fraction:
+        """Of a step, each time."""
+        return self._named[name].budget(self._measurer.granted)
 
     def _measured(self) -> list[Clique]:
         return list(dict.fromkeys(measurement.clique for measurement in self._used))

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.privacy.budget import Budget
@@ -82,13 +84,15 @@ def test_the_budget_goes_to_one_way_marginals_rounds_scores_and_a_last_round(run
     spent = {}
     for charge in measurer.accountant.charges:
         assert charge.sigmas
-        assert charge.scores == (charge.step == "scores")
+        assert charge.scores == charge.step.endswith("scores")
         spent[charge.step] = spent.get(charge.step, 0.0) + float(charge.zcdp_rho)
     granted, rounds = float(measurer.accountant.granted), sum(done.zcdp_rho for done in fitted.rounds)
     per_round = (1 - LAST_SCORES) * granted / (16 * 4)
     assert spent["one-way"] == pytest.approx(0.8 * 4 * per_round)
     assert spent["round"] == pytest.approx(0.8 * rounds)
-    assert spent["scores"] == pytest.approx(0.2 * rounds + 5 * 0.2 * per_round + LAST_SCORES * granted)
+    assert spent["first scores"] == pytest.approx(5 * 0.2 * per_round)
+    assert spent["scores"] == pytest.approx(0.2 * rounds)
+    assert spent["last scores"] == pytest.approx(LAST_SCORES * granted)
     assert sum(spent.values()) == pytest.approx(granted)
 
 
@@ -125,6 +129,15 @@ def test_a_model_that_cannot_be_small_enough_is_refused_before_anything_is_charg
     workload = Workload.all_kway(measurer.domain, 2)
     with pytest.raises(ModelError, match="max_model_mb"):
         AIM(max_model_mb=1e-6).run(measurer, workload, RandomStream.from_seed(1), ignore)
+    assert measurer.accountant.charges == ()
+
+
+def test_too_few_rounds_to_pay_for_the_first_scores_are_refused_before_anything_is_charged(measurer_over):
+    table = Table.from_codes(Domain.coded({"a": 3}), np.arange(60)[:, None] % 3)
+    measurer = measurer_over(table, Fraction(1))
+    mechanism = AIM(alpha=0.1, rounds_per_attribute=2)
+    with pytest.raises(DataError, match="raise alpha or rounds_per_attribute"):
+        mechanism.run(measurer, Workload.all_kway(table.domain, 1), RandomStream.from_seed(1), ignore)
     assert measurer.accountant.charges == ()
 
 

@@ -17,6 +17,7 @@ from dpmosaic.common.privacy.budget import Accountant, Budget
 from dpmosaic.curator.mechanisms.catalogue import BY_SCORES, CATALOGUE, CENTRAL, EVERY_PROTOCOL
 from dpmosaic.curator.mechanisms.dp_gan.settings import GanSettings
 from dpmosaic.curator.mechanisms.parts.fitted import Progress, ignore
+from dpmosaic.curator.mechanisms.parts.steps import Asks, by_name
 from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
 
 CASES = {
@@ -83,6 +84,31 @@ class TestMechanism:
         assert accountant.spent <= accountant.granted
         assert accountant.spent > accountant.granted * Fraction(999, 1000)
         assert accountant.spent == sum(charge.zcdp_rho for charge in accountant.charges)
+
+    def test_its_steps_share_the_whole_budget_and_every_charge_is_for_one_of_them(
+        self, mechanism, measurer_over, chain_table
+    ):
+        budget = Budget(2.0, 1e-9)
+        measurer = measurer_over(chain_table(), mechanism.granted(budget), budget=budget)
+        workload = Workload.all_kway(measurer.domain, 2)
+        steps = mechanism.steps(measurer, workload)
+        assert sum(step.share for step in steps) == 1
+        assert len(by_name(steps)) == len(steps)
+        assert all(step.name and step.title for step in steps)
+        assert measurer.accountant.charges == ()
+        fitted = mechanism.run(measurer, workload, RandomStream.from_seed(1), ignore)
+        assert fitted.steps == steps
+        named = by_name(steps)
+        for charge in measurer.accountant.charges:
+            assert charge.step in named
+            step = named[charge.step]
+            assert charge.scores == (step.asks is Asks.SCORES)
+            if step.asks in (Asks.MARGINALS, Asks.INTERACTIONS):
+                assert charge.clique in step.cliques
+                assert not charge.interaction or step.asks is Asks.INTERACTIONS
+        for step in steps:
+            asked = {charge.clique for charge in measurer.accountant.charges if charge.step == step.name}
+            assert step.asks is Asks.SCORES or set(step.certain) <= asked
 
     def test_its_cost_is_a_value_that_grows_with_the_budget(self, mechanism):
         costs = [mechanism.granted(Budget(epsilon, 1e-9)) for epsilon in (0.1, 1.0, 10.0)]

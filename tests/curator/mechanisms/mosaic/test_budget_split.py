@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpmosaic.curator.mechanisms.mosaic.budget_split import Outlay, interactions_of
+from dpmosaic.curator.mechanisms.mosaic.budget_split import SplitProblem, interactions_of
 
 E = math.sqrt(2 / math.pi)
 
 
-def outlay(deviations, cells, price, marginals, weights=None, known=None):
+def problem(deviations, cells, price, marginals, weights=None, known=None):
     count = len(price)
-    return Outlay(
+    return SplitProblem(
         np.array(deviations, dtype=float).reshape(count, -1),
         np.array(cells, dtype=float).reshape(count, -1),
         np.zeros(count) if known is None else np.array(known, dtype=float),
@@ -38,12 +38,12 @@ def predicted(plan, parts):
 
 
 PLANS = {
-    "one marginal": outlay([100, 100, 30], [4, 6, 24], [1, 1, 1], [[0, 1, 2]]),
-    "two marginals share one attribute": outlay(
+    "one marginal": problem([100, 100, 30], [4, 6, 24], [1, 1, 1], [[0, 1, 2]]),
+    "two marginals share one attribute": problem(
         [100, 50, 20, 10], [4, 8, 32, 60], [0.7, 0.8, 0.5, 0.6], [[0, 1, 2], [0, 3]]
     ),
-    "one is known already": outlay([100, 40], [5, 50], [1, 1], [[0], [1]], known=[0.0, 0.5]),
-    "weights": outlay([30, 30], [10, 10], [1, 1], [[0], [1]], weights=[1.0, 5.0]),
+    "one is known already": problem([100, 40], [5, 50], [1, 1], [[0], [1]], known=[0.0, 0.5]),
+    "weights": problem([30, 30], [10, 10], [1, 1], [[0], [1]], weights=[1.0, 5.0]),
 }
 
 
@@ -64,32 +64,32 @@ def test_no_split_on_a_grid_predicts_a_smaller_error(plan, total):
 
 
 def test_what_is_not_there_gets_nothing():
-    parts, gains = outlay([50, 1e-9], [10, 10], [1, 1], [[0], [1]]).split(1.0)
+    parts, gains = problem([50, 1e-9], [10, 10], [1, 1], [[0], [1]]).split(1.0)
     assert parts.tolist() == [1.0, 0.0]
     assert gains[1] == 0 < gains[0]
 
 
-def test_a_small_budget_is_not_spread_over_all_that_would_drown():
-    plan = outlay([200] + [5] * 20, [4] * 21, [1] * 21, [[i] for i in range(21)])
+def test_a_small_budget_is_not_spread_over_interactions_that_noise_would_hide():
+    plan = problem([200] + [5] * 20, [4] * 21, [1] * 21, [[i] for i in range(21)])
     few, many = (np.count_nonzero(plan.split(total)[0]) for total in (0.001, 10.0))
     assert few < many == 21
 
 
 def test_equal_interactions_get_equal_parts():
-    parts, gains = outlay([30] * 3, [10] * 3, [1] * 3, [[0], [1], [2]]).split(1.0)
+    parts, gains = problem([30] * 3, [10] * 3, [1] * 3, [[0], [1], [2]]).split(1.0)
     assert parts == pytest.approx([1 / 3] * 3)
     assert gains == pytest.approx([gains[0]] * 3)
 
 
 def test_what_is_known_already_is_worth_as_much_in_the_model_as_what_is_bought():
-    plan = outlay([30, 30], [10, 10], [1, 1], [[0], [1]], known=[1e6, 0.0])
+    plan = problem([30, 30], [10, 10], [1, 1], [[0], [1]], known=[1e6, 0.0])
     parts, gains = plan.split(1e6)
     assert parts[0] < parts[1]
     assert gains == pytest.approx([E * 300] * 2, rel=1e-3)
 
 
 def test_the_gain_is_the_fall_of_the_predicted_error_for_every_marginal_that_has_it():
-    plan = outlay([30, 30], [10, 10], [1, 1], [[0, 1], [0]], weights=[1.0, 2.0])
+    plan = problem([30, 30], [10, 10], [1, 1], [[0, 1], [0]], weights=[1.0, 2.0])
     parts, gains = plan.split(0.5)
     falls = [
         predicted(replace(plan, marginals=np.array([[i]]), weights=np.ones(1)), [0.0, 0.0])

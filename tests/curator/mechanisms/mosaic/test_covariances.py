@@ -57,7 +57,7 @@ def test_with_little_noise_the_covariance_comes_out(truth, monkeypatch):
         assert distance(found[name], truth[name]) < min(0.25, distance(expected, truth[name]) / 2)
 
 
-def test_what_drowns_in_noise_says_nothing(truth):
+def test_interactions_far_below_the_noise_teach_nothing(truth):
     effects, _ = drawn(truth, noise=1e5)
     found = learned_axes(effects, RECORDS)
     for name, size in SIZES.items():

@@ -157,9 +157,9 @@ def test_a_score_far_below_zero_says_no_more_than_one_at_three_deviations():
     assert low.deviations(RECORDS).tolist() == lower.deviations(RECORDS).tolist()
 
 
-def test_a_score_no_larger_than_half_the_blur_says_that_there_is_no_interaction():
-    def size(distance, blur):
-        effect = Effect(SHAPE, REFERENCE, distance, 5.0, blur, typical=0.1)
+def test_a_score_no_larger_than_half_the_reference_error_says_that_there_is_no_interaction():
+    def size(distance, reference_error):
+        effect = Effect(SHAPE, REFERENCE, distance, 5.0, reference_error, typical=0.1)
         return math.sqrt(2 / math.pi) * effect.deviations(RECORDS).sum()
 
     assert size(200.0, 0.0) > 150
@@ -170,7 +170,9 @@ def test_a_score_no_larger_than_half_the_blur_says_that_there_is_no_interaction(
 def test_scores_of_one_reference_are_averaged_and_an_older_one_counts_less_once_that_moved():
     before = Effect(SHAPE, REFERENCE, 300.0, 40.0, 10.0)
     same = before.scored_again(REFERENCE, 200.0, 40.0, 20.0)
-    assert (same.distance, same.deviation, same.blur) == pytest.approx((250.0, 40 / math.sqrt(2), 20.0))
+    assert (same.distance, same.deviation, same.reference_error) == pytest.approx(
+        (250.0, 40 / math.sqrt(2), 20.0)
+    )
     moved = REFERENCE + np.array([15.0, -15.0] + [0.0] * 10)
     later = before.scored_again(moved, 200.0, 40.0, 20.0)
     older, new = 1 / (40**2 + 30**2), 1 / 40**2

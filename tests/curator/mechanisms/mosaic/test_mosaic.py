@@ -108,7 +108,7 @@ def test_workloads_of_mixed_sizes_and_weights_are_fine(run, chain_table):
 @pytest.mark.parametrize(
     ("grid", "surveyed"),
     [("1x1", list(itertools.combinations("abcd", 2))), ("1x2", [("a", "b"), ("c", "d")])],
-    ids=["one party", "two parties, across which pairs drown"],
+    ids=["one party", "two parties, pairs across which are too noisy"],
 )
 def test_without_scores_all_pairs_that_can_be_measured_are_surveyed_once(grid, surveyed, run, chain_table):
     fitted, measurer = run(Mosaic(), chain_table(), Budget(0.5, 1e-9), protocol="indicator", grid=grid)

@@ -35,7 +35,7 @@ class PublicFacts:
 PAIRS = [("a", "b"), ("a", "huge"), ("b", "huge")]
 
 
-def test_marginals_that_would_drown_are_dropped_and_leave_their_budget_to_the_others():
+def test_marginals_of_too_much_noise_are_dropped_and_leave_their_budget_to_the_others():
     facts = PublicFacts(records=500)
     budget = Fraction(1, 50)
     alone, shared = (

@@ -10,6 +10,7 @@ from scipy import stats
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.privacy.budget import Budget
@@ -261,3 +262,22 @@ class TestRandDPGenOfThePaper:
 def test_parameters_out_of_range_are_refused(options, named):
     with pytest.raises(DataError, match=named):
         RandDPGen(**options)
+
+
+def test_one_way_marginals_that_leave_nothing_for_scores_are_refused_before_anything_is_charged(
+    chain_table, measurer_over
+):
+    measurer = measurer_over(chain_table(), Fraction(1))
+    mechanism = RandDPGen(alpha=0.1, one_way=0.86)
+    with pytest.raises(DataError, match="one_way leaves nothing"):
+        mechanism.run(measurer, Workload.all_kway(DOMAIN, 2), RandomStream.from_seed(1), ignore)
+    assert measurer.accountant.charges == ()
+
+
+@pytest.mark.parametrize("rounds_per_attribute", [1, 2])
+def test_without_scores_two_rounds_or_fewer_are_one_last_round(rounds_per_attribute, run):
+    table = Table.from_codes(Domain.coded({"a": 3}), np.arange(60)[:, None] % 3)
+    mechanism = RandDPGen(selection="marginals", rounds_per_attribute=rounds_per_attribute)
+    fitted, measurer = run(mechanism, table, Budget(zcdp_rho=1.0), k=1)
+    assert [step.name for step in fitted.steps] == ["one-way", "candidates", "last round"]
+    assert [charge.step for charge in measurer.accountant.charges] == ["one-way", "candidates", "last round"]

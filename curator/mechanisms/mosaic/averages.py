@@ -1,0 +1,50 @@
+"""Unbiased estimates of marginals from their measured interactions, for the error bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ....common.data.domain import Clique
+from ....common.data.interactions import freedom
+from ....common.measurement import Measurement
+from ..parts.bounds import WeightedAverage
+from .knowledge import Knowledge, parts_of
+
+
+def unbiased_averages(
+    known: Knowledge, cliques: Iterable[Clique], measurements: Sequence[Measurement]
+) -> dict[Clique, WeightedAverage]:
+    """Unbiased estimates of the marginals all of whose interactions are measured.
+
+    Interactions are orthogonal, so the noise of their sum stretches no direction more than the noisiest
+    of them does, spread over the cells: this is the sigma that bounds the L1 norm of the noise.
+
+    Args:
+        known: holds the averages of all that was measured.
+        cliques: of the marginals.
+        measurements: all of them.
+    """
+    averages = {}
+    domain = known.domain
+    gaussian = all(measurement.gaussian for measurement in measurements)
+    for clique in cliques:
+        parts = [part for part in parts_of(clique) if min(domain.shape(part)) > 1]
+        shape = domain.shape(clique)
+        values, variance = np.full(shape, known.records / math.prod(shape)), 0.0
+        for part in parts:
+            observed = known.observed(part)
+            if observed is None:
+                break
+            size = domain.cells(part)
+            spread = [n if name in part else 1 for name, n in zip(clique, shape, strict=True)]
+            share = size / math.prod(shape)
+            values = values + observed.values.reshape(spread) * share
+            noise = observed.variance / freedom(domain.shape(part))
+            variance = max(variance, noise * share)
+        else:
+            if variance > 0:
+                averages[clique] = WeightedAverage(values.ravel(), math.sqrt(variance), gaussian)
+    return averages

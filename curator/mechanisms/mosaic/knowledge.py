@@ -1,0 +1,156 @@
+"""What a run of Mosaic knows of a table's interactions: scores, measurements, and what follows from both.
+
+All of it is post-processing of noisy values.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.data.domain import Clique, Domain
+from ....common.data.interactions import freedom, interaction
+from ....common.measurement import Measurement
+from ..parts.allocation import EXPECTED_L1
+from ..parts.bounds import ScoredDistance
+from ..parts.consistency import raked
+from .covariances import has_shape, learned_axes
+from .denoising import denoised
+from .effects import LEAST_VARIANCE, Effect, Observed, typical_size
+
+LEAST_CELL = 1e-3
+"""No cell is fitted as less; a cell of zero could not grow any more."""
+
+
+class Knowledge:
+    """What is known of one table.
+
+    Args:
+        domain: of the table.
+        records: of the table; public.
+
+    Attributes:
+        ones: one-way interactions, as measured.
+        effects: interactions of two and more attributes that were scored or measured.
+        chosen: those of them that are in the model.
+    """
+
+    def __init__(self, domain: Domain, records: int) -> None:
+        self.domain = domain
+        self.records = records
+        self.ones: dict[Clique, Observed] = {}
+        self.effects: dict[Clique, Effect] = {}
+        self.chosen: list[Clique] = []
+        self._denoised: dict[Clique, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+
+    def observed(self, clique: Clique) -> Observed | None:
+        """What was measured of an interaction."""
+        effect = self.effects.get(clique)
+        return self.ones.get(clique) or (effect.observed if effect else None)
+
+    def ready(self, candidates: Sequence[Clique]) -> list[Clique]:
+        """Those that are not in the model yet, once all their parts are."""
+        inside = {*self.chosen}
+        return [c for c in candidates if c not in inside and all(part in inside for part in _smaller(c))]
+
+    def score(self, scored: Mapping[Clique, ScoredDistance]) -> None:
+        """Takes in scores; a candidate's earlier score is averaged with the new one."""
+        smaller = {part for clique in scored for part in _smaller(clique)}
+        errors = {part: self.effects[part].expected_error(self.records) for part in smaller}
+        for one_way, (values, variances) in self._denoised.items():
+            errors[one_way] = EXPECTED_L1 * float(np.sqrt(variances)[values > 0].sum())
+        for clique, found in scored.items():
+            error = math.hypot(*(errors.get(part, 0.0) for part in parts_of(clique)))
+            score = found.reference.astype(float), found.distance, found.sigma, error
+            before = self.effects.get(clique)
+            self.effects[clique] = (
+                before.scored_again(*score) if before else Effect(self.domain.shape(clique), *score)
+            )
+
+    def measure(self, found: Sequence[Measurement]) -> None:
+        """Takes in measured interactions, each averaged with what was measured of it before."""
+        for measurement in found:
+            clique, shape = measurement.clique, self.domain.shape(measurement.clique)
+            values = interaction(measurement.values, shape)
+            variance = measurement.sigma**2 * freedom(shape)
+            if len(clique) == 1:
+                known = _averaged(self.ones.get(clique), values, variance)
+                noisy = known.values + self.records / known.values.size
+                self.ones[clique] = known
+                self._denoised[clique] = denoised(noisy, known.variance, self.records)
+            else:
+                effect = self.effects[clique]
+                observed = _averaged(effect.observed, values, variance)
+                self.effects[clique] = replace(effect, observed=observed)
+
+    def targets(self) -> list[Measurement]:
+        """The marginals of the model as they are now believed to be, with the weights of their cells."""
+        self._learn_axes()
+        self.learn_sizes()
+        believed: dict[Clique, NDArray[np.float64]] = {}
+        targets = []
+        for clique, (values, variances) in self._denoised.items():
+            sigmas = np.sqrt(np.maximum(variances, LEAST_VARIANCE * self.ones[clique].variance))
+            believed[clique] = np.maximum(values, LEAST_CELL)
+            targets.append(_target(clique, values, sigmas))
+        for clique in sorted(self.chosen, key=len):
+            effect = self.effects[clique]
+            margins = [
+                (axes, believed[tuple(clique[axis] for axis in axes)])
+                for axes in itertools.combinations(range(len(clique)), len(clique) - 1)
+            ]
+            effect = replace(effect, reference=raked(effect.reference, effect.shape, margins))
+            self.effects[clique] = effect
+            values, sigmas = effect.estimate(self.records)
+            believed[clique] = np.maximum(values, LEAST_CELL)
+            targets.append(_target(clique, values, sigmas))
+        return targets
+
+    def learn_sizes(self) -> None:
+        """What interactions of one size have in common: those in the model, and those that are left out."""
+        inside = {*self.chosen}
+        pools: dict[tuple[bool, int], list[Clique]] = {}
+        # In order: sums of floats in the order of a set would differ from process to process.
+        for clique in [*self.chosen, *(clique for clique in self.effects if clique not in inside)]:
+            pools.setdefault((clique in inside, len(clique)), []).append(clique)
+        for pool in pools.values():
+            typical = typical_size([self.effects[clique] for clique in pool], self.records)
+            for clique in pool:
+                self.effects[clique] = replace(self.effects[clique], typical=typical)
+
+    def _learn_axes(self) -> None:
+        """How cells vary together along each attribute, from all that is measured."""
+        measured = {
+            clique: effect
+            for clique, effect in self.effects.items()
+            if effect.observed is not None and has_shape(effect)
+        }
+        axes = learned_axes(measured, self.records)
+        for clique, effect in measured.items():
+            self.effects[clique] = replace(effect, axes=tuple(axes[name] for name in clique))
+
+
+def parts_of(clique: Clique) -> Iterator[Clique]:
+    """The clique and every part of it, the small ones first."""
+    return itertools.chain.from_iterable(
+        itertools.combinations(clique, size) for size in range(1, len(clique) + 1)
+    )
+
+
+def _smaller(clique: Clique) -> Iterator[Clique]:
+    """The parts of two and more attributes."""
+    return (part for part in parts_of(clique) if 1 < len(part) < len(clique))
+
+
+def _averaged(before: Observed | None, values: NDArray[np.float64], variance: float) -> Observed:
+    return Observed(values, variance) if before is None else before.with_values(values, variance)
+
+
+def _target(clique: Clique, values: NDArray[np.float64], sigmas: NDArray[np.float64]) -> Measurement:
+    """A marginal as it is believed to be, for the fit."""
+    return Measurement(clique, values, math.sqrt(float(np.mean(sigmas**2))), 0.0, sigmas=sigmas)

@@ -1,0 +1,61 @@
+"""Marginals outside the model that rows are adjusted to: measured pairs, and larger ones of the workload."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+
+from ....common.data.domain import Clique
+from ....common.data.workload import Workload
+from ...pgm.model import MarkovRandomField
+from ...pgm.refinement import MAX_CELLS, MAX_LARGER_CELLS
+from ...pgm.supplemented import SupplementedModel
+from ..parts.consistency import raked
+from ..parts.released import ReleasedModel
+from .knowledge import LEAST_CELL, Knowledge
+
+_LARGER = 4096
+"""Rows are adjusted to no more marginals of three and more attributes; the model takes some ms for each."""
+
+
+def pairs_outside(known: Knowledge) -> list[Clique]:
+    """The pairs that are not in the model, and that rows can be adjusted to."""
+    inside = {*known.chosen}
+    return [
+        clique
+        for clique in known.effects
+        if clique not in inside and len(clique) == 2 and known.domain.cells(clique) <= MAX_CELLS
+    ]
+
+
+def supplemented(model: MarkovRandomField, known: Knowledge, workload: Workload) -> ReleasedModel:
+    """The model, and what was measured of pairs that are not in it."""
+    measured = [clique for clique in pairs_outside(known) if known.effects[clique].observed is not None]
+    one_way = zip(known.ones, model.marginals(known.ones), strict=True)
+    margins = {clique: np.maximum(marginal, LEAST_CELL) for clique, marginal in one_way}
+    pairs = {}
+    for clique, cells in zip(measured, model.marginals_within_limits(measured), strict=True):
+        if cells is not None:
+            effect = replace(known.effects[clique], reference=np.maximum(cells, LEAST_CELL))
+            values, _ = effect.estimate(known.records)
+            ones = [((axis,), margins[(name,)]) for axis, name in enumerate(clique)]
+            found = raked(np.maximum(values, LEAST_CELL), effect.shape, ones)
+            # The least cells of many margins make more records than there are.
+            pairs[clique] = found * (model.total / found.sum())
+    larger = larger_marginals(known, workload, pairs)
+    return SupplementedModel(model, pairs, larger) if pairs or larger else model
+
+
+def larger_marginals(known: Knowledge, workload: Workload, pairs: Collection[Clique]) -> tuple[Clique, ...]:
+    """The workload's marginals of three and more attributes that rows are adjusted to, small ones first."""
+    sizes = {clique: known.domain.cells(clique) for clique in workload.cliques if len(clique) > 2}
+    wanted = [
+        clique
+        for clique in sorted(sizes, key=sizes.__getitem__)
+        if sizes[clique] <= MAX_CELLS and not any(pair in pairs for pair in itertools.combinations(clique, 2))
+    ]
+    held = itertools.accumulate(len(clique) * sizes[clique] for clique in wanted[:_LARGER])
+    return tuple(itertools.compress(wanted, (cells <= MAX_LARGER_CELLS for cells in held)))

@@ -1,0 +1,141 @@
+"""What the paper's variant of RandDPGen and the default without scores share: the rounds of Algorithm 2."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.data.domain import Clique
+from ....common.data.workload import Workload
+from ....common.measurement import Measurement
+from ...measurers.measurer import Measurer, Query
+from ...pgm.model import MarkovRandomField
+from ..parts.allocation import check_smallest
+from ..parts.bounds import error_bounds
+from ..parts.ending import ended
+from ..parts.fitted import FittedModel, Progress, Report, Round
+from ..parts.scoring import round_of
+from ..parts.steps import Asks, Step, by_name
+from .candidates import Candidates
+
+
+def candidates_step(cliques: Sequence[Clique], share: Fraction, by_cells: bool) -> Step:
+    """Lines 3 and 4: noisy marginals of all candidates, to select by.
+
+    Args:
+        cliques: the candidates.
+        share: of the budget.
+        by_cells: the budget is split by number of cells, not by number of attributes.
+    """
+    may = tuple(cliques)
+    sizes = () if by_cells else tuple(float(len(clique)) for clique in may)
+    title = "Noisy marginals of all candidates"
+    return Step("candidates", title, Asks.MARGINALS, share, may, may, sizes=sizes)
+
+
+class Algorithm2(ABC):
+    """One run.
+
+    Args:
+        measurer: answers queries and keeps the accounts.
+        workload: that gives the candidates their weights.
+        steps: of the mechanism.
+        max_model_mb: limit of the model's size; grows to this with the budget spent.
+        report: called after every step.
+    """
+
+    def __init__(
+        self,
+        measurer: Measurer,
+        workload: Workload,
+        steps: tuple[Step, ...],
+        max_model_mb: float,
+        report: Report,
+    ) -> None:
+        self._measurer = measurer
+        self._domain = measurer.domain
+        self._steps = steps
+        self._named = by_name(steps)
+        self._max_model_mb = max_model_mb
+        self._report = report
+        self._candidates = Candidates(measurer.domain, workload, self._named["candidates"].cliques)
+        self._used: list[Measurement] = []
+        self._looked: list[Measurement] = []
+        self._rounds: list[Round] = []
+
+    def run(self) -> FittedModel:
+        """Spends the whole grant.
+
+        Raises:
+            ModelError: the smallest candidate makes too large a model; nothing has been measured.
+        """
+        check_smallest(self._domain, self._candidates.cliques, self._max_model_mb)
+        first = self._start()
+        model = self._spend_the_rest(self._estimate(first))
+        known = self._candidates.known
+        selected = [done.clique for done in self._rounds]
+        records = self._measurer.record_count
+        return ended(
+            self._measurer,
+            self._steps,
+            model,
+            (*self._used, *self._looked),
+            averages=known,
+            rounds=self._rounds,
+            selection="L1 distances estimated from noisy marginals",
+            bounds=error_bounds(model, known, selected, records, first=first, candidates=self._looked),
+        )
+
+    @abstractmethod
+    def _start(self) -> MarkovRandomField:
+        """Measures all candidates, and returns a model that does not depend on their noise."""
+
+    @abstractmethod
+    def _spend_the_rest(self, model: MarkovRandomField) -> MarkovRandomField:
+        """Lines 6 to 19: rounds until the budget is spent, and the last model."""
+
+    @abstractmethod
+    def _estimate(self, warm_start: MarkovRandomField | None) -> MarkovRandomField:
+        """Line 11: the model of what was measured."""
+
+    def _round(
+        self, clique: Clique, rho: Fraction, cost: Fraction, before: MarkovRandomField
+    ) -> MarkovRandomField:
+        """Lines 10 to 16: measure, estimate, and decide whether the next round gets more.
+
+        Args:
+            clique: to measure.
+            rho: what measuring may cost.
+            cost: of the whole round.
+            before: the model so far.
+        """
+        (measurement,) = self._measurer.measure([Query(clique, rho, self._named["round"].name)])
+        self._use([measurement])
+        model = self._estimate(before)
+        self._rounds.append(round_of(measurement, before, model, cost))
+        self._tell("round", clique)
+        return model
+
+    def _first_that_fits(
+        self, scores: NDArray[np.float64], least: float, model: MarkovRandomField, cost: Fraction
+    ) -> int | None:
+        """The best candidate for which the model has room once this round's budget is spent."""
+        limit = self._max_model_mb * self._spent_share(cost)
+        measured = [measurement.clique for measurement in self._used]
+        return self._candidates.first_that_fits(scores, least, model, measured, limit)
+
+    def _use(self, measurements: Sequence[Measurement]) -> None:
+        """Takes measurements into the model."""
+        self._used += measurements
+        self._candidates.learn(measurements)
+
+    def _spent_share(self, cost: Fraction = Fraction(0)) -> float:
+        """Share of the budget spent once this is spent too."""
+        return float((self._measurer.accountant.spent + cost) / self._measurer.granted)
+
+    def _tell(self, step: str, clique: Clique = ()) -> None:
+        self._report(Progress(step, clique, len(self._rounds), self._spent_share()))

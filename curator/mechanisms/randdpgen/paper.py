@@ -1,0 +1,122 @@
+"""RandDPGen by the text of its paper: Algorithm 2, with an exponential mechanism over noisy marginals.
+
+Source: Zhang et al., "High-dimensional Hybrid Partitioned Data Release under Differential Privacy".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.crypto.randomness import RandomStream
+from ....common.data.domain import Clique
+from ....common.data.workload import Workload
+from ....common.privacy.budget import Charge
+from ....common.privacy.cost import exponential_cost
+from ...measurers.measurer import Measurer
+from ...pgm.estimation import estimate
+from ...pgm.model import MarkovRandomField
+from ..parts.allocation import EXPECTED_L1, measure_step
+from ..parts.fitted import Report
+from ..parts.steps import Asks, Step
+from .algorithm2 import Algorithm2, candidates_step
+
+
+def steps_of_the_paper(
+    cliques: Sequence[Clique], alpha: Fraction, beta: Fraction, rounds: int, by_cells: bool
+) -> tuple[Step, ...]:
+    """Theorem 5.1: alpha of the budget first, then beta to measure and the rest to select, in T rounds.
+
+    Args:
+        cliques: the candidates.
+        alpha: share of the budget for noisy marginals of all candidates.
+        beta: share of the budget that measures in rounds.
+        rounds: T.
+        by_cells: see `candidates_step`.
+    """
+    may = tuple(cliques)
+    return (
+        candidates_step(may, alpha, by_cells),
+        Step("select", "Exponential mechanism", Asks.CHOICES, 1 - alpha - beta, times=rounds),
+        Step("round", "Measured in rounds", Asks.MARGINALS, beta, may, times=rounds, at_once=1),
+    )
+
+
+class PaperRun(Algorithm2):
+    """One run, by the steps of `steps_of_the_paper`.
+
+    Args:
+        measurer: answers queries and keeps the accounts.
+        workload: that gives the candidates their weights.
+        steps: of `steps_of_the_paper`.
+        max_model_mb: limit of the model's size; grows to this with the budget spent.
+        stream: randomness of the exponential mechanism.
+        report: called after every step.
+    """
+
+    def __init__(
+        self,
+        measurer: Measurer,
+        workload: Workload,
+        steps: tuple[Step, ...],
+        max_model_mb: float,
+        stream: RandomStream,
+        report: Report,
+    ) -> None:
+        super().__init__(measurer, workload, steps, max_model_mb, report)
+        self._rng = stream.generator()
+        measures, selects = self._named["round"].share, self._named["select"].share
+        self._measuring = measures / (measures + selects)
+
+    def _start(self) -> MarkovRandomField:
+        first = self._estimate(None)
+        self._looked = measure_step(self._measurer, self._named["candidates"])
+        self._candidates.learn(self._looked)
+        self._tell("candidates")
+        return first
+
+    def _spend_the_rest(self, model: MarkovRandomField) -> MarkovRandomField:
+        cost = self._measurer.accountant.remaining / self._named["round"].times
+        last = False
+        while not last:
+            left = self._measurer.accountant.remaining
+            last = left <= 2 * cost
+            cost = left if last else cost
+            rho = cost * self._measuring
+            scores = self._exponential(self._scores(model, rho), cost - rho)
+            index = self._first_that_fits(scores, -math.inf, model, cost)
+            if index is None:
+                cost *= 4
+                continue
+            model = self._round(self._candidates.cliques[index], rho, cost, model)
+            cost *= 4 if self._rounds[-1].annealed else 1
+        return model
+
+    def _scores(self, model: MarkovRandomField, rho: Fraction) -> NDArray[np.float64]:
+        """What measuring each candidate is expected to improve, in records of L1 error (line 9).
+
+        One square root over the variances of both measurements, and no limit on how far two marginals can be
+        apart, so that the noisiest candidate wins.
+        """
+        of = self._candidates
+        new, known = of.expected_sigmas(self._measurer, rho), of.sigmas
+        gains = of.distances(model) - EXPECTED_L1 * np.hypot(new, known) * of.cells
+        scores: NDArray[np.float64] = of.weights * gains
+        return scores
+
+    def _exponential(self, scores: NDArray[np.float64], rho: Fraction) -> NDArray[np.float64]:
+        """Scores whose largest is the exponential mechanism's choice (line 9), by the Gumbel maximum.
+
+        The paper's text divides by the score's sensitivity, its Algorithm 2 does not; here neither.
+        """
+        epsilon = math.sqrt(8 * rho) * (1 - 2.0**-40)
+        self._measurer.charge(Charge(self._named["select"].name, (), exponential_cost(epsilon)))
+        return epsilon / 2 * scores + self._rng.gumbel(size=len(scores))
+
+    def _estimate(self, warm_start: MarkovRandomField | None) -> MarkovRandomField:
+        total = self._measurer.record_count
+        return estimate(self._domain, self._used, total=total, warm_start=warm_start)
