@@ -19,12 +19,13 @@ from ..common.data.table import Table
 from ..common.measurement import Measurement
 from ..common.messages import ReleaseTerms
 from ..common.privacy.budget import Charge
+from ..curator.measurers.capabilities import ShowsMarginals
 from ..curator.measurers.federation import FederationMeasurer
-from ..curator.measurers.measurer import Measurer, Query
+from ..curator.measurers.measurer import Query
 from ..curator.parties.federation import Federation
 
 
-class TheoremMeasurer(Measurer):
+class TheoremMeasurer(ShowsMarginals):
     """Adds the noise that the paper's Theorem 4.1 states, N(0, K S^2 / 2 rho), to exact marginals.
 
     It is no protocol: nobody could measure this without seeing the table, and the theorem does not hold for
@@ -52,7 +53,7 @@ class TheoremMeasurer(Measurer):
         self._rng = rng
 
     def exact(self, clique: Clique) -> NDArray[np.int64]:
-        """The exact marginal; from then on the result is labelled as made from some."""
+        """The exact marginal; see `ShowsMarginals`."""
         self.not_private = (
             f"{TheoremMeasurer.not_private}; and the mechanism read exact marginals without noise"
         )

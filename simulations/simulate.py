@@ -14,7 +14,6 @@ from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..curator.certificates.certificate import Plan, certificate
-from ..curator.measurers.central import CentralMeasurer
 from ..curator.measurers.measurer import Measurer
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
@@ -23,6 +22,7 @@ from ..curator.parties.federation import connect
 from ..curator.releasing.release import begin, charged_rho, propose
 from .evaluation.metrics import kway_errors
 from .evaluation.range_queries import range_errors
+from .measurers import CentralMeasurer
 from .network import InProcessConnection, policy_for, start_parties
 from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
 from .partition import Grid, partition

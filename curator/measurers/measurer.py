@@ -149,17 +149,6 @@ class Measurer(ABC):
         """
         raise DataError("exact scores are out of reach of this protocol here; select by noisy marginals")
 
-    def exact(self, clique: Clique) -> NDArray[np.int64]:
-        """The exact marginal, for papers whose text reads it; no protocol between parties gives one.
-
-        Raises:
-            DataError: the protocol is one of those.
-        """
-        raise DataError(
-            "this variant reads exact marginals, which only a simulation has; use the protocol 'theorem', "
-            "whose result is no release, or the variant 'default'"
-        )
-
     @abstractmethod
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         """Standard deviation of one cell (root mean square over cells) at this cost, from public facts.

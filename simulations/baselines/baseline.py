@@ -73,7 +73,7 @@ class FloatMeasurer(Measurer):
         Guarantee: rho-zCDP where one record changes no score by more than the sensitivity.
         """
         epsilon = math.sqrt(8 * zcdp_rho) * (1 - 2.0**-40)
-        self.accountant = self.accountant.charge(Charge(step, (), exponential_cost(epsilon)))
+        self.charge(Charge(step, (), exponential_cost(epsilon)))
         noisy = epsilon / (2 * sensitivity) * np.asarray(scores) + self._rng.gumbel(size=len(scores))
         return int(np.argmax(noisy))
 
@@ -82,7 +82,7 @@ class FloatMeasurer(Measurer):
 
         Guarantee: rho-zCDP, as each record lies in one cell.
         """
-        self.accountant = self.accountant.charge(Charge(step, (), zcdp_rho))
+        self.charge(Charge(step, (), zcdp_rho))
         sigma = self.expected_sigma((), zcdp_rho)
         exact = np.bincount(places, minlength=cells)
         noisy: Array = exact + self._rng.normal(0, sigma, cells)

@@ -23,7 +23,7 @@ from ...common.data.table import Table
 from ...common.privacy.budget import Budget
 from ...curator.measurers.measurer import Query
 from ...curator.mechanisms.privbayes.levels import Levels, Node, Nodes
-from ...curator.mechanisms.privbayes.network import BayesianNetwork, Step
+from ...curator.mechanisms.privbayes.network import BayesianNetwork, DrawingStep
 from ..partition import Grid
 from .baseline import Array, Baseline, FloatMeasurer, horizontal_parties, mutual_information
 from .covering import covering_views
@@ -169,7 +169,7 @@ def _network(
     steps = []
     for name, clique, values in zip(order, cliques, tables, strict=True):
         nodes: Nodes = tuple(Node(each, 0) for each in clique)
-        steps.append(Step.of(levels, Node(name, 0), nodes, values))
+        steps.append(DrawingStep.of(levels, Node(name, 0), nodes, values))
     return BayesianNetwork(levels, tuple(steps), float(records), "with-replacement")
 
 

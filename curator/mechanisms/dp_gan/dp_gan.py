@@ -15,12 +15,13 @@ from ....common.crypto.randomness import RandomStream
 from ....common.data.workload import Workload
 from ....common.extras import require_extra
 from ....common.privacy.budget import Budget
-from ...measurers.central import central
+from ...measurers.capabilities import holding_records
 from ...measurers.measurer import Measurer
-from ..parts.bounds import error_bounds, weighted_average
+from ..parts.ending import averages_of, ended
 from ..parts.fitted import FittedModel, Progress, Report
+from ..parts.steps import PublicFacts, Step, by_name, one_way_step
 from .run import start_of, train
-from .settings import GanSettings
+from .settings import GanSettings, training_step
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class DPGan(GanSettings):
         """Name and parameters, for the certificate."""
         return {"name": self.name, "variant": "default", **self.described()}
 
+    def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
+        """One-way marginals, and the training; see `Mechanism.steps`."""
+        one_way = Fraction(self.one_way)
+        return one_way_step(facts.domain, one_way), training_step(1 - one_way)
+
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
     ) -> FittedModel:
@@ -47,17 +53,16 @@ class DPGan(GanSettings):
 
         Raises:
             MissingExtraError: PyTorch or Opacus is not installed; nothing was charged.
-            DataError: the protocol keeps records where they are; nothing was charged.
+            DataError: the protocol leaves records with the parties; nothing was charged.
         """
         require_extra("gan")
-        holder = central(measurer, self.name)
-        start = start_of(self, holder)
-        accountant = holder.accountant
-        report(Progress("one-way marginals", (), 0, accountant.spent_share))
-        steps = self.planned(accountant.remaining, holder.budget.order.alpha)
-        model = train(self, holder, steps, start, stream.child("gan"), report)
-        report(Progress("generator", (), 0, float(holder.accountant.spent / accountant.granted)))
-        averages = {c: weighted_average(measurer.domain, c, start.one_way) for c in workload.cliques}
-        known = {clique: average for clique, average in averages.items() if average is not None}
-        bounds = error_bounds(model, known, (), measurer.record_count)
-        return FittedModel(model, start.one_way, (), bounds)
+        holder = holding_records(measurer, self.name)
+        steps = self.steps(holder, workload)
+        start = start_of(self, holder, by_name(steps)["one-way"].budget(holder.granted))
+        report(Progress("one-way marginals", (), 0, holder.accountant.spent_share))
+        # The training takes what is left: one-way marginals cost a little less than their share.
+        sampled = self.planned(holder.accountant.remaining, holder.budget.order.alpha)
+        model = train(self, holder, sampled, start, stream.child("gan"), report)
+        report(Progress("generator", (), 0, holder.accountant.spent_share))
+        averages = averages_of(holder, workload.cliques, start.one_way)
+        return ended(holder, steps, model, start.one_way, averages=averages)

@@ -1,4 +1,4 @@
-"""Trains a DP-GAN on the records of a central measurer: what `dp-gan` and `dp-select` have in common."""
+"""Trains a DP-GAN on records in one place: what `dp-gan` and `dp-select` share."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 from ....common.crypto.randomness import RandomStream
 from ....common.errors import DataError
 from ....common.privacy.renyi import SampledGaussian
-from ...measurers.central import CentralMeasurer
+from ...measurers.capabilities import HoldsRecords
 from ..independent import one_way_marginals
 from ..parts.fitted import Progress, Report
 from .checkpoint import Checkpoint, Start
-from .settings import STEP, GanSettings, training_charge
+from .settings import TRAINING, GanSettings, training_charge
 
 if TYPE_CHECKING:
     from .model import GeneratorModel
 
 
-def start_of(settings: GanSettings, measurer: CentralMeasurer) -> Start:
-    """Noisy one-way marginals for this share of what is left: new ones, or those of a checkpoint.
+def start_of(settings: GanSettings, measurer: HoldsRecords, budget: Fraction) -> Start:
+    """Noisy one-way marginals: new ones at this cost, or those of a checkpoint, which are charged again.
 
     Raises:
         DataError: the checkpoint is another training's; nothing was charged.
@@ -29,16 +29,16 @@ def start_of(settings: GanSettings, measurer: CentralMeasurer) -> Start:
     checkpoint = _checkpoint(settings, measurer)
     found = None if checkpoint is None else checkpoint.start()
     if found is not None:
-        measurer.charge_again(found.charges)
+        measurer.charge(*found.charges)
         return found
     known = len(measurer.accountant.charges)
-    measured = one_way_marginals(measurer, measurer.accountant.remaining * Fraction(settings.one_way))
+    measured = one_way_marginals(measurer, budget)
     return Start(tuple(measured), measurer.accountant.charges[known:])
 
 
 def train(
     settings: GanSettings,
-    measurer: CentralMeasurer,
+    measurer: HoldsRecords,
     steps: SampledGaussian,
     start: Start,
     stream: RandomStream,
@@ -68,8 +68,7 @@ def train(
     if settings.device == "cuda" and not torch.cuda.is_available():
         raise DataError("device: expected a GPU that PyTorch can use, found none; take 'cpu'")
     table = measurer.records(training_charge(steps, measurer.budget.order.alpha))
-    accountant = measurer.accountant
-    spent = accountant.spent_share
+    spent = measurer.accountant.spent_share
     encoding = RecordEncoding.of(measurer.domain, {m.clique[0]: m.values for m in start.one_way})
     checkpoint = _checkpoint(settings, measurer)
     training = Training(
@@ -93,13 +92,13 @@ def train(
         if judge is not None:
             snapshot = model()
             judged.append((judge(snapshot), snapshot))
-        report(Progress(f"{STEP}: step {training.taken} of {steps.steps}", (), 0, spent))
+        report(Progress(f"{TRAINING}: step {training.taken} of {steps.steps}", (), 0, spent))
 
     training.run(encoding.encode(table), tell)
     return min(judged, key=lambda pair: pair[0])[1] if judged else model()
 
 
-def _checkpoint(settings: GanSettings, measurer: CentralMeasurer) -> Checkpoint | None:
+def _checkpoint(settings: GanSettings, measurer: HoldsRecords) -> Checkpoint | None:
     """The file named in the settings, for this training alone."""
     if settings.checkpoint is None:
         return None

@@ -10,8 +10,11 @@ from typing import Any, Literal
 from ....common.errors import BudgetError, DataError
 from ....common.privacy.budget import Charge
 from ....common.privacy.renyi import SampledGaussian, affordable_steps, noise_multiplier, sampled_gaussian_rho
+from ..parts.steps import Asks, Step
 
-STEP = "dp-gan"
+TRAINING = "dp-gan"
+"""The step that a training is charged under."""
+
 _UNIT = 2**64
 
 
@@ -93,7 +96,12 @@ class GanSettings:
         return SampledGaussian(self.sample_rate, multiplier, steps)
 
 
+def training_step(share: Fraction) -> Step:
+    """The step that trains the generator."""
+    return Step(TRAINING, "Training the generator", Asks.RECORDS, share)
+
+
 def training_charge(steps: SampledGaussian, alpha: int) -> Charge:
     """What the steps of a training cost at the order alpha."""
     rho = Fraction(sampled_gaussian_rho(steps.rate, steps.multiplier, steps.steps, alpha))
-    return Charge(STEP, (), Fraction(math.ceil(rho * _UNIT), _UNIT), steps=steps)
+    return Charge(TRAINING, (), Fraction(math.ceil(rho * _UNIT), _UNIT), steps=steps)

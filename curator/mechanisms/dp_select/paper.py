@@ -1,6 +1,6 @@
-"""DP-Select as its paper's text has it: what it looks at without paying, and epsilons that add up.
+"""DP-Select as its paper's text has it: it reads records without a charge, and its epsilons add up.
 
-Not differentially private: in simulation alone, and labelled.
+Not differentially private: only in simulation, and labelled.
 """
 
 from __future__ import annotations
@@ -13,16 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
+from ....common.data.workload import Workload
 from ....common.errors import BudgetError
 from ....common.measurement import Measurement
 from ....common.privacy.renyi import renyi_order
+from ...measurers.capabilities import showing_records
 from ..dp_gan.checkpoint import Start
 from ..dp_gan.run import train
+from ..dp_gan.settings import training_step
+from ..parts.steps import Asks, PublicFacts, Step
 from .bounded_range import lemma_step_epsilon
 from .distances import Reference, paper_sensitivity
 from .information import mutual_information
 from .run import SelectRun, most_important
 from .sections import Selection
+from .settings import SelectSettings
 
 if TYPE_CHECKING:
     from ..dp_gan.model import GeneratorModel
@@ -36,14 +41,21 @@ UNPAID = (
 class PaperSelectRun(SelectRun):
     """One run of the paper's text; arguments as for `SelectRun`."""
 
+    selected_by = "exact mutual information, unpaid"
+
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._table = self._measurer.records_unpaid(UNPAID)
-        self._selected_by = "exact mutual information, unpaid"
+        self._table = showing_records(self._measurer).records_unpaid(UNPAID)
         epsilon, delta = self._measurer.budget.epsilon, self._measurer.budget.delta
         if epsilon is None or delta is None:
             raise BudgetError("expected epsilon and delta, got rho; name the two")
         self._epsilon, self._delta = epsilon, delta
+
+    @staticmethod
+    def steps(config: SelectSettings, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
+        """Shares of epsilon, where those of other mechanisms are of the zCDP that is granted."""
+        gan = Fraction(config.gan)
+        return training_step(gan), Step("selection", "Selecting records", Asks.RECORDS, 1 - gan)
 
     def _generator(self) -> tuple[GeneratorModel, tuple[Clique, ...], NDArray[np.float64]]:
         """Sections 4.2, 4.3.1 and 5.1: the snapshot that looks best on private records."""
@@ -56,7 +68,7 @@ class PaperSelectRun(SelectRun):
         exact = [(name, table.marginal((name,)).astype(np.float64)) for name in table.domain]
         start = Start(tuple(Measurement((name,), counts, 1.0, 0.0) for name, counts in exact), ())
         order = renyi_order(config.gan * self._epsilon, self._delta / 2)
-        steps = config.planned(Fraction(order.zcdp_rho), order.alpha)
+        sampled = config.planned(Fraction(order.zcdp_rho), order.alpha)
 
         def judge(model: GeneratorModel) -> float:
             found = 0.0
@@ -65,7 +77,7 @@ class PaperSelectRun(SelectRun):
             return found
 
         stream = self._stream.child("gan")
-        generator = train(config, self._measurer, steps, start, stream, self._report, judge)
+        generator = train(config, self._measurer, sampled, start, stream, self._report, judge)
         return generator, cliques, weights
 
     def _selection(

@@ -1,4 +1,4 @@
-"""The steps of DP-Select, private as the default has them; see `dp_select`."""
+"""A run of DP-Select's default; see `dp_select.py`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,25 +17,31 @@ from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ....common.privacy.budget import Charge
 from ....common.privacy.renyi import ExponentialSteps
-from ...measurers.central import CentralMeasurer
+from ...measurers.capabilities import HoldsRecords
 from ...pgm.estimation import estimate
 from ..dp_gan.run import start_of, train
+from ..dp_gan.settings import TRAINING, training_step
 from ..parts.allocation import measurable, measure_split
-from ..parts.bounds import ScoredDistance, error_bounds, weighted_average
+from ..parts.bounds import ScoredDistance, weighted_average
+from ..parts.ending import averages_of, ended
 from ..parts.fitted import FittedModel, Progress, Report
 from ..parts.records import SelectedRecords
 from ..parts.scoring import SELECTED_BY, score_against
+from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
 from .bounded_range import step_epsilon_for, steps_cost
 from .distances import Reference, sensitivity
 from .sections import Selection, parts, select_in_sections
+from .settings import SelectSettings
 
 if TYPE_CHECKING:
     from ..dp_gan.model import GeneratorModel
-    from .dp_select import DPSelect
 
 
 class SelectRun:
-    """One run.
+    """One run of the default.
+
+    Attributes:
+        selected_by: what marginals are selected by, for the certificate.
 
     Args:
         config: the parameters.
@@ -45,10 +51,12 @@ class SelectRun:
         report: called after every step.
     """
 
+    selected_by: ClassVar[str] = SELECTED_BY
+
     def __init__(
         self,
-        config: DPSelect,
-        measurer: CentralMeasurer,
+        config: SelectSettings,
+        measurer: HoldsRecords,
         workload: Workload,
         stream: RandomStream,
         report: Report,
@@ -58,10 +66,32 @@ class SelectRun:
         self._workload = workload
         self._stream = stream
         self._report = report
-        self._granted = measurer.accountant.remaining
+        self._steps = self.steps(config, measurer, workload)
         self._measured: list[Measurement] = []
         self._scored: dict[Clique, ScoredDistance] = {}
-        self._selected_by = SELECTED_BY
+
+    @staticmethod
+    def steps(config: SelectSettings, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
+        """Of the default: noisy marginals or exponential mechanisms for the selection."""
+        domain = facts.domain
+        one_way, gan, scores = (Fraction(share) for share in (config.one_way, config.gan, config.scores))
+        pairs = tuple(c for c in workload.cliques if len(c) > 1) or tuple(combinations(domain.names, 2))
+        if not pairs:
+            scores = Fraction(0)
+        singles: tuple[Clique, ...] = tuple((name,) for name in domain)
+        measured = config.reference == "measured"
+        return (
+            one_way_step(domain, one_way),
+            *([Step("scores", "Scores of marginals", Asks.SCORES, scores, pairs, pairs)] if pairs else []),
+            training_step(gan),
+            Step(
+                "selection",
+                "Selecting records",
+                Asks.MARGINALS if measured else Asks.RECORDS,
+                1 - one_way - scores - gan,
+                tuple(dict.fromkeys((*pairs, *singles))) if measured else (),
+            ),
+        )
 
     def run(self) -> FittedModel:
         """Algorithm 1."""
@@ -81,28 +111,41 @@ class SelectRun:
         )
         model = SelectedRecords(pool.take(chosen), references[0].cliques, records)
         self._tell("selected")
-        bounds = self._bounds(model)
-        return FittedModel(model, tuple(self._measured), (), bounds, self._selected_by)
+        return self._ended(model)
+
+    def _ended(self, model: SelectedRecords) -> FittedModel:
+        wanted = self._workload.cliques
+        return ended(
+            self._measurer,
+            self._steps,
+            model,
+            self._measured,
+            averages=averages_of(self._measurer, wanted, self._measured),
+            scored={c: s for c, s in self._scored.items() if c in wanted},
+            selected=model.cliques,
+            selection=self.selected_by,
+        )
 
     def _generator(self) -> tuple[GeneratorModel, tuple[Clique, ...], NDArray[np.float64]]:
         """A trained generator, and the marginals that matter with their weights."""
         config = self._config
-        start = start_of(config, self._measurer)
+        start = start_of(config, self._measurer, self._budget("one-way"))
         self._measured += start.one_way
         self._tell("one-way marginals")
         cliques, weights = most_important(self._importance(), config.marginals)
-        steps = config.planned(self._granted * Fraction(config.gan), self._measurer.budget.order.alpha)
-        generator = train(config, self._measurer, steps, start, self._stream.child("gan"), self._report)
+        sampled = config.planned(self._budget(TRAINING), self._measurer.budget.order.alpha)
+        generator = train(config, self._measurer, sampled, start, self._stream.child("gan"), self._report)
         return generator, cliques, weights
 
     def _importance(self) -> dict[Clique, float]:
         """How far each marginal is from independence, by noisy scores, times its weight in the workload."""
         domain = self._measurer.domain
-        matters = {c: w for c, w in zip(self._workload.cliques, self._workload.weights, strict=True)}
-        candidates = [c for c in matters if len(c) > 1] or list(combinations(domain.names, 2))
-        independent = estimate(domain, self._measured, total=self._measurer.record_count)
-        budget = self._granted * Fraction(self._config.scores)
-        self._scored = score_against(self._measurer, independent, candidates, budget)
+        matters = dict(zip(self._workload.cliques, self._workload.weights, strict=True))
+        scores = by_name(self._steps).get("scores")
+        if scores is not None:
+            independent = estimate(domain, self._measured, total=self._measurer.record_count)
+            budget = scores.budget(self._measurer.granted)
+            self._scored = score_against(self._measurer, independent, scores.cliques, budget)
         self._tell("scores")
         if not self._scored:
             # A single attribute: there is nothing to choose from.
@@ -168,13 +211,8 @@ class SelectRun:
         sections = [table.take(order[piece]) for piece in pieces]
         return selection, [Reference.exact(section, cliques, weights) for section in sections]
 
-    def _bounds(self, model: SelectedRecords) -> Any:
-        averages = {
-            c: weighted_average(self._measurer.domain, c, self._measured) for c in self._workload.cliques
-        }
-        known = {clique: average for clique, average in averages.items() if average is not None}
-        scored = {c: s for c, s in self._scored.items() if c in self._workload.cliques}
-        return error_bounds(model, known, model.cliques, self._measurer.record_count, scored=scored)
+    def _budget(self, step: str) -> Fraction:
+        return by_name(self._steps)[step].budget(self._measurer.granted)
 
     def _tell(self, step: str) -> None:
         accountant = self._measurer.accountant

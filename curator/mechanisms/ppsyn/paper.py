@@ -1,4 +1,4 @@
-"""PPSyn as its text has it: partitions, budgets and scores from exact marginals. Not private, for simulation.
+"""PPSyn as its text has it: partitions, budgets and scores from exact marginals. Not private.
 
 Source: Zhang, Deng and Yin, "Partition-based differentially private synthetic data generation",
     Algorithms 1 to 4.
@@ -26,15 +26,19 @@ from ....common.data.workload import Workload
 from ....common.measurement import Measurement
 from ....common.privacy.budget import Charge
 from ....common.privacy.cost import exponential_cost
+from ...measurers.capabilities import showing_marginals
 from ...measurers.measurer import Measurer
 from ...pgm.estimation import estimate
 from ...pgm.junction_tree import TreeGrowth
 from ...pgm.model import MarkovRandomField
 from ..independent import one_way_marginals
+from ..parts.ending import ended
 from ..parts.fitted import FittedModel, Progress, Report, Round
 from ..parts.scoring import DRAFT, FINAL
+from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
 from .partition_choice import Requirement, first_rise
 from .partitions import PartitionSequence, UniformSpread, sequence_of
+from .settings import PPSynSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,44 +87,61 @@ def spread(
     return cells
 
 
-class TextRun:
+class PaperRun:
     """One run of Algorithm 1.
 
     Args:
+        config: the parameters.
         measurer: one that shows exact marginals.
         workload: the candidates.
-        eta: hyper-parameter of Algorithm 2.
-        shares: of the budget: for one-way marginals, and for the selection of each round.
-        max_model_mb: limit of the model's size.
         stream: randomness of the exponential mechanism and of the noise; in floating point.
         report: called after every step.
     """
 
     def __init__(
         self,
+        config: PPSynSettings,
         measurer: Measurer,
         workload: Workload,
-        eta: float,
-        shares: tuple[Fraction, Fraction],
-        max_model_mb: float,
         stream: RandomStream,
         report: Report,
     ) -> None:
+        self._config = config
         self._measurer = measurer
         self._domain = measurer.domain
-        self._eta = eta
-        granted = measurer.accountant.remaining
-        self._one_way, self._selection = (granted * share for share in shares)
-        self._max_model_mb = max_model_mb
+        self._steps = self.steps(config, measurer, workload)
+        self._one_way, self._selection = (
+            by_name(self._steps)[name].budget(measurer.granted) for name in ("one-way", "select")
+        )
         self._rng = stream.generator()
         self._report = report
-        # Refuses every protocol but those that exist on paper alone, before anything is charged.
+        shown = showing_marginals(measurer)
         self._exact = {
-            clique: ExactMarginal.of(self._domain, clique, measurer.exact(clique).astype(float))
+            clique: ExactMarginal.of(self._domain, clique, shown.exact(clique).astype(float))
             for clique in workload.cliques
         }
         self._used: list[Measurement] = []
         self._rounds: list[Round] = []
+
+    @staticmethod
+    def check(measurer: Measurer) -> None:
+        """Refuses every protocol that shows no exact marginals, before anything is charged.
+
+        Raises:
+            DataError: names the one that does.
+        """
+        showing_marginals(measurer)
+
+    @staticmethod
+    def steps(config: PPSynSettings, facts: PublicFacts, candidates: Workload) -> tuple[Step, ...]:
+        """As Algorithm 1 sets out, with T rounds; there are more where rounds cost less than their part."""
+        one_way, scores, rounds = Fraction(config.one_way), Fraction(config.scores), config.rounds
+        left, cliques = 1 - one_way - scores, candidates.cliques
+        return (
+            one_way_step(facts.domain, one_way),
+            Step("select", "Selection of a marginal", Asks.CHOICES, scores, times=rounds),
+            Step("round", "Marginals over intervals", Asks.MARGINALS, left, cliques, times=rounds),
+        )
 
     def run(self) -> FittedModel:
         """Lines 1 to 13."""
@@ -138,8 +159,15 @@ class TextRun:
             model = self._estimate(model, FINAL)
             self._tell("last round")
         # No bounds: they would hold for cells that were measured, not for sums that were spread over cells.
-        return FittedModel(
-            model, tuple(self._used), tuple(self._rounds), (), "exact marginals, read without noise"
+        return ended(
+            self._measurer,
+            self._steps,
+            model,
+            self._used,
+            averages={},
+            rounds=self._rounds,
+            selection="exact marginals, read without noise",
+            bounds=(),
         )
 
     def _select(self, model: MarkovRandomField) -> tuple[Clique, Requirement] | None:
@@ -150,7 +178,7 @@ class TextRun:
         for (clique, exact), marginal in zip(self._exact.items(), marginals, strict=True):
             contribution = 0.0 if marginal is None else float(np.abs(exact.counts - marginal).sum())
             if contribution > 0:
-                needs = first_rise(exact.sequence, contribution, self._eta, len(clique) == 1)
+                needs = first_rise(exact.sequence, contribution, self._config.eta, len(clique) == 1)
                 if needs.zcdp_rho < left:
                     offers[clique] = contribution / needs.zcdp_rho, needs
         if not offers:
@@ -161,7 +189,7 @@ class TextRun:
         noisy = epsilon / 2 * scores + self._rng.gumbel(size=len(scores))
         order = [list(offers)[int(k)] for k in np.argsort(-noisy)]
         measured = [measurement.clique for measurement in self._used]
-        place = TreeGrowth(self._domain, measured).first_within(order, self._max_model_mb)
+        place = TreeGrowth(self._domain, measured).first_within(order, self._config.max_model_mb)
         if place is None:
             return None
         self._charge("select", (), exponential_cost(epsilon))
@@ -183,7 +211,7 @@ class TextRun:
         return model
 
     def _charge(self, step: str, clique: Clique, rho: Fraction) -> None:
-        self._measurer.accountant = self._measurer.accountant.charge(Charge(step, clique, rho))
+        self._measurer.charge(Charge(step, clique, rho))
 
     def _estimate(self, warm_start: MarkovRandomField | None, tolerance: float = DRAFT) -> MarkovRandomField:
         total = self._measurer.record_count

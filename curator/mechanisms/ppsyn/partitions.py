@@ -1,9 +1,9 @@
-"""Partitions of a marginal into boxes: ever finer ones, made once, and what each of them loses.
+"""Partitions of a marginal into boxes: ever finer ones, made once, and the error of each.
 
 Source: PPSyn (Zhang, Deng and Yin), Algorithms 3 and 4, and their sequences computed in advance (4.2.2).
     Which boxes are split or merged follows from an error, which is an argument here: the paper's
-    (`UniformSpread`) takes the table's exact marginal, which nobody may see, the default's (`Blur`) public
-    facts.
+    (`UniformSpread`) takes the table's exact marginal, which nobody may see, the default's
+    (`WithinBoxDeviation`) public facts.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ class UniformSpread:
         return self.error(box) - left[best], low + 1 + best
 
 
-class Blur:
-    """How much of what records differ by a partition hides, were attributes independent; from public facts.
+class WithinBoxDeviation:
+    """The share of a deviation that lies within boxes, where a partition hides it; from public facts.
 
-    Of the records that differ from a given one in an attribute, a share lies in the same interval of codes.
-    Were a deviation a random walk over the codes, that interval would hide this share of its variance, and
-    the root of it of its size. A box shows the rest, attribute by attribute, so it hides 1 - product over
-    attributes of (1 - root of the share). All cells in one box hide all, single cells nothing, and a box that
-    spans an attribute hides all: it says nothing of it. The error of a box is its share of the records times
-    what it hides.
+    Attributes are taken to be independent. Of the records that differ from a given one in an attribute, a
+    share lies in the same interval of codes. Were a deviation a random walk over the codes, that interval
+    would hide this share of its variance, and the root of it of its size. A box shows the rest, attribute by
+    attribute, so it hides 1 - product over attributes of (1 - root of the share). All cells in one box hide
+    all, single cells nothing, and a box that spans an attribute hides all: it says nothing of it. The error
+    of a box is its share of the records times what it hides.
 
     Args:
         masses: for each attribute the share of records of each code, all positive.

@@ -27,7 +27,7 @@ Drawing = Literal["without-replacement", "with-replacement"]
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class DrawingStep:
     """One attribute-parent pair with its table.
 
     Attributes:
@@ -41,7 +41,7 @@ class Step:
     counts: Array
 
     @classmethod
-    def of(cls, levels: Levels, child: Node, nodes: Nodes, values: Array) -> Step:
+    def of(cls, levels: Levels, child: Node, nodes: Nodes, values: Array) -> DrawingStep:
         """The step of a table over the child and its parents; negative counts count as none."""
         place = nodes.index(child)
         counts = np.moveaxis(np.maximum(values, 0.0).reshape(levels.shape(nodes)), place, -1)
@@ -65,7 +65,7 @@ class BayesianNetwork:
     """
 
     levels: Levels
-    steps: tuple[Step, ...]
+    steps: tuple[DrawingStep, ...]
     total: float
     drawing: Drawing = "without-replacement"
 
@@ -175,7 +175,7 @@ class BayesianNetwork:
         if form["format"] != _FORMAT:
             raise ValueError("another format")
         steps = tuple(
-            Step(Node(*child), tuple(Node(*parent) for parent in parents), arrays[f"counts_{place}"])
+            DrawingStep(Node(*child), tuple(Node(*parent) for parent in parents), arrays[f"counts_{place}"])
             for place, (child, parents) in enumerate(form["steps"])
         )
         levels = Levels(Domain.from_json(form["domain"]), form["group"])
@@ -199,12 +199,12 @@ def conditional(counts: Array, ratio: int) -> Array:
     return np.asarray(shares.reshape(counts.shape))
 
 
-def head_steps(levels: Levels, order: Sequence[Node], nodes: Nodes, values: Array) -> list[Step]:
+def head_steps(levels: Levels, order: Sequence[Node], nodes: Nodes, values: Array) -> list[DrawingStep]:
     """The steps of a joint table: each node depends on all before it, by the table's own marginals."""
     steps = []
     counts = np.maximum(values, 0.0).ravel()
     for place, child in enumerate(order):
         first = levels.ordered(order[: place + 1])
         marginal = np.bincount(levels.labels(nodes, first), weights=counts, minlength=levels.cells(first))
-        steps.append(Step.of(levels, child, first, marginal.astype(np.float64)))
+        steps.append(DrawingStep.of(levels, child, first, marginal.astype(np.float64)))
     return steps

@@ -10,11 +10,11 @@ from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.curator.measurers.central import CentralMeasurer
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.parties.federation import connect
+from dpmosaic.simulations.measurers import CentralMeasurer
 from dpmosaic.simulations.network import policy_for, start_parties
 from dpmosaic.simulations.partition import Grid, partition
 
@@ -32,8 +32,17 @@ def chain_table(records=2000, seed=0):
     return Table.from_codes(DOMAIN, np.column_stack(columns))
 
 
-def measurer_over(table, granted, seed=1, protocol="trusted", grid="1x1", tolerated=None, budget=BUDGET):
-    adjacency, keys = Adjacency.ZERO_OUT, RandomStream.from_seed(seed)
+def measurer_over(
+    table,
+    granted,
+    seed=1,
+    protocol="trusted",
+    grid="1x1",
+    tolerated=None,
+    budget=BUDGET,
+    adjacency=Adjacency.ZERO_OUT,
+):
+    keys = RandomStream.from_seed(seed)
     pieces = partition(table, Grid.parse(grid, table.domain, table.record_count))
     links = start_parties(pieces, policy_for(protocol, adjacency, float(granted)), keys)
     federation = connect(table.domain, links)

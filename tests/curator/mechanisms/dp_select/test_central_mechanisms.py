@@ -64,8 +64,9 @@ def test_every_look_at_the_records_is_charged(run, chain_table):
         DPSelect(**TINY, reference="exact", at_once=50): ["one-way", "scores", "dp-gan", "selection"],
     }
     for mechanism, steps in expected.items():
-        _, measurer = run(mechanism, chain_table(500), BUDGET)
-        assert steps_of(measurer) == steps
+        fitted, measurer = run(mechanism, chain_table(500), BUDGET)
+        assert steps_of(measurer) == steps == [step.name for step in fitted.steps]
+        assert sum(step.share for step in fitted.steps) == 1
         assert measurer.not_private is None
         kinds = [type(charge.steps) for charge in measurer.accountant.charges if charge.steps]
         assert kinds[0] is SampledGaussian

@@ -6,7 +6,13 @@ import pytest
 
 from dpmosaic.common.data.boxes import box_labels
 from dpmosaic.curator.mechanisms.ppsyn.partition_choice import Partitioned, first_rise
-from dpmosaic.curator.mechanisms.ppsyn.partitions import Blur, Merging, Splitting, UniformSpread, sequence_of
+from dpmosaic.curator.mechanisms.ppsyn.partitions import (
+    Merging,
+    Splitting,
+    UniformSpread,
+    WithinBoxDeviation,
+    sequence_of,
+)
 
 SHAPES = [(1,), (7,), (4, 3), (5, 1), (3, 2, 4)]
 
@@ -26,7 +32,7 @@ def shares(shape, seed=0):
 
 ERRORS = {
     "spread": lambda shape: UniformSpread(counts(shape)),
-    "blur": lambda shape: Blur(shares(shape)),
+    "within-box deviation": lambda shape: WithinBoxDeviation(shares(shape)),
 }
 
 
@@ -70,17 +76,17 @@ def test_a_box_hides_what_two_records_in_it_may_differ_by():
         held = mass[low:high].sum()
         roots.append(math.sqrt(together / held / sum(differ.values())))
     expected = first[1:4].sum() * second[:2].sum() * (1 - (1 - roots[0]) * (1 - roots[1]))
-    assert Blur([first, second]).error(box) == pytest.approx(expected)
+    assert WithinBoxDeviation([first, second]).error(box) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("shape", [(6,), (4, 3), (3, 2, 4)])
 def test_one_box_hides_all_and_so_does_every_box_that_spans_an_attribute(shape):
-    blur = Blur(shares(shape))
-    assert blur.error(tuple((0, n) for n in shape)) == pytest.approx(1)
+    deviation = WithinBoxDeviation(shares(shape))
+    assert deviation.error(tuple((0, n) for n in shape)) == pytest.approx(1)
     for axis in range(len(shape)):
         box = tuple((0, n) if k == axis else (0, 1) for k, n in enumerate(shape))
         mass = math.prod(float(s[0]) for k, s in enumerate(shares(shape)) if k != axis)
-        assert blur.error(box) == pytest.approx(mass)
+        assert deviation.error(box) == pytest.approx(mass)
 
 
 @pytest.mark.parametrize("kind", ERRORS)
@@ -143,7 +149,7 @@ def test_splitting_cuts_the_box_that_gains_most_along_each_axis_in_turn():
 
 
 def partitioned(shape=(5, 4), **known):
-    return Partitioned(sequence_of(shape, Blur(shares(shape))), math.prod(shape), 1.0, **known)
+    return Partitioned(sequence_of(shape, WithinBoxDeviation(shares(shape))), math.prod(shape), 1.0, **known)
 
 
 @pytest.mark.parametrize("eta", [0.3, 0.7, 0.95])

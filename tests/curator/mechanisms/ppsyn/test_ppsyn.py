@@ -19,7 +19,7 @@ from dpmosaic.curator.measurers.measurer import Measurer, Scores
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.mechanisms.parts.scoring import DRAFT
-from dpmosaic.curator.mechanisms.ppsyn.partitions import Blur, sequence_of
+from dpmosaic.curator.mechanisms.ppsyn.partitions import WithinBoxDeviation, sequence_of
 from dpmosaic.curator.mechanisms.ppsyn.ppsyn import PPSyn
 from dpmosaic.curator.pgm.estimation import estimate
 
@@ -43,6 +43,18 @@ def test_the_budget_goes_to_one_way_marginals_scores_rounds_and_a_last_round(run
         assert charge.scores == (charge.step == "scores")
 
 
+def test_its_steps_say_how_the_budget_is_set_out(run, chain_table):
+    fitted, _ = run(PPSyn(one_way=0.25, scores=0.125, rounds=4), chain_table(), Budget(5.0, 1e-9))
+    shares = {step.name: (float(step.share), step.times) for step in fitted.steps}
+    assert shares == {
+        "one-way": (0.25, 1),
+        "scores": (0.125, 5),
+        "round": (0.5, 4),
+        "last round": (0.125, 1),
+    }
+    assert fitted.steps[-1].certain == (("a",), ("b",), ("c",), ("d",))
+
+
 @pytest.mark.parametrize("eta", [0.4, 0.7, 1.0])
 def test_a_round_measures_over_the_boxes_and_at_the_cost_that_the_score_calls_for(
     eta, run, wide_table, scored
@@ -57,7 +69,7 @@ def test_a_round_measures_over_the_boxes_and_at_the_cost_that_the_score_calls_fo
     first = fitted.measurements[6]
     assert first.clique == fitted.rounds[0].clique
     masses = [np.maximum(start.marginal((name,)), ways[name].sigma) for name in first.clique]
-    sequence = sequence_of((10, 10), Blur([mass / mass.sum() for mass in masses]))
+    sequence = sequence_of((10, 10), WithinBoxDeviation([mass / mass.sum() for mass in masses]))
     roots = {k: k / (eta - sequence.error(k)) for k in range(1, 101) if sequence.error(k) < eta}
     count = min(roots, key=roots.get)
     contribution = scores.values[cliques.index(first.clique)] - scores.sigma
@@ -74,11 +86,14 @@ def test_of_two_pairs_that_depend_alike_the_one_of_more_weight_comes_first(heavy
     assert fitted.rounds[0].clique == heavy
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_pair_that_truly_depends_comes_before_all_that_do_not(seed, run, pairs_table):
-    """The distance is 1,000 records and more, the noise of a score has a deviation of about 100."""
-    fitted, _ = run(PPSyn(), pairs_table((0.9, 0.0), seed=seed), Budget(4.0, 1e-9), seed=seed)
-    assert fitted.rounds[0].clique == ("a", "b")
+def test_a_pair_that_truly_depends_comes_before_all_that_do_not(run, pairs_table):
+    """The distance is 1,000 records and more, the noise of a score has a deviation of about 100.
+
+    An independent pair comes first in one of four tables with probability below 1e-6.
+    """
+    for seed in range(4):
+        fitted, _ = run(PPSyn(), pairs_table((0.9, 0.0), seed=seed), Budget(4.0, 1e-9), seed=seed)
+        assert fitted.rounds[0].clique == ("a", "b")
 
 
 def test_of_two_pairs_that_depend_alike_the_one_of_fewer_cells_comes_first(run):
@@ -106,7 +121,7 @@ def test_what_is_measured_again_is_measured_over_smaller_boxes(run, wide_table):
 
 
 def test_partitions_pay_where_marginals_have_many_cells(run, monkeypatch):
-    """Three tables of two attributes of 30 codes that follow each other roughly; single cells drown."""
+    """Three tables of two attributes of 30 codes that follow each other roughly; noise hides single cells."""
     rng = np.random.default_rng(5)
     errors = {"boxes": 0.0, "cells": 0.0}
     tables = []
@@ -116,7 +131,7 @@ def test_partitions_pay_where_marginals_have_many_cells(run, monkeypatch):
         tables.append(Table.from_codes(Domain.coded({"a": 30, "b": 30}), np.column_stack([first, second])))
     for kind in errors:
         if kind == "cells":
-            whole = "dpmosaic.curator.mechanisms.ppsyn.ppsyn.Partitioned"
+            whole = "dpmosaic.curator.mechanisms.ppsyn.run.Partitioned"
             monkeypatch.setattr(f"{whole}.cheapest", lambda self, eta: (self.cells, self.cells / eta))
             monkeypatch.setattr(f"{whole}.finest_worth", lambda self, noise: self.cells)
         for seed, table in enumerate(tables):
@@ -174,12 +189,12 @@ class Replayed(Measurer):
         references = [reference.tolist() for reference in references]
         sigma = score_sigma(zcdp_rho, Adjacency.ZERO_OUT, len(cliques))
         cost = score_cost(sigma, Adjacency.ZERO_OUT, len(cliques))
-        self.accountant = self.accountant.charge(Charge(step, (), cost, ((sigma,) * len(cliques),), True))
+        self.charge(Charge(step, (), cost, ((sigma,) * len(cliques),), True))
         distances = [np.abs(self._sums(c, ()) - r).sum() for c, r in zip(cliques, references, strict=True)]
         self.asked.append(((tuple(cliques), str(references), sigma), np.array(distances), 1))
         return Scores(self._transcript.uniform(0, 60, len(cliques)), sigma)
 
-    def expected_sigma(self, clique, zcdp_rho):
+    def expected_sigma(self, clique, zcdp_rho, interaction=False):
         return gaussian_sigma(zcdp_rho, Adjacency.ZERO_OUT)
 
     def _charge(self, query):

@@ -9,7 +9,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.mechanisms.privbayes.ap_pairs import LessNoise, NetworkSearch, PaperObjective
 from dpmosaic.curator.mechanisms.privbayes.levels import Levels, Node
-from dpmosaic.curator.mechanisms.privbayes.network import BayesianNetwork, Step, head_steps
+from dpmosaic.curator.mechanisms.privbayes.network import BayesianNetwork, DrawingStep, head_steps
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 6, "h": 40})
 LEVELS = Levels(DOMAIN, 3)
@@ -87,7 +87,7 @@ def test_every_network_holds_together_and_no_table_of_several_nodes_is_past_tau(
         assert all(len(nodes) == 1 or levels.cells(nodes) <= tau for nodes in tables)
         steps = head_steps(levels, network.head, tables[0], np.ones(levels.cells(tables[0])))
         for (child, _), nodes in zip(network.pairs, tables[1:], strict=True):
-            steps.append(Step.of(levels, child, nodes, np.ones(levels.cells(nodes))))
+            steps.append(DrawingStep.of(levels, child, nodes, np.ones(levels.cells(nodes))))
         assert BayesianNetwork(levels, tuple(steps), 1.0).marginal(("h",)).sum() == pytest.approx(1)
 
 

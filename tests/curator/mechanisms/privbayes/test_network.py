@@ -10,7 +10,12 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.curator.mechanisms.privbayes import inference
 from dpmosaic.curator.mechanisms.privbayes.levels import Levels, Node
-from dpmosaic.curator.mechanisms.privbayes.network import BayesianNetwork, Step, conditional, head_steps
+from dpmosaic.curator.mechanisms.privbayes.network import (
+    BayesianNetwork,
+    DrawingStep,
+    conditional,
+    head_steps,
+)
 
 DOMAIN = Domain.coded({"a": 2, "h": 7, "b": 3, "c": 2})
 LEVELS = Levels(DOMAIN, 2)
@@ -27,7 +32,7 @@ def step(child, parents, counts=None, seed=0):
     counts = (
         np.random.default_rng([seed, *map(ord, child)]).gamma(0.7, size=shape) if counts is None else counts
     )
-    return Step(node(child), parents, np.asarray(counts, dtype=float))
+    return DrawingStep(node(child), parents, np.asarray(counts, dtype=float))
 
 
 def network(*steps, total=100.0, drawing="without-replacement"):
@@ -265,7 +270,7 @@ def test_steps_that_make_no_network_are_refused(steps, named):
 def test_tables_of_another_shape_or_with_negative_counts_are_refused():
     steps = [step(*s) for s in SHAPES[4]]
     with pytest.raises(ValueError, match="shape"):
-        network(Step(Node("c", 0), (), np.ones(3)), *steps[1:])
+        network(DrawingStep(Node("c", 0), (), np.ones(3)), *steps[1:])
     with pytest.raises(ValueError, match="negative"):
         network(step("c", "", [1, -1]), *steps[1:])
     with pytest.raises(ValueError, match="at least 1"):

@@ -1,134 +1,32 @@
-"""PrivBayes: scores and their sensitivity, budgets, tables, and what it does over parties."""
+"""PrivBayes: budgets, tables, rows, and what it does over parties."""
 
 import itertools
 
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
-from dpmosaic import simulate
+from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.curator.measurers.federation import FederationMeasurer
-from dpmosaic.curator.measurers.masked import MaskedMeasurer
-from dpmosaic.curator.mechanisms.privbayes.privbayes import PrivBayes, _sampling
+from dpmosaic.curator.mechanisms.independent import Independent
+from dpmosaic.curator.mechanisms.parts.steps import Asks
+from dpmosaic.curator.mechanisms.privbayes.privbayes import PrivBayes
 
-DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "h": 30})
 BUDGET = Budget(2.0, 1e-9)
 
 
-def table_of(records=3000, seed=0, domain=DOMAIN):
-    """b and h follow a most of the time, c follows b."""
-    rng = np.random.default_rng(seed)
-
-    def mostly(values, size):
-        return np.where(rng.random(records) < 0.8, values % size, rng.integers(0, size, records))
-
-    a = rng.integers(0, 3, records)
-    b = mostly(a, 2)
-    columns = {"a": a, "b": b, "c": mostly(b, 4), "h": mostly(a * 9 + rng.integers(0, 9, records), 30)}
-    return Table.from_codes(domain, {name: columns[name] for name in domain})
+def rows_of(fitted, records=3000, seed=1):
+    return fitted.model.generate(records, RandomStream.from_seed(seed).child("rows").generator())
 
 
-def release(mechanism, budget=BUDGET, table=None, protocol="trusted", seed=1, **options):
-    table = table or table_of()
-    return simulate(table, budget=budget, mechanism=mechanism, protocol=protocol, seed=seed, **options)
-
-
-@pytest.fixture
-def asked(monkeypatch):
-    """Every query and every score of a run, with the noise of the latter."""
-    seen = []
-    for kind in (FederationMeasurer, MaskedMeasurer):
-
-        def measured(self, queries, measure=kind.measure):
-            seen.extend(queries)
-            return measure(self, queries)
-
-        def scored(self, cliques, references, rho, step, score=kind.score):
-            references = list(references)
-            seen.append((list(cliques), references, score(self, cliques, references, rho, step)))
-            return seen[-1][-1]
-
-        monkeypatch.setattr(kind, "measure", measured)
-        monkeypatch.setattr(kind, "score", scored)
-    return seen
-
-
-# Scores
-
-
-def count_vectors(cells, records):
-    """All tables of so many records or fewer, as counts."""
-    for n in range(records + 1):
-        for places in itertools.combinations_with_replacement(range(cells), n):
-            yield np.bincount(places, minlength=cells)
-
-
-@pytest.mark.parametrize("shape", [(2, 2), (2, 3)])
-def test_a_record_changes_the_distance_to_a_public_reference_by_one(shape):
-    """Every table of four records at most, every record, many references: 1, or 2 if it is replaced."""
-    cells = shape[0] * shape[1]
-    references = [*itertools.islice(count_vectors(cells, 3), 0, None, 3), np.full(cells, 2)]
-    added, replaced = set(), set()
-    for counts in count_vectors(cells, 4):
-        for reference in references:
-            before = np.abs(counts - reference).sum()
-            after = [np.abs(counts + unit - reference).sum() for unit in np.eye(cells, dtype=int)]
-            added |= {abs(int(value - before)) for value in after}
-            replaced.add(int(max(after) - min(after)))
-    assert added == {1}
-    assert max(replaced) == 2
-
-
-@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3)])
-def test_the_papers_score_moves_by_less_than_two(shape):
-    """Every table of five records at most and every record that is added: Equation 2.1, n TVD."""
-
-    def score(counts):
-        table, n = counts.reshape(shape), max(1, counts.sum())
-        return np.abs(table - np.outer(table.sum(axis=1), table.sum(axis=0)) / n).sum() / 2
-
-    cells = shape[0] * shape[1]
-    largest = 0.0
-    for counts in count_vectors(cells, 5):
-        before = score(counts)
-        largest = max(largest, *(abs(score(counts + unit) - before) for unit in np.eye(cells, dtype=int)))
-    assert 0.9 < largest < 2
-
-
-@pytest.mark.parametrize("rounded", [True, False])
-def test_what_sampling_alone_adds_is_the_mean_distance_of_poisson_counts(rounded):
-    means = np.array([0.0, 0.2, 0.5, 0.9, 1.0, 3.7, 40.4])
-    reference = np.rint(means) if rounded else means
-    k = np.arange(400)
-    exact = sum(
-        (np.abs(k - r) * stats.poisson.pmf(k, m)).sum() for m, r in zip(means, reference, strict=True)
-    )
-    assert _sampling(means, rounded) == pytest.approx(exact)
-
-
-def test_attributes_that_do_not_depend_stay_apart_however_many_values_they_have():
-    """3,000 records in 900 cells are 1,300 from independence by chance; the table's noise would be 250."""
-    codes = np.random.default_rng(5).integers(0, 30, (3000, 2))
-    table = Table.from_codes(Domain.coded({"x": 30, "y": 30}), codes)
-    result = release(PrivBayes(), Budget(zcdp_rho=10.0), table)
-    assert sorted(result.fitted.model.cliques) == [("x",), ("y",)]
-    paper = release(PrivBayes.of_the_paper(), Budget(zcdp_rho=10.0), table)
-    assert ("x", "y") in paper.fitted.model.cliques
-
-
-def test_each_score_is_the_distance_to_the_product_of_noisy_one_way_marginals(asked):
-    table = table_of()
-    release(PrivBayes(), Budget(zcdp_rho=1e6), table)
-    ((cliques, references, scores),) = [entry for entry in asked if isinstance(entry, tuple)]
-    assert cliques == list(itertools.combinations("abch", 2))
-    for (a, b), reference, value in zip(cliques, references, scores.values, strict=True):
-        product = np.outer(table.marginal((a,)), table.marginal((b,))).ravel() / table.record_count
-        assert np.abs(reference - product).max() <= 0.6
-        assert value == pytest.approx(np.abs(table.marginal((a, b)) - reference).sum(), abs=0.1)
+def spent_by_step(measurer):
+    shares = {}
+    for charge in measurer.accountant.charges:
+        shares[charge.step] = shares.get(charge.step, 0.0) + float(charge.zcdp_rho / measurer.granted)
+    return shares
 
 
 # Budgets
@@ -148,87 +46,82 @@ def test_the_grant_is_that_of_lemma_2_1():
         assert float(granted) == pytest.approx(f / 2, rel=1e-6)
 
 
-def spent_by_step(result):
-    return {
-        step: rho / result.certificate["promise"]["zcdp_rho_granted"]
-        for step, rho in result.certificate["steps"].items()
-    }
-
-
-def test_the_defaults_budget_is_split_as_it_says():
-    result = release(PrivBayes(network_share=0.3))
-    assert spent_by_step(result) == pytest.approx({"one-way": 0.15, "scores": 0.15, "tables": 0.7})
-    assert result.certificate["selected_by"] == "exact L1 distances with noise"
-    tables = [charge for charge in result.certificate["charges"] if charge["step"] == "tables"]
-    taken = [m for m in result.fitted.measurements[-len(tables) :]]
+def test_the_defaults_budget_is_split_as_it_says(run, table_of):
+    fitted, measurer = run(PrivBayes(network_share=0.3), table_of(), BUDGET)
+    assert spent_by_step(measurer) == pytest.approx({"one-way": 0.15, "scores": 0.15, "tables": 0.7})
+    assert fitted.selection == "exact L1 distances with noise"
+    tables = [charge for charge in measurer.accountant.charges if charge.step == "tables"]
+    taken = [m for m in fitted.measurements[-len(tables) :]]
     for one, other in itertools.pairwise(taken):
         ratio = (one.values.size / other.values.size) ** (2 / 3)
         assert one.zcdp_rho / other.zcdp_rho == pytest.approx(ratio, rel=1e-4)
 
 
-def test_the_papers_budget_is_split_evenly_and_pays_for_the_number_of_records():
-    result = release(PrivBayes.of_the_paper())
-    spent = spent_by_step(result)
+def test_the_papers_budget_is_split_evenly_and_pays_for_the_number_of_records(run, table_of):
+    fitted, measurer = run(PrivBayes.of_the_paper(), table_of(), BUDGET)
+    spent = spent_by_step(measurer)
     assert spent["records"] == pytest.approx(spent["scores"] / 6)
     assert spent["one-way"] == pytest.approx(0.1)
     assert spent["tables"] == pytest.approx(0.8)
-    costs = [c["zcdp_rho"] for c in result.certificate["charges"] if c["step"] == "tables"]
+    costs = [float(c.zcdp_rho) for c in measurer.accountant.charges if c.step == "tables"]
     assert costs == pytest.approx([costs[0]] * len(costs))
-    assert result.fitted.model.total != 3000
-    (found,) = [m for m in result.fitted.measurements if m.values.size == 1]
-    assert result.fitted.model.total == found.values[0]
-    assert result.certificate["plan"]["mechanism"]["variant"] == "paper"
+    assert fitted.model.total != 3000
+    (found,) = [m for m in fitted.measurements if m.values.size == 1]
+    assert fitted.model.total == found.values[0]
 
 
-def test_tables_are_no_larger_than_tau(asked):
+def test_tables_are_no_larger_than_tau(asked, run, table_of):
     """tau = n / (4 sigma), sigma as if the rest were split evenly over all attributes."""
-    result = release(PrivBayes(), Budget(0.5, 1e-9))
+    table = table_of()
+    fitted, _ = run(PrivBayes(), table, Budget(0.5, 1e-9))
     granted = float(PrivBayes().granted(Budget(0.5, 1e-9)))
     tau = 3000 / (4 * np.sqrt(4 / (2 * 0.8 * granted)))
     sizes = [
-        len(q.boxes) or DOMAIN.cells(q.clique)
+        len(q.boxes) or table.domain.cells(q.clique)
         for q in asked
         if not isinstance(q, tuple) and len(q.clique) > 1
     ]
     assert max(sizes) <= tau
-    assert len(result.fitted.model.cliques) >= 4
+    assert len(fitted.model.cliques) >= 4
 
 
 # Models
 
 
 @pytest.mark.parametrize("mechanism", [PrivBayes(), PrivBayes(group=3), PrivBayes.of_the_paper()])
-def test_a_huge_budget_gives_the_exact_marginals(mechanism):
+def test_a_huge_budget_gives_the_exact_marginals(mechanism, run, table_of):
     table = table_of()
-    result = release(mechanism, Budget(zcdp_rho=1e8), table)
+    fitted, _ = run(mechanism, table, Budget(zcdp_rho=1e8))
+    rows = rows_of(fitted)
     for k in (1, 2, 3, 4):
-        for clique in itertools.combinations(DOMAIN.names, k):
+        for clique in itertools.combinations(table.domain.names, k):
             exact = table.marginal(clique)
-            assert result.fitted.model.marginal(clique) == pytest.approx(exact, abs=1), clique
-            assert np.abs(result.synthetic.marginal(clique) - exact).sum() < 15, clique
+            assert fitted.model.marginal(clique) == pytest.approx(exact, abs=1), clique
+            assert np.abs(rows.marginal(clique) - exact).sum() < 15, clique
 
 
-def test_coarse_tables_are_measured_as_sums_over_boxes_and_refined(asked):
-    result = release(PrivBayes(group=3), Budget(0.4, 1e-9))
+def test_coarse_tables_are_measured_as_sums_over_boxes_and_refined(asked, run, table_of):
+    table = table_of()
+    fitted, _ = run(PrivBayes(group=3), table, Budget(0.4, 1e-9))
     boxed = [query for query in asked if not isinstance(query, tuple) and query.boxes]
     assert boxed
     assert all("h" in query.clique for query in boxed)
-    error = _tvd(result, table_of(), ("a", "h"))
-    plain = release(PrivBayes(group=20), Budget(0.4, 1e-9))
-    assert error < _tvd(plain, table_of(), ("a", "h"))
+    plain, _ = run(PrivBayes(group=20), table, Budget(0.4, 1e-9))
+    assert off(fitted, table, ("a", "h")) < off(plain, table, ("a", "h"))
 
 
-def _tvd(result, table, clique):
-    p, q = table.marginal(clique), result.synthetic.marginal(clique)
+def off(fitted, table, clique, seed=1):
+    """Total variation distance between the table and rows of the model."""
+    p, q = table.marginal(clique), rows_of(fitted, table.record_count, seed).marginal(clique)
     return float(np.abs(p / p.sum() - q / q.sum()).sum() / 2)
 
 
 @pytest.mark.parametrize("variant", ["default", "paper"])
-def test_attributes_that_depend_come_out_dependent(variant):
+def test_attributes_that_depend_come_out_dependent(variant, run, table_of):
     table = table_of()
-    results = [release(mechanism, table=table) for mechanism in (PrivBayes(variant=variant), "independent")]
-    pairs = list(itertools.combinations(DOMAIN.names, 2))
-    error, floor = (np.mean([_tvd(result, table, pair) for pair in pairs]) for result in results)
+    found = [run(mechanism, table, BUDGET)[0] for mechanism in (PrivBayes(variant=variant), Independent())]
+    pairs = list(itertools.combinations(table.domain.names, 2))
+    error, floor = (np.mean([off(fitted, table, pair) for pair in pairs]) for fitted in found)
     assert error < 0.6 * floor
 
 
@@ -237,18 +130,21 @@ def test_attributes_that_depend_come_out_dependent(variant):
     [PrivBayes(drawing="with-replacement"), PrivBayes(consistency=False)],
     ids=["with replacement", "inconsistent"],
 )
-def test_the_other_ways_of_drawing_come_close_too(mechanism):
+def test_the_other_ways_of_drawing_come_close_too(mechanism, run, table_of):
     table = table_of()
-    assert _tvd(release(mechanism, Budget(4.0, 1e-9), table), table, ("a", "b")) < 0.05
+    fitted, _ = run(mechanism, table, Budget(4.0, 1e-9))
+    assert off(fitted, table, ("a", "b")) < 0.05
 
 
-def test_consistency_without_replacement_is_the_most_accurate_way():
+def test_consistency_without_replacement_is_the_most_accurate_way(run, table_of):
     table = table_of()
 
     def error(**options):
-        results = [release(PrivBayes(**options), Budget(0.5, 1e-9), table, seed=seed) for seed in range(3)]
-        pairs = list(itertools.combinations(DOMAIN.names, 2))
-        return np.mean([_tvd(result, table, pair) for result in results for pair in pairs])
+        found = [run(PrivBayes(**options), table, Budget(0.5, 1e-9), seed=seed)[0] for seed in range(3)]
+        pairs = list(itertools.combinations(table.domain.names, 2))
+        return np.mean(
+            [off(fitted, table, pair, seed) for seed, fitted in enumerate(found) for pair in pairs]
+        )
 
     best = error()
     assert best < error(drawing="with-replacement")
@@ -259,39 +155,34 @@ def test_consistency_without_replacement_is_the_most_accurate_way():
 
 
 @pytest.mark.parametrize("grid", ["1x2", "2x2"])
-def test_over_masked_parties_scores_and_boxes_are_those_of_one_table(grid, asked):
+def test_over_masked_parties_scores_and_boxes_are_those_of_one_table(grid, asked, run, table_of):
     table = table_of()
-    result = release(PrivBayes(group=3), Budget(1.0, 1e-9), table, protocol="masked", grid=grid)
+    fitted, _ = run(PrivBayes(group=3), table, Budget(1.0, 1e-9), protocol="masked", grid=grid)
     assert [query for query in asked if not isinstance(query, tuple) and query.boxes]
     assert len([query for query in asked if isinstance(query, tuple)]) == 1
-    assert _tvd(result, table, ("a", "b")) < 0.5 * _tvd(
-        release("independent", table=table), table, ("a", "b")
-    )
-    assert result.certificate["selected_by"] == "exact L1 distances with noise"
+    floor, _ = run(Independent(), table, BUDGET)
+    assert off(fitted, table, ("a", "b")) < 0.5 * off(floor, table, ("a", "b"))
+    assert fitted.selection == "exact L1 distances with noise"
 
 
-def test_where_nobody_scores_it_uses_noisy_pairs_and_leaves_out_what_would_drown(asked):
-    table = table_of()
-    result = release(PrivBayes(), Budget(1.0, 1e-9), table, protocol="indicator", grid="1x2")
-    assert result.certificate["selected_by"] == "L1 distances estimated from noisy marginals"
-    halves = [set(party) for party in result.certificate["plan"]["parties"][0]]
+def test_without_scores_it_uses_noisy_pairs_and_leaves_out_those_that_would_be_noise_only(
+    asked, run, table_of
+):
+    fitted, _ = run(PrivBayes(), table_of(), Budget(1.0, 1e-9), protocol="indicator", grid="1x2")
+    assert fitted.selection == "L1 distances estimated from noisy marginals"
+    assert [step.name for step in fitted.steps] == ["one-way", "candidates", "tables"]
+    halves = [{"a", "b"}, {"c", "h"}]
     wide = [query.clique for query in asked if len(query.clique) > 1]
     assert wide
     assert all(any(set(clique) <= half for half in halves) for clique in wide)
 
 
-@pytest.mark.parametrize("protocol", ["theorem", "indicator-mle"])
-def test_protocols_of_paper_alone_are_fine_too(protocol):
-    result = release(PrivBayes(group=3), Budget(20.0, 1e-9), protocol=protocol, grid="1x2")
-    assert result.synthetic.record_count == 3000
-
-
-def test_bounds_hold_for_scored_and_measured_marginals():
-    result = release(PrivBayes())
+def test_bounds_hold_for_scored_and_measured_marginals(run, table_of):
     table = table_of()
-    assert {bound.clique for bound in result.fitted.bounds} == set(itertools.combinations("abch", 2))
-    for bound in result.fitted.bounds:
-        error = np.abs(result.fitted.model.marginal(bound.clique) - table.marginal(bound.clique)).sum()
+    fitted, _ = run(PrivBayes(), table, BUDGET)
+    assert {bound.clique for bound in fitted.bounds} == set(itertools.combinations("abch", 2))
+    for bound in fitted.bounds:
+        error = np.abs(fitted.model.marginal(bound.clique) - table.marginal(bound.clique)).sum()
         assert error <= bound.l1
 
 
@@ -311,9 +202,29 @@ def test_parameters_out_of_range_are_refused(options, named):
         PrivBayes(**options)
 
 
-def test_a_table_of_many_cells_of_single_codes_is_not_asked_for_in_boxes_either(monkeypatch, asked):
+def test_a_table_of_many_cells_of_single_codes_is_not_asked_for_in_boxes_either(
+    monkeypatch, asked, run, table_of
+):
     """Parties count single cells before they add up."""
-    monkeypatch.setattr("dpmosaic.curator.mechanisms.privbayes.privbayes.LARGEST_COUNTED_CELLS", 40)
-    release(PrivBayes(group=3), Budget(20.0, 1e-9))
-    cells = [DOMAIN.cells(query.clique) for query in asked if not isinstance(query, tuple)]
+    monkeypatch.setattr("dpmosaic.curator.mechanisms.privbayes.scores.LARGEST_COUNTED_CELLS", 40)
+    table = table_of()
+    run(PrivBayes(group=3), table, Budget(20.0, 1e-9))
+    cells = [table.domain.cells(query.clique) for query in asked if not isinstance(query, tuple)]
     assert max(cells) <= 40
+
+
+# Steps
+
+
+def test_half_of_the_networks_share_that_has_no_pair_to_pay_for_goes_to_the_tables(run):
+    table = Table.from_codes(Domain.coded({"a": 5}), np.arange(100)[:, None] % 5)
+    fitted, _ = run(PrivBayes(network_share=0.5), table, BUDGET, k=1)
+    assert [(step.name, float(step.share)) for step in fitted.steps] == [("one-way", 0.25), ("tables", 0.75)]
+
+
+def test_the_papers_steps_pay_for_the_number_of_records_as_for_a_score(run, table_of):
+    fitted, _ = run(PrivBayes.of_the_paper(), table_of(), BUDGET)
+    assert sum(step.share for step in fitted.steps) == 1
+    records, scores = fitted.steps[1:3]
+    assert (records.name, records.certain, scores.name) == ("records", (("b",),), "scores")
+    assert (scores.asks, len(scores.cliques), scores.share) == (Asks.SCORES, 6, 6 * records.share)

@@ -1,4 +1,4 @@
-"""The place that holds the table hands records out for a charge alone."""
+"""The place that holds the table hands records out for a charge, or labels the release."""
 
 from fractions import Fraction
 
@@ -8,29 +8,25 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.errors import BudgetError, DataError
+from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget, Charge
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.curator.measurers.central import CentralMeasurer, central
-from dpmosaic.curator.measurers.federation import FederationMeasurer
+from dpmosaic.curator.measurers.capabilities import holding_records, showing_records
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
+from dpmosaic.simulations.measurers import CentralMeasurer
 from dpmosaic.simulations.network import policy_for, start_parties
 
 TABLE = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1], [1]]))
 
 
-def terms_and_federation(adjacency):
+def central_measurer(adjacency=Adjacency.ZERO_OUT):
     links = start_parties([[TABLE]], policy_for("trusted", adjacency, 1.0), RandomStream.from_seed(1))
     federation = connect(TABLE.domain, links)
     terms = ReleaseTerms("r", PROTOCOL_VERSION, "trusted", adjacency, 1.0, None)
     federation.accept(terms)
-    return federation, terms
-
-
-def central_measurer(adjacency=Adjacency.ZERO_OUT):
-    return CentralMeasurer(*terms_and_federation(adjacency), Fraction(1), TABLE, Budget(1.0, 1e-9))
+    return CentralMeasurer(federation, terms, Fraction(1), TABLE, Budget(1.0, 1e-9))
 
 
 def test_records_are_handed_out_once_they_are_charged():
@@ -58,14 +54,6 @@ def test_it_measures_as_the_parties_do_from_the_same_budget():
         measurer.records(Charge("train", (), Fraction(2, 3)))
 
 
-def test_what_a_stopped_run_measured_is_charged_again():
-    measurer = central_measurer()
-    measurer.charge_again([Charge("one-way", ("a",), Fraction(1, 4))])
-    assert measurer.accountant.spent == Fraction(1, 4)
-    with pytest.raises(BudgetError):
-        measurer.charge_again([Charge("one-way", ("a",), Fraction(4, 5))])
-
-
 def test_records_that_nobody_pays_for_make_the_release_not_private():
     measurer = central_measurer()
     assert measurer.records_unpaid("it looks") is TABLE
@@ -73,11 +61,9 @@ def test_records_that_nobody_pays_for_make_the_release_not_private():
     assert measurer.accountant.spent == 0
 
 
-def test_a_mechanism_gets_no_records_of_parties_and_none_under_another_adjacency():
-    parties = FederationMeasurer(*terms_and_federation(Adjacency.ZERO_OUT), Fraction(1))
-    with pytest.raises(DataError, match="mechanism x: expected the records in one place"):
-        central(parties, "x")
-    with pytest.raises(BudgetError, match="expected the adjacency 'zero-out'"):
-        central(central_measurer(Adjacency.REPLACE_ONE), "x")
+def test_a_mechanism_that_needs_records_gets_them_under_one_adjacency_alone():
     measurer = central_measurer()
-    assert central(measurer, "x") is measurer
+    assert holding_records(measurer, "x") is measurer
+    assert showing_records(measurer) is measurer
+    with pytest.raises(BudgetError, match="expected the adjacency 'zero-out'"):
+        holding_records(central_measurer(Adjacency.REPLACE_ONE), "x")

@@ -1,0 +1,171 @@
+"""A run of ABSyn's default; see `absyn.py`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from ....common.crypto.randomness import RandomStream
+from ....common.data.domain import Clique
+from ....common.data.workload import Workload
+from ....common.measurement import Measurement
+from ...measurers.measurer import Measurer, Scores
+from ...pgm.estimation import estimate
+from ...pgm.estimator import Estimator
+from ...pgm.model import MarkovRandomField
+from ...pgm.parallel import estimate_in_parallel
+from ..independent import one_way_marginals
+from ..parts.allocation import EXPECTED_L1, check_smallest, measure_split
+from ..parts.bounds import ScoredDistance
+from ..parts.consistency import consistent
+from ..parts.ending import averages_of, ended
+from ..parts.fitted import FittedModel, Progress, Report
+from ..parts.scoring import SELECTED_BY, check_scores, measurable_cliques
+from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
+from .batch_selection import Candidates, select_batch
+from .settings import ABSynSettings
+
+
+class BatchRun:
+    """One run of Algorithm 2.
+
+    Attributes:
+        difference: how CR-scores are computed; see `cr_scores`.
+
+    Args:
+        config: the parameters.
+        measurer: one that scores exactly.
+        workload: the marginals that error bounds are wanted for.
+        stream: randomness.
+        report: called after every step.
+    """
+
+    difference: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        config: ABSynSettings,
+        measurer: Measurer,
+        workload: Workload,
+        stream: RandomStream,
+        report: Report,
+    ) -> None:
+        self._config = config
+        self._measurer = measurer
+        self._domain = measurer.domain
+        self._workload = workload
+        self._stream = stream
+        self._report = report
+        self._steps = self.steps(config, measurer)
+
+    @staticmethod
+    def steps(config: ABSynSettings, facts: PublicFacts) -> tuple[Step, ...]:
+        """One-way marginals, scores of all pairs, and what is left for the selected pairs."""
+        one_way, scores = Fraction(config.one_way), Fraction(config.scores)
+        pairs = tuple(measurable_cliques(facts, list(itertools.combinations(facts.domain.names, 2))))
+        if not pairs:
+            scores = Fraction(0)
+        first = one_way_step(facts.domain, one_way)
+        measured, left = (*pairs, *first.cliques), 1 - one_way - scores
+        return (
+            first,
+            *([Step("scores", "Scores of all pairs", Asks.SCORES, scores, pairs, pairs)] if pairs else []),
+            Step("measure", "Selected pairs, and attributes in none of them", Asks.MARGINALS, left, measured),
+        )
+
+    def run(self) -> FittedModel:
+        """Lines 6 to 14."""
+        self._check()
+        one_way = self._one_way()
+        self._tell("one-way marginals")
+        scored = self._r_scores(one_way)
+        self._tell("scores")
+        selected = self._select(scored)
+        measurements = one_way + self._measure(selected)
+        self._tell("measurements")
+        model = self._fit(consistent(self._domain, measurements, self._measurer.record_count))
+        wanted = self._workload.cliques
+        return ended(
+            self._measurer,
+            self._steps,
+            model,
+            measurements,
+            averages=averages_of(self._measurer, wanted, measurements),
+            scored={clique: scored[clique] for clique in wanted if clique in scored},
+            selected=selected,
+            selection=SELECTED_BY,
+        )
+
+    def _check(self) -> None:
+        check_scores(self._measurer, "absyn")
+        scores = by_name(self._steps).get("scores")
+        check_smallest(self._domain, scores.cliques if scores else (), self._config.max_model_mb)
+
+    def _one_way(self) -> list[Measurement]:
+        """Line 6."""
+        return one_way_marginals(self._measurer, self._budget("one-way"))
+
+    def _r_scores(self, one_way: Sequence[Measurement]) -> dict[Clique, ScoredDistance]:
+        """Distances of all pairs from independence, in records (Algorithm 3, lines 5 to 8).
+
+        Guarantee: the share `scores` of the grant. An L1 distance from a public table changes by 1 with a
+        record.
+        """
+        step = by_name(self._steps).get("scores")
+        if step is None:
+            return {}
+        independent = estimate(self._domain, one_way, total=self._measurer.record_count)
+        references = [np.rint(m).astype(np.int64) for m in independent.marginals(step.cliques)]
+        budget = self._budget(step.name)
+        scores = self._noised(self._measurer.score(step.cliques, references, budget, step.name))
+        return {
+            pair: ScoredDistance(float(value), scores.sigma, reference)
+            for pair, value, reference in zip(step.cliques, scores.values, references, strict=True)
+        }
+
+    def _noised(self, scores: Scores) -> Scores:
+        """The scores with the noise of the sensitivity that they are taken to have: that of a distance."""
+        return scores
+
+    def _select(self, scored: Mapping[Clique, ScoredDistance]) -> list[Clique]:
+        """Line 8."""
+        left = self._measurer.accountant.remaining
+        noise = {
+            pair: EXPECTED_L1 * self._measurer.expected_sigma(pair, left) * self._domain.cells(pair)
+            for pair in scored
+        }
+        distances = {pair: known.distance for pair, known in scored.items()}
+        return select_batch(
+            self._domain,
+            Candidates(distances, noise, self._measurer.record_count),
+            max_clique_cells=self._config.max_clique_cells,
+            max_model_mb=self._config.max_model_mb,
+            difference=self.difference,
+        )
+
+    def _measure(self, selected: Sequence[Clique]) -> list[Measurement]:
+        """Lines 10 and 11: the selected pairs, and attributes that none of them holds."""
+        held = set(itertools.chain(*selected))
+        cliques = [*selected, *((name,) for name in self._domain if name not in held)]
+        cells = [self._domain.cells(clique) for clique in cliques]
+        return measure_split(self._measurer, cliques, cells, self._measurer.accountant.remaining, "measure")
+
+    def _fit(self, measurements: Sequence[Measurement]) -> MarkovRandomField:
+        """Line 14."""
+        fit: Estimator = self._fit_in_parallel if self._config.estimator == "parallel" else estimate
+        return fit(self._domain, measurements, total=self._measurer.record_count)
+
+    @property
+    def _fit_in_parallel(self) -> Estimator:
+        return estimate_in_parallel
+
+    def _budget(self, step: str) -> Fraction:
+        return by_name(self._steps)[step].budget(self._measurer.granted)
+
+    def _tell(self, step: str) -> None:
+        accountant = self._measurer.accountant
+        self._report(Progress(step, (), 0, accountant.spent_share))

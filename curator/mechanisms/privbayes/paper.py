@@ -1,0 +1,80 @@
+"""PrivBayes as its paper's text has it, as far as the seam to protocols lets it.
+
+Source: Bao et al., "Synthetic data generation with differential privacy via Bayesian networks" (2021); what
+differs from the default is in `privbayes.py` and docs/adr/0014-privbayes-over-parties.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+from ....common.data.domain import Clique, Domain
+from ....common.measurement import Measurement
+from ...measurers.measurer import Query
+from ..parts.steps import Asks, PublicFacts, Step
+from .ap_pairs import NetworkSearch, PaperObjective
+from .levels import Levels, Nodes
+from .run import Array, NetworkRun, pair_steps
+from .scores import pairs_to_score
+from .table_consistency import NoisyTable, consistent, cut
+
+
+class PaperRun(NetworkRun):
+    """One run of the paper's text; arguments as for `NetworkRun`."""
+
+    @classmethod
+    def _pair_steps(cls, facts: PublicFacts, share: Fraction) -> tuple[Step, ...]:
+        """The same share for the number of records as for each score."""
+        pairs = pairs_to_score(facts, facts.granted * share)
+        count = share / (len(pairs) + 1)
+        clique = _smallest(facts.domain)
+        records = Step("records", "The number of records", Asks.MARGINALS, count, (clique,), (clique,))
+        return (records, *pair_steps(facts, pairs, share - count))
+
+    @staticmethod
+    def _table_count(levels: Levels) -> int:
+        """The paper's pessimistic assumption: a table for every level of an attribute."""
+        return sum(1 + levels.coarsest(name) for name in levels.domain)
+
+    def _scores(self, one_way: Sequence[Measurement]) -> dict[frozenset[str], float]:
+        self._count_records()
+        return super()._scores(one_way)
+
+    def _count_records(self) -> None:
+        """The paper's noisy n, as the sum of one attribute's cells."""
+        clique = _smallest(self._domain)
+        box = ((0, self._domain.cells(clique)),)
+        (found,) = self._measurer.measure([Query(clique, self._budget("records"), "records", (box,))])
+        self._taken.append(found)
+        self._records = max(1.0, float(found.values[0]))
+
+    def _corrected(
+        self, distances: Mapping[Clique, float], expected: Mapping[Clique, Array], rounded: bool
+    ) -> Mapping[Clique, float]:
+        """As they are."""
+        return distances
+
+    def _search(
+        self, scores: Mapping[frozenset[str], float], small: Callable[[Nodes], bool], part: Fraction
+    ) -> NetworkSearch:
+        objective = PaperObjective(self._levels, scores)
+        return NetworkSearch(self._levels, small, objective, refine_with_parents=True)
+
+    def _sizes(self, tables: Sequence[Nodes]) -> list[float]:
+        """Evenly."""
+        return [1.0] * len(tables)
+
+    def _take(self, measured: Sequence[tuple[Nodes, Measurement]]) -> None:
+        """What the network was learned from is not used for its tables."""
+        self._taken += [measurement for _, measurement in measured]
+
+    def _agreed(self, tables: list[NoisyTable]) -> list[NoisyTable]:
+        """Without negative counts first, which consistency then makes again."""
+        tables = [cut(table, self._records) for table in tables]
+        return consistent(self._levels, tables, None) if self._config.consistency else tables
+
+
+def _smallest(domain: Domain) -> Clique:
+    """The attribute of the fewest values."""
+    return (min(domain.names, key=lambda name: domain[name].size),)

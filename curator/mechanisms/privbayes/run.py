@@ -1,0 +1,263 @@
+"""A run of PrivBayes' default; see `privbayes.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.data.domain import Clique
+from ....common.data.workload import Workload
+from ....common.measurement import Measurement
+from ...measurers.measurer import Measurer, Query
+from ..independent import one_way_marginals
+from ..parts.allocation import EXPECTED_L1, allocate, measurable, measure_split
+from ..parts.bounds import ScoredDistance
+from ..parts.ending import averages_of, ended
+from ..parts.fitted import FittedModel, Progress, Report
+from ..parts.scoring import SELECTED_BY
+from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
+from .ap_pairs import LessNoise, Network, NetworkSearch
+from .levels import Levels, Node, Nodes, names
+from .network import BayesianNetwork, DrawingStep, head_steps
+from .scores import countable, independent_counts, pairs_to_score, without_sampling
+from .settings import PrivBayesSettings
+from .table_consistency import NoisyTable, consistent_and_nonnegative, cut
+
+Array = NDArray[np.float64]
+
+ESTIMATED_BY = "L1 distances estimated from noisy marginals"
+"""What pairs are selected by where the protocol gives no scores."""
+
+
+class NetworkRun:
+    """One run of the default.
+
+    Args:
+        config: the parameters.
+        measurer: of the tables, and of scores where it gives them.
+        workload: the marginals that error bounds are wanted for.
+        report: called after every step.
+    """
+
+    def __init__(
+        self, config: PrivBayesSettings, measurer: Measurer, workload: Workload, report: Report
+    ) -> None:
+        self._config = config
+        self._measurer = measurer
+        self._domain = measurer.domain
+        self._levels = Levels(measurer.domain, config.group)
+        self._workload = workload
+        self._report = report
+        self._steps = by_name(self.steps(config, measurer, workload))
+        self._records = float(measurer.record_count)
+        self._taken: list[Measurement] = []
+        self._tables: list[tuple[Nodes, Measurement]] = []
+        self._scored: dict[Clique, ScoredDistance] = {}
+
+    @classmethod
+    def steps(cls, config: PrivBayesSettings, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
+        """One-way marginals and pairs for the network, and what is left for its tables.
+
+        The cliques of the tables are those of one and two attributes and of the workload that are small
+        enough at their coarsest. The network may hold larger ones, which are too many to list.
+        """
+        half = Fraction(config.network_share) / 2
+        first = one_way_step(facts.domain, half)
+        learning = (first, *cls._pair_steps(facts, half))
+        left = 1 - sum((step.share for step in learning), Fraction(0))
+        levels = Levels(facts.domain, config.group)
+        records, part = facts.record_count, left * facts.granted / cls._table_count(levels)
+        wanted = dict.fromkeys((*combinations(facts.domain.names, 2), *workload.cliques))
+        fitting = (
+            clique
+            for clique in wanted
+            if len(clique) > 1
+            and fits(config, levels, facts, [Node(n, levels.coarsest(n)) for n in clique], part, records)
+        )
+        cliques = (*first.cliques, *fitting)
+        return (*learning, Step("tables", "Tables of the network", Asks.MARGINALS, left, cliques))
+
+    @classmethod
+    def _pair_steps(cls, facts: PublicFacts, share: Fraction) -> tuple[Step, ...]:
+        """Scores of pairs, or noisy pairs where the protocol gives no scores."""
+        return pair_steps(facts, pairs_to_score(facts, facts.granted * share), share)
+
+    @staticmethod
+    def _table_count(levels: Levels) -> int:
+        """How many tables the network is expected to have."""
+        return len(levels.domain)
+
+    def run(self) -> FittedModel:
+        """Sections 2.1, 2.2 and 3.2; rows are drawn by whoever has the model."""
+        one_way = one_way_marginals(self._measurer, self._budget("one-way"))
+        self._take([((Node(found.clique[0], 0),), found) for found in one_way])
+        self._tell("one-way marginals")
+        scores = self._scores(one_way)
+        self._tell("scores")
+        network = self._network(scores)
+        self._measure(network)
+        self._tell("tables")
+        return self._ended(self._model(network))
+
+    def _scores(self, one_way: Sequence[Measurement]) -> dict[frozenset[str], float]:
+        """Algorithm 1: a noisy score for each pair of attributes."""
+        step = self._steps.get("scores") or self._steps.get("candidates")
+        if step is None:
+            return {}
+        expected = independent_counts(one_way, step.cliques, self._records)
+        scored = step.asks is Asks.SCORES
+        found = (self._scored_distances if scored else self._estimated_distances)(step, expected)
+        # Marginals that were measured are no rounded references.
+        corrected = self._corrected(found, expected, rounded=scored)
+        return {frozenset(pair): distance / 2 for pair, distance in corrected.items()}
+
+    def _corrected(
+        self, distances: Mapping[Clique, float], expected: Mapping[Clique, Array], rounded: bool
+    ) -> Mapping[Clique, float]:
+        """Less what sampling alone adds."""
+        return without_sampling(distances, expected, rounded)
+
+    def _scored_distances(self, step: Step, expected: Mapping[Clique, Array]) -> dict[Clique, float]:
+        references = {pair: np.rint(values).astype(np.int64) for pair, values in expected.items()}
+        budget = self._budget(step.name)
+        scores = self._measurer.score(list(references), references.values(), budget, step.name)
+        found = dict(zip(references, scores.values.tolist(), strict=True))
+        self._scored = {
+            pair: ScoredDistance(distance, scores.sigma, references[pair]) for pair, distance in found.items()
+        }
+        return found
+
+    def _estimated_distances(self, step: Step, expected: Mapping[Clique, Array]) -> dict[Clique, float]:
+        """Without scores: from noisy marginals, less what their noise adds; they are tables too."""
+        cells = [self._domain.cells(pair) for pair in step.cliques]
+        measured = measure_split(self._measurer, step.cliques, cells, self._budget(step.name), step.name)
+        self._take([((Node(found.clique[0], 0), Node(found.clique[1], 0)), found) for found in measured])
+        return {
+            found.clique: float(np.abs(found.values - expected[found.clique]).sum())
+            - EXPECTED_L1 * found.sigma * found.values.size
+            for found in measured
+        }
+
+    def _network(self, scores: Mapping[frozenset[str], float]) -> Network:
+        """Section 2.1.2."""
+        part = self._measurer.accountant.remaining / self._table_count(self._levels)
+
+        def small(nodes: Nodes) -> bool:
+            return fits(self._config, self._levels, self._measurer, nodes, part, self._records)
+
+        return self._search(scores, small, part).run()
+
+    def _search(
+        self, scores: Mapping[frozenset[str], float], small: Callable[[Nodes], bool], part: Fraction
+    ) -> NetworkSearch:
+        # Of a single attribute: what is noisier than that does not fit.
+        sigma = self._measurer.expected_sigma(self._domain.names[:1], part)
+        objective = LessNoise(self._levels, scores, sigma)
+        return NetworkSearch(self._levels, small, objective, refine_with_parents=False)
+
+    def _measure(self, network: Network) -> None:
+        """Algorithm 4: noisy counts for the head and every pair."""
+        tables = list(dict.fromkeys(network.tables(self._levels)))
+        parts = allocate(self._measurer.accountant.remaining, self._sizes(tables))
+        queries = [
+            Query(names(nodes), rho, "tables", self._levels.boxes(nodes))
+            for nodes, rho in zip(tables, parts, strict=True)
+        ]
+        measured = self._measurer.measure(queries)
+        self._tables += zip(tables, measured, strict=True)
+        self._taken += measured
+
+    def _sizes(self, tables: Sequence[Nodes]) -> list[float]:
+        """By which the budget is split over the tables."""
+        return [float(self._levels.cells(nodes)) for nodes in tables]
+
+    def _take(self, measured: Sequence[tuple[Nodes, Measurement]]) -> None:
+        """What the network was learned from is used for its tables too."""
+        self._taken += [measurement for _, measurement in measured]
+        self._tables += measured
+
+    def _model(self, network: Network) -> BayesianNetwork:
+        """Section 3.2, and the conditional distributions of section 2.2."""
+        tables = self._agreed([NoisyTable(nodes, m.values, m.sigma**2) for nodes, m in self._tables])
+        # The last measurement of the same nodes is the network's own.
+        values = {table.nodes: table.values for table in tables}
+        head, *others = network.tables(self._levels)
+        steps = head_steps(self._levels, network.head, head, values[head])
+        for (child, _), nodes in zip(network.pairs, others, strict=True):
+            steps.append(DrawingStep.of(self._levels, child, nodes, values[nodes]))
+        return BayesianNetwork(self._levels, tuple(steps), self._records, self._config.drawing)
+
+    def _agreed(self, tables: list[NoisyTable]) -> list[NoisyTable]:
+        """Tables without negative counts, and consistent where that is wanted."""
+        if self._config.consistency:
+            return consistent_and_nonnegative(self._levels, tables, self._records)
+        return [cut(table, self._records) for table in tables]
+
+    def _ended(self, model: BayesianNetwork) -> FittedModel:
+        """With bounds for the workload's marginals that were scored or lie in a table of single cells."""
+        cells = [measurement for _, measurement in self._tables if not measurement.boxes]
+        wanted = self._workload.cliques
+        return ended(
+            self._measurer,
+            tuple(self._steps.values()),
+            model,
+            self._taken,
+            averages=averages_of(self._measurer, wanted, cells),
+            scored={clique: self._scored[clique] for clique in wanted if clique in self._scored},
+            selected=[measurement.clique for measurement in cells],
+            selection=SELECTED_BY if self._measurer.scores_exactly else ESTIMATED_BY,
+        )
+
+    def _budget(self, step: str) -> Fraction:
+        return self._steps[step].budget(self._measurer.granted)
+
+    def _tell(self, step: str) -> None:
+        accountant = self._measurer.accountant
+        self._report(Progress(step, (), 0, accountant.spent_share))
+
+
+def pair_steps(facts: PublicFacts, pairs: Sequence[Clique], share: Fraction) -> tuple[Step, ...]:
+    """The step that scores pairs, or the one that measures them where the protocol gives no scores.
+
+    Args:
+        facts: of the table and the protocol.
+        pairs: to score; of those to measure, pairs that would be noise only are left out.
+        share: of the budget.
+
+    Returns:
+        One step; none where there is no pair.
+    """
+    asks, name, title = Asks.SCORES, "scores", "Scores of all pairs"
+    if not facts.scores_exactly:
+        asks, name, title = Asks.MARGINALS, "candidates", "Noisy pairs in place of scores"
+        pairs = [pairs[place] for place in measurable(facts, pairs, facts.granted * share)]
+    return (Step(name, title, asks, share, tuple(pairs), tuple(pairs)),) if pairs else ()
+
+
+def fits(
+    config: PrivBayesSettings,
+    levels: Levels,
+    facts: PublicFacts,
+    nodes: Sequence[Node],
+    part: Fraction,
+    records: float,
+) -> bool:
+    """The threshold tau: whether a table is small enough for its noise.
+
+    Args:
+        config: the parameters.
+        levels: of the nodes.
+        facts: of the table and the protocol.
+        nodes: of the table, in domain order.
+        part: of the budget that a table gets.
+        records: of the whole table.
+    """
+    clique = names(nodes)
+    if not countable(facts.domain, clique):
+        return False
+    noise = config.noises_per_cell * facts.expected_sigma(clique, part)
+    return levels.cells(nodes) * noise <= records

@@ -1,0 +1,43 @@
+"""How a run spends: by charges to its measurer, before any noise is drawn."""
+
+from fractions import Fraction
+
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import BudgetError
+from dpmosaic.common.privacy.budget import Charge
+from dpmosaic.curator.measurers.measurer import Measurer
+
+
+class Bare(Measurer):
+    """A measurer that nobody asks for a marginal."""
+
+    def __init__(self):
+        super().__init__(Domain.coded({"a": 2}), 3, Fraction(1))
+
+    def expected_sigma(self, clique, zcdp_rho, interaction=False):
+        return 1.0
+
+    def _charge(self, query):
+        raise NotImplementedError
+
+    def _answer(self, query, charge):
+        raise NotImplementedError
+
+
+def test_charges_add_up_within_the_grant():
+    measurer = Bare()
+    first, second = (Charge(name, (), Fraction(1, 4)) for name in ("train", "select"))
+    measurer.charge(first)
+    measurer.charge(second)
+    assert measurer.accountant.charges == (first, second)
+    assert (measurer.granted, measurer.accountant.spent) == (Fraction(1), Fraction(1, 2))
+
+
+def test_charges_that_together_cost_more_than_is_left_are_refused_and_none_is_charged():
+    measurer = Bare()
+    measurer.charge(Charge("one-way", ("a",), Fraction(1, 4)))
+    with pytest.raises(BudgetError):
+        measurer.charge(Charge("x", (), Fraction(1, 2)), Charge("y", (), Fraction(1, 2)))
+    assert measurer.accountant.spent == Fraction(1, 4)
