@@ -17,6 +17,7 @@ from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
+from ..curator.releasing.table_format import TableFormat
 from ..party.sources.source import FileSource
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ def simulate(
     seed: Annotated[
         int | None, typer.Option(help="Reproducible, for tests: the result is no release.")
     ] = None,
+    table_format: Annotated[
+        TableFormat, typer.Option("--format", help="Of the synthetic table.")
+    ] = TableFormat.CSV,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
@@ -103,7 +107,15 @@ def simulate(
         result = replace(result, synthetic=binary.decode(result.synthetic))
     values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     columns = [name for name in source.columns() if name in loaded.names]
-    files.write(out, result.synthetic, columns, values.generator(), result.certificate, result.fitted.model)
+    files.write(
+        out,
+        result.synthetic,
+        columns,
+        values.generator(),
+        result.certificate,
+        result.fitted.model,
+        table_format,
+    )
     files.write_json(out / "metrics.json", result.metrics)
     if json_output:
         typer.echo(json.dumps(_summary(result, out)))
@@ -161,12 +173,13 @@ def _parsed(settings: list[str]) -> dict[str, str]:
 
 
 def _summary(result: Simulation, out: Path) -> dict[str, object]:
-    promise = result.certificate["promise"]
+    from ..curator.certificates.json_values import written
+
     return {
         "out": str(out),
-        "differentially_private": result.certificate["differentially_private"],
-        "labels": result.certificate["labels"],
-        "promise": promise,
+        "differentially_private": result.certificate.differentially_private,
+        "labels": list(result.certificate.labels),
+        "promise": written(result.certificate.promise),
         "metrics": result.metrics,
         "rounds": len(result.fitted.rounds),
     }
@@ -174,7 +187,7 @@ def _summary(result: Simulation, out: Path) -> dict[str, object]:
 
 def _show(result: Simulation, out: Path) -> None:
     console = Console()
-    for label in result.certificate["labels"]:
+    for label in result.certificate.labels:
         console.print(f"[bold red]{label}[/]")
     shown = Grid(
         title="Distance to the real table (computed from it: not for publication)", title_justify="left"
