@@ -1,6 +1,5 @@
 """What is said before a release, against what the release then does."""
 
-import contextlib
 import json
 import math
 from io import StringIO
@@ -9,19 +8,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.forecasting.display import print_forecast
 from dpmosaic.curator.forecasting.forecast import forecast
-from dpmosaic.curator.parties.client import PartyClient
-from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.plan import ReleasePlan
-from dpmosaic.curator.releasing.release import release
 from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, partition
+from support.releases import release_of_plan
 
 SIZES = {"a": 6, "b": 3, "c": 5, "d": 2}
 RECORDS = 900
@@ -42,7 +38,7 @@ class Setting:
         rng = np.random.default_rng(1)
         a, c = rng.integers(0, 6, RECORDS), rng.integers(0, 5, RECORDS)
         table = Table.from_codes(Domain.coded(SIZES), np.column_stack([a, a // 2, c, c // 3]))
-        policy = network.policy_for(self.plan.protocol, Adjacency.ZERO_OUT, 0.5)
+        policy = network.policy_for(self.plan.protocol.name, Adjacency.ZERO_OUT, 0.5)
         pieces = partition(table, Grid.parse(grid, table.domain, RECORDS))
         self.links = network.start_parties(pieces, policy, RandomStream.from_seed(1))
 
@@ -54,11 +50,7 @@ class Setting:
         return forecast(self.plan, self.links, 10.0)
 
     def release(self):
-        described = [PartyClient(link).describe() for row in self.links for link in row]
-        identities = {said.name: said.identity for said in described}
-        with contextlib.closing(Journal.create(self.folder / "j.sqlite", self.plan.text)) as journal:
-            signer = Identity.from_seed(bytes(32))
-            return release(self.plan, self.links, journal, signer=signer, identities=identities)
+        return release_of_plan(self.plan, self.links, self.folder)
 
 
 @pytest.mark.parametrize("grid", ["1x1", "2x2", "1x3"])
@@ -86,7 +78,7 @@ def test_steps_bytes_and_noise_of_a_release_are_within_its_forecast(tmp_path, ke
     names = {step.name for step in said.outlook.steps}
     assert sum(step.zcdp_rho for step in said.outlook.steps) == pytest.approx(0.5)
     # Where all candidates are looked at, the last round is the rest of the rounds.
-    assert set(released.certificate["steps"]) <= names | {"last round"}
+    assert set(released.certificate.steps) <= names | {"last round"}
     last = {m.clique: m.sigma for m in released.fitted.measurements if len(m.clique) == 2}
     known = {m.clique: m for m in said.outlook.marginals}
     assert last

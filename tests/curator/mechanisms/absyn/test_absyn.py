@@ -57,9 +57,9 @@ def release(config, table, budget=None, seed=1, protocol="trusted", **options):
 
 def spent(result):
     shares = {}
-    for charge in result.certificate["charges"]:
-        shares[charge["step"]] = shares.get(charge["step"], 0.0) + charge["zcdp_rho"]
-    granted = result.certificate["promise"]["zcdp_rho_granted"]
+    for charge in result.certificate.charges:
+        shares[charge.step] = shares.get(charge.step, 0.0) + charge.zcdp_rho
+    granted = result.certificate.promise.zcdp_rho_granted
     return {step: rho / granted for step, rho in shares.items()}
 
 
@@ -220,7 +220,7 @@ def test_the_budget_is_split_into_a_tenth_a_tenth_and_the_rest(config):
 @pytest.mark.parametrize(("config", "power"), [(ABSyn(), 2 / 3), (ABSyn.of_the_paper(), 0)])
 def test_one_way_marginals_share_by_cells_and_in_the_paper_evenly(config, power):
     result = release(config, chain_table())
-    rhos = [charge["zcdp_rho"] for charge in result.certificate["charges"] if charge["step"] == "one-way"]
+    rhos = [charge.zcdp_rho for charge in result.certificate.charges if charge.step == "one-way"]
     wanted = np.array([3, 2, 4, 2]) ** power
     assert rhos == pytest.approx((wanted / wanted.sum() * sum(rhos)).tolist(), rel=1e-4)
 
@@ -229,15 +229,15 @@ def test_one_way_marginals_share_by_cells_and_in_the_paper_evenly(config, power)
 def test_selected_pairs_share_the_measuring_budget_with_the_attributes_of_none(config):
     table = pairs_table((0.9, 0.0))
     result = release(config, table, Budget(0.3, 1e-9))
-    charges = [charge for charge in result.certificate["charges"] if charge["step"] == "measure"]
-    cliques = [tuple(charge["clique"]) for charge in charges]
+    charges = [charge for charge in result.certificate.charges if charge.step == "measure"]
+    cliques = [tuple(charge.clique) for charge in charges]
     assert ("a", "b") in cliques
     assert 1 <= sum(len(clique) == 1 for clique in cliques) <= 2
     assert sorted(itertools.chain(*(c for c in cliques if len(c) == 1))) == [
         name for name in "abcd" if not any(name in clique for clique in cliques if len(clique) == 2)
     ]
     parts = np.array([table.domain.cells(clique) ** (2 / 3) for clique in cliques])
-    rhos = np.array([charge["zcdp_rho"] for charge in charges])
+    rhos = np.array([charge.zcdp_rho for charge in charges])
     assert rhos / rhos.sum() == pytest.approx((parts / parts.sum()).tolist(), rel=1e-3)
 
 
@@ -374,12 +374,11 @@ def test_a_workload_of_triples_has_no_bounds_and_is_fitted_all_the_same():
 
 def test_replace_one_doubles_the_noise_of_scores_at_the_same_cost():
     deviations = [
-        release(ABSyn(), chain_table(), Budget(zcdp_rho=0.1), adjacency=adjacency).certificate["charges"]
+        release(ABSyn(), chain_table(), Budget(zcdp_rho=0.1), adjacency=adjacency).certificate.charges
         for adjacency in (Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE)
     ]
     zero_out, replace_one = (
-        next(c["noise_sigmas_by_slice"][0][0] for c in charges if c["step"] == "scores")
-        for charges in deviations
+        next(c.noise_sigmas_by_slice[0][0] for c in charges if c.step == "scores") for charges in deviations
     )
     assert replace_one == pytest.approx(2 * zero_out, rel=1e-3)
 

@@ -150,16 +150,16 @@ def test_the_grant_is_that_of_lemma_2_1():
 
 def spent_by_step(result):
     return {
-        step: rho / result.certificate["promise"]["zcdp_rho_granted"]
-        for step, rho in result.certificate["steps"].items()
+        step: rho / result.certificate.promise.zcdp_rho_granted
+        for step, rho in result.certificate.steps.items()
     }
 
 
 def test_the_defaults_budget_is_split_as_it_says():
     result = release(PrivBayes(network_share=0.3))
     assert spent_by_step(result) == pytest.approx({"one-way": 0.15, "scores": 0.15, "tables": 0.7})
-    assert result.certificate["selected_by"] == "exact L1 distances with noise"
-    tables = [charge for charge in result.certificate["charges"] if charge["step"] == "tables"]
+    assert result.certificate.selected_by == "exact L1 distances with noise"
+    tables = [charge for charge in result.certificate.charges if charge.step == "tables"]
     taken = [m for m in result.fitted.measurements[-len(tables) :]]
     for one, other in itertools.pairwise(taken):
         ratio = (one.values.size / other.values.size) ** (2 / 3)
@@ -172,12 +172,12 @@ def test_the_papers_budget_is_split_evenly_and_pays_for_the_number_of_records():
     assert spent["records"] == pytest.approx(spent["scores"] / 6)
     assert spent["one-way"] == pytest.approx(0.1)
     assert spent["tables"] == pytest.approx(0.8)
-    costs = [c["zcdp_rho"] for c in result.certificate["charges"] if c["step"] == "tables"]
+    costs = [c.zcdp_rho for c in result.certificate.charges if c.step == "tables"]
     assert costs == pytest.approx([costs[0]] * len(costs))
     assert result.fitted.model.total != 3000
     (found,) = [m for m in result.fitted.measurements if m.values.size == 1]
     assert result.fitted.model.total == found.values[0]
-    assert result.certificate["plan"]["mechanism"]["variant"] == "paper"
+    assert result.certificate.plan.mechanism["variant"] == "paper"
 
 
 def test_tables_are_no_larger_than_tau(asked):
@@ -267,14 +267,14 @@ def test_over_masked_parties_scores_and_boxes_are_those_of_one_table(grid, asked
     assert _tvd(result, table, ("a", "b")) < 0.5 * _tvd(
         release("independent", table=table), table, ("a", "b")
     )
-    assert result.certificate["selected_by"] == "exact L1 distances with noise"
+    assert result.certificate.selected_by == "exact L1 distances with noise"
 
 
 def test_where_nobody_scores_it_uses_noisy_pairs_and_leaves_out_what_would_drown(asked):
     table = table_of()
     result = release(PrivBayes(), Budget(1.0, 1e-9), table, protocol="indicator", grid="1x2")
-    assert result.certificate["selected_by"] == "L1 distances estimated from noisy marginals"
-    halves = [set(party) for party in result.certificate["plan"]["parties"][0]]
+    assert result.certificate.selected_by == "L1 distances estimated from noisy marginals"
+    halves = [set(party) for party in result.certificate.plan.parties[0]]
     wide = [query.clique for query in asked if len(query.clique) > 1]
     assert wide
     assert all(any(set(clique) <= half for half in halves) for clique in wide)
