@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...common.data.table import Table, decode_table
+from ...common.data.values import text_of
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
 from ..mechanisms.parts.released import ReleasedModel
@@ -92,9 +93,21 @@ def write_text(path: Path, content: str) -> None:
 def _write_table(rows: pd.DataFrame, folder: Path, table_format: TableFormat) -> None:
     path = folder / table_format.file
     if table_format is TableFormat.PARQUET:
-        rows.to_parquet(path, engine="pyarrow", index=False)
+        typed = {name: _of_one_type(rows[name]) for name in rows}
+        pd.DataFrame(typed).to_parquet(path, engine="pyarrow", index=False)
     else:
         rows.to_csv(path, index=False)
+
+
+def _of_one_type(column: pd.Series) -> pd.Series:
+    """The column as Parquet can hold it: a missing value among numbers as null, mixed types as text."""
+    if column.dtype != object:
+        return column
+    missing = column.isna() | (column == "")
+    kinds = set(column[~missing].map(type))
+    if kinds <= {str}:
+        return column
+    return column.mask(missing, None) if len(kinds) == 1 else column.map(text_of)
 
 
 def frame(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
