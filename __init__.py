@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from .common.data.table import Table
     from .common.data.workload import Workload
     from .common.privacy.budget import Budget
+    from .curator.certificates.certificate import Certificate
     from .curator.mechanisms.aim import AIM
     from .curator.mechanisms.independent import Independent
     from .curator.mechanisms.mst import MST
     from .curator.mechanisms.mwem import MWEM
     from .curator.mechanisms.randdpgen.randdpgen import RandDPGen
+    from .curator.releasing.models import load_model
     from .party.sources.source import read_table
     from .simulations.partition import Grid
     from .simulations.simulate import Simulation, simulate
@@ -26,6 +28,7 @@ __all__ = [
     "MST",
     "MWEM",
     "Budget",
+    "Certificate",
     "Domain",
     "Grid",
     "Independent",
@@ -33,6 +36,7 @@ __all__ = [
     "Simulation",
     "Table",
     "Workload",
+    "load_model",
     "read_table",
     "simulate",
 ]
@@ -42,6 +46,7 @@ _HOMES = {
     "MST": "curator.mechanisms.mst",
     "MWEM": "curator.mechanisms.mwem",
     "Budget": "common.privacy.budget",
+    "Certificate": "curator.certificates.certificate",
     "Domain": "common.data.domain",
     "Grid": "simulations.partition",
     "Independent": "curator.mechanisms.independent",
@@ -49,6 +54,7 @@ _HOMES = {
     "Simulation": "simulations.simulate",
     "Table": "common.data.table",
     "Workload": "common.data.workload",
+    "load_model": "curator.releasing.models",
     "read_table": "party.sources.source",
     "simulate": "simulations.simulate",
 }

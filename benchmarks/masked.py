@@ -23,11 +23,10 @@ import numpy as np
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
+from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.curator.parties.federation import connect
+from dpmosaic.curator.releasing.agreement import Proposal, agree
 from dpmosaic.party.sources.source import FileSource
 from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
 
@@ -110,11 +109,8 @@ def masked(table: Table, pairs: list[Clique], clock: Clock) -> tuple[list[InProc
     policy = policy_for("masked", Adjacency.ZERO_OUT, float(GRANTED))
     ((one, other),) = start_parties(pieces, policy, RandomStream.from_os())
     links = [TimedConnection(one, clock, "party 1"), TimedConnection(other, clock, "party 2")]
-    federation = connect(table.domain, [links])
-    plan = masked_plan(federation, GRANTED, Adjacency.ZERO_OUT)
-    terms = ReleaseTerms("benchmark", PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, float(GRANTED), plan)
-    acceptances = federation.accept(terms)
-    measurer = MaskedMeasurer(federation, terms, acceptances, GRANTED, RandomStream.from_os())
+    proposal = Proposal("benchmark", MASKED, Adjacency.ZERO_OUT, GRANTED)
+    measurer = agree(table.domain, [links], proposal).measurer(RandomStream.from_os())
     measured = measurer.measure([Query(pair, GRANTED / len(pairs), "pairs") for pair in pairs])
     with clock.role("check"):
         errors = np.concatenate([(m.values - table.marginal(m.clique)) / m.sigma for m in measured])

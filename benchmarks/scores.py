@@ -17,12 +17,11 @@ from masked import Clock, TimedConnection, table_of
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.workload import Workload
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.common.protocols.scores.shape import ScoreShape
-from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.curator.parties.federation import connect
+from dpmosaic.curator.releasing.agreement import Proposal, agree
 from dpmosaic.simulations.network import policy_for, start_parties
 from dpmosaic.simulations.partition import Grid, partition
 
@@ -56,14 +55,10 @@ def main() -> None:
         flat = [link for row in links for link in row]
         clock = Clock()
         timed = [[TimedConnection(link, clock, f"party {flat.index(link)}") for link in row] for row in links]
-        federation = connect(table.domain, timed)
-        plan = masked_plan(federation, GRANTED, Adjacency.ZERO_OUT)
-        terms = ReleaseTerms(
-            "benchmark", PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, float(GRANTED), plan
-        )
-        measurer = MaskedMeasurer(
-            federation, terms, federation.accept(terms), GRANTED, RandomStream.from_os()
-        )
+        agreement = agree(table.domain, timed, Proposal("benchmark", MASKED, Adjacency.ZERO_OUT, GRANTED))
+        plan = agreement.terms.masked
+        assert plan is not None
+        measurer = agreement.measurer(RandomStream.from_os())
         measurer.measure([Query(clique, GRANTED / 200, "pairs") for clique in workload.cliques])
         before = [(link.bytes_in, link.bytes_out) for link in flat]
         clock.reset()

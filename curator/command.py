@@ -15,11 +15,14 @@ from ..common.crypto.certificates import shown
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
 from ..common.keyring import REQUEST
+from .certificates.certificate import Certificate
+from .certificates.json_values import written
 from .certificates.verify import verified
 from .home import ATTACHED, CuratorHome
 from .parties.connection import Patience
 from .releasing.plan import ReleasePlan, draft
 from .releasing.preflight import preflight as look
+from .releasing.table_format import TableFormat
 
 if TYPE_CHECKING:
     from .releasing.session import Session
@@ -117,6 +120,9 @@ def release(
     plan: _PlanFile,
     out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
     home: _Home = None,
+    table_format: Annotated[
+        TableFormat, typer.Option("--format", help="Of the synthetic table.")
+    ] = TableFormat.CSV,
     json_output: _Json = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what it would cost and bring; charge and measure nothing.")
@@ -133,19 +139,23 @@ def release(
         raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
     from .releasing.session import Session
 
-    _run(Session.begin(out, plan, opened), json_output)
+    _run(Session.begin(out, plan, opened, table_format), json_output)
 
 
 @curator_commands.command()
 def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of a release that stopped.")],
+    table_format: Annotated[
+        TableFormat | None,
+        typer.Option("--format", help="Of the synthetic table; as the release began with if left out."),
+    ] = None,
     json_output: _Json = False,
 ) -> None:
     """Go on with a release; what was answered is not asked, and not charged, again."""
     require_extra("curator")
     from .releasing.session import Session
 
-    _run(Session.resume(folder), json_output)
+    _run(Session.resume(folder, table_format), json_output)
 
 
 @curator_commands.command()
@@ -155,7 +165,7 @@ def verify(
 ) -> None:
     """Verify a certificate offline: who signed it, and that every party charged what it says."""
     failed = 0
-    for line in verified(read_json(certificate), FederationList.from_json(read_json(federation))):
+    for line in verified(Certificate.load(certificate), FederationList.from_json(read_json(federation))):
         failed += not line.passed
         colour = None if line.passed else typer.colors.RED
         typer.secho(f"{'ok    ' if line.passed else 'FAILED'}  {line.what}: {line.said}", fg=colour)
@@ -192,11 +202,10 @@ def _run(session: Session, json_output: bool) -> None:
             released = session.run(report, activity)
     except (PartyUnavailable, PolicyError) as stopped:
         raise _resumable(stopped, session.folder) from stopped
-    promise = released.certificate["promise"]
     summary = {
         "out": str(session.folder),
-        "differentially_private": released.certificate["differentially_private"],
-        "promise": promise,
+        "differentially_private": released.certificate.differentially_private,
+        "promise": written(released.certificate.promise),
         "rounds": len(released.fitted.rounds),
         "records": released.synthetic.record_count,
     }

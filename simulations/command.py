@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,8 @@ from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
+from ..common.protocols.registry import MASKED, protocols
+from ..curator.releasing.table_format import TableFormat
 from ..party.sources.source import FileSource
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 _STDERR = Console(stderr=True)
 
 
+# Longer than other functions, since Typer reads every option from the signature.
 def simulate(
     data: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
     domain: Annotated[Path, typer.Option(help="Domain file; `dpmosaic domain infer` drafts one.")],
@@ -33,9 +37,7 @@ def simulate(
     delta: Annotated[float, typer.Option(help="The promise, with epsilon.")] = 1e-9,
     rho: Annotated[float | None, typer.Option(help="The promise in zCDP, in place of epsilon.")] = None,
     grid: Annotated[str, typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.")] = "1x1",
-    protocol: Annotated[
-        str, typer.Option(help="masked, trusted, indicator, theorem or indicator-mle.")
-    ] = "masked",
+    protocol: Annotated[str, typer.Option(help=f"One of {', '.join(protocols())}.")] = MASKED.name,
     collusions: Annotated[
         int | None, typer.Option(help="masked: parties that may pool what they know; 1 if left out.")
     ] = None,
@@ -64,20 +66,22 @@ def simulate(
     seed: Annotated[
         int | None, typer.Option(help="Reproducible, for tests: the result is no release.")
     ] = None,
+    table_format: Annotated[
+        TableFormat, typer.Option("--format", help="Of the synthetic table.")
+    ] = TableFormat.CSV,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
 ) -> None:
     """Cut a table into K x S parties, release a synthetic one from them, and compare the two."""
     require_extra("curator")
-    from ..common.crypto.randomness import RandomStream
     from ..curator.mechanisms.catalogue import mechanism_named
     from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
     from .simulate import simulate as run
 
-    budget = Budget(epsilon, delta, rho)
     limit = [] if time_limit is None else [f"time_limit={time_limit}"]
+    budget = Budget(epsilon, delta, rho)
     chosen = mechanism_named(mechanism, variant, _parsed([*(settings or []), *limit]))
     source = FileSource(data)
     loaded = Domain.load(domain)
@@ -101,10 +105,7 @@ def simulate(
         )
     if binary:
         result = replace(result, synthetic=binary.decode(result.synthetic))
-    values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
-    columns = [name for name in source.columns() if name in loaded.names]
-    files.write(out, result.synthetic, columns, values.generator(), result.certificate, result.fitted.model)
-    files.write_json(out / "metrics.json", result.metrics)
+    _write(out, result, [name for name in source.columns() if name in loaded.names], seed, table_format)
     if json_output:
         typer.echo(json.dumps(_summary(result, out)))
     else:
@@ -149,6 +150,19 @@ def demo(
         console.print(f"Look at {page}")
 
 
+def _write(
+    out: Path, result: Simulation, columns: Sequence[str], seed: int | None, table_format: TableFormat
+) -> None:
+    """Writes the files of a simulated release."""
+    from ..common.crypto.randomness import RandomStream
+    from ..curator.releasing import outputs as files
+
+    values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
+    model, rng = result.fitted.model, values.generator()
+    files.write(out, result.synthetic, columns, rng, result.certificate, model, table_format)
+    files.write_json(out / "metrics.json", result.metrics)
+
+
 def _parsed(settings: list[str]) -> dict[str, str]:
     """The values of `--set`, each named once."""
     pairs = [setting.partition("=") for setting in settings]
@@ -161,12 +175,13 @@ def _parsed(settings: list[str]) -> dict[str, str]:
 
 
 def _summary(result: Simulation, out: Path) -> dict[str, object]:
-    promise = result.certificate["promise"]
+    from ..curator.certificates.json_values import written
+
     return {
         "out": str(out),
-        "differentially_private": result.certificate["differentially_private"],
-        "labels": result.certificate["labels"],
-        "promise": promise,
+        "differentially_private": result.certificate.differentially_private,
+        "labels": list(result.certificate.labels),
+        "promise": written(result.certificate.promise),
         "metrics": result.metrics,
         "rounds": len(result.fitted.rounds),
     }
@@ -174,7 +189,7 @@ def _summary(result: Simulation, out: Path) -> dict[str, object]:
 
 def _show(result: Simulation, out: Path) -> None:
     console = Console()
-    for label in result.certificate["labels"]:
+    for label in result.certificate.labels:
         console.print(f"[bold red]{label}[/]")
     shown = Grid(
         title="Distance to the real table (computed from it: not for publication)", title_justify="left"

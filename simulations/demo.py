@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..common.privacy.budget import Budget
-from ..curator.certificates.facts import Facts
+from ..common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ..curator.mechanisms.parts.fitted import Report, ignore
 from ..curator.report.page import evaluation_report
 from .datasets import randhie
@@ -48,10 +48,14 @@ class Line:
 
 
 _RUNS = (
-    ("trusted", "independent", "the floor: no attribute knows of another"),
-    ("trusted", "mosaic", "one trusted place sees all rows: what a central curator reaches"),
-    ("masked", "mosaic", "nobody sees another's rows, the curator sees noisy sums alone"),
-    ("indicator", "mosaic", "nobody is trusted: pairs inside one party survive, pairs across two drown"),
+    (TRUSTED, "independent", "the floor: no attribute knows of another"),
+    (TRUSTED, "mosaic", "one trusted place sees all rows: what a central curator reaches"),
+    (MASKED, "mosaic", "nobody sees another's rows, the curator sees only noisy sums"),
+    (
+        INDICATOR,
+        "mosaic",
+        "nobody is trusted: pairs inside one party survive, pairs across two are lost in noise",
+    ),
 )
 
 
@@ -75,12 +79,14 @@ def run(seed: int | None = None, report: Report = ignore) -> Iterator[Line]:
             report=report,
         )
         pairs = next(error for error in result.metrics["kway"] if error["k"] == 2)
-        yield Line(protocol, mechanism, pairs["total_variation"], result.metrics["seconds"], meaning, result)
+        yield Line(
+            protocol.name, mechanism, pairs["total_variation"], result.metrics["seconds"], meaning, result
+        )
 
 
 def page(lines: Sequence[Line]) -> str:
     """The report of the demo's masked release beside the real table, which is public, as HTML."""
     table = randhie.load()
-    result = next(line.result for line in lines if line.protocol == "masked")
+    result = next(line.result for line in lines if line.protocol == MASKED.name)
     found = evaluate(table, result.synthetic, label=LABEL)
-    return evaluation_report(result.synthetic, comparison(found, table), Facts.of(result.certificate))
+    return evaluation_report(result.synthetic, comparison(found, table), result.certificate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,13 +14,21 @@ from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
-from ..curator.certificates.certificate import Plan, certificate
+from ..common.protocols.registry import (
+    INDICATOR,
+    INDICATOR_MLE,
+    MASKED,
+    THEOREM,
+    TRUSTED,
+    Protocol,
+    protocol_named,
+)
 from ..curator.measurers.measurer import Measurer
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
-from ..curator.mechanisms.parts.fitted import FittedModel, Report, ignore
-from ..curator.parties.federation import connect
-from ..curator.releasing.release import begin, charged_rho, propose
+from ..curator.mechanisms.parts.fitted import Report, ignore
+from ..curator.releasing.agreement import Proposal, agree
+from ..curator.releasing.release import Layout, Released, ReleaseOrder, make_release
 from .evaluation.metrics import kway_errors
 from .evaluation.range_queries import range_errors
 from .measurers import CentralMeasurer
@@ -27,24 +36,31 @@ from .network import InProcessConnection, policy_for, start_parties
 from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
 from .partition import Grid, partition
 
-PROTOCOLS = ("masked", "trusted", "indicator", "theorem", "indicator-mle")
-
 
 @dataclass(frozen=True)
-class Simulation:
-    """What a simulated release gives.
+class Simulation(Released):
+    """What a simulated release gives: a release, and how close it came.
 
     Attributes:
-        synthetic: the synthetic table, coded.
-        fitted: model, measurements, rounds, and bounds on the error of the synthetic rows.
-        certificate: JSON values; public.
         metrics: JSON values; computed from the real table, so not for publication.
     """
 
-    synthetic: Table
-    fitted: FittedModel
-    certificate: dict[str, Any]
     metrics: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """Who takes part in a simulated release.
+
+    Attributes:
+        measurer: of the release.
+        links: connections to the parties, slice by slice; none where the protocol has no parties.
+        cost_factor: what the parties are charged, as a multiple of the measurer's accounts.
+    """
+
+    measurer: Measurer
+    links: Sequence[Sequence[InProcessConnection]] = ()
+    cost_factor: int = 1
 
 
 def simulate(
@@ -52,7 +68,7 @@ def simulate(
     *,
     budget: Budget,
     grid: Grid | str = "1x1",
-    protocol: str = "masked",
+    protocol: Protocol | str = MASKED,
     mechanism: Mechanism | str = "mosaic",
     workload: Workload | str = "2way",
     adjacency: Adjacency = Adjacency.ZERO_OUT,
@@ -68,7 +84,8 @@ def simulate(
         table: the real table; `dpmosaic.read_table` reads one.
         budget: the promise.
         grid: which party holds what; "KxS", a file, or a Grid.
-        protocol: "masked", "trusted", "indicator", "theorem" or "indicator-mle".
+        protocol: its name or the registry's value: "masked", "trusted", "indicator", "theorem" or
+            "indicator-mle".
         mechanism: a name, or a configured mechanism such as `RandDPGen(alpha=0.2)`.
         workload: "1way", "2way", "3way", a file, or a Workload.
         adjacency: which tables are neighbours.
@@ -85,83 +102,86 @@ def simulate(
         BudgetError: a privacy parameter is out of range; nothing has been measured.
     """
     started = time.perf_counter()
-    if protocol not in PROTOCOLS:
-        raise DataError(f"protocol: expected one of {', '.join(PROTOCOLS)}, got {protocol!r}")
-    if rows is not None and rows < 1:
-        raise DataError(f"rows: expected at least 1, got {rows}")
-    if record_wise and protocol != "indicator":
-        raise DataError("record_wise goes with the protocol 'indicator' alone; leave it out or choose that")
-    if collusions is not None and protocol != "masked":
-        raise DataError("collusions go with the protocol 'masked' alone; leave them out or choose that")
-    if isinstance(mechanism, str):
-        mechanism = mechanism_named(mechanism)
+    order = ReleaseOrder(
+        table.domain,
+        protocol_named(protocol) if isinstance(protocol, str) else protocol,
+        adjacency,
+        mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism,
+        Workload.parse(table.domain, workload) if isinstance(workload, str) else workload,
+        budget,
+        collusions,
+        rows,
+    )
+    if record_wise and order.protocol is not INDICATOR:
+        raise DataError("record_wise goes only with the protocol 'indicator'; leave it out or choose that")
     if isinstance(grid, str):
         grid = Grid.parse(grid, table.domain, table.record_count)
-    if isinstance(workload, str):
-        workload = Workload.parse(table.domain, workload)
-    plan = Plan(
-        table.domain,
-        tuple(layout.rows for layout in grid.slices),
-        tuple(layout.groups for layout in grid.slices),
-        protocol,
-        adjacency,
-        mechanism,
-        workload,
-        budget,
-    )
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
-    links, measurer, cost_factor = _measurer(table, plan, grid, stream, collusions, record_wise)
-    fitted = mechanism.run(measurer, workload, stream.child("mechanism"), report)
-    synthetic = fitted.model.generate(rows or table.record_count, stream.child("rows").generator())
-    fitted = fitted.bounded_for(synthetic, table.record_count)
-    issued = certificate(
-        plan,
-        measurer.accountant,
-        fitted,
-        not_private=measurer.not_private,
-        cost_factor=cost_factor,
-        observers=measurer.observers,
+    setting = _setting(table, order, grid, stream, record_wise)
+    made = make_release(
+        order,
+        Layout(tuple(piece.rows for piece in grid.slices), tuple(piece.groups for piece in grid.slices)),
+        setting.measurer,
+        stream,
+        cost_factor=setting.cost_factor,
         seeded=seed is not None,
+        report=report,
     )
-    seconds = time.perf_counter() - started
-    metrics = {
-        "private": "computed from the real table: not for publication",
-        "labels": issued["labels"],
-        "kway": [asdict(error) for error in kway_errors(table, synthetic)],
-        "range_queries": [asdict(error) for error in range_errors(table, synthetic)],
-        "workload_error": workload.error(table, synthetic),
-        "seconds": round(seconds, 3),
-        "traffic_bytes": [[{"in": p.bytes_in, "out": p.bytes_out} for p in row] for row in links],
-    }
-    return Simulation(synthetic, fitted, issued, metrics)
+    metrics = _metrics(table, order.workload, made, setting, time.perf_counter() - started)
+    return Simulation(made.synthetic, made.fitted, made.certificate, metrics)
 
 
-def _measurer(
-    table: Table,
-    plan: Plan,
-    grid: Grid,
-    stream: RandomStream,
-    collusions: int | None,
-    record_wise: bool,
-) -> tuple[list[list[InProcessConnection]], Measurer, int]:
-    """The parties, their measurer, and what they are charged as a multiple of its accounts."""
-    granted = plan.mechanism.granted(plan.budget)
-    pieces = [[table]] if plan.protocol == "trusted" else partition(table, grid)
+def _setting(
+    table: Table, order: ReleaseOrder, grid: Grid, stream: RandomStream, record_wise: bool
+) -> _Setting:
+    """The parties and their measurer."""
+    pieces = [[table]] if order.protocol.one_party else partition(table, grid)
     horizontal, vertical = len(pieces), max(len(parties) for parties in pieces)
-    if plan.protocol == "theorem":
+    if order.protocol is THEOREM:
         rng = stream.child("noise").generator()
-        return [], TheoremMeasurer(table, horizontal, vertical, granted, rng), 1
-    copies = horizontal * vertical if plan.protocol == "indicator-mle" else 1
-    spoken = "indicator" if plan.protocol == "indicator-mle" else plan.protocol
-    granted_rho = charged_rho(granted, copies)
-    links = start_parties(pieces, policy_for(spoken, plan.adjacency, granted_rho), stream.child("parties"))
-    federation = connect(plan.domain, links)
-    release_id = secrets.token_hex(16)
-    terms = propose(federation, release_id, spoken, plan.adjacency, granted, collusions, copies)
-    acceptances = federation.accept(terms)
+        return _Setting(TheoremMeasurer(table, horizontal, vertical, order.granted, rng))
+    copies = horizontal * vertical if order.protocol is INDICATOR_MLE else 1
+    proposal = Proposal(
+        secrets.token_hex(16),
+        INDICATOR if order.protocol is INDICATOR_MLE else order.protocol,
+        order.adjacency,
+        order.granted,
+        order.collusions,
+        copies,
+    )
+    policy = policy_for(proposal.protocol.name, order.adjacency, proposal.charged_rho)
+    links = start_parties(pieces, policy, stream.child("parties"))
+    agreement = agree(order.domain, links, proposal)
+    measurer: Measurer
     if copies > 1:
-        return links, IndicatorMleMeasurer(federation, terms, granted, copies), copies
-    if spoken == "trusted":
-        return links, CentralMeasurer(federation, terms, granted, table, plan.budget), 1
-    dealer = stream.child("dealer")
-    return links, begin(federation, terms, acceptances, granted, dealer, record_wise=record_wise), 1
+        measurer = IndicatorMleMeasurer(agreement.federation, agreement.terms, order.granted, copies)
+    elif order.protocol is TRUSTED:
+        measurer = CentralMeasurer(agreement.federation, agreement.terms, order.granted, table, order.budget)
+    else:
+        measurer = agreement.measurer(stream.child("dealer"), record_wise=record_wise)
+    return _Setting(measurer, links, copies)
+
+
+def _metrics(
+    table: Table, workload: Workload, made: Released, setting: _Setting, seconds: float
+) -> dict[str, Any]:
+    """How close a release came, as JSON values.
+
+    Args:
+        table: the real table.
+        workload: of the release.
+        made: the release.
+        setting: of the release.
+        seconds: that it took.
+    """
+    return {
+        "private": "computed from the real table: not for publication",
+        "labels": list(made.certificate.labels),
+        "kway": [asdict(error) for error in kway_errors(table, made.synthetic)],
+        "range_queries": [asdict(error) for error in range_errors(table, made.synthetic)],
+        "workload_error": workload.error(table, made.synthetic),
+        "seconds": round(seconds, 3),
+        "traffic_bytes": [
+            [{"in": party.bytes_in, "out": party.bytes_out} for party in row] for row in setting.links
+        ],
+    }

@@ -5,197 +5,127 @@ Everything in it is public: plans, scales of noise, costs and bounds computed fr
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from fractions import Fraction
-from importlib.metadata import version
+import hashlib
+import itertools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from ...common.data.domain import Domain
-from ...common.data.workload import Workload
-from ...common.privacy.budget import Accountant, Budget
-from ...common.privacy.conversion import zcdp_epsilon
-from ...common.privacy.cost import Adjacency
-from ...common.version import __version__
-from ..measurers.measurer import Observer
-from ..mechanisms.mechanism import Mechanism
-from ..mechanisms.parts.fitted import FittedModel
-from .composition import composition
-from .privacy_loss import checked_epsilon
+from ...common.card import read_json
+from ...common.data.domain import Clique
+from ...common.errors import DataError
+from ..mechanisms.parts.bounds import ErrorBound
+from ..mechanisms.parts.fitted import Round
+from .json_values import OPTIONAL, read, written
+from .statements import Promise, Signatures, StatedCharge, StatedMeasurement, StatedModel, StatedPlan
 
 FORMAT = "dpmosaic certificate 1"
-NOT_PRIVATE = "NOT DIFFERENTIALLY PRIVATE as stated: "
-SEEDED = (
-    "NOT A RELEASE: made with a known seed, and whoever knows the seed can take the noise away; "
-    "leave the seed out for a release"
-)
-_DEPENDENCIES = ("numpy", "cryptography", "dp-accounting")
+_SIGNED = "signed"
+"""The part that holds terms and signatures; the rest is what is signed."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What was asked for, before any data was touched.
+class Certificate:
+    """What is said of a release to everybody.
 
     Attributes:
-        domain: of the table.
-        record_counts: records of each slice; public.
-        parties: attributes of each party, slice by slice.
-        protocol: name of the measurement protocol.
-        adjacency: which tables are neighbours.
-        mechanism: how marginals are selected.
-        workload: which marginals matter.
-        budget: the promise.
-    """
-
-    domain: Domain
-    record_counts: tuple[int, ...]
-    parties: tuple[tuple[tuple[str, ...], ...], ...]
-    protocol: str
-    adjacency: Adjacency
-    mechanism: Mechanism
-    workload: Workload
-    budget: Budget
-
-
-def certificate(
-    plan: Plan,
-    accountant: Accountant,
-    fitted: FittedModel,
-    *,
-    not_private: str | None = None,
-    cost_factor: int = 1,
-    seeded: bool = False,
-    observers: Sequence[Observer] = (),
-) -> dict[str, Any]:
-    """The certificate as JSON values.
-
-    Args:
+        differentially_private: as stated; a certificate with labels is not.
+        labels: why it is no private release; empty where it is one.
+        created: when, in ISO form.
+        versions: of the software.
         plan: what was asked for.
-        accountant: what was charged.
-        fitted: what came out.
-        not_private: why the result is not differentially private at the stated cost; None where it is.
-        cost_factor: what the parties were charged, as a multiple of the accounts (see `indicator-mle`).
-        seeded: the noise came from a known seed.
-        observers: what noise hides a record from whom (`Measurer.observers`).
+        promise: what was promised and spent.
+        steps: what each step spent, zCDP.
+        charges: every access to the data.
+        measurements: all noisy marginals, in the order they were taken.
+        selected_by: what marginals were selected by; empty where none were.
+        rounds: what the rounds did.
+        error_bounds: on the error of the synthetic rows.
+        model: the fitted model.
+        signed: terms and signatures; None for a simulation.
     """
-    labels = [NOT_PRIVATE + not_private] if not_private else []
-    labels += [SEEDED] if seeded else []
-    return {
-        "format": FORMAT,
-        "differentially_private": not labels,
-        "labels": labels,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(),
-        "plan": _plan(plan),
-        "promise": _promise(plan, accountant, not_private is None, cost_factor, observers),
-        "steps": _steps(accountant),
-        "charges": [
-            {
-                "step": charge.step,
-                "clique": list(charge.clique),
-                "interaction": bool(charge.interaction),
-                "zcdp_rho": float(charge.zcdp_rho),
-                "noise_sigmas_by_slice": [list(sigmas) for sigmas in charge.sigmas],
-                **({"steps": asdict(charge.steps)} if charge.steps else {}),
-            }
-            for charge in accountant.charges
-        ],
-        "measurements": [
-            {
-                "clique": list(m.clique),
-                "interaction": m.interaction,
-                "sigma": m.sigma,
-                "zcdp_rho": m.zcdp_rho,
-            }
-            for m in fitted.measurements
-        ],
-        "selected_by": fitted.selection,
-        "rounds": [asdict(done) for done in fitted.rounds],
-        "error_bounds": [asdict(bound) for bound in fitted.bounds],
-        "model": {
-            "cliques": [list(clique) for clique in fitted.model.cliques],
-            "size_mb": fitted.model.size_mb,
-        },
-    }
 
+    differentially_private: bool
+    labels: tuple[str, ...]
+    created: str
+    versions: Mapping[str, str]
+    plan: StatedPlan
+    promise: Promise
+    steps: Mapping[str, float]
+    charges: tuple[StatedCharge, ...]
+    measurements: tuple[StatedMeasurement, ...]
+    selected_by: str
+    rounds: tuple[Round, ...]
+    error_bounds: tuple[ErrorBound, ...]
+    model: StatedModel
+    signed: Signatures | None = field(default=None, metadata=OPTIONAL)
 
-def _versions() -> dict[str, str]:
-    return {
-        "dpmosaic": __version__,
-        "python": platform.python_version(),
-        **{name: version(name) for name in _DEPENDENCIES},
-    }
+    def __post_init__(self) -> None:
+        if "dpmosaic" not in self.versions:
+            raise ValueError("expected the version of dpmosaic")
+        parts = (self.measurements, self.error_bounds, self.charges, self.rounds, self.plan.workload)
+        cliques = [self.model.cliques, *(tuple(one.clique for one in part) for part in parts)]
+        if not set(itertools.chain.from_iterable(itertools.chain(*cliques))) <= set(self.plan.attributes):
+            raise ValueError("expected marginals of the plan's attributes, got another attribute")
 
+    @classmethod
+    def load(cls, path: Path) -> Certificate:
+        """Reads a certificate's file.
 
-def _plan(plan: Plan) -> dict[str, Any]:
-    return {
-        "attributes": {name: plan.domain[name].size for name in plan.domain},
-        "domain_digest": plan.domain.digest(),
-        "record_counts": list(plan.record_counts),
-        "parties": [[list(held) for held in parties] for parties in plan.parties],
-        "protocol": plan.protocol,
-        "adjacency": plan.adjacency.value,
-        "mechanism": plan.mechanism.describe(),
-        "workload": [
-            {"clique": list(clique), "weight": weight}
-            for clique, weight in zip(plan.workload.cliques, plan.workload.weights, strict=True)
-        ],
-        "budget": asdict(plan.budget),
-    }
+        Raises:
+            DataError: it cannot be read, or holds no certificate.
+        """
+        return cls.from_json(read_json(path))
 
+    @classmethod
+    def from_json(cls, form: object) -> Certificate:
+        """Reads a certificate.
 
-def _promise(
-    plan: Plan, accountant: Accountant, private: bool, cost_factor: int, observers: Sequence[Observer]
-) -> dict[str, Any]:
-    budget = plan.budget
-    promise: dict[str, Any] = {
-        "epsilon": budget.epsilon,
-        "delta": budget.delta,
-        "zcdp_rho_granted": float(accountant.granted),
-        "zcdp_rho_spent": float(accountant.spent),
-        "spent_within_grant": accountant.spent <= accountant.granted,
-        "zcdp_rho_really_spent": float(accountant.spent * cost_factor),
-    }
-    if budget.delta is not None and cost_factor > 1:
-        promise["epsilon_really_spent"] = zcdp_epsilon(float(accountant.spent * cost_factor), budget.delta)
-    if not private:
-        return promise
+        Args:
+            form: what `to_json` made.
 
-    checked: dict[float, float | None] = {}
-    if budget.delta is not None:
-        # A privacy loss distribution takes seconds: one for each factor.
-        for factor in {1.0, *(observer.noise_factor for observer in observers)}:
-            checked[factor] = checked_epsilon(accountant, budget.delta, plan.adjacency, factor)
-        promise["epsilon_by_privacy_loss_distribution"] = checked[1.0]
-        if budget.epsilon is not None and any(charge.steps for charge in accountant.charges):
-            promise["composition"] = composition(accountant, budget.epsilon, budget.delta)
-    if observers:
-        promise["observers"] = [
-            {
-                "who": observer.who,
-                "assumes": observer.assumes,
-                "zcdp_rho": _rho_seen(accountant, observer.noise_factor),
-                "epsilon": checked.get(observer.noise_factor),
-            }
-            for observer in observers
-        ]
-    return promise
+        Raises:
+            DataError: of another format, or damaged; says where.
+        """
+        if not isinstance(form, dict) or form.get("format") != FORMAT:
+            raise DataError(f"expected a certificate of the format {FORMAT!r}, got another; fix the path")
+        return read(cls, {key: part for key, part in form.items() if key != "format"}, "certificate")
 
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"format": FORMAT, **written(self)}
 
-def _rho_seen(accountant: Accountant, noise_factor: float) -> float:
-    """What was spent, as a bound for somebody who sees noise_factor times the noise."""
-    # A charge is sensitivity^2 / (2 (sigma^2 - 2.5 / g^2)); noise of scale f sigma on the same grid has
-    # f^2 sigma^2 - 2.5 / g^2 in the denominator, at least f^2 times as much since f >= 1. Other steps cost
-    # everybody the same.
-    square = Fraction(noise_factor) ** 2
-    costs = (charge.zcdp_rho / (square if charge.sigmas else 1) for charge in accountant.charges)
-    return float(sum(costs, Fraction(0)))
+    def digest(self) -> bytes:
+        """SHA-256 of all that the certificate says, without the signatures on it."""
+        said = {key: part for key, part in self.to_json().items() if key != _SIGNED}
+        return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).digest()
 
+    def with_signatures(self, signatures: Signatures) -> Certificate:
+        """The same certificate, signed."""
+        return replace(self, signed=signatures)
 
-def _steps(accountant: Accountant) -> Mapping[str, float]:
-    steps: dict[str, Fraction] = {}
-    for charge in accountant.charges:
-        steps[charge.step] = steps.get(charge.step, Fraction(0)) + charge.zcdp_rho
-    return {step: float(rho) for step, rho in steps.items()}
+    @property
+    def records(self) -> int:
+        """Of all slices; public."""
+        return sum(self.plan.record_counts)
+
+    @property
+    def confidence(self) -> float:
+        """Of each error bound; 0 where there is none."""
+        return max((bound.confidence for bound in self.error_bounds), default=0.0)
+
+    @property
+    def sigmas(self) -> Mapping[Clique, float]:
+        """Measured clique -> standard deviation of one count, the smallest where it was measured twice."""
+        found: dict[Clique, float] = {}
+        for measured in self.measurements:
+            found[measured.clique] = min(measured.sigma, found.get(measured.clique, float("inf")))
+        return found
+
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """The title of each step that was charged; its name where the certificate states none."""
+        stated = {step.name: step.title for step in self.plan.steps}
+        return {name: stated.get(name, name) for name in self.steps}

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
 
-from ...common.card import FederationList
+from ...common.card import Card, FederationList
 from ...common.crypto.identity import Identity, verify
 from ...common.errors import MosaicError, ProtocolError
 from ...common.messages import ReleaseTerms
-from ...common.statement import TERMS, Entry, Statement, check_statement
+from ...common.protocols.registry import protocols
+from ...common.statement import TERMS, Statement, check_statement
 from ...common.wire.codec import decode_terms, encode_terms
-
-_SIGNED = "signed"
-"""The part of a certificate that holds terms and signatures; the rest is what they sign."""
+from .certificate import Certificate
 
 
 @dataclass(frozen=True)
@@ -35,94 +30,46 @@ class Line:
     said: str
 
 
-def certificate_digest(certificate: Mapping[str, Any]) -> bytes:
-    """SHA-256 of all that a certificate says, without the signatures on it."""
-    said = {name: value for name, value in certificate.items() if name != _SIGNED}
-    return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).digest()
-
-
-def with_signatures(
-    certificate: Mapping[str, Any],
-    terms: ReleaseTerms,
-    signature: bytes,
-    names: Sequence[str],
-    statements: Sequence[Statement],
-) -> dict[str, Any]:
-    """A certificate with the terms, the curator's signature on them, and the parties' statements.
-
-    Args:
-        certificate: what was signed.
-        terms: of the release.
-        signature: the curator's.
-        names: of the parties.
-        statements: of the parties, in this order.
-    """
-    parties = [
-        {
-            "name": name,
-            "entries": [
-                {
-                    "query_id": entry.query_id,
-                    "query": entry.query.hex(),
-                    "zcdp_rho": str(entry.zcdp_rho),
-                    "signature": entry.signature.hex(),
-                }
-                for entry in statement.entries
-            ],
-            "signature": statement.signature.hex(),
-        }
-        for name, statement in zip(names, statements, strict=True)
-    ]
-    signed = {"terms": encode_terms(terms).hex(), "curator_signature": signature.hex(), "parties": parties}
-    return {**certificate, _SIGNED: signed}
-
-
 def sign_terms(identity: Identity, terms: ReleaseTerms) -> bytes:
     """The curator's signature of a release's terms."""
     return identity.sign(TERMS, encode_terms(terms))
 
 
-def verified(certificate: object, federation: FederationList) -> Iterator[Line]:
+def verified(certificate: Certificate, federation: FederationList) -> Iterator[Line]:
     """Verifies a certificate against pinned identities; needs nobody's answer.
 
     Args:
-        certificate: what its file holds.
+        certificate: of a release.
         federation: the cards, whose identities were compared out of band.
     """
-    try:
-        assert isinstance(certificate, dict)
-        signed = certificate[_SIGNED]
-        encoded = bytes.fromhex(signed["terms"])
-        terms = decode_terms(encoded)
-        statements = {party["name"]: _statement(party) for party in signed["parties"]}
-        signature = bytes.fromhex(signed["curator_signature"])
-        promise, stated = certificate["promise"], certificate["plan"]
-        granted, claimed = float(promise["zcdp_rho_granted"]), float(promise["zcdp_rho_spent"])
-        private = certificate["differentially_private"] is True and certificate["labels"] == []
-        protocol, adjacency = stated["protocol"], stated["adjacency"]
-        count = sum(len(parties) for parties in stated["parties"])
-    except (AssertionError, KeyError, TypeError, ValueError, AttributeError, ProtocolError) as cause:
-        yield Line(
-            "form", False, f"no certificate of a release over daemons, or damaged ({type(cause).__name__})"
-        )
+    signed = certificate.signed
+    if signed is None:
+        yield Line("form", False, "not signed: no certificate of a release over daemons")
         return
+    try:
+        terms = decode_terms(signed.terms)
+    except ProtocolError:
+        yield Line("form", False, "the terms that were signed are damaged")
+        return
+    private = certificate.differentially_private and not certificate.labels
     yield Line("label", private, "differentially private" if private else "labelled: no private release")
-    same = (terms.protocol, terms.adjacency.value, terms.granted_rho) == (protocol, adjacency, granted)
+    plan, promise = certificate.plan, certificate.promise
+    stated = (plan.protocol, plan.adjacency, promise.zcdp_rho_granted)
+    same = (terms.protocol, terms.adjacency.value, terms.granted_rho) == stated
     yield Line("terms", same, "as the certificate says" if same else "not those that the certificate states")
     curator = federation.curator
     yield _line(
         f"curator {curator.name}",
-        lambda: verify(curator.identity, TERMS, encoded, signature),
+        lambda: verify(curator.identity, TERMS, signed.terms, signed.curator_signature),
         "signed the terms",
     )
-    yield _members(terms, statements, federation, count)
-    digest = certificate_digest(certificate)
+    statements = {party.name: Statement(party.entries, party.signature) for party in signed.parties}
+    yield _members(terms, statements, federation, sum(map(len, plan.parties)))
     for card in federation.parties:
         if card.name in statements:
-            yield _party(card.name, statements[card.name], card.identity, encoded, digest, claimed, protocol)
-    yield Line(
-        "budget", claimed <= granted, "spent within the grant" if claimed <= granted else "spent past it"
-    )
+            yield _party(card, statements[card.name], signed.terms, certificate)
+    within = promise.zcdp_rho_spent <= promise.zcdp_rho_granted
+    yield Line("budget", within, "spent within the grant" if within else "spent past it")
 
 
 def _members(
@@ -138,24 +85,18 @@ def _members(
     return Line("parties", True, f"all {count} are those of the cards")
 
 
-def _party(
-    name: str,
-    statement: Statement,
-    identity: bytes,
-    terms: bytes,
-    digest: bytes,
-    claimed: float,
-    protocol: str,
-) -> Line:
+def _party(card: Card, statement: Statement, terms: bytes, certificate: Certificate) -> Line:
+    what, claimed = f"party {card.name}", certificate.promise.zcdp_rho_spent
     try:
-        spent = float(check_statement(statement, identity, terms, digest))
+        spent = float(check_statement(statement, card.identity, terms, certificate.digest()))
     except MosaicError as error:
-        return Line(f"party {name}", False, str(error))
-    # With indicator vectors a party is charged for its own part of a query alone.
-    holds = spent <= claimed if protocol == "indicator" else spent == claimed
-    if not holds:
-        return Line(f"party {name}", False, "its ledger charged another sum than the certificate states")
-    return Line(f"party {name}", True, f"signed {len(statement.entries)} entries and the certificate")
+        return Line(what, False, str(error))
+    protocol = protocols().get(certificate.plan.protocol)
+    # Else a party is charged for its own part of a query alone.
+    alike = protocol is None or protocol.charges_alike
+    if not (spent == claimed if alike else spent <= claimed):
+        return Line(what, False, "its ledger charged another sum than the certificate states")
+    return Line(what, True, f"signed {len(statement.entries)} entries and the certificate")
 
 
 def _line(what: str, check: Callable[[], None], said: str) -> Line:
@@ -164,16 +105,3 @@ def _line(what: str, check: Callable[[], None], said: str) -> Line:
     except MosaicError as error:
         return Line(what, False, str(error))
     return Line(what, True, said)
-
-
-def _statement(form: Mapping[str, Any]) -> Statement:
-    entries = tuple(
-        Entry(
-            str(entry["query_id"]),
-            bytes.fromhex(entry["query"]),
-            Fraction(entry["zcdp_rho"]),
-            bytes.fromhex(entry["signature"]),
-        )
-        for entry in form["entries"]
-    )
-    return Statement(entries, bytes.fromhex(form["signature"]))

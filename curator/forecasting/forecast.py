@@ -19,8 +19,8 @@ from ..measurers.masked import masked_sigma
 from ..mechanisms.catalogue import mechanism_named
 from ..parties.client import Connection
 from ..parties.federation import Federation, connect
+from ..releasing.agreement import Proposal
 from ..releasing.plan import ReleasePlan
-from ..releasing.release import propose
 from .outlook import Outlook, outlook
 from .traffic import Traffic, masked_traffic, plain_traffic
 
@@ -87,7 +87,8 @@ def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_
     granted = mechanism.granted(plan.budget)
     federation = connect(plan.domain, links, plan.left_out)
     latency = max(_latency(federation, place) for place in range(len(federation.members)))
-    terms = propose(federation, "forecast", plan.protocol, plan.adjacency, granted, plan.collusions)
+    proposal = Proposal("forecast", plan.protocol, plan.adjacency, granted, plan.collusions)
+    terms = proposal.terms(federation)
     noise = _Planned(federation, terms, granted)
     seen = outlook(mechanism, noise, Workload.parse(plan.domain, plan.workload))
     if terms.masked is not None:

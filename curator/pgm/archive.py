@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from ...common.errors import DataError, MosaicError
 
+GENERATOR = "dpmosaic generator 1"
+"""Format of a trained network, which is written for the record and not read back."""
+
 Arrays = Mapping[str, NDArray[Any]]
 Model = TypeVar("Model")
 
@@ -24,10 +27,25 @@ def write(path: str | Path, form: Mapping[str, Any], arrays: Arrays) -> None:
         path: of the file.
         form: values that JSON has.
         arrays: by name; none is called "form".
+
+    Raises:
+        DataError: the file cannot be written.
     """
     encoded = json.dumps(form, allow_nan=False).encode("ascii")
-    with open(path, "wb") as file:
-        np.savez(file, allow_pickle=False, form=np.frombuffer(encoded, dtype=np.uint8), **arrays)
+    try:
+        with open(path, "wb") as file:
+            np.savez(file, allow_pickle=False, form=np.frombuffer(encoded, dtype=np.uint8), **arrays)
+    except OSError as cause:
+        raise DataError(f"cannot write the model to {path}: {cause.strerror}; choose another") from cause
+
+
+def format_of(path: str | Path) -> str:
+    """The format that a model file says it has.
+
+    Raises:
+        DataError: the file cannot be read, or is none.
+    """
+    return read(path, lambda form, _: str(form["format"]), "model")
 
 
 def read(path: str | Path, model_of: Callable[[dict[str, Any], Arrays], Model], kind: str) -> Model:

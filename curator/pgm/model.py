@@ -23,7 +23,7 @@ from .sampling import generate
 
 Array = NDArray[np.float64]
 
-_FORMAT = "dpmosaic model 1"
+FORMAT = "dpmosaic model 1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ class MarkovRandomField:
     def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """A form of JSON values, and arrays."""
         form = {
-            "format": _FORMAT,
+            "format": FORMAT,
             "domain": self.domain.to_json(),
             "cliques": self.tree.cliques,
             "parents": self.tree.parents,
@@ -196,7 +196,7 @@ class MarkovRandomField:
         Raises:
             ValueError: they are of no model; or TypeError, KeyError.
         """
-        if form["format"] != _FORMAT:
+        if form["format"] != FORMAT:
             raise ValueError("another format")
         domain = Domain.from_json(form["domain"])
         tree = JunctionTree(domain, tuple(map(tuple, form["cliques"])), tuple(form["parents"]))

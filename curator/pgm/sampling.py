@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.domain import Clique
+from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table, code_dtype
 from ...common.errors import ModelError
 from .compiled import compiled
-
-if TYPE_CHECKING:
-    from .model import MarkovRandomField
+from .junction_tree import JunctionTree
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.unsignedinteger[Any]]
@@ -31,7 +29,26 @@ _LONG_RUN = 2**20
 """Runs of more values than this leave the cache, and are strewn over buckets before they are shuffled."""
 
 
-def generate(model: MarkovRandomField, rows: int, rng: np.random.Generator) -> Table:
+class TreeModel(Protocol):
+    """What rows are drawn from: a junction tree and the marginals of its cliques."""
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes."""
+        ...
+
+    @property
+    def tree(self) -> JunctionTree:
+        """The cliques."""
+        ...
+
+    @property
+    def beliefs(self) -> tuple[Array, ...]:
+        """For each clique of the tree its marginal, an array of the clique's shape."""
+        ...
+
+
+def generate(model: TreeModel, rows: int, rng: np.random.Generator) -> Table:
     """Make rows whose marginals follow the model's as closely as whole numbers allow.
 
     The root's cells get their expected counts, rounded at random. Each further clique takes the rows of every

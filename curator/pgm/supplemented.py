@@ -18,7 +18,7 @@ from .model import MarkovRandomField
 
 Array = NDArray[np.float64]
 
-_FORMAT = "dpmosaic supplemented model 2"
+FORMAT = "dpmosaic supplemented model 2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class SupplementedModel:
         """Write model and pairs to one file in numpy's .npz format, without pickled objects."""
         form, arrays = self.model.parts()
         arrays |= {f"pair_{place}": marginal for place, marginal in enumerate(self.pairs.values())}
-        form = {"format": _FORMAT, "model": form, "pairs": list(self.pairs), "larger": self.larger}
+        form = {"format": FORMAT, "model": form, "pairs": list(self.pairs), "larger": self.larger}
         archive.write(path, form, arrays)
 
     @classmethod
@@ -110,7 +110,7 @@ class SupplementedModel:
 
     @classmethod
     def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> SupplementedModel:
-        if form["format"] != _FORMAT:
+        if form["format"] != FORMAT:
             raise ValueError("another format")
         pairs = {
             tuple(clique): archive.counts(arrays[f"pair_{place}"])

@@ -11,13 +11,18 @@ import numpy as np
 import pandas as pd
 
 from ...common.data.table import Table, decode_table
+from ...common.data.values import text_of
 from ...common.errors import DataError
+from ..certificates.certificate import Certificate
 from ..mechanisms.parts.released import ReleasedModel
 from ..report.page import release_report
+from .table_format import TableFormat
 
-FILES = ("synthetic.csv", "certificate.json", "model.npz", "report.html")
 WARNING = "NOT-FOR-RELEASE.txt"
-"""Lies beside the results of a run that is labelled; a CSV has no place for a label."""
+"""Lies beside the results of a run that is labelled; a table has no place for a label."""
+
+
+_FILES = (*(kind.file for kind in TableFormat), "certificate.json", "model.npz", "report.html", WARNING)
 
 
 def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
@@ -25,12 +30,12 @@ def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
 
     Args:
         folder: made where it is not there.
-        more: names of files that will be written beside `FILES`.
+        more: names of files that will be written beside those of every release.
 
     Raises:
         DataError: one of the files is there, or the path is a file.
     """
-    taken = [name for name in (*FILES, WARNING, *more) if (folder / name).exists()]
+    taken = [name for name in (*_FILES, *more) if (folder / name).exists()]
     if taken:
         raise DataError(f"{folder} already holds {', '.join(taken)}; choose another folder or remove them")
     try:
@@ -44,10 +49,11 @@ def write(
     synthetic: Table,
     columns: Sequence[str],
     rng: np.random.Generator,
-    certificate: Mapping[str, Any],
+    certificate: Certificate,
     model: ReleasedModel,
+    table_format: TableFormat = TableFormat.CSV,
 ) -> None:
-    """Writes the files of `FILES`, and a warning where the certificate has labels.
+    """Writes table, certificate, model and report, and a warning where the certificate has labels.
 
     Args:
         folder: checked by `check_folder`.
@@ -56,12 +62,12 @@ def write(
         rng: for values inside numeric bins.
         certificate: of the release.
         model: that the rows come from.
+        table_format: of the synthetic table.
     """
-    labels = certificate["labels"]
-    if labels:
-        (folder / WARNING).write_text("\n".join(labels) + "\n", encoding="utf-8")
-    frame(synthetic, columns, rng).to_csv(folder / "synthetic.csv", index=False)
-    write_json(folder / "certificate.json", certificate)
+    if certificate.labels:
+        (folder / WARNING).write_text("\n".join(certificate.labels) + "\n", encoding="utf-8")
+    _write_table(frame(synthetic, columns, rng), folder, table_format)
+    write_json(folder / "certificate.json", certificate.to_json())
     model.save(folder / "model.npz")
     write_text(folder / "report.html", release_report(certificate, synthetic))
 
@@ -82,6 +88,26 @@ def write_text(path: Path, content: str) -> None:
         path.write_text(content, encoding="utf-8")
     except OSError as cause:
         raise DataError(f"cannot write {path}: {cause.strerror}; choose another place") from cause
+
+
+def _write_table(rows: pd.DataFrame, folder: Path, table_format: TableFormat) -> None:
+    path = folder / table_format.file
+    if table_format is TableFormat.PARQUET:
+        typed = {name: _of_one_type(rows[name]) for name in rows}
+        pd.DataFrame(typed).to_parquet(path, engine="pyarrow", index=False)
+    else:
+        rows.to_csv(path, index=False)
+
+
+def _of_one_type(column: pd.Series) -> pd.Series:
+    """The column as Parquet can hold it: a missing value among numbers as null, mixed types as text."""
+    if column.dtype != object:
+        return column
+    missing = column.isna() | (column == "")
+    kinds = set(column[~missing].map(type))
+    if kinds <= {str}:
+        return column
+    return column.mask(missing, None) if len(kinds) == 1 else column.map(text_of)
 
 
 def frame(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:

@@ -14,9 +14,7 @@ from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
-
-PROTOCOLS = ("masked", "indicator", "trusted")
-"""What daemons take part in; others exist on paper alone."""
+from ...common.protocols.registry import MASKED, Protocol, protocol_named
 
 _TEMPLATE = """\
 # A release, drafted from the cards of the enrolled parties. Review every line.
@@ -73,8 +71,8 @@ class ReleasePlan:
         left_out: by party, attributes that it holds and another one of its slice answers for.
         budget: the promise.
         adjacency: which tables are neighbours.
-        protocol: one of `PROTOCOLS`.
-        collusions: with `masked`; None for its default.
+        protocol: that measures.
+        collusions: of a protocol that tolerates some; None for its default.
         mechanism: its name.
         variant: of the mechanism.
         settings: values of its parameters, as text.
@@ -91,7 +89,7 @@ class ReleasePlan:
     left_out: Mapping[str, tuple[str, ...]]
     budget: Budget
     adjacency: Adjacency
-    protocol: str
+    protocol: Protocol
     collusions: int | None
     mechanism: str
     variant: str
@@ -126,19 +124,17 @@ class ReleasePlan:
         release, network = form["release"], form.get("network", {})
         if "domain" not in release:
             raise DataError("plan: expected the key domain in [release]; name the domain file")
-        protocol = release.get("protocol", "masked")
-        if protocol not in PROTOCOLS:
-            raise DataError(f"plan: protocol: expected one of {', '.join(PROTOCOLS)}, got {protocol!r}")
-        if "collusions" in release and protocol != "masked":
-            raise DataError("plan: collusions go with the protocol 'masked' alone; take them out")
+        protocol = protocol_named(release.get("protocol", MASKED.name), for_daemons=True)
+        if "collusions" in release and not protocol.tolerates_collusions:
+            raise DataError(f"plan: the protocol {protocol.name!r} tolerates no collusions; take them out")
         if release.get("rows", 1) < 1 or network.get("tries", 1) < 1 or network.get("call_seconds", 1) <= 0:
             raise DataError("plan: rows, tries and call_seconds are positive; fix them")
         slices = tuple(tuple(map(str, piece["parties"])) for piece in form["slice"])
         named = [name for piece in slices for name in piece]
         if not all(slices) or len(set(named)) < len(named):
             raise DataError("plan: expected at least one party in each slice, and no party twice")
-        if protocol == "trusted" and len(named) > 1:
-            raise DataError("plan: the protocol 'trusted' is for one party that holds the whole table")
+        if protocol.one_party and len(named) > 1:
+            raise DataError(f"plan: the protocol {protocol.name!r} is for one party with the whole table")
         workload = release.get("workload", "2way")
         return cls(
             text,

@@ -132,9 +132,9 @@ def compared(said: PartyDescription, card: Card, plan: ReleasePlan) -> Iterator[
     digest = "" if card.domain is None else card.domain.digest()
     same = said.domain.digest() == digest
     yield Line(name, "domain", same, "as on its card" if same else "changed since its card; get a new card")
-    allowed = plan.protocol in said.protocols
+    allowed = plan.protocol.name in said.protocols
     fix = f"its policy allows {', '.join(said.protocols) or 'no protocol'}; its owner can add it"
-    yield Line(name, f"protocol {plan.protocol}", allowed, "allowed" if allowed else fix)
+    yield Line(name, f"protocol {plan.protocol.name}", allowed, "allowed" if allowed else fix)
 
 
 def _fits(plan: ReleasePlan, slices: list[list[Connection]]) -> str:

@@ -17,10 +17,12 @@ from ..parties.activity import Activity
 from ..parties.connection import Patience
 from ..parties.journal import Journal
 from . import outputs as files
+from .over_parties import release_over_parties
 from .plan import ReleasePlan
-from .release import Released, release
+from .release import Released
+from .table_format import TableFormat
 
-_DONE = "done"
+_DONE, _FORMAT = "done", "table_format"
 AWAY_S = 60.0
 """How long a release waits for a party that went away."""
 
@@ -34,15 +36,19 @@ class Session:
         home: of the curator.
         plan: of the release.
         journal: of the release.
+        table_format: of the synthetic table.
     """
 
     folder: Path
     home: CuratorHome
     plan: ReleasePlan
     journal: Journal
+    table_format: TableFormat
 
     @classmethod
-    def begin(cls, folder: Path, plan_file: Path, home: CuratorHome) -> Session:
+    def begin(
+        cls, folder: Path, plan_file: Path, home: CuratorHome, table_format: TableFormat = TableFormat.CSV
+    ) -> Session:
         """A new release.
 
         Raises:
@@ -54,11 +60,16 @@ class Session:
         kept.note_once("plan_file", str(plan_file.resolve()).encode())
         kept.note_once("home", str(home.folder.resolve()).encode())
         kept.note_once("domain", plan.domain.digest().encode())
-        return cls(folder, home, plan, kept)
+        kept.note_once(_FORMAT, table_format.value.encode())
+        return cls(folder, home, plan, kept, table_format)
 
     @classmethod
-    def resume(cls, folder: Path) -> Session:
+    def resume(cls, folder: Path, table_format: TableFormat | None = None) -> Session:
         """A release that stopped.
+
+        Args:
+            folder: of its results.
+            table_format: of the synthetic table; None for the one that the release began with.
 
         Raises:
             DataError: there is none, it is finished, or its plan changed.
@@ -68,7 +79,9 @@ class Session:
             stack.enter_context(contextlib.closing(kept))
             if kept.note(_DONE) is not None:
                 raise DataError(f"the release in {folder} is finished; there is nothing to resume")
-            session = cls(folder, *_kept(kept), kept)
+            if table_format is None:
+                table_format = TableFormat((kept.note(_FORMAT) or TableFormat.CSV.encode()).decode())
+            session = cls(folder, *_kept(kept), kept, table_format)
             stack.pop_all()
         return session
 
@@ -90,7 +103,7 @@ class Session:
             links = stack.enter_context(self.home.links(named, self.plan.listen, patience))
             watched = activity or Activity()
             slices = [[watched.watched(name, links[name]) for name in names] for names in self.plan.slices]
-            released = release(
+            released = release_over_parties(
                 self.plan,
                 slices,
                 self.journal,
@@ -100,9 +113,15 @@ class Session:
                 report=report,
             )
             values = RandomStream(self.journal.key).child("values").generator()
-            names = released.synthetic.domain.names
-            fitted = released.fitted
-            files.write(self.folder, released.synthetic, names, values, released.certificate, fitted.model)
+            files.write(
+                self.folder,
+                released.synthetic,
+                released.synthetic.domain.names,
+                values,
+                released.certificate,
+                released.fitted.model,
+                self.table_format,
+            )
             self.journal.note_once(_DONE, b"done")
         return released
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from ..certificates.facts import Facts
+from ..certificates.certificate import Certificate
+from .pairs import CertifiedPairs
 
 CLOSE = 0.05
 """A pair whose total variation distance is bounded by this may be tabulated."""
@@ -27,26 +28,27 @@ class Advice:
     bad: tuple[str, ...]
 
 
-def advice_of(facts: Facts) -> Advice:
+def advice_of(certificate: Certificate) -> Advice:
     """What to do and what not to do with a release."""
-    return Advice(tuple(_good(facts)), tuple(_bad(facts)))
+    pairs = CertifiedPairs(certificate)
+    return Advice(tuple(_good(certificate, pairs)), tuple(_bad(certificate, pairs)))
 
 
-def _good(facts: Facts) -> list[str]:
+def _good(certificate: Certificate, pairs: CertifiedPairs) -> list[str]:
     said = []
-    alone = [sigma for clique, sigma in facts.sigmas.items() if len(clique) == 1]
+    alone = [sigma for clique, sigma in certificate.sigmas.items() if len(clique) == 1]
     if alone:
         said.append(
             "How the values of one attribute are distributed: a measured count has noise of "
             f"{_records(2 * max(alone))} at most, in 95 of 100 cases."
         )
-    bounds = facts.pair_bounds
+    bounds = pairs.bounds
     close = sum(bound <= CLOSE for bound in bounds.values())
     if close:
         said.append(
-            f"Tables of two attributes, for {close:,} of the {len(facts.pairs):,} pairs: each of them is "
+            f"Tables of two attributes, for {close:,} of the {len(pairs.all):,} pairs: each of them is "
             f"within {CLOSE:.0%} of the real table's, as a total variation distance at "
-            f"{facts.confidence:.0%} confidence. The map shows which."
+            f"{certificate.confidence:.0%} confidence. The map shows which."
         )
     usable = sum(CLOSE < bound <= LOOSE for bound in bounds.values())
     if usable:
@@ -57,23 +59,23 @@ def _good(facts: Facts) -> list[str]:
     return said
 
 
-def _bad(facts: Facts) -> list[str]:
+def _bad(certificate: Certificate, pairs: CertifiedPairs) -> list[str]:
     said = ["Anything about a single person: no row stands for one, however real it looks."]
-    joint = [sigma for clique, sigma in facts.sigmas.items() if len(clique) > 1]
-    noise = median(joint) if joint else max(facts.sigmas.values(), default=0.0)
+    joint = [sigma for clique, sigma in certificate.sigmas.items() if len(clique) > 1]
+    noise = median(joint) if joint else max(certificate.sigmas.values(), default=0.0)
     if noise:
         said.append(f"Groups of fewer than about {_records(2 * noise)}: so many may be noise alone.")
-    bounds = facts.pair_bounds
+    bounds = pairs.bounds
     loose = sum(bound > LOOSE for bound in bounds.values())
     if loose:
         said.append(
-            f"{loose:,} of the {len(facts.pairs):,} pairs may be further off than {LOOSE:.0%}: "
+            f"{loose:,} of the {len(pairs.all):,} pairs may be further off than {LOOSE:.0%}: "
             "draw no conclusions from these."
         )
-    unknown = len(facts.pairs) - len(bounds)
+    unknown = len(pairs.all) - len(bounds)
     if unknown:
         said.append(f"{unknown:,} pairs have no bound on their error: nobody can say how far off these are.")
-    apart = len(facts.pairs) - len(facts.modelled)
+    apart = len(pairs.all) - len(pairs.modelled)
     if apart:
         said.append(
             f"{apart:,} pairs are not in the model: they go together only as far as others carry it, and "

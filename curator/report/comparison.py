@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...common.data.table import Table
-from ..certificates.facts import Pair
+from .pairs import Pair
 
 
 @dataclass(frozen=True)

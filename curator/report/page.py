@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ...common.data.table import Table
 from ...common.version import __version__
-from ..certificates.facts import Facts, Pair
+from ..certificates.certificate import Certificate
 from .advice import advice_of
 from .comparison import Comparison
 from .distributions import HEIGHT, WIDTH, distribution
 from .pair_charts import LEVELS, SIZE, heat_map, model_graph
+from .pairs import CertifiedPairs, Pair
 from .promise import promise_of
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -27,42 +27,41 @@ TEMPLATES = Path(__file__).parent / "templates"
 _FURTHEST = 10
 
 
-def release_report(certificate: Mapping[str, Any], synthetic: Table) -> str:
+def release_report(certificate: Certificate, synthetic: Table) -> str:
     """The report of a release, as HTML; nothing in it comes from real records but through the noise.
 
     Args:
         certificate: of the release.
         synthetic: the synthetic table.
-
-    Raises:
-        DataError: the certificate is none, or damaged.
     """
-    facts = Facts.of(certificate)
-    bounds = facts.pair_bounds
-    texts = {pair: _bounded(bounds.get(pair), facts.confidence) for pair in facts.pairs}
-    return _render(synthetic, facts, None, list(facts.sizes), bounds, texts)
+    pairs = CertifiedPairs(certificate)
+    texts = {pair: _bounded(pairs.bounds.get(pair), certificate.confidence) for pair in pairs.all}
+    return _render(synthetic, pairs, None, list(certificate.plan.attributes), pairs.bounds, texts)
 
 
-def evaluation_report(synthetic: Table, comparison: Comparison, facts: Facts | None = None) -> str:
+def evaluation_report(
+    synthetic: Table, comparison: Comparison, certificate: Certificate | None = None
+) -> str:
     """The report of an evaluation, as HTML; it shows real distributions, and is not for publication.
 
     Args:
         synthetic: the synthetic table.
         comparison: with the real one.
-        facts: of the release's certificate, if it is at hand.
+        certificate: of the release, if it is at hand.
     """
-    bounds = {} if facts is None else facts.pair_bounds
-    confidence = 0.0 if facts is None else facts.confidence
+    pairs = None if certificate is None else CertifiedPairs(certificate)
+    bounds = {} if pairs is None else pairs.bounds
+    confidence = 0.0 if certificate is None else certificate.confidence
     texts = {
         pair: f"{distance:.3f} apart" + (f"; {_bounded(bounds[pair], confidence)}" if pair in bounds else "")
         for pair, distance in comparison.pairs.items()
     }
-    return _render(synthetic, facts, comparison, list(synthetic.domain.names), comparison.pairs, texts)
+    return _render(synthetic, pairs, comparison, list(synthetic.domain.names), comparison.pairs, texts)
 
 
 def _render(
     synthetic: Table,
-    facts: Facts | None,
+    pairs: CertifiedPairs | None,
     comparison: Comparison | None,
     names: Sequence[str],
     distances: Mapping[Pair, float],
@@ -76,19 +75,21 @@ def _render(
         lstrip_blocks=True,
     )
     environment.filters.update(percent=_percent, number=_number, cost=_cost)
+    certificate = None if pairs is None else pairs.certificate
     real = None if comparison is None else comparison.real
     furthest = sorted(distances, key=lambda pair: -distances[pair])[:_FURTHEST]
     return environment.get_template("page.html").render(
         version=__version__,
-        facts=facts,
-        promise=None if facts is None else promise_of(facts),
-        advice=None if facts is None else advice_of(facts),
-        graph=None if facts is None else model_graph(facts),
+        certificate=certificate,
+        pairs=pairs,
+        promise=None if certificate is None else promise_of(certificate),
+        advice=None if certificate is None else advice_of(certificate),
+        graph=None if pairs is None else model_graph(pairs),
         comparison=comparison,
         records=synthetic.record_count,
         distributions=[distribution(name, synthetic, real) for name in synthetic.domain],
         heat=heat_map(names, distances, texts) if len(names) > 1 else None,
-        furthest=[_furthest_row(pair, distances[pair], facts, comparison) for pair in furthest],
+        furthest=[_furthest_row(pair, distances[pair], pairs, comparison) for pair in furthest],
         levels=LEVELS,
         chart=(WIDTH, HEIGHT),
         size=SIZE,
@@ -96,11 +97,11 @@ def _render(
 
 
 def _furthest_row(
-    pair: Pair, distance: float, facts: Facts | None, comparison: Comparison | None
+    pair: Pair, distance: float, pairs: CertifiedPairs | None, comparison: Comparison | None
 ) -> tuple[str, ...]:
     row: tuple[str, ...] = (" × ".join(pair), f"{distance:.3f}")
-    if comparison is not None and facts is not None:
-        bound = facts.pair_bounds.get(pair)
+    if comparison is not None and pairs is not None:
+        bound = pairs.bounds.get(pair)
         row += ("–" if bound is None else f"{bound:.3f}",)
     return row
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..certificates.facts import Facts, Pair
+from .pairs import CertifiedPairs, Pair
 
 LEVELS = (0.02, 0.05, 0.1, 0.2)
 """Upper ends of the map's colours, as total variation distances; the last colour is what lies above."""
@@ -116,9 +116,9 @@ class HeatMap:
     font: float
 
 
-def model_graph(facts: Facts) -> Graph:
+def model_graph(pairs: CertifiedPairs) -> Graph:
     """The model's graph: attributes on a circle, bent lines for the pairs that it holds."""
-    names = list(facts.sizes)
+    names = list(pairs.certificate.plan.attributes)
     middle, radius = SIZE / 2, SIZE / 2 - _room(names) - 10
     font = _font(2 * math.pi * radius / len(names))
     angles = [2 * math.pi * place / len(names) - math.pi / 2 for place in range(len(names))]
@@ -134,11 +134,11 @@ def model_graph(facts: Facts) -> Graph:
         Link(
             pair,
             _bent(places[pair[0]], places[pair[1]], middle),
-            not facts.together(pair),
-            pair in facts.measured,
+            not pairs.together(pair),
+            pair in pairs.measured,
         )
-        for pair in facts.pairs
-        if pair in facts.modelled
+        for pair in pairs.all
+        if pair in pairs.modelled
     )
     return Graph(tuple(labels if len(names) <= MOST_NAMES else ()), tuple(dots), links, font)
 

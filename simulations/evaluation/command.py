@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from ...common.card import read_json
 from ...common.data.binarise import Binarisation
 from ...common.data.domain import Domain
 from ...common.data.workload import Workload
@@ -20,7 +19,7 @@ from ...common.extras import require_extra
 from ...party.sources.source import read_table
 
 if TYPE_CHECKING:
-    from ...curator.certificates.facts import Facts
+    from ...curator.certificates.certificate import Certificate
     from .evaluation import Evaluation
 
 
@@ -63,7 +62,7 @@ def evaluate(
     from .tables import comparison
 
     loaded = Domain.load(domain)
-    issued = None if certificate is None else _facts(certificate, loaded)
+    issued = None if certificate is None else _certificate_of(certificate, loaded)
     rows, made_up = read_table(real, loaded), read_table(synthetic, loaded)
     found = run(
         rows,
@@ -95,11 +94,11 @@ def _show(console: Console, found: Evaluation) -> None:
         console.print(shown)
 
 
-def _facts(path: Path, domain: Domain) -> Facts:
+def _certificate_of(path: Path, domain: Domain) -> Certificate:
     """The certificate of a release of this domain, or of its binary digits."""
-    from ...curator.certificates.facts import Facts
+    from ...curator.certificates.certificate import Certificate
 
-    facts = Facts.of(read_json(path))
-    if facts.domain_digest not in (domain.digest(), Binarisation(domain).domain.digest()):
+    certificate = Certificate.load(path)
+    if certificate.plan.domain_digest not in (domain.digest(), Binarisation(domain).domain.digest()):
         raise DataError(f"{path} is of a release with another domain; give the one that belongs to the table")
-    return facts
+    return certificate

@@ -138,6 +138,23 @@ def test_rows_come_from_a_query_over_parquet_files_too(institution):
     institution.release()
 
 
+@pytest.mark.parametrize(("resumed_as", "kept"), [((), "parquet"), (("--format", "csv"), "csv")])
+def test_a_table_is_written_in_the_format_that_the_release_began_with_or_is_resumed_with(
+    institution, resumed_as, kept
+):
+    institution.allow(approval="true")
+    institution.serve()
+    out = institution.folder / "out"
+    line = ("curator", "release", institution.plan, "--out", out, "--format", "parquet")
+    institution.dpmosaic(*line, fails=True)
+    (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
+    institution.dpmosaic("party", "approve", institution.party, request["release"])
+    institution.dpmosaic("curator", "resume", out, *resumed_as)
+    assert [path.name for path in out.glob("synthetic.*")] == [f"synthetic.{kept}"]
+    domain = Domain.load(institution.curator / "plan.domain.json")
+    assert read_table(out / f"synthetic.{kept}", domain).record_count == 240
+
+
 def test_a_release_waits_for_a_person_and_is_resumed_when_approved(institution):
     institution.allow(approval="true")
     institution.serve()

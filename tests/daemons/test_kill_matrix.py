@@ -15,8 +15,8 @@ import pytest
 from dpmosaic.curator.home import CuratorHome
 from dpmosaic.curator.parties.connection import Patience
 from dpmosaic.curator.parties.journal import Journal
+from dpmosaic.curator.releasing.over_parties import release_over_parties
 from dpmosaic.curator.releasing.plan import ReleasePlan
-from dpmosaic.curator.releasing.release import release
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.simulations.local_network import program
 
@@ -76,7 +76,7 @@ class Network:
         names = self.network.all_names
         with self.home.links(names, self.plan.listen, patience) as links:
             slices = [[Link(links[name], told) for name in row] for row in self.plan.slices]
-            return release(
+            return release_over_parties(
                 self.plan,
                 slices,
                 journal,
@@ -125,11 +125,11 @@ def journal(network, tmp_path):
 
 def check_one_release(network, journal, released, tmp_path):
     """Every ledger says what the certificate says, and whoever asks everything again gets the same table."""
-    charges = released.certificate["charges"]
+    promise = released.certificate.promise
     (state,) = set(network.spent(journal.release_id).values())
-    assert float(state[0]) == released.certificate["promise"]["zcdp_rho_spent"]
-    assert state[0] <= Fraction(released.certificate["promise"]["zcdp_rho_granted"])
-    assert 0 < state[1] <= len(charges)
+    assert float(state[0]) == promise.zcdp_rho_spent
+    assert state[0] <= Fraction(promise.zcdp_rho_granted)
+    assert 0 < state[1] <= len(released.certificate.charges)
     journal._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     shutil.copy(tmp_path / "journal.sqlite", tmp_path / "copy.sqlite")
     with contextlib.closing(sqlite3.connect(tmp_path / "copy.sqlite")) as copied, copied:

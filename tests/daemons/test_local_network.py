@@ -12,8 +12,8 @@ from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.curator.home import CuratorHome
 from dpmosaic.curator.parties.connection import Patience
 from dpmosaic.curator.parties.journal import Journal
+from dpmosaic.curator.releasing.over_parties import release_over_parties
 from dpmosaic.curator.releasing.plan import ReleasePlan
-from dpmosaic.curator.releasing.release import release
 from dpmosaic.party.home import PartyHome
 from dpmosaic.party.sources.source import read_table
 from dpmosaic.simulations.local_network import LocalNetwork, program
@@ -133,5 +133,6 @@ def test_a_party_of_another_identity_than_its_card_takes_part_in_nothing(tmp_pat
         identity = home.keyring.identity
         with home.links(network.all_names, None, Patience()) as links:
             slices = [[links[name] for name in network.all_names]]
+            identities = {"party-1-1": bytes(32)}
             with pytest.raises(PolicyError, match="not the identity of an enrolled card"):
-                release(plan, slices, journal, signer=identity, identities={"party-1-1": bytes(32)})
+                release_over_parties(plan, slices, journal, signer=identity, identities=identities)

@@ -61,8 +61,7 @@ def test_the_certificate_covers_every_step_with_one_epsilon_and_one_delta(simula
     assert list(promise["composition"]["epsilon_of_each_step_alone"]) == steps
     assert list(certificate["steps"]) == steps
     report = (folder / "out/report.html").read_text()
-    assert "Training the generator" in report
-    assert ("Selecting records" in report) == (mechanism == "dp-select")
+    assert all(step["title"] in report for step in certificate["plan"].get("steps", []))
     assert len((folder / "out/synthetic.csv").read_text().splitlines()) == 301
 
 

@@ -11,12 +11,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
+from dpmosaic import load_model
 from dpmosaic.command import main
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
-from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.party.sources.source import read_table
 
 COMMAND = Path(sys.executable).with_name("dpmosaic")
@@ -89,7 +91,7 @@ def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
     assert certificate["plan"]["budget"]["epsilon"] == 2
     assert "What was promised" in (folder / "out/report.html").read_text()
     assert json.loads((folder / "out/metrics.json").read_text())["private"].endswith("not for publication")
-    assert MarkovRandomField.load(folder / "out/model.npz").domain == domain
+    assert load_model(folder / "out/model.npz").domain == domain
 
 
 def test_masked_shares_are_the_default_and_tolerate_as_many_collusions_as_asked_for(folder, simulate):
@@ -129,6 +131,33 @@ def test_binary_digits_are_released_and_spelled_out_again(folder, simulate):
     assert read_table(folder / "out/synthetic.csv", domain).record_count == 40
 
 
+def test_parquet_holds_the_rows_of_the_csv_in_their_types_and_is_evaluated(folder, dpmosaic, simulate):
+    for kind in ("csv", "parquet"):
+        done = simulate("--seed", 1, "--mechanism", "independent", "--format", kind)
+        assert done.returncode == 0, done.stderr
+        (folder / "out").rename(folder / kind)
+    assert not (folder / "parquet/synthetic.csv").exists()
+    rows = pd.read_parquet(folder / "parquet/synthetic.parquet")
+    pd.testing.assert_frame_equal(rows, pd.read_csv(folder / "csv/synthetic.csv"), check_exact=True)
+    types = {field.name: str(field.type) for field in pq.read_schema(folder / "parquet/synthetic.parquet")}
+    assert types["kind"] in ("string", "large_string")
+    assert (types["weight"], types["code"], types["age"]) == ("double", "int64", "int64")
+    domain = Domain.load(folder / "domain.json")
+    tables = [read_table(folder / kind / f"synthetic.{kind}", domain) for kind in ("csv", "parquet")]
+    assert tables[0].digest() == tables[1].digest()
+    compared = ["data.csv.gz", "parquet/synthetic.parquet", "--domain", "domain.json", "--json"]
+    done = dpmosaic("evaluate", *compared)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_table_of_another_format_is_an_earlier_result_too(folder, simulate):
+    (folder / "out").mkdir()
+    (folder / "out/synthetic.parquet").touch()
+    again = simulate("--mechanism", "independent")
+    assert again.returncode == 1
+    assert "already holds synthetic.parquet" in again.stderr
+
+
 def test_one_seed_gives_one_file(folder, simulate):
     for run in (simulate, functools.partial(process, *SIMULATE)):
         assert run("--seed", 1).returncode == 0
@@ -157,7 +186,7 @@ def test_an_earlier_result_is_never_overwritten(folder, simulate):
         (["--adjacency", "swap"], "adjacency: expected one of"),
         (["--protocol", "masked!"], "protocol: expected one of"),
         (["--collusions", 1], "tolerated collusions: expected 0 to 0"),
-        (["--collusions", 0, "--protocol", "trusted"], "collusions go with the protocol 'masked' alone"),
+        (["--collusions", 0, "--protocol", "trusted"], "the protocol 'trusted' tolerates none"),
         (["--mechanism", "magic"], "mechanism: expected one of"),
         (["--set", "alpha"], "--set: expected KEY=VALUE, got 'alpha'"),
         (["--set", "alpha=0.2", "--set", "alpha=0.3"], "--set: expected each parameter once"),

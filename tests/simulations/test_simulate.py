@@ -6,8 +6,10 @@ import pytest
 import dpmosaic
 from dpmosaic.common.errors import BudgetError, DataError, ModelError
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.registry import THEOREM, protocols
+from dpmosaic.curator.certificates.statements import Unstated
 from dpmosaic.party.party import Party
-from dpmosaic.simulations.simulate import PROTOCOLS, simulate
+from dpmosaic.simulations.simulate import simulate
 
 DOMAIN = dpmosaic.Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
 BUDGET = dpmosaic.Budget(1.0, 1e-9)
@@ -22,21 +24,21 @@ def table(records=600, seed=0):
     return dpmosaic.Table.from_codes(DOMAIN, np.column_stack(columns))
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", protocols())
 @pytest.mark.parametrize("mechanism", ["randdpgen", "independent", dpmosaic.RandDPGen.of_the_paper()])
 def test_every_protocol_runs_every_mechanism_within_its_grant(protocol, mechanism):
     result = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol, mechanism=mechanism, seed=3)
-    promise = result.certificate["promise"]
-    assert promise["zcdp_rho_spent"] <= promise["zcdp_rho_granted"]
+    promise = result.certificate.promise
+    assert promise.zcdp_rho_spent <= promise.zcdp_rho_granted
     assert result.synthetic.record_count == 600
     assert result.synthetic.domain == DOMAIN
-    assert result.certificate["plan"]["protocol"] == protocol
+    assert result.certificate.plan.protocol == protocol
 
 
 def test_noise_on_every_record_is_more_noise_than_noise_on_their_sum():
     options = {"budget": BUDGET, "protocol": "indicator", "mechanism": "independent"}
     letter, sum_first = (simulate(table(), **options, record_wise=option) for option in (True, False))
-    sigmas = [result.certificate["measurements"][0]["sigma"] for result in (letter, sum_first)]
+    sigmas = [result.certificate.measurements[0].sigma for result in (letter, sum_first)]
     assert sigmas[0] == pytest.approx(600**0.5 * sigmas[1], rel=0.01)
 
 
@@ -52,13 +54,11 @@ def test_any_grid_gives_the_exact_table_in_the_limit_of_a_huge_budget(grid, prot
 
 def first_sigma(**options):
     options = {"budget": CHEAP, "mechanism": "independent", **options}
-    return simulate(table(), **options).certificate["measurements"][0]["sigma"]
+    return simulate(table(), **options).certificate.measurements[0].sigma
 
 
 def test_the_protocol_is_masked_where_none_is_named():
-    assert (
-        simulate(table(), budget=CHEAP, mechanism="independent").certificate["plan"]["protocol"] == "masked"
-    )
+    assert simulate(table(), budget=CHEAP, mechanism="independent").certificate.plan.protocol == "masked"
 
 
 @pytest.mark.parametrize("grid", ["1x1", "4x1", "1x4", "2x2"])
@@ -76,14 +76,14 @@ def test_tolerated_collusions_cost_the_noise_of_those_who_may_collude(grid, coll
 
 
 def test_the_certificate_says_against_whom_masked_shares_hold():
-    promise = simulate(table(), budget=BUDGET, grid="2x2", collusions=2).certificate["promise"]
-    public, curator, parties = promise["observers"]
-    assert (public["who"], curator["who"]) == ("the public", "the curator")
-    assert "2 of the 4 parties" in parties["who"]
-    assert "does not collude" in curator["assumes"]
-    assert public["zcdp_rho"] == pytest.approx(parties["zcdp_rho"] / 2)
-    assert public["epsilon"] < parties["epsilon"] <= 1.0005
-    assert len(simulate(table(), budget=CHEAP, collusions=0).certificate["promise"]["observers"]) == 2
+    promise = simulate(table(), budget=BUDGET, grid="2x2", collusions=2).certificate.promise
+    public, curator, parties = promise.observers
+    assert (public.who, curator.who) == ("the public", "the curator")
+    assert "2 of the 4 parties" in parties.who
+    assert "does not collude" in curator.assumes
+    assert public.zcdp_rho == pytest.approx(parties.zcdp_rho / 2)
+    assert public.epsilon < parties.epsilon <= 1.0005
+    assert len(simulate(table(), budget=CHEAP, collusions=0).certificate.promise.observers) == 2
 
 
 def test_the_traffic_of_every_party_is_among_the_metrics_and_openings_grow_with_the_records():
@@ -108,52 +108,52 @@ def test_noisy_histograms_are_as_large_however_many_records_there_are():
 
 
 def test_a_protocol_without_parties_has_no_traffic():
-    assert simulate(table(), budget=CHEAP, grid="2x2", protocol="theorem").metrics["traffic_bytes"] == []
+    assert simulate(table(), budget=CHEAP, grid="2x2", protocol=THEOREM).metrics["traffic_bytes"] == []
 
 
 @pytest.mark.parametrize("options", [{}, {"grid": "2x2"}, {"protocol": "trusted"}])
 def test_one_seed_gives_one_table_and_says_that_it_is_no_release(options):
     one, again, other = (simulate(table(), budget=CHEAP, **options, seed=seed) for seed in (1, 1, 2))
     assert one.synthetic.digest() == again.synthetic.digest() != other.synthetic.digest()
-    assert not one.certificate["differentially_private"]
-    assert "known seed" in one.certificate["labels"][0]
+    assert not one.certificate.differentially_private
+    assert "known seed" in one.certificate.labels[0]
 
 
 def test_without_a_seed_the_noise_is_fresh_and_the_certificate_clean():
     one, other = (simulate(table(), budget=BUDGET) for _ in range(2))
     assert one.synthetic.digest() != other.synthetic.digest()
-    assert one.certificate["differentially_private"]
-    assert one.certificate["labels"] == []
-    assert one.certificate["promise"]["epsilon_by_privacy_loss_distribution"] <= 1.0005
+    assert one.certificate.differentially_private
+    assert one.certificate.labels == ()
+    assert one.certificate.promise.epsilon_by_privacy_loss_distribution <= 1.0005
 
 
 @pytest.mark.parametrize("protocol", ["theorem", "indicator-mle"])
 def test_what_exists_on_paper_alone_is_labelled_in_every_output(protocol):
     result = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol)
-    for output in (result.certificate, result.metrics):
-        assert output["labels"][0].startswith("NOT DIFFERENTIALLY PRIVATE")
-    assert not result.certificate["differentially_private"]
-    assert "epsilon_by_privacy_loss_distribution" not in result.certificate["promise"]
+    for labels in (result.certificate.labels, result.metrics["labels"]):
+        assert labels[0].startswith("NOT DIFFERENTIALLY PRIVATE")
+    assert not result.certificate.differentially_private
+    assert result.certificate.promise.epsilon_by_privacy_loss_distribution is Unstated.UNSTATED
 
 
 def test_averaging_copies_states_what_it_really_costs():
-    promise = simulate(table(), budget=BUDGET, grid="2x2", protocol="indicator-mle").certificate["promise"]
-    assert promise["zcdp_rho_really_spent"] == pytest.approx(4 * promise["zcdp_rho_spent"])
-    assert promise["epsilon_really_spent"] > 1.9
+    promise = simulate(table(), budget=BUDGET, grid="2x2", protocol="indicator-mle").certificate.promise
+    assert promise.zcdp_rho_really_spent == pytest.approx(4 * promise.zcdp_rho_spent)
+    assert promise.epsilon_really_spent > 1.9
 
 
 @pytest.mark.parametrize("protocol", ["masked", "indicator"])
 def test_the_certificate_accounts_for_every_step(protocol):
     certificate = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol).certificate
-    charges = certificate["charges"]
-    assert sum(certificate["steps"].values()) == pytest.approx(certificate["promise"]["zcdp_rho_spent"])
-    assert sum(charge["zcdp_rho"] for charge in charges) == pytest.approx(sum(certificate["steps"].values()))
-    measured = [charge["clique"] for charge in charges if charge["clique"]]
-    assert sorted(measured) == sorted(m["clique"] for m in certificate["measurements"])
-    scored = [charge["step"] for charge in charges if not charge["clique"]]
+    charges = certificate.charges
+    assert sum(certificate.steps.values()) == pytest.approx(certificate.promise.zcdp_rho_spent)
+    assert sum(charge.zcdp_rho for charge in charges) == pytest.approx(sum(certificate.steps.values()))
+    measured = [charge.clique for charge in charges if charge.clique]
+    assert sorted(measured) == sorted(m.clique for m in certificate.measurements)
+    scored = [charge.step for charge in charges if not charge.clique]
     assert scored == ["scores"] * {"masked": 5, "indicator": 0}[protocol]
-    assert all(len(charge["noise_sigmas_by_slice"]) == 2 for charge in charges)
-    assert certificate["plan"]["parties"] == [[["a", "b"], ["c", "d"]]] * 2
+    assert all(len(charge.noise_sigmas_by_slice) == 2 for charge in charges)
+    assert certificate.plan.parties == ((("a", "b"), ("c", "d")),) * 2
 
 
 @pytest.mark.parametrize(
@@ -173,14 +173,14 @@ def test_the_certificate_accounts_for_every_step(protocol):
 )
 def test_the_certificate_says_what_marginals_were_selected_by(options, selected_by):
     result = simulate(table(), budget=CHEAP, seed=1, **options)
-    assert result.certificate["selected_by"] == result.fitted.selection == selected_by
+    assert result.certificate.selected_by == result.fitted.selection == selected_by
 
 
 def test_bounds_are_of_the_rows_and_not_of_the_model_alone():
     """Next to no noise, and twenty rows: what is wrong is that rows are few."""
     budget = dpmosaic.Budget(zcdp_rho=1e4)
     made = simulate(table(), budget=budget, protocol="trusted", mechanism="privbayes", rows=20, seed=1)
-    bounds = {tuple(bound["clique"]): bound["l1"] for bound in made.certificate["error_bounds"]}
+    bounds = {bound.clique: bound.l1 for bound in made.certificate.error_bounds}
     assert set(bounds) == set(itertools.combinations("abcd", 2))
     for pair, bound in bounds.items():
         error = np.abs(30 * made.synthetic.marginal(pair) - table().marginal(pair)).sum()
@@ -188,12 +188,9 @@ def test_bounds_are_of_the_rows_and_not_of_the_model_alone():
 
 
 def test_replace_one_adds_more_noise_for_the_same_promise():
-    sigmas = [
-        simulate(table(), budget=BUDGET, mechanism="independent", adjacency=adjacency).certificate[
-            "measurements"
-        ][0]["sigma"]
-        for adjacency in (Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE)
-    ]
+    options = {"budget": BUDGET, "mechanism": "independent"}
+    runs = [simulate(table(), **options, adjacency=adjacency).certificate for adjacency in Adjacency]
+    sigmas = [certificate.measurements[0].sigma for certificate in runs]
     assert sigmas[1] == pytest.approx(sigmas[0] * 2**0.5, rel=1e-3)
 
 
@@ -213,8 +210,8 @@ def test_replace_one_adds_more_noise_for_the_same_promise():
         ({"collusions": 1}, BudgetError, "tolerated collusions: expected 0 to 0 of 1 parties"),
         ({"collusions": 4, "grid": "2x2"}, BudgetError, "tolerated collusions: expected 0 to 3"),
         ({"collusions": -1, "grid": "2x2"}, BudgetError, "tolerated collusions: expected 0 to 3"),
-        ({"collusions": 0, "protocol": "trusted"}, DataError, "with the protocol 'masked' alone"),
-        ({"collusions": 0, "protocol": "indicator"}, DataError, "with the protocol 'masked' alone"),
+        ({"collusions": 0, "protocol": "trusted"}, DataError, "tolerates none; leave them out"),
+        ({"collusions": 0, "protocol": "indicator"}, DataError, "tolerates none; leave them out"),
         ({"rows": 0}, DataError, "rows: expected at least 1"),
         ({"mechanism": dpmosaic.RandDPGen(maxsize=2)}, DataError, "cells"),
         ({"mechanism": dpmosaic.RandDPGen(max_model_mb=1e-6)}, ModelError, "max_model_mb"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
 from ....common.data.table import Table
-from ....common.errors import DataError
+from ...pgm import archive
 from ..parts.records import SelectedRecords
 from .encoding import RecordEncoding
 from .networks import Generator, gumbel_like
@@ -72,7 +72,4 @@ class GeneratorModel:
         for name, modes in zip(self._encoding.domain.names, self._encoding.modes, strict=True):
             arrays[f"modes_{name}"] = modes.edges
             arrays[f"within_{name}"] = modes.weights
-        try:
-            np.savez_compressed(path, allow_pickle=False, **arrays)
-        except OSError as cause:
-            raise DataError(f"cannot write the model to {path}: {cause.strerror}; choose another") from cause
+        archive.write(path, {"format": archive.GENERATOR}, arrays)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.data.domain import Clique
+from ....common.data.domain import Clique, Domain
 from ....common.data.table import Table
-from ....common.errors import DataError
+from ...pgm import archive
+
+FORMAT = "dpmosaic selected records 1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +52,29 @@ class SelectedRecords:
         return self.table.take(np.concatenate(places)[:rows])
 
     def save(self, path: str | Path) -> None:
-        """Write the columns of codes, by attribute."""
+        """Write the rows to one file in numpy's .npz format: the columns of codes, by attribute."""
+        form = {
+            "format": FORMAT,
+            "domain": self.table.domain.to_json(),
+            "cliques": self.cliques,
+            "total": float(self.total),
+        }
         columns = {f"codes_{name}": self.table.column(name) for name in self.table.domain}
-        try:
-            np.savez_compressed(path, allow_pickle=False, **columns)
-        except OSError as cause:
-            raise DataError(f"cannot write the model to {path}: {cause.strerror}; choose another") from cause
+        archive.write(path, form, columns)
+
+    @classmethod
+    def load(cls, path: str | Path) -> SelectedRecords:
+        """Read what `save` wrote.
+
+        Raises:
+            DataError: the file cannot be read, or holds no such rows.
+        """
+        return archive.read(path, cls._of_parts, "selected records")
+
+    @classmethod
+    def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> SelectedRecords:
+        if form["format"] != FORMAT:
+            raise ValueError("another format")
+        domain = Domain.from_json(form["domain"])
+        table = Table.from_codes(domain, {name: arrays[f"codes_{name}"] for name in domain})
+        return cls(table, tuple(map(tuple, form["cliques"])), float(form["total"]))

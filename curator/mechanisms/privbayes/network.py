@@ -21,7 +21,7 @@ from .levels import Levels, Node, Nodes, names
 
 Array = NDArray[np.float64]
 
-_FORMAT = "dpmosaic network 1"
+FORMAT = "dpmosaic network 1"
 
 Drawing = Literal["without-replacement", "with-replacement"]
 
@@ -152,7 +152,7 @@ class BayesianNetwork:
     def save(self, path: str | Path) -> None:
         """Write the network to one file in numpy's .npz format, without pickled objects."""
         form = {
-            "format": _FORMAT,
+            "format": FORMAT,
             "domain": self.domain.to_json(),
             "group": self.levels.group,
             "steps": [[step.child, step.parents] for step in self.steps],
@@ -172,7 +172,7 @@ class BayesianNetwork:
 
     @classmethod
     def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> BayesianNetwork:
-        if form["format"] != _FORMAT:
+        if form["format"] != FORMAT:
             raise ValueError("another format")
         steps = tuple(
             DrawingStep(Node(*child), tuple(Node(*parent) for parent in parents), arrays[f"counts_{place}"])

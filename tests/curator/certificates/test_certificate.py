@@ -1,137 +1,122 @@
-import json
-import math
-from fractions import Fraction
+"""A certificate as a value: read from JSON with every type checked, and written again key by key."""
 
-import numpy as np
+import copy
+import json
+
 import pytest
 
-from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.workload import Workload
-from dpmosaic.common.measurement import Measurement
-from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
-from dpmosaic.common.privacy.conversion import gaussian_epsilon
-from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_cost, grid_of
-from dpmosaic.curator.certificates import certificate as module
-from dpmosaic.curator.certificates.certificate import Plan, certificate
-from dpmosaic.curator.measurers.measurer import Observer
-from dpmosaic.curator.mechanisms.independent import Independent
-from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
-from dpmosaic.curator.pgm.estimation import estimate
-
-DOMAIN = Domain.coded({"a": 2, "b": 3})
-SIGMA = 5.0
-EVERYBODY = Observer("the curator", "it colludes with no party", math.sqrt(1.5))
-COLLUDERS = Observer("any one party", "nothing", 1.0)
-
-
-def gaussian(sigma=SIGMA):
-    return Charge("measure", ("a",), gaussian_cost(sigma, Adjacency.ZERO_OUT), ((sigma,),))
-
-
-def promise(*charges, **options):
-    return issue(*charges, **options)["promise"]
-
-
-def issue(*charges, budget=None, more=(), **options):
-    accountant = Accountant(Fraction(1)).charge(*charges)
-    plan = Plan(
-        DOMAIN,
-        (10,),
-        ((("a",), ("b",)),),
-        "trusted",
-        Adjacency.ZERO_OUT,
-        Independent(),
-        Workload.parse(DOMAIN, "1way"),
-        budget or Budget(1.0, 1e-6),
-    )
-    measurement = Measurement(("a",), np.array([4.0, 6.0]), SIGMA, 0.02, True)
-    fitted = FittedModel(estimate(DOMAIN, [measurement], total=10), (measurement, *more), (), ())
-    issued = certificate(plan, accountant, fitted, **options)
-    assert json.loads(json.dumps(issued)) == issued
-    return issued
+from dpmosaic.common.errors import DataError
+from dpmosaic.curator.certificates.certificate import Certificate
+from dpmosaic.curator.certificates.statements import Unstated
+from support.certificates import certificate_form, measured
 
 
 @pytest.fixture
-def factors(monkeypatch):
-    """Noise factors for which a privacy loss distribution was computed."""
-    computed = []
-    original = module.checked_epsilon
-
-    def watched(accountant, delta, adjacency, noise_factor):
-        computed.append(noise_factor)
-        return original(accountant, delta, adjacency, noise_factor)
-
-    monkeypatch.setattr(module, "checked_epsilon", watched)
-    return computed
+def form():
+    return certificate_form()
 
 
-def test_every_observer_is_told_what_the_noise_that_they_see_promises():
-    found = promise(gaussian(), gaussian(), observers=(EVERYBODY, COLLUDERS))
-    outer, inner = found["observers"]
-    assert (outer["who"], outer["assumes"]) == ("the curator", "it colludes with no party")
-    assert (inner["who"], inner["assumes"]) == ("any one party", "nothing")
-    assert inner["zcdp_rho"] == found["zcdp_rho_spent"]
-    assert inner["epsilon"] == found["epsilon_by_privacy_loss_distribution"]
-    assert outer["zcdp_rho"] == pytest.approx(found["zcdp_rho_spent"] / 1.5)
-    assert outer["epsilon"] < 0.9 * inner["epsilon"]
+def changed(form, path, value):
+    other = copy.deepcopy(form)
+    place = other
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return other
 
 
-@pytest.mark.parametrize("sigma", [2.0**-10, 1.0, 300.0])
-def test_what_an_observer_sees_spent_is_no_less_than_the_cost_of_the_noise_they_see(sigma):
-    accountant = Accountant(Fraction(10**7)).charge(gaussian(sigma))
-    for square in (1, 2, 100):
-        seen = module._rho_seen(accountant, math.sqrt(square))
-        exact = 1 / (2 * (square * sigma**2 - 2.5 / grid_of(sigma) ** 2))
-        assert exact * (1 - 1e-14) <= seen <= exact * 1.0001
+def test_what_is_read_is_written_again_key_by_key_and_has_the_same_digest(form):
+    certificate = Certificate.from_json(form)
+    assert json.dumps(certificate.to_json()) == json.dumps(form)
+    assert Certificate.from_json(certificate.to_json()) == certificate
+    whole = changed(form, ("promise", "epsilon"), 1)
+    assert json.dumps(Certificate.from_json(whole).to_json()) == json.dumps(whole)
+    assert Certificate.from_json(whole).digest() != certificate.digest()
 
 
-def test_a_step_without_gaussian_noise_costs_every_observer_the_same():
-    selected = Charge("select", (), exponential_cost(0.1))
-    found = promise(gaussian(), selected, observers=(EVERYBODY,))["observers"][0]
-    assert found["zcdp_rho"] == pytest.approx(float(gaussian().zcdp_rho) / 1.5 + 0.1**2 / 8)
-    assert found["epsilon"] is None
+def test_signatures_are_no_part_of_the_digest(form):
+    signed = {"terms": "00ff", "curator_signature": "", "parties": []}
+    certificate = Certificate.from_json({**form, "signed": signed})
+    assert certificate.signed.terms == b"\x00\xff"
+    assert certificate.digest() == Certificate.from_json(form).digest()
 
 
-def test_one_privacy_loss_distribution_is_computed_for_each_amount_of_noise(factors):
-    promise(gaussian(), observers=(EVERYBODY, COLLUDERS, EVERYBODY, COLLUDERS))
-    assert sorted(factors) == [1.0, EVERYBODY.noise_factor]
+def test_a_second_opinion_that_is_not_stated_is_not_one_that_there_is_none(form):
+    key = "epsilon_by_privacy_loss_distribution"
+    none = Certificate.from_json(changed(form, ("promise", key), None))
+    assert none.promise.epsilon_by_privacy_loss_distribution is None
+    assert none.to_json()["promise"][key] is None
+    del form["promise"][key]
+    unstated = Certificate.from_json(form)
+    assert unstated.promise.epsilon_by_privacy_loss_distribution is Unstated.UNSTATED
+    assert key not in unstated.to_json()["promise"]
 
 
-def test_without_a_delta_observers_are_told_rho_alone(factors):
-    found = promise(gaussian(), budget=Budget(zcdp_rho=1.0), observers=(EVERYBODY,))
-    assert found["observers"][0]["epsilon"] is None
-    assert found["observers"][0]["zcdp_rho"] > 0
-    assert "epsilon_by_privacy_loss_distribution" not in found
-    assert factors == []
+def test_a_certificate_without_titles_shows_names(form):
+    assert Certificate.from_json(form).titles == {
+        "one-way": "Each attribute by itself",
+        "a step of tomorrow": "a step of tomorrow",
+    }
+    del form["plan"]["steps"]
+    assert Certificate.from_json(form).titles["one-way"] == "one-way"
 
 
-def test_where_all_see_the_same_noise_no_observers_are_listed():
-    assert "observers" not in promise(gaussian())
+def test_the_smallest_noise_counts_where_a_clique_was_measured_twice(form):
+    form["measurements"] += [measured("age", sigma=3.0), measured("kind", sigma=90.0)]
+    sigmas = Certificate.from_json(form).sigmas
+    assert (sigmas["age",], sigmas["kind",]) == (3.0, 20.0)
 
 
-def test_charges_and_measurements_say_which_were_of_interactions():
-    cost = gaussian_cost(SIGMA, Adjacency.ZERO_OUT, (2, 3))
-    pair = Charge("pairs", ("a", "b"), cost, ((SIGMA,),), interaction=(2, 3))
-    values = np.array([1.0, 0.0, -1.0, -1.0, 0.0, 1.0])
-    measured = Measurement(("a", "b"), values, SIGMA, float(cost), interaction=True)
-    issued = issue(gaussian(), pair, more=(measured,))
-    assert [(c["step"], c["interaction"]) for c in issued["charges"]] == [("measure", False), ("pairs", True)]
-    assert issued["charges"][1]["zcdp_rho"] == float(cost)
-    said = [(m["clique"], m["interaction"]) for m in issued["measurements"]]
-    assert said == [(["a"], False), (["a", "b"], True)]
-    spent = 1 / 25 + (1 / 3) / 25
-    assert issued["promise"]["epsilon_by_privacy_loss_distribution"] == pytest.approx(
-        gaussian_epsilon(math.sqrt(spent), 1e-6), rel=1e-3
-    )
+def test_records_and_confidence_are_those_of_all_slices_and_bounds(form):
+    certificate = Certificate.from_json(form)
+    assert (certificate.records, certificate.confidence) == (2000, 0.95)
+    assert Certificate.from_json({**form, "error_bounds": []}).confidence == 0.0
 
 
-def test_nothing_is_promised_to_observers_of_a_run_that_is_not_private(factors):
-    found = promise(gaussian(), not_private="it is a test", observers=(EVERYBODY,))
-    assert "observers" not in found
-    assert factors == []
+@pytest.mark.parametrize("other", [None, [], {"format": "dpmosaic certificate 99"}, {"a": 1}])
+def test_what_is_no_certificate_is_refused(other):
+    with pytest.raises(DataError, match="expected a certificate of the format"):
+        Certificate.from_json(other)
 
 
-@pytest.mark.parametrize("factor", [0.99, math.nan])
-def test_nobody_may_see_less_noise_than_was_charged(factor):
-    with pytest.raises(ValueError, match="less noise than was charged"):
-        Observer("a party", "nothing", factor)
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("plan",), None, r"certificate\.plan: expected names and values, got NoneType"),
+        (("promise",), {}, r"certificate\.promise lacks 'epsilon'"),
+        (("promise", "epsilon"), "one", r"promise\.epsilon: expected a number, got another text"),
+        (("promise", "zcdp_rho_granted"), 0.0, "expected a grant above 0"),
+        (("promise", "spent_within_grant"), 1, "expected true or false, got int"),
+        (("promise", "tomorrow"), 1, r"certificate\.promise has a key of another version"),
+        (("error_bounds",), [3], r"error_bounds\[0\]: expected names and values, got int"),
+        (("steps",), [], r"certificate\.steps: expected names and values, got list"),
+        (("model", "cliques"), 1, r"model\.cliques: expected a list, got int"),
+        (("model", "cliques"), [["nowhere"]], "expected marginals of the plan's attributes"),
+        (("plan", "attributes", "kind"), 2.5, r"plan\.attributes\.kind: expected a whole number, got float"),
+        (("plan", "attributes", "kind"), True, "expected a whole number, got bool"),
+        (("plan", "mechanism"), {}, "expected the name of the mechanism"),
+        (("plan", "record_counts"), [1], "parties of each slice"),
+        (("plan", "budget", "delta"), None, "delta: expected a number in"),
+        (("versions",), {}, "expected the version of dpmosaic"),
+        (("labels",), "private", r"certificate\.labels: expected a list"),
+        (("signed",), {"terms": "zz", "curator_signature": "", "parties": []}, "expected hexadecimal digits"),
+    ],
+)
+def test_a_damaged_certificate_is_refused_with_the_place_of_the_damage(form, path, value, said):
+    with pytest.raises(DataError, match=f"the certificate is damaged: .*{said}.*get it anew"):
+        Certificate.from_json(changed(form, path, value))
+
+
+@pytest.mark.parametrize("cost", ["1/0", "0.5", "-1", "1" * 5000, 1])
+def test_a_cost_that_is_no_fraction_is_refused(form, cost):
+    entry = {"query_id": "1", "query": "00", "zcdp_rho": cost, "signature": ""}
+    party = {"name": "p", "entries": [entry], "signature": ""}
+    form["signed"] = {"terms": "", "curator_signature": "", "parties": [party]}
+    with pytest.raises(DataError, match=r"entries\[0\]\.zcdp_rho: expected a fraction"):
+        Certificate.from_json(form)
+
+
+def test_a_file_that_holds_no_json_is_refused(tmp_path):
+    (tmp_path / "certificate.json").write_text("{")
+    with pytest.raises(DataError, match=r"certificate\.json"):
+        Certificate.load(tmp_path / "certificate.json")

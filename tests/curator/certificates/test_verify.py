@@ -1,6 +1,7 @@
 """A certificate that parties signed, and everything that may be wrong with it."""
 
-import copy
+import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 
@@ -16,7 +17,10 @@ from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.statement import ENTRY, Claim, Entry, first_link, next_link, state
 from dpmosaic.common.wire.codec import encode_terms
-from dpmosaic.curator.certificates.verify import certificate_digest, sign_terms, verified, with_signatures
+from dpmosaic.curator.certificates.certificate import Certificate
+from dpmosaic.curator.certificates.statements import Signatures
+from dpmosaic.curator.certificates.verify import sign_terms, verified
+from support.certificates import certificate_form
 
 NAMES = ("a", "b")
 SEEDS = {name: Identity.from_seed(name.encode() * 32) for name in (*NAMES, "c", "s")}
@@ -29,12 +33,12 @@ TERMS = ReleaseTerms(
     "r", PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, 1.0, MaskedPlan(DOMAIN, ROSTER, 1, Ring(32))
 )
 CERTIFICATE = self_signed("a", new_tls_key(), datetime.now(UTC))
-BODY = {
-    "differentially_private": True,
-    "labels": [],
-    "plan": {"protocol": "masked", "adjacency": "zero-out", "parties": [[["x"], ["y"]]]},
-    "promise": {"zcdp_rho_granted": 1.0, "zcdp_rho_spent": 0.75},
-}
+BODY = Certificate.from_json(certificate_form())
+BODY = replace(
+    BODY,
+    plan=replace(BODY.plan, record_counts=(9,), parties=((("x",), ("y",)),)),
+    promise=replace(BODY.promise, zcdp_rho_granted=1.0, zcdp_rho_spent=0.75),
+)
 
 
 def federation(**identities):
@@ -48,7 +52,7 @@ def federation(**identities):
 
 
 def signed(body=BODY, rho=Fraction(3, 8), names=NAMES):
-    claim = Claim("r", certificate_digest(body), body["promise"]["zcdp_rho_spent"])
+    claim = Claim("r", body.digest(), body.promise.zcdp_rho_spent)
     statements = []
     for name in names:
         link, entries = first_link(encode_terms(TERMS)), []
@@ -56,7 +60,8 @@ def signed(body=BODY, rho=Fraction(3, 8), names=NAMES):
             link = next_link(link, str(number), bytes(32), rho)
             entries.append(Entry(str(number), bytes(32), rho, SEEDS[name].sign(ENTRY, link)))
         statements.append(state(SEEDS[name], entries, link, claim))
-    return with_signatures(body, TERMS, sign_terms(SEEDS["c"], TERMS), names, statements)
+    signatures = Signatures.of(encode_terms(TERMS), sign_terms(SEEDS["c"], TERMS), names, statements)
+    return body.with_signatures(signatures)
 
 
 def failed(certificate, listed=None):
@@ -64,12 +69,12 @@ def failed(certificate, listed=None):
 
 
 def changed(path, value):
-    certificate = copy.deepcopy(signed())
-    place = certificate
+    form = signed().to_json()
+    place = form
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
-    return certificate
+    return Certificate.from_json(form)
 
 
 def test_what_all_signed_is_verified():
@@ -107,8 +112,7 @@ def test_a_party_that_charged_another_sum_shows():
 
 
 def test_a_release_past_its_grant_shows():
-    body = copy.deepcopy(BODY)
-    body["promise"]["zcdp_rho_spent"] = 1.5
+    body = replace(BODY, promise=replace(BODY.promise, zcdp_rho_spent=1.5))
     assert failed(signed(body, Fraction(3, 4))) == {"budget"}
 
 
@@ -121,8 +125,14 @@ def test_identities_other_than_those_of_the_cards_show():
     assert failed(signed(), federation(c="s")) == {"curator c"}
 
 
-@pytest.mark.parametrize(
-    "form", [None, [], {}, BODY, changed(("signed", "terms"), "zz"), changed(("promise",), 3)]
-)
-def test_what_is_no_certificate_over_daemons_shows(form):
-    assert failed(form) == {"form"}
+def test_parties_of_a_protocol_that_charges_parts_may_have_charged_less(monkeypatch):
+    terms = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+    monkeypatch.setattr(sys.modules[__name__], "TERMS", terms)
+    body = replace(BODY, plan=replace(BODY.plan, protocol="indicator"))
+    assert failed(signed(body, Fraction(1, 4))) == set()
+    assert failed(signed(body, Fraction(1, 2))) == {"party a", "party b"}
+
+
+@pytest.mark.parametrize("certificate", [BODY, changed(("signed", "terms"), "00")])
+def test_what_is_no_certificate_over_daemons_shows(certificate):
+    assert failed(certificate) == {"form"}

@@ -1,6 +1,5 @@
 """What is said before a release, against what the release then does."""
 
-import contextlib
 import json
 import math
 from io import StringIO
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
@@ -18,12 +16,10 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.forecasting.display import print_forecast
 from dpmosaic.curator.forecasting.forecast import forecast
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, CENTRAL, EVERY_PROTOCOL
-from dpmosaic.curator.parties.client import PartyClient
-from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.plan import ReleasePlan
-from dpmosaic.curator.releasing.release import release
 from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, partition
+from support.releases import release_of_plan
 
 SIZES = {"a": 6, "b": 3, "c": 5, "d": 2}
 RECORDS = 900
@@ -45,7 +41,7 @@ class Setting:
         a, c = rng.integers(0, 6, RECORDS), rng.integers(0, 5, RECORDS)
         codes = np.column_stack([a, a // 2, c, c // 3])[:, : len(sizes)] % list(sizes.values())
         table = Table.from_codes(Domain.coded(sizes), codes)
-        policy = network.policy_for(self.plan.protocol, Adjacency.ZERO_OUT, 0.5)
+        policy = network.policy_for(self.plan.protocol.name, Adjacency.ZERO_OUT, 0.5)
         pieces = partition(table, Grid.parse(grid, table.domain, RECORDS))
         self.links = network.start_parties(pieces, policy, RandomStream.from_seed(1))
 
@@ -57,11 +53,7 @@ class Setting:
         return forecast(self.plan, self.links, 10.0)
 
     def release(self):
-        described = [PartyClient(link).describe() for row in self.links for link in row]
-        identities = {said.name: said.identity for said in described}
-        with contextlib.closing(Journal.create(self.folder / "j.sqlite", self.plan.text)) as journal:
-            signer = Identity.from_seed(bytes(32))
-            return release(self.plan, self.links, journal, signer=signer, identities=identities)
+        return release_of_plan(self.plan, self.links, self.folder)
 
 
 PROTOCOLS = {"scores": {}, "marginals": {"collusions": 2}, "indicator": {"protocol": "indicator"}}
@@ -106,7 +98,7 @@ def test_steps_bytes_and_noise_of_a_release_are_within_its_forecast(tmp_path, me
     released = setting.release()
     # The rest is names, signatures and the certificate's statements.
     assert setting.bytes - before < said.traffic.total + 120_000
-    assert set(released.certificate["steps"]) <= {step.name for step in said.outlook.steps}
+    assert set(released.certificate.steps) <= {step.name for step in said.outlook.steps}
     assert sum(step.zcdp_rho for step in said.outlook.steps) == pytest.approx(float(said.granted))
     measured = combined_sigmas(released)
     known = {marginal.clique: marginal for marginal in said.outlook.marginals}

@@ -3,22 +3,12 @@
 import numpy as np
 import pytest
 
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.data.workload import Workload
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
-from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.measurers.federation import FederationMeasurer
-from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
-from dpmosaic.curator.mechanisms.parts.fitted import ignore
-from dpmosaic.curator.parties.federation import connect
-from dpmosaic.simulations.measurers import CentralMeasurer
-from dpmosaic.simulations.network import policy_for, start_parties
-from dpmosaic.simulations.partition import Grid, partition
+from dpmosaic.curator.measurers.masked import MaskedMeasurer
+from support.releases import measurer_over, run_mechanism
 
-BUDGET = Budget(1.0, 1e-9)
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
 
 
@@ -30,42 +20,6 @@ def chain_table(records=2000, seed=0):
         follows = rng.random(records) < 0.8
         columns.append(np.where(follows, columns[-1] % size, rng.integers(0, size, records)))
     return Table.from_codes(DOMAIN, np.column_stack(columns))
-
-
-def measurer_over(
-    table,
-    granted,
-    seed=1,
-    protocol="trusted",
-    grid="1x1",
-    tolerated=None,
-    budget=BUDGET,
-    adjacency=Adjacency.ZERO_OUT,
-):
-    keys = RandomStream.from_seed(seed)
-    pieces = partition(table, Grid.parse(grid, table.domain, table.record_count))
-    links = start_parties(pieces, policy_for(protocol, adjacency, float(granted)), keys)
-    federation = connect(table.domain, links)
-    terms = ReleaseTerms(
-        "r",
-        PROTOCOL_VERSION,
-        protocol,
-        adjacency,
-        float(granted),
-        masked_plan(federation, granted, adjacency, tolerated) if protocol == "masked" else None,
-    )
-    acceptances = federation.accept(terms)
-    if protocol == "masked":
-        return MaskedMeasurer(federation, terms, acceptances, granted, keys.child("dealer"))
-    if protocol == "trusted" and len(links) == 1:
-        return CentralMeasurer(federation, terms, granted, table, budget)
-    return FederationMeasurer(federation, terms, granted)
-
-
-def run_mechanism(mechanism, table, budget, k=2, seed=1, report=ignore, workload=None, **parties):
-    measurer = measurer_over(table, mechanism.granted(budget), seed, budget=budget, **parties)
-    workload = workload or Workload.all_kway(table.domain, k)
-    return mechanism.run(measurer, workload, RandomStream.from_seed(seed), report), measurer
 
 
 def wide_table(records=3000, seed=0):

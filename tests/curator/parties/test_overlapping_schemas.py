@@ -21,8 +21,8 @@ from dpmosaic.common.wire.codec import encode_opening_request
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.plan import ReleasePlan, draft
-from dpmosaic.curator.releasing.release import release
 from dpmosaic.simulations import network
+from support.releases import release_of_plan
 
 DOMAIN = Domain.coded({"a": 4, "b": 3, "c": 5})
 RHO = 1e6
@@ -40,7 +40,6 @@ class Overlap:
         policy = network.policy_for(protocol, Adjacency.ZERO_OUT, RHO)
         (self.links,) = network.start_parties([pieces], policy, RandomStream.from_seed(1))
         said = [PartyClient(link).describe() for link in self.links]
-        self.identities = {one.name: one.identity for one in said}
         certificate = self_signed("party", new_tls_key(), datetime.now(UTC))
         cards = [Card.issue(PARTY, s.name, Identity.generate(), certificate, s.domain) for s in said]
         text, domain = draft(cards, [[s.name for s in said]], "d.json")
@@ -57,12 +56,7 @@ class Overlap:
         self.folder, self.plan = folder, ReleasePlan.load(folder / "plan.toml")
 
     def release(self, plan=None):
-        with contextlib.closing(Journal.create(self.folder / "j.sqlite", self.plan.text)) as journal:
-            self.release_id = journal.release_id
-            signer = Identity.from_seed(bytes(32))
-            return release(
-                plan or self.plan, [self.links], journal, signer=signer, identities=self.identities
-            )
+        return release_of_plan(plan or self.plan, [self.links], self.folder)
 
 
 @pytest.mark.parametrize("protocol", ["masked", "indicator"])
@@ -75,13 +69,15 @@ def test_a_release_over_overlapping_schemas_measures_the_whole_table(tmp_path, p
     for clique, measured in pairs.items():
         exact = interaction(overlap.table.marginal(clique), overlap.table.domain.shape(clique))
         assert np.abs(measured.values - exact).max() <= 8 * measured.sigma + 0.5
-    assert released.certificate["differentially_private"]
+    assert released.certificate.differentially_private
 
 
 def test_a_party_opens_nothing_that_the_plan_leaves_out(tmp_path):
     overlap = Overlap(tmp_path, "masked")
     overlap.release()
-    asked = encode_opening_request(OpeningRequest(overlap.release_id, (("b",),), 0))
+    with contextlib.closing(Journal(tmp_path / "journal.sqlite")) as journal:
+        release_id = journal.release_id
+    asked = encode_opening_request(OpeningRequest(release_id, (("b",),), 0))
     with pytest.raises(ProtocolError, match="a part of the party that opens it"):
         list(overlap.links[1].call("Open", [asked]))
 

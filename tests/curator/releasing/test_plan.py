@@ -39,7 +39,7 @@ def test_a_draft_puts_together_who_holds_different_attributes_and_loads(tmp_path
     plan = ReleasePlan.load(tmp_path / "plan.toml")
     assert plan.slices == (("n-a", "n-b"), ("s-a", "s-b"))
     assert plan.domain == domain
-    assert (plan.protocol, plan.collusions, plan.budget.epsilon) == ("masked", 1, 1.0)
+    assert (plan.protocol.name, plan.collusions, plan.budget.epsilon) == ("masked", 1, 1.0)
 
 
 def test_a_draft_takes_slices_that_it_is_told():
@@ -91,7 +91,7 @@ def test_what_nobody_of_the_slice_leaves_out_is_refused(tmp_path, leaves_out):
 
 def test_what_a_plan_leaves_out_has_the_stated_defaults(tmp_path):
     plan = loaded(tmp_path, RELEASE + "rho = 1\n" + SLICE)
-    assert (plan.protocol, plan.adjacency, plan.mechanism, plan.workload) == (
+    assert (plan.protocol.name, plan.adjacency, plan.mechanism, plan.workload) == (
         "masked",
         Adjacency.ZERO_OUT,
         "mosaic",

@@ -8,10 +8,11 @@ import pytest
 
 from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.curator.certificates.facts import Facts
+from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.report.page import evaluation_report, release_report
+from support.certificates import DOMAIN, certificate_form, rows
 
-from .conftest import DOMAIN, certificate_of, comparison_of, rows
+from .conftest import comparison_of
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium or google-chrome on the PATH")
@@ -66,10 +67,10 @@ CONTRAST = """() => {
 
 
 def reports(domain):
-    certificate = certificate_of(domain)
+    certificate = Certificate.from_json(certificate_form(domain))
     synthetic, real = rows(300, 1, domain), rows(200, 2, domain)
     yield "release", release_report(certificate, synthetic)
-    yield "evaluation", evaluation_report(synthetic, comparison_of(real), Facts.of(certificate))
+    yield "evaluation", evaluation_report(synthetic, comparison_of(real), certificate)
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,18 @@ import math
 
 import pytest
 
-from dpmosaic.curator.certificates.facts import Facts
+from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.report.pair_charts import LEVELS, MOST_NAMES, SIZE, heat_map, level, model_graph
+from dpmosaic.curator.report.pairs import CertifiedPairs
+
+
+def graph_of(form):
+    return model_graph(CertifiedPairs(Certificate.from_json(form)))
 
 
 def test_the_graph_has_a_line_for_each_modelled_pair_and_says_what_kind(certificate):
     certificate["model"]["cliques"].append(["kind", "code"])
-    links = {link.pair: (link.across, link.measured) for link in model_graph(Facts.of(certificate)).links}
+    links = {link.pair: (link.across, link.measured) for link in graph_of(certificate).links}
     assert links == {
         ("kind", "age"): (False, True),
         ("age", "code"): (True, True),
@@ -18,7 +23,7 @@ def test_the_graph_has_a_line_for_each_modelled_pair_and_says_what_kind(certific
 
 
 def test_dots_lie_on_a_circle_inside_the_chart(certificate):
-    graph = model_graph(Facts.of(certificate))
+    graph = graph_of(certificate)
     radii = {round(math.hypot(x - SIZE / 2, y - SIZE / 2), 6) for x, y in graph.dots}
     assert len(radii) == 1
     assert 0 < radii.pop() < SIZE / 2

@@ -3,16 +3,20 @@ import math
 import pytest
 
 from dpmosaic.common.privacy.conversion import zcdp_epsilon
-from dpmosaic.curator.certificates.facts import Facts
+from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.report.advice import advice_of
 from dpmosaic.curator.report.promise import promise_of
+
+
+def words_of(form):
+    return promise_of(Certificate.from_json(form))
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_a_guess_is_right_as_often_as_the_worst_mechanism_of_that_promise_lets_it_be(certificate, epsilon):
     """With probability delta it tells all; else it is randomised response, right with e^eps / (1 + e^eps)."""
     certificate["promise"] |= {"epsilon": epsilon, "delta": 0.01}
-    promise = promise_of(Facts.of(certificate))
+    promise = words_of(certificate)
     response = math.exp(epsilon) / (1 + math.exp(epsilon))
     assert promise.guess == pytest.approx(0.01 + 0.99 * response)
     assert promise.odds == pytest.approx(math.exp(epsilon))
@@ -22,26 +26,28 @@ def test_a_guess_is_right_as_often_as_the_worst_mechanism_of_that_promise_lets_i
 def test_a_guess_is_a_coin_without_a_budget_and_certain_with_a_huge_one(certificate):
     for epsilon, guess in ((1e-12, 0.5), (1e4, 1.0)):
         certificate["promise"] |= {"epsilon": epsilon, "delta": 1e-12}
-        assert promise_of(Facts.of(certificate)).guess == pytest.approx(guess)
+        assert words_of(certificate).guess == pytest.approx(guess)
 
 
 def test_a_promise_in_zcdp_is_put_as_the_epsilon_that_it_implies(certificate):
     certificate["promise"] |= {"epsilon": None, "delta": None}
-    promise = promise_of(Facts.of(certificate))
+    promise = words_of(certificate)
     assert promise.converted
     assert promise.epsilon == pytest.approx(zcdp_epsilon(0.02, promise.delta))
 
 
 def test_the_budget_adds_up_with_what_was_not_spent(certificate):
-    spending = promise_of(Facts.of(certificate)).spending
+    spending = words_of(certificate).spending
     assert [spent.step for spent in spending] == [
         "Each attribute by itself",
         "a step of tomorrow",
         "Not spent",
     ]
     assert [spent.share for spent in spending] == pytest.approx([0.25, 0.5, 0.25])
+    del certificate["plan"]["steps"]
+    assert words_of(certificate).spending[0].step == "one-way"
     certificate["promise"]["zcdp_rho_spent"] = 0.02
-    assert len(promise_of(Facts.of(certificate)).spending) == 2
+    assert len(words_of(certificate).spending) == 2
 
 
 @pytest.mark.parametrize(
@@ -56,12 +62,12 @@ def test_the_budget_adds_up_with_what_was_not_spent(certificate):
 )
 def test_each_protocol_says_who_trusted_whom(certificate, protocol, said):
     certificate["plan"]["protocol"] = protocol
-    assert said in promise_of(Facts.of(certificate)).trust
+    assert said in words_of(certificate).trust
 
 
 def test_advice_counts_pairs_by_their_bounds(certificate):
     """Bounds are 0, 0.03, ..., 0.15: two within 0.05, four within 0.2; three pairs are modelled."""
-    advice = advice_of(Facts.of(certificate))
+    advice = advice_of(Certificate.from_json(certificate))
     assert any("2 of the 6 pairs" in said and "within 5%" in said for said in advice.good)
     assert any("for 4 pairs, within 20%" in said for said in advice.good)
     assert any(said.startswith("3 pairs are not in the model") for said in advice.bad)
@@ -72,15 +78,15 @@ def test_advice_warns_of_loose_and_of_unknown_bounds(certificate):
     del certificate["error_bounds"][0]
     for bound in certificate["error_bounds"][:3]:
         bound["total_variation"] = 0.5
-    bad = advice_of(Facts.of(certificate)).bad
+    bad = advice_of(Certificate.from_json(certificate)).bad
     assert any(said.startswith("3 of the 6 pairs may be further off") for said in bad)
     assert any(said.startswith("1 pairs have no bound") for said in bad)
 
 
 def test_advice_knows_groups_that_may_be_noise_by_the_noise_of_joint_counts(certificate):
-    facts = Facts.of(certificate)
-    assert any("noise of 40 records at most" in said for said in advice_of(facts).good)
-    assert any("fewer than about 20 records" in said for said in advice_of(facts).bad)
+    issued = Certificate.from_json(certificate)
+    assert any("noise of 40 records at most" in said for said in advice_of(issued).good)
+    assert any("fewer than about 20 records" in said for said in advice_of(issued).bad)
     certificate["measurements"] = []
-    empty = advice_of(Facts.of(certificate))
+    empty = advice_of(Certificate.from_json(certificate))
     assert not any("noise" in said for said in (*empty.good, *empty.bad))

@@ -1,0 +1,154 @@
+"""Issues the certificate of a release from its accounts and from what its mechanism hands back."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from importlib.metadata import version
+
+from ...common.privacy.budget import Accountant
+from ...common.privacy.conversion import zcdp_epsilon
+from ...common.privacy.cost import Adjacency
+from ...common.version import __version__
+from ..measurers.measurer import Observer
+from ..mechanisms.parts.fitted import FittedModel
+from .certificate import Certificate
+from .composition import composition
+from .privacy_loss import checked_epsilon
+from .statements import (
+    Observed,
+    Promise,
+    StatedCharge,
+    StatedMeasurement,
+    StatedModel,
+    StatedPlan,
+    Unstated,
+)
+
+NOT_PRIVATE = "NOT DIFFERENTIALLY PRIVATE as stated: "
+SEEDED = (
+    "NOT A RELEASE: made with a known seed, and whoever knows the seed can take the noise away; "
+    "leave the seed out for a release"
+)
+_DEPENDENCIES = ("numpy", "cryptography", "dp-accounting")
+
+
+def issue(
+    plan: StatedPlan,
+    accountant: Accountant,
+    fitted: FittedModel,
+    *,
+    not_private: str | None = None,
+    cost_factor: int = 1,
+    seeded: bool = False,
+    observers: Sequence[Observer] = (),
+) -> Certificate:
+    """The certificate of a release, without signatures.
+
+    Args:
+        plan: what was asked for.
+        accountant: what was charged.
+        fitted: what came out.
+        not_private: why the result is not differentially private at the stated cost; None where it is.
+        cost_factor: what the parties were charged, as a multiple of the accounts (see `indicator-mle`).
+        seeded: the noise came from a known seed.
+        observers: what noise hides a record from whom (`Measurer.observers`).
+    """
+    labels = [NOT_PRIVATE + not_private] if not_private else []
+    labels += [SEEDED] if seeded else []
+    return Certificate(
+        differentially_private=not labels,
+        labels=tuple(labels),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        versions=_versions(),
+        plan=plan,
+        promise=_promise(plan, accountant, not_private is None, cost_factor, observers),
+        steps=_steps(accountant),
+        charges=tuple(
+            StatedCharge(c.step, c.clique, bool(c.interaction), float(c.zcdp_rho), c.sigmas, c.steps)
+            for c in accountant.charges
+        ),
+        measurements=tuple(
+            StatedMeasurement(m.clique, m.interaction, m.sigma, m.zcdp_rho) for m in fitted.measurements
+        ),
+        selected_by=fitted.selection,
+        rounds=fitted.rounds,
+        error_bounds=fitted.bounds,
+        model=StatedModel(fitted.model.cliques, fitted.model.size_mb),
+    )
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "dpmosaic": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in _DEPENDENCIES},
+    }
+
+
+def _promise(
+    plan: StatedPlan, accountant: Accountant, private: bool, cost_factor: int, observers: Sequence[Observer]
+) -> Promise:
+    budget, really_spent = plan.budget, float(accountant.spent * cost_factor)
+    epsilon_really_spent = None
+    if budget.delta is not None and cost_factor > 1:
+        epsilon_really_spent = zcdp_epsilon(really_spent, budget.delta)
+    checked = _second_opinions(plan, accountant, observers) if private else {}
+    composed = None
+    if private and budget.epsilon is not None and any(charge.steps for charge in accountant.charges):
+        assert budget.delta is not None
+        composed = composition(accountant, budget.epsilon, budget.delta)
+    seen = [
+        Observed(
+            observer.who,
+            observer.assumes,
+            _rho_seen(accountant, observer.noise_factor),
+            checked.get(observer.noise_factor),
+        )
+        for observer in observers
+        if private
+    ]
+    return Promise(
+        budget.epsilon,
+        budget.delta,
+        float(accountant.granted),
+        float(accountant.spent),
+        accountant.spent <= accountant.granted,
+        really_spent,
+        epsilon_really_spent,
+        checked.get(1.0, Unstated.UNSTATED),
+        composed,
+        tuple(seen),
+    )
+
+
+def _second_opinions(
+    plan: StatedPlan, accountant: Accountant, observers: Sequence[Observer]
+) -> Mapping[float, float | None]:
+    """Epsilon by the privacy loss distribution for each factor of noise; empty without a delta."""
+    delta = plan.budget.delta
+    if delta is None:
+        return {}
+    # A privacy loss distribution takes seconds: one for each factor.
+    factors = {1.0, *(observer.noise_factor for observer in observers)}
+    adjacency = Adjacency.named(plan.adjacency)
+    return {factor: checked_epsilon(accountant, delta, adjacency, factor) for factor in factors}
+
+
+def _rho_seen(accountant: Accountant, noise_factor: float) -> float:
+    """What was spent, as a bound for somebody who sees noise_factor times the noise."""
+    # A charge is sensitivity^2 / (2 (sigma^2 - 2.5 / g^2)); noise of scale f sigma on the same grid has
+    # f^2 sigma^2 - 2.5 / g^2 in the denominator, at least f^2 times as much since f >= 1. Other steps cost
+    # everybody the same.
+    square = Fraction(noise_factor) ** 2
+    costs = (charge.zcdp_rho / (square if charge.sigmas else 1) for charge in accountant.charges)
+    return float(sum(costs, Fraction(0)))
+
+
+def _steps(accountant: Accountant) -> Mapping[str, float]:
+    steps: dict[str, Fraction] = {}
+    for charge in accountant.charges:
+        steps[charge.step] = steps.get(charge.step, Fraction(0)) + charge.zcdp_rho
+    return {step: float(rho) for step, rho in steps.items()}

@@ -1,0 +1,138 @@
+"""Frozen values as JSON, and back with every type checked: what is read is written again key by key."""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import Field, fields, is_dataclass
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from ...common.errors import DataError, MosaicError
+
+_T = TypeVar("_T")
+OPTIONAL: Mapping[str, bool] = {"optional": True}
+"""Marks a field, as its metadata, whose key is left out of the JSON where its value is the default."""
+
+_FRACTION = re.compile(r"\d{1,4000}(/[1-9]\d{0,3999})?")
+_WORDS: Mapping[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bytes: "hexadecimal digits",
+    Fraction: "a fraction",
+    types.NoneType: "null",
+}
+
+
+def written(value: object) -> Any:
+    """A value as JSON values: dataclasses by their fields, bytes as hexadecimal digits."""
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {one.name: getattr(value, one.name) for one in fields(value) if not _left_out(one, value)}
+        return {name: written(part) for name, part in named.items()}
+    if isinstance(value, Mapping):
+        return {key: written(part) for key, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [written(part) for part in value]
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value) if isinstance(value, Fraction) else value
+
+
+def read(kind: type[_T], form: object, where: str) -> _T:
+    """What `written` made of a value of this type.
+
+    Numbers stay whole or not as they come, so that what is written again has the digest of
+    what was read.
+
+    Args:
+        kind: a dataclass of texts, numbers, bytes, fractions, tuples, mappings and such dataclasses.
+        form: JSON values.
+        where: they stand; for messages.
+
+    Raises:
+        DataError: a key is missing or unknown, or a value is of another type; says where.
+    """
+    found: _T = _read(kind, form, where)
+    return found
+
+
+def _read(kind: Any, form: object, where: str) -> Any:
+    origin = typing.get_origin(kind)
+    if kind is Any:
+        return form
+    if is_dataclass(kind):
+        return _read_dataclass(kind, form, where)
+    if origin in (types.UnionType, typing.Union):
+        return _read(_alternative(typing.get_args(kind), form), form, where)
+    if origin is tuple:
+        if not isinstance(form, list):
+            raise _damaged(where, "a list", form)
+        part = typing.get_args(kind)[0]
+        return tuple(_read(part, entry, f"{where}[{place}]") for place, entry in enumerate(form))
+    if origin is not None and issubclass(origin, Mapping):
+        if not isinstance(form, dict):
+            raise _damaged(where, "names and values", form)
+        part = typing.get_args(kind)[1]
+        return {str(name): _read(part, entry, f"{where}.{name}") for name, entry in form.items()}
+    return _read_scalar(kind, form, where)
+
+
+def _read_scalar(kind: Any, form: object, where: str) -> Any:
+    if kind is bytes and isinstance(form, str):
+        try:
+            return bytes.fromhex(form)
+        except ValueError:
+            raise _damaged(where, _WORDS[kind], form) from None
+    if kind is Fraction and isinstance(form, str) and _FRACTION.fullmatch(form):
+        return Fraction(form)
+    if kind in (int, float):
+        accepted = isinstance(form, (int, kind)) and not isinstance(form, bool)
+    else:
+        accepted = kind in (bool, str, types.NoneType) and isinstance(form, kind)
+    if not accepted:
+        raise _damaged(where, _WORDS[kind], form)
+    return form
+
+
+def _read_dataclass(kind: Any, form: object, where: str) -> Any:
+    if not isinstance(form, dict):
+        raise _damaged(where, "names and values", form)
+    hints, known = typing.get_type_hints(kind), {one.name: one for one in fields(kind)}
+    missing = [name for name, one in known.items() if name not in form and not _is_optional(one)]
+    unknown = [name for name in form if name not in known]
+    if missing or unknown:
+        odd = f"lacks {missing[0]!r}" if missing else "has a key of another version"
+        raise DataError(f"the certificate is damaged: {where} {odd}; get it anew")
+    values = {name: _read(hints[name], part, f"{where}.{name}") for name, part in form.items()}
+    try:
+        return kind(**values)
+    except (ValueError, MosaicError) as cause:
+        raise DataError(f"the certificate is damaged: {where}: {cause}; get it anew") from cause
+
+
+def _alternative(kinds: tuple[Any, ...], form: object) -> Any:
+    """The one of several types that JSON values can be of; the first where none is."""
+    if form is None and types.NoneType in kinds:
+        return types.NoneType
+    others = [kind for kind in kinds if kind is not types.NoneType]
+    for kind in others:
+        if is_dataclass(kind) and isinstance(form, dict) and set(form) == {one.name for one in fields(kind)}:
+            return kind
+    return others[0]
+
+
+def _is_optional(one: Field[Any]) -> bool:
+    return "optional" in one.metadata
+
+
+def _left_out(one: Field[Any], value: object) -> bool:
+    return _is_optional(one) and getattr(value, one.name) == one.default
+
+
+def _damaged(where: str, expected: str, form: object) -> DataError:
+    found = "another text" if isinstance(form, str) else type(form).__name__
+    return DataError(f"the certificate is damaged: {where}: expected {expected}, got {found}; get it anew")

@@ -1,0 +1,234 @@
+"""The parts of a certificate: frozen values whose fields are the keys of its JSON."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ...common.data.domain import Clique
+from ...common.privacy.budget import Budget
+from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
+from ...common.statement import Entry, Statement
+from .json_values import OPTIONAL
+
+
+class Unstated(enum.Enum):
+    """Stands for a number that a certificate does not state, where null says that there is none."""
+
+    UNSTATED = "unstated"
+
+
+@dataclass(frozen=True)
+class WeightedClique:
+    """A marginal of the workload.
+
+    Attributes:
+        clique: its attributes.
+        weight: of its error.
+    """
+
+    clique: Clique
+    weight: float
+
+
+@dataclass(frozen=True)
+class StatedStep:
+    """A step of the mechanism, as it set out.
+
+    Attributes:
+        name: under which it is charged.
+        title: the same for readers.
+        share: of the whole budget, in 0..1.
+    """
+
+    name: str
+    title: str
+    share: float
+
+
+@dataclass(frozen=True)
+class StatedPlan:
+    """What was asked for, before any data was touched.
+
+    Attributes:
+        attributes: attribute -> number of its values, in domain order.
+        domain_digest: of the table's domain.
+        record_counts: of each slice; public.
+        parties: attributes of each party, slice by slice.
+        protocol: name of the measurement protocol.
+        adjacency: which tables are neighbours.
+        mechanism: name, variant and parameters.
+        workload: which marginals matter.
+        budget: the promise, as it was asked for.
+        steps: of the mechanism; empty in a certificate that does not state them.
+    """
+
+    attributes: Mapping[str, int]
+    domain_digest: str
+    record_counts: tuple[int, ...]
+    parties: tuple[tuple[Clique, ...], ...]
+    protocol: str
+    adjacency: str
+    mechanism: Mapping[str, Any]
+    workload: tuple[WeightedClique, ...]
+    budget: Budget
+    steps: tuple[StatedStep, ...] = field(default=(), metadata=OPTIONAL)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism.get("name"), str):
+            raise ValueError("expected the name of the mechanism")
+        if len(self.record_counts) != len(self.parties):
+            raise ValueError("expected the number of records and the parties of each slice")
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What holds against one observer.
+
+    Attributes:
+        who: sees the answers.
+        assumes: what has to hold for that.
+        zcdp_rho: what was spent, as they see it.
+        epsilon: the same at the promise's delta; None where it was not computed.
+    """
+
+    who: str
+    assumes: str
+    zcdp_rho: float
+    epsilon: float | None
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What was promised and spent.
+
+    Attributes:
+        epsilon: None where the promise is in zCDP alone.
+        delta: None where there is none.
+        zcdp_rho_granted: of the release.
+        zcdp_rho_spent: of it.
+        spent_within_grant: compared as exact fractions.
+        zcdp_rho_really_spent: what the parties were charged.
+        epsilon_really_spent: the same at delta, where it is more than the accounts say.
+        epsilon_by_privacy_loss_distribution: the second opinion; None where not all noise is Gaussian.
+        composition: of steps that have no zCDP (`composition`); None where all have.
+        observers: what holds against whom, where that differs.
+    """
+
+    epsilon: float | None
+    delta: float | None
+    zcdp_rho_granted: float
+    zcdp_rho_spent: float
+    spent_within_grant: bool
+    zcdp_rho_really_spent: float
+    epsilon_really_spent: float | None = field(default=None, metadata=OPTIONAL)
+    epsilon_by_privacy_loss_distribution: float | Literal[Unstated.UNSTATED] | None = field(
+        default=Unstated.UNSTATED, metadata=OPTIONAL
+    )
+    composition: Mapping[str, Any] | None = field(default=None, metadata=OPTIONAL)
+    observers: tuple[Observed, ...] = field(default=(), metadata=OPTIONAL)
+
+    def __post_init__(self) -> None:
+        if not self.zcdp_rho_granted > 0:
+            raise ValueError("expected a grant above 0")
+
+
+@dataclass(frozen=True)
+class StatedCharge:
+    """One access to the data.
+
+    Attributes:
+        step: of the mechanism.
+        clique: what was asked; empty for a charge over many.
+        interaction: the marginal's interaction alone was measured.
+        zcdp_rho: its cost.
+        noise_sigmas_by_slice: scales of the noise variables that hide one record, in counts.
+        steps: what is not Gaussian noise of one query.
+    """
+
+    step: str
+    clique: Clique
+    interaction: bool
+    zcdp_rho: float
+    noise_sigmas_by_slice: tuple[tuple[float, ...], ...]
+    steps: SampledGaussian | ExponentialSteps | None = field(default=None, metadata=OPTIONAL)
+
+
+@dataclass(frozen=True)
+class StatedMeasurement:
+    """One noisy marginal.
+
+    Attributes:
+        clique: its attributes.
+        interaction: its interaction alone.
+        sigma: standard deviation of one count.
+        zcdp_rho: its cost.
+    """
+
+    clique: Clique
+    interaction: bool
+    sigma: float
+    zcdp_rho: float
+
+
+@dataclass(frozen=True)
+class StatedModel:
+    """The fitted model.
+
+    Attributes:
+        cliques: the attributes of each of its tables.
+        size_mb: its memory, in MiB.
+    """
+
+    cliques: tuple[Clique, ...]
+    size_mb: float
+
+
+@dataclass(frozen=True)
+class PartyStatement:
+    """What one party signed.
+
+    Attributes:
+        name: of the party.
+        entries: of its ledger.
+        signature: over the entries and the certificate.
+    """
+
+    name: str
+    entries: tuple[Entry, ...]
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class Signatures:
+    """Who signed a certificate.
+
+    Attributes:
+        terms: of the release, encoded.
+        curator_signature: over the terms.
+        parties: what each signed.
+    """
+
+    terms: bytes
+    curator_signature: bytes
+    parties: tuple[PartyStatement, ...]
+
+    @classmethod
+    def of(
+        cls, terms: bytes, signature: bytes, names: Sequence[str], statements: Sequence[Statement]
+    ) -> Signatures:
+        """The signatures of a release.
+
+        Args:
+            terms: of the release, encoded.
+            signature: the curator's, over them.
+            names: of the parties.
+            statements: of the parties, in this order.
+        """
+        parties = [
+            PartyStatement(name, tuple(statement.entries), statement.signature)
+            for name, statement in zip(names, statements, strict=True)
+        ]
+        return cls(terms, signature, tuple(parties))

@@ -1,0 +1,68 @@
+"""What a certificate says of each pair of attributes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...common.data.domain import Clique
+from ..certificates.certificate import Certificate
+
+Pair = tuple[str, str]
+"""Two attributes in the order of the certificate."""
+
+
+@dataclass(frozen=True)
+class CertifiedPairs:
+    """The pairs of a certificate.
+
+    Attributes:
+        certificate: of the release.
+    """
+
+    certificate: Certificate
+
+    @cached_property
+    def all(self) -> tuple[Pair, ...]:
+        """All pairs of attributes."""
+        return tuple(itertools.combinations(self.certificate.plan.attributes, 2))
+
+    @cached_property
+    def modelled(self) -> frozenset[Pair]:
+        """The pairs whose joint distribution the model holds."""
+        return self._inside(self.certificate.model.cliques)
+
+    @cached_property
+    def measured(self) -> frozenset[Pair]:
+        """The pairs that were measured, by themselves or inside a larger marginal."""
+        return self._inside(measured.clique for measured in self.certificate.measurements)
+
+    def together(self, pair: Pair) -> bool:
+        """Whether in each slice one party holds both attributes."""
+        slices = self.certificate.plan.parties
+        return all(any(set(pair) <= set(held) for held in parties) for parties in slices)
+
+    @cached_property
+    def bounds(self) -> Mapping[Pair, float]:
+        """Bounds on the total variation distance of pairs; a larger marginal's bound holds for its pairs too.
+
+        Of several larger ones it is that of the fewest cells: a choice that the noise has no part in, so that
+        the bound holds with the confidence of one.
+        """
+        stated = {bound.clique: bound.total_variation for bound in self.certificate.error_bounds}
+        found: dict[Pair, float] = {}
+        for pair in self.all:
+            containing = [clique for clique in stated if set(pair) <= set(clique)]
+            if containing:
+                found[pair] = stated[min(containing, key=lambda clique: (self._cells(clique), clique))]
+        return found
+
+    def _cells(self, clique: Clique) -> int:
+        return math.prod(self.certificate.plan.attributes[name] for name in clique)
+
+    def _inside(self, cliques: Iterable[Clique]) -> frozenset[Pair]:
+        sets = [set(clique) for clique in cliques if len(clique) > 1]
+        return frozenset(pair for pair in self.all if any(set(pair) <= clique for clique in sets))

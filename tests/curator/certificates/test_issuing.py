@@ -1,0 +1,140 @@
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.workload import Workload
+from dpmosaic.common.measurement import Measurement
+from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
+from dpmosaic.common.privacy.conversion import gaussian_epsilon
+from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_cost, grid_of
+from dpmosaic.common.protocols.registry import TRUSTED
+from dpmosaic.curator.certificates import issuing as module
+from dpmosaic.curator.certificates.certificate import Certificate
+from dpmosaic.curator.certificates.issuing import issue
+from dpmosaic.curator.measurers.measurer import Observer
+from dpmosaic.curator.mechanisms.independent import Independent
+from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
+from dpmosaic.curator.pgm.estimation import estimate
+from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, stated_plan
+
+DOMAIN = Domain.coded({"a": 2, "b": 3})
+SIGMA = 5.0
+EVERYBODY = Observer("the curator", "it colludes with no party", math.sqrt(1.5))
+COLLUDERS = Observer("any one party", "nothing", 1.0)
+
+
+def gaussian(sigma=SIGMA):
+    return Charge("measure", ("a",), gaussian_cost(sigma, Adjacency.ZERO_OUT), ((sigma,),))
+
+
+def promise(*charges, **options):
+    return issued(*charges, **options)["promise"]
+
+
+def issued(*charges, budget=None, more=(), **options):
+    accountant = Accountant(Fraction(1)).charge(*charges)
+    order = ReleaseOrder(
+        DOMAIN,
+        TRUSTED,
+        Adjacency.ZERO_OUT,
+        Independent(),
+        Workload.parse(DOMAIN, "1way"),
+        budget or Budget(1.0, 1e-6),
+    )
+    measurement = Measurement(("a",), np.array([4.0, 6.0]), SIGMA, 0.02, True)
+    fitted = FittedModel(estimate(DOMAIN, [measurement], total=10), (measurement, *more), (), ())
+    plan = stated_plan(order, Layout((10,), ((("a",), ("b",)),)))
+    certificate = issue(plan, accountant, fitted, **options)
+    form = json.loads(json.dumps(certificate.to_json()))
+    assert Certificate.from_json(form) == certificate
+    return form
+
+
+@pytest.fixture
+def factors(monkeypatch):
+    """Noise factors for which a privacy loss distribution was computed."""
+    computed = []
+    original = module.checked_epsilon
+
+    def watched(accountant, delta, adjacency, noise_factor):
+        computed.append(noise_factor)
+        return original(accountant, delta, adjacency, noise_factor)
+
+    monkeypatch.setattr(module, "checked_epsilon", watched)
+    return computed
+
+
+def test_every_observer_is_told_what_the_noise_that_they_see_promises():
+    found = promise(gaussian(), gaussian(), observers=(EVERYBODY, COLLUDERS))
+    outer, inner = found["observers"]
+    assert (outer["who"], outer["assumes"]) == ("the curator", "it colludes with no party")
+    assert (inner["who"], inner["assumes"]) == ("any one party", "nothing")
+    assert inner["zcdp_rho"] == found["zcdp_rho_spent"]
+    assert inner["epsilon"] == found["epsilon_by_privacy_loss_distribution"]
+    assert outer["zcdp_rho"] == pytest.approx(found["zcdp_rho_spent"] / 1.5)
+    assert outer["epsilon"] < 0.9 * inner["epsilon"]
+
+
+@pytest.mark.parametrize("sigma", [2.0**-10, 1.0, 300.0])
+def test_what_an_observer_sees_spent_is_no_less_than_the_cost_of_the_noise_they_see(sigma):
+    accountant = Accountant(Fraction(10**7)).charge(gaussian(sigma))
+    for square in (1, 2, 100):
+        seen = module._rho_seen(accountant, math.sqrt(square))
+        exact = 1 / (2 * (square * sigma**2 - 2.5 / grid_of(sigma) ** 2))
+        assert exact * (1 - 1e-14) <= seen <= exact * 1.0001
+
+
+def test_a_step_without_gaussian_noise_costs_every_observer_the_same():
+    selected = Charge("select", (), exponential_cost(0.1))
+    found = promise(gaussian(), selected, observers=(EVERYBODY,))["observers"][0]
+    assert found["zcdp_rho"] == pytest.approx(float(gaussian().zcdp_rho) / 1.5 + 0.1**2 / 8)
+    assert found["epsilon"] is None
+
+
+def test_one_privacy_loss_distribution_is_computed_for_each_amount_of_noise(factors):
+    promise(gaussian(), observers=(EVERYBODY, COLLUDERS, EVERYBODY, COLLUDERS))
+    assert sorted(factors) == [1.0, EVERYBODY.noise_factor]
+
+
+def test_without_a_delta_observers_are_told_rho_alone(factors):
+    found = promise(gaussian(), budget=Budget(zcdp_rho=1.0), observers=(EVERYBODY,))
+    assert found["observers"][0]["epsilon"] is None
+    assert found["observers"][0]["zcdp_rho"] > 0
+    assert "epsilon_by_privacy_loss_distribution" not in found
+    assert factors == []
+
+
+def test_where_all_see_the_same_noise_no_observers_are_listed():
+    assert "observers" not in promise(gaussian())
+
+
+def test_charges_and_measurements_say_which_were_of_interactions():
+    cost = gaussian_cost(SIGMA, Adjacency.ZERO_OUT, (2, 3))
+    pair = Charge("pairs", ("a", "b"), cost, ((SIGMA,),), interaction=(2, 3))
+    values = np.array([1.0, 0.0, -1.0, -1.0, 0.0, 1.0])
+    measured = Measurement(("a", "b"), values, SIGMA, float(cost), interaction=True)
+    form = issued(gaussian(), pair, more=(measured,))
+    assert [(c["step"], c["interaction"]) for c in form["charges"]] == [("measure", False), ("pairs", True)]
+    assert form["charges"][1]["zcdp_rho"] == float(cost)
+    said = [(m["clique"], m["interaction"]) for m in form["measurements"]]
+    assert said == [(["a"], False), (["a", "b"], True)]
+    spent = 1 / 25 + (1 / 3) / 25
+    assert form["promise"]["epsilon_by_privacy_loss_distribution"] == pytest.approx(
+        gaussian_epsilon(math.sqrt(spent), 1e-6), rel=1e-3
+    )
+
+
+def test_nothing_is_promised_to_observers_of_a_run_that_is_not_private(factors):
+    found = promise(gaussian(), not_private="it is a test", observers=(EVERYBODY,))
+    assert "observers" not in found
+    assert factors == []
+
+
+@pytest.mark.parametrize("factor", [0.99, math.nan])
+def test_nobody_may_see_less_noise_than_was_charged(factor):
+    with pytest.raises(ValueError, match="less noise than was charged"):
+        Observer("a party", "nothing", factor)

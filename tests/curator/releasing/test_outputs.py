@@ -1,0 +1,73 @@
+"""The files of a release: the synthetic table in each format, and what is never overwritten."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.errors import DataError
+from dpmosaic.curator.certificates.certificate import Certificate
+from dpmosaic.curator.mechanisms.dp_select.records import SelectedRecords
+from dpmosaic.curator.releasing import outputs
+from dpmosaic.curator.releasing.table_format import TableFormat
+from dpmosaic.party.sources.source import read_table
+from support.certificates import certificate_form
+
+DOMAIN = Domain(
+    (
+        CategoricalAttribute("text", ("", "a,b", "c")),
+        CategoricalAttribute("numbers", (1, 2, "")),
+        CategoricalAttribute("flags", (True, False, "")),
+        CategoricalAttribute("mixed", (1, True, "x", 2.5)),
+        CategoricalAttribute("ratio", (0.5, 1.5)),
+        NumericAttribute("whole", 0, 9, 5, nullable=True, integer=True),
+        NumericAttribute("real", 0.0, 1.0, 4, nullable=True),
+        CodedAttribute("code", 3),
+    )
+)
+
+
+def written(folder, kind):
+    rng = np.random.default_rng(0)
+    table = Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, n, 200) for n in DOMAIN.sizes]))
+    certificate = Certificate.from_json(certificate_form(DOMAIN))
+    model = SelectedRecords(table, (), 200.0)
+    outputs.check_folder(folder)
+    outputs.write(folder, table, DOMAIN.names, np.random.default_rng(1), certificate, model, kind)
+    return table
+
+
+@pytest.mark.parametrize("kind", TableFormat)
+def test_a_table_of_any_types_is_read_back_to_the_same_codes(tmp_path, kind):
+    table = written(tmp_path, kind)
+    assert read_table(tmp_path / kind.file, DOMAIN).digest() == table.digest()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        kind.file, "certificate.json", "model.npz", "report.html",
+    }  # fmt: skip
+
+
+def test_parquet_keeps_types_and_has_null_for_a_missing_number(tmp_path):
+    written(tmp_path, TableFormat.PARQUET)
+    rows = pd.read_parquet(tmp_path / "synthetic.parquet", dtype_backend="numpy_nullable")
+    kinds = {name: str(dtype) for name, dtype in rows.dtypes.items()}
+    assert kinds == {
+        "text": "string",
+        "numbers": "Int64",
+        "flags": "boolean",
+        "mixed": "string",
+        "ratio": "Float64",
+        "whole": "Int64",
+        "real": "Float64",
+        "code": "Int64",
+    }
+    assert rows["numbers"].isna().any()
+    assert set(rows["mixed"]) == {"1", "true", "x", "2.5"}
+
+
+@pytest.mark.parametrize("kind", TableFormat)
+def test_a_folder_with_a_table_of_any_format_is_refused(tmp_path, kind):
+    (tmp_path / kind.file).touch()
+    with pytest.raises(DataError, match=f"already holds {kind.file}"):
+        outputs.check_folder(tmp_path)

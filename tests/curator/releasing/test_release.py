@@ -1,0 +1,132 @@
+"""What is asked for, and the one path from there to a release."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.workload import Workload
+from dpmosaic.common.errors import DataError, PolicyError
+from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.registry import INDICATOR, MASKED, TRUSTED
+from dpmosaic.curator.certificates.statements import StatedStep
+from dpmosaic.curator.mechanisms.independent import Independent
+from dpmosaic.curator.mechanisms.parts.steps import Asks, Step
+from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.releasing.agreement import Proposal, agree
+from dpmosaic.curator.releasing.over_parties import layout_of
+from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
+from support.releases import Trial
+
+DOMAIN = Domain.coded({"a": 3, "b": 2})
+TABLE = Table.from_codes(DOMAIN, np.column_stack([np.arange(60) % 3, np.arange(60) % 2]))
+STEP = Step("one-way", "Each attribute by itself", Asks.MARGINALS, Fraction(1))
+
+
+class Stepping(Independent):
+    """States its step."""
+
+    def run(self, measurer, workload, stream, report):
+        return replace(super().run(measurer, workload, stream, report), steps=(STEP,))
+
+
+def order(protocol=MASKED, mechanism=None, **changes):
+    workload, budget = Workload.parse(DOMAIN, "1way"), Budget(zcdp_rho=0.5)
+    zero_out = Adjacency.ZERO_OUT
+    return ReleaseOrder(DOMAIN, protocol, zero_out, mechanism or Stepping(), workload, budget, **changes)
+
+
+def made(asked, grid="1x2", **options):
+    trial = Trial(asked.granted, protocol=asked.protocol.name, grid=grid)
+    agreement = trial.agreement(DOMAIN, trial.parties(TABLE))
+    measurer, layout = agreement.measurer(trial.keys.child("dealer")), layout_of(agreement.federation)
+    return make_release(asked, layout, measurer, RandomStream.from_seed(2), **options)
+
+
+def test_the_certificate_states_what_was_asked_for_and_the_steps_of_the_mechanism():
+    released = made(order(rows=7))
+    plan = released.certificate.plan
+    assert plan.steps == (StatedStep("one-way", "Each attribute by itself", 1.0),)
+    assert released.certificate.titles == {"one-way": "Each attribute by itself"}
+    assert (plan.record_counts, plan.parties) == ((60,), ((("a",), ("b",)),))
+    assert (plan.protocol, plan.adjacency, plan.mechanism["name"]) == ("masked", "zero-out", "independent")
+    assert plan.domain_digest == DOMAIN.digest()
+    assert released.synthetic.record_count == 7
+    assert released.certificate.differentially_private
+
+
+def test_one_stream_gives_one_table_and_bounds_are_of_its_rows():
+    one, again = made(order()), made(order())
+    assert one.synthetic.digest() == again.synthetic.digest()
+    assert one.certificate.error_bounds == one.fitted.bounds
+    assert one.synthetic.record_count == 60
+
+
+def test_a_known_seed_and_what_parties_really_pay_are_stated():
+    certificate = made(order(), seeded=True, cost_factor=3).certificate
+    assert not certificate.differentially_private
+    assert "known seed" in certificate.labels[0]
+    promise = certificate.promise
+    assert promise.zcdp_rho_really_spent == pytest.approx(3 * promise.zcdp_rho_spent)
+
+
+@pytest.mark.parametrize("rows", [0, -1])
+def test_an_order_of_no_rows_is_refused(rows):
+    with pytest.raises(DataError, match="rows: expected at least 1"):
+        order(rows=rows)
+
+
+@pytest.mark.parametrize("protocol", [TRUSTED, INDICATOR])
+def test_collusions_of_a_protocol_that_tolerates_none_are_refused(protocol):
+    with pytest.raises(DataError, match=f"'{protocol.name}' tolerates none"):
+        order(protocol, collusions=0)
+
+
+def test_a_layout_of_other_slices_than_its_parties_is_refused():
+    asked = order()
+    with pytest.raises(ValueError, match="parties of each slice"):
+        make_release(
+            asked,
+            Layout((60, 1), ((("a", "b"),),)),
+            Trial(asked.granted).measurer(TABLE),
+            RandomStream.from_seed(1),
+        )
+
+
+def test_parties_are_asked_to_accept_what_was_sealed():
+    trial, sealed = Trial(Fraction(1, 2), protocol="masked", grid="1x2"), []
+
+    def sealing(proposed):
+        sealed.append(proposed)
+        return replace(proposed, release_id="sealed"), b""
+
+    proposal = Proposal("r", MASKED, Adjacency.ZERO_OUT, trial.granted)
+    agreement = agree(DOMAIN, trial.parties(TABLE), proposal, sealing=sealing)
+    assert [terms.release_id for terms in sealed] == ["r"]
+    assert agreement.terms.release_id == "sealed"
+    assert len(agreement.acceptances) == 2
+
+
+@pytest.mark.parametrize("wrong", [{}, {"party-1-1": bytes(32)}])
+def test_a_party_that_is_not_the_one_of_its_card_is_asked_for_nothing(wrong):
+    trial = Trial(Fraction(1, 2), protocol="masked", grid="1x2")
+    links = trial.parties(TABLE)
+    described = [PartyClient(link).describe() for row in links for link in row]
+    known = {said.name: said.identity for said in described[1:]} | wrong
+    proposal = Proposal("r", MASKED, Adjacency.ZERO_OUT, trial.granted)
+    with pytest.raises(PolicyError, match="'party-1-1' has not the identity of an enrolled card"):
+        agree(DOMAIN, links, proposal, identities=known)
+    assert [link.servicer for row in links for link in row]
+    assert agree(DOMAIN, links, proposal).granted == trial.granted
+
+
+def test_what_parties_are_charged_for_copies_is_never_less_than_what_they_cost():
+    proposal = Proposal("r", INDICATOR, Adjacency.ZERO_OUT, Fraction(1, 3), copies=7)
+    assert Fraction(proposal.charged_rho) >= Fraction(7, 3)
+    assert proposal.charged_rho == pytest.approx(7 / 3)
+    assert Proposal("r", INDICATOR, Adjacency.ZERO_OUT, Fraction(1, 3)).charged_rho == float(Fraction(1, 3))

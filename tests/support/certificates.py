@@ -1,0 +1,92 @@
+"""A certificate of a small release, written down, and tables to go with it."""
+
+import itertools
+
+import numpy as np
+
+from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+
+DOMAIN = Domain(
+    (
+        CategoricalAttribute("kind", ("", "<b>x</b>", "y")),
+        NumericAttribute("age", 0, 99, 100, nullable=True),
+        CodedAttribute("code", 4),
+        CategoricalAttribute("town", tuple(f"town {place}" for place in range(20))),
+    )
+)
+
+
+def rows(records, seed, domain=DOMAIN):
+    rng = np.random.default_rng(seed)
+    return Table.from_codes(
+        domain, np.column_stack([np.minimum(rng.geometric(0.3, records) - 1, n - 1) for n in domain.sizes])
+    )
+
+
+def measured(*clique, sigma):
+    return {"clique": list(clique), "interaction": False, "sigma": sigma, "zcdp_rho": 0.001}
+
+
+def bounded(*clique, total_variation):
+    l1 = 4000 * total_variation
+    bound = {"clique": list(clique), "l1": l1, "total_variation": total_variation}
+    return {**bound, "confidence": 0.95, "selected": True}
+
+
+def certificate_form(domain=DOMAIN):
+    """JSON values: neighbours in domain order are modelled and measured, one party holds the first half."""
+    names = list(domain.names)
+    half = len(names) // 2
+    pairs = list(itertools.combinations(names, 2))
+    return {
+        "format": "dpmosaic certificate 1",
+        "differentially_private": True,
+        "labels": [],
+        "created": "2026-01-02T03:04:05+00:00",
+        "versions": {"dpmosaic": "0.1.0"},
+        "plan": {
+            "attributes": dict(zip(names, domain.sizes, strict=True)),
+            "domain_digest": domain.digest(),
+            "record_counts": [1200, 800],
+            "parties": [[names[:half], names[half:]]] * 2,
+            "protocol": "masked",
+            "adjacency": "zero-out",
+            "mechanism": {"name": "randdpgen"},
+            "workload": [{"clique": list(pair), "weight": 1.0} for pair in pairs],
+            "budget": {"epsilon": 1.0, "delta": 1e-9, "zcdp_rho": None},
+            "steps": [{"name": "one-way", "title": "Each attribute by itself", "share": 0.25}],
+        },
+        "promise": {
+            "epsilon": 1.0,
+            "delta": 1e-9,
+            "zcdp_rho_granted": 0.02,
+            "zcdp_rho_spent": 0.015,
+            "spent_within_grant": True,
+            "zcdp_rho_really_spent": 0.015,
+            "epsilon_by_privacy_loss_distribution": 0.9,
+            "observers": [
+                {"who": "the public", "assumes": "nothing", "zcdp_rho": 0.01, "epsilon": 0.75},
+                {"who": "the curator", "assumes": "no collusion", "zcdp_rho": 0.015, "epsilon": None},
+            ],
+        },
+        "steps": {"one-way": 0.005, "a step of tomorrow": 0.01},
+        "charges": [
+            {
+                "step": "one-way",
+                "clique": names[:1],
+                "interaction": False,
+                "zcdp_rho": 0.005,
+                "noise_sigmas_by_slice": [[20.0], [20.0]],
+            }
+        ],
+        "measurements": [
+            *(measured(name, sigma=20.0) for name in names),
+            *(measured(*pair, sigma=10.0) for pair in itertools.pairwise(names)),
+        ],
+        "selected_by": "exact L1 distances with noise",
+        "rounds": [],
+        "error_bounds": [bounded(*pair, total_variation=0.03 * place) for place, pair in enumerate(pairs)],
+        "model": {"cliques": [names[:1], *map(list, itertools.pairwise(names))], "size_mb": 0.5},
+    }
