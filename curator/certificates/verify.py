@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ...common.canonical.terms import decode_terms, encode_terms
 from ...common.card import FederationList
 from ...common.crypto.identity import Identity, verify
 from ...common.errors import MosaicError, ProtocolError
 from ...common.messages import ReleaseTerms
 from ...common.statement import TERMS, Entry, Statement, check_statement
-from ...common.wire.codec import decode_terms, encode_terms
 
 _SIGNED = "signed"
 """The part of a certificate that holds terms and signatures; the rest is what they sign."""

@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from ...common.canonical.terms import decode_terms, encode_terms
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.table import Table
@@ -17,7 +18,6 @@ from ...common.errors import PolicyError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, ReleaseTerms
 from ...common.privacy.cost import Adjacency
 from ...common.statement import Claim, check_statement
-from ...common.wire.codec import decode_terms, encode_terms
 from ..certificates.certificate import Plan, certificate
 from ..certificates.verify import certificate_digest, sign_terms, with_signatures
 from ..measurers.federation import FederationMeasurer

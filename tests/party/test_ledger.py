@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import pytest
 
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery, ReleaseTerms, ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.wire.codec import encode_terms
 from dpmosaic.party.ledger import Ledger, LedgerEntry, LedgerRelease
 
 TERMS = ReleaseTerms("r", 2, "indicator", Adjacency.ZERO_OUT, 1.0)
@@ -405,7 +405,7 @@ def test_a_ledger_of_another_format_is_refused_and_left_as_it_is(tmp_path):
         "CREATE TABLE release (release_id TEXT PRIMARY KEY) STRICT; PRAGMA user_version = 1"
     )
     database.close()
-    with pytest.raises(DataError, match="expected a ledger of format 3, found format 1"):
+    with pytest.raises(DataError, match="expected a ledger of format 4, found format 1"):
         Ledger(path)
     database = sqlite3.connect(path)
     assert database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall() == [

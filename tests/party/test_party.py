@@ -6,8 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from support.parties import party_of
 
 from dpmosaic import __version__
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.identity import Identity, verify
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
@@ -25,12 +27,11 @@ from dpmosaic.common.messages import (
     ReleaseTerms,
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
-from dpmosaic.common.wire.codec import decode_answer, encode_query, encode_terms
+from dpmosaic.common.wire.queries import encode_query
+from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
 from dpmosaic.party.serving.servicer import PartyServicer
-from dpmosaic.party.sources.source import TableSource
 
 DOMAIN = Domain.coded({"a": 100, "b": 60, "c": 3})
 IDENTITY = Identity.from_seed(b"n" * 32)
@@ -62,13 +63,13 @@ def ledger():
 @pytest.fixture
 def party(table, ledger):
     party = started(table, ledger)
-    party.accept(TERMS)
+    party.accept(encode_terms(TERMS))
     return party
 
 
 def started(table, ledger, policy=POLICY, seed=1):
     keys = RandomStream.from_seed(seed)
-    return Party("north", TableSource(table), table.domain, policy, ledger, keys, IDENTITY)
+    return party_of("north", table, policy, ledger=ledger, keys=keys, identity=IDENTITY)
 
 
 def asked(party, query, rows=1):
@@ -88,7 +89,7 @@ def test_a_party_says_who_it_is_and_nothing_of_its_values(party):
 
 
 def test_a_party_signs_what_it_accepts(party):
-    accepted = party.accept(TERMS)
+    accepted = party.accept(encode_terms(TERMS))
     signed = hashlib.sha256(encode_terms(TERMS)).digest() + accepted.ephemeral
     verify(IDENTITY.public, "acceptance of a release", signed, accepted.signature)
     assert len(accepted.ephemeral) == 32
@@ -97,12 +98,12 @@ def test_a_party_signs_what_it_accepts(party):
 def test_a_party_has_one_key_for_each_release_and_the_same_one_after_a_restart(table, tmp_path):
     before = Ledger(tmp_path / "ledger.sqlite")
     party = started(table, before, seed=1)
-    first = [party.accept(replace(TERMS, release_id=release)) for release in ("r", "s")]
+    first = [party.accept(encode_terms(replace(TERMS, release_id=release))) for release in ("r", "s")]
     assert first[0].ephemeral != first[1].ephemeral
     before.close()
     after = Ledger(tmp_path / "ledger.sqlite")
     party = started(table, after, seed=2)
-    assert [party.accept(replace(TERMS, release_id=release)) for release in ("r", "s")] == first
+    assert [party.accept(encode_terms(replace(TERMS, release_id=release))) for release in ("r", "s")] == first
     after.close()
 
 
@@ -110,7 +111,7 @@ def test_a_party_has_one_key_for_each_release_and_the_same_one_after_a_restart(t
 def test_a_histogram_is_unbiased_and_has_the_noise_of_its_sigma(table, ledger, sigma):
     """A correct party fails one of these six checks in fewer than 1 of 100,000 choices of the seed."""
     party = started(table, ledger)
-    party.accept(replace(TERMS, granted_rho=10.0))
+    party.accept(encode_terms(replace(TERMS, granted_rho=10.0)))
     noise = asked(party, replace(QUERY, sigma=sigma))[0] - table.marginal(("a", "b"))
     assert abs(noise.mean()) < 5 * sigma / math.sqrt(noise.size)
     squares = stats.chi2(noise.size)
@@ -129,7 +130,7 @@ def test_a_record_wise_answer_is_unbiased_and_has_the_noise_of_its_sigma(table, 
 
 def test_a_record_wise_answer_has_a_row_with_one_one_for_every_record_in_their_order(table, ledger):
     party = started(table, ledger)
-    party.accept(replace(TERMS, granted_rho=1e8))
+    party.accept(encode_terms(replace(TERMS, granted_rho=1e8)))
     indicators = asked(party, replace(RECORD_WISE, sigma=1e-4), rows=700)
     assert np.array_equal(np.rint(indicators), np.eye(180)[table.cell_codes(("b", "c"), 0, 700)])
     assert np.abs(indicators.sum(axis=1) - 1).max() < 180 * 15 * 1e-4
@@ -146,12 +147,12 @@ def test_the_same_query_again_gets_the_same_bytes_and_is_charged_once(party, led
 def test_the_same_query_gets_the_same_bytes_after_a_restart(table, tmp_path):
     before = Ledger(tmp_path / "ledger.sqlite")
     party = started(table, before, seed=1)
-    party.accept(TERMS)
+    party.accept(encode_terms(TERMS))
     first = list(party.answer(QUERY))
     before.close()
     after = Ledger(tmp_path / "ledger.sqlite")
     party = started(table, after, seed=2)
-    party.accept(TERMS)
+    party.accept(encode_terms(TERMS))
     assert list(party.answer(QUERY)) == first
     assert after.spent("r") == gaussian_cost(3.0, Adjacency.ZERO_OUT)
     after.close()
@@ -159,7 +160,7 @@ def test_the_same_query_gets_the_same_bytes_after_a_restart(table, tmp_path):
 
 def test_another_id_and_another_party_get_other_noise(table, party):
     other = started(table, Ledger(), seed=2)
-    other.accept(TERMS)
+    other.accept(encode_terms(TERMS))
     answers = [
         asked(party, QUERY)[0],
         asked(party, replace(QUERY, query_id="q2"))[0],
@@ -179,7 +180,7 @@ def test_a_large_sigma_is_sent_in_wider_words(table, party):
 @pytest.mark.parametrize("query", [QUERY, RECORD_WISE])
 def test_the_party_charges_what_its_own_noise_costs(table, ledger, query, adjacency):
     party = started(table, ledger)
-    party.accept(replace(TERMS, adjacency=adjacency))
+    party.accept(encode_terms(replace(TERMS, adjacency=adjacency)))
     sigma = gaussian_sigma(Fraction(1), adjacency)
     with pytest.raises(BudgetError, match="more than is left"):
         party.answer(replace(query, sigma=sigma * (1 - 1e-9)))
@@ -196,7 +197,7 @@ def test_a_query_is_charged_before_its_first_frame_is_read(party, ledger):
 
 def test_a_trusted_release_gets_histograms_and_no_record_wise_answers(table, ledger):
     party = started(table, ledger)
-    party.accept(replace(TERMS, protocol="trusted"))
+    party.accept(encode_terms(replace(TERMS, protocol="trusted")))
     with pytest.raises(ProtocolError, match="'trusted' has no answers of the form RECORD_WISE"):
         party.answer(RECORD_WISE)
     assert ledger.spent("r") == 0
@@ -228,12 +229,12 @@ def test_a_query_that_does_not_fit_is_refused_with_a_typed_error_and_charged_not
 @pytest.mark.parametrize("protocol", ["trusted", "indicator"])
 def test_a_release_without_masks_gets_no_masked_shares(table, ledger, protocol):
     party = started(table, ledger)
-    party.accept(replace(TERMS, protocol=protocol))
+    party.accept(encode_terms(replace(TERMS, protocol=protocol)))
     with pytest.raises(ProtocolError, match=f"'{protocol}' has no answers of the form SHARE"):
         party.answer(replace(QUERY, form=AnswerForm.SHARE))
     with pytest.raises(ProtocolError, match=f"'{protocol}' has no products"):
         party.introduce(Introduction("r", (Acceptance(b"", b""),), bytes(32)))
-    with pytest.raises(ProtocolError, match="introduce them first"):
+    with pytest.raises(ProtocolError, match="has no products"):
         party.open(OpeningRequest("r", (("a",),), 1))
     assert ledger.release("r").introduction is None
     assert ledger.spent("r") == 0
@@ -247,7 +248,7 @@ def test_a_histogram_of_boxes_has_their_sums_and_the_noise_of_single_cells(table
     counts = table.marginal(("a", "b")).reshape(100, 60)
     exact = [counts[a:b, c:d].sum() for (a, b), (c, d) in BOXES]
     party = started(table, ledger)
-    party.accept(replace(TERMS, granted_rho=1e8))
+    party.accept(encode_terms(replace(TERMS, granted_rho=1e8)))
     assert np.allclose(asked(party, replace(QUERY, sigma=1e-3, boxes=BOXES)), exact, atol=0.02)
     noise = [
         asked(party, replace(QUERY, query_id=f"q{number}", boxes=BOXES))[0] - exact for number in range(100)
@@ -302,7 +303,7 @@ def test_an_interaction_is_answered_with_the_differences_of_noisy_cells_and_noth
     counts = table.marginal(("a", "b")).reshape(100, 60)
     exact = np.diff(np.diff(counts, axis=0), axis=1)
     party = started(table, ledger)
-    party.accept(replace(TERMS, granted_rho=1e8))
+    party.accept(encode_terms(replace(TERMS, granted_rho=1e8)))
     assert np.allclose(
         asked(party, replace(INTERACTION, query_id="p", sigma=1e-3))[0], exact.ravel(), atol=0.06
     )
@@ -315,7 +316,7 @@ def test_an_interaction_is_answered_with_the_differences_of_noisy_cells_and_noth
 @pytest.mark.parametrize("clique", [("a",), ("a", "b"), ("b", "c")])
 def test_the_party_charges_an_interaction_for_how_far_a_record_moves_it(table, ledger, clique, adjacency):
     party, shape = started(table, ledger), DOMAIN.shape(clique)
-    party.accept(replace(TERMS, adjacency=adjacency))
+    party.accept(encode_terms(replace(TERMS, adjacency=adjacency)))
     sigma = gaussian_sigma(Fraction(1), adjacency, shape)
     query = replace(INTERACTION, clique=clique, sigma=sigma)
     with pytest.raises(BudgetError, match="more than is left"):
@@ -351,7 +352,7 @@ def test_indicator_vectors_have_no_interactions(party, ledger):
 def test_an_interaction_that_the_charge_does_not_hold_for_is_refused_uncharged(ledger, clique):
     domain = Domain.coded({"b": 2, "one": 1, "large": 16_385})
     party = started(Table.from_codes(domain, np.zeros((9, 3), int)), ledger, replace(POLICY, max_cells=10**5))
-    party.accept(TERMS)
+    party.accept(encode_terms(TERMS))
     with pytest.raises(BudgetError, match="measure the whole marginal"):
         party.answer(replace(INTERACTION, clique=clique))
     assert ledger.spent("r") == 0
@@ -375,7 +376,7 @@ def test_the_words_of_an_interaction_hold_all_records_and_the_noise_of_four_cell
     domain = Domain.coded({"a": 20, "b": 30})
     records = np.tile([3, 4], (700, 1))
     party = started(Table.from_codes(domain, records), ledger)
-    party.accept(replace(TERMS, granted_rho=1e9))
+    party.accept(encode_terms(replace(TERMS, granted_rho=1e9)))
     cells, sent = (replace(query, sigma=sigma) for query in (replace(QUERY, query_id="p"), INTERACTION))
     for query, words, width in [(cells, 600, bytes_of_cells), (sent, 551, bytes_of_differences)]:
         size = sum(map(len, party.answer(query)))
@@ -408,14 +409,14 @@ def test_a_method_that_takes_one_request_refuses_none_and_several(party, ledger,
 def test_a_protocol_that_no_party_knows_is_refused_whatever_the_policy_says(table, ledger, protocol):
     party = started(table, ledger, replace(POLICY, protocols=frozenset({protocol})))
     with pytest.raises(PolicyError, match="no party takes part"):
-        party.accept(replace(TERMS, protocol=protocol))
+        party.accept(encode_terms(replace(TERMS, protocol=protocol)))
     assert ledger.reserved() == 0
 
 
 def test_a_release_that_the_policy_refuses_reserves_nothing(table, ledger):
     party = started(table, ledger, replace(POLICY, min_records=701))
     with pytest.raises(PolicyError, match="min_records"):
-        party.accept(TERMS)
+        party.accept(encode_terms(TERMS))
     assert ledger.reserved() == 0
     with pytest.raises(ProtocolError, match="accept it first"):
         party.answer(QUERY)
@@ -425,7 +426,7 @@ def test_releases_have_grants_of_their_own_and_share_the_lifetime(table, ledger)
     party = started(table, ledger, replace(POLICY, lifetime_rho=Fraction(2)))
     cost = gaussian_cost(3.0, Adjacency.ZERO_OUT)
     for release in ("r", "s"):
-        party.accept(replace(TERMS, release_id=release))
+        party.accept(encode_terms(replace(TERMS, release_id=release)))
     dear = replace(QUERY, sigma=gaussian_sigma(Fraction(1), Adjacency.ZERO_OUT))
     party.answer(dear)
     with pytest.raises(BudgetError):
@@ -433,24 +434,24 @@ def test_releases_have_grants_of_their_own_and_share_the_lifetime(table, ledger)
     party.answer(replace(QUERY, release_id="s"))
     assert ledger.spent("s") == cost
     with pytest.raises(PolicyError, match="lifetime_rho"):
-        party.accept(replace(TERMS, release_id="t", granted_rho=2.0**-40))
+        party.accept(encode_terms(replace(TERMS, release_id="t", granted_rho=2.0**-40)))
     assert ledger.reserved() == 2
 
 
 def test_accepting_again_changes_nothing_even_where_the_lifetime_is_used_up(table, ledger):
     party = started(table, ledger, replace(POLICY, lifetime_rho=Fraction(1)))
-    party.accept(TERMS)
-    party.accept(TERMS)
+    party.accept(encode_terms(TERMS))
+    party.accept(encode_terms(TERMS))
     assert ledger.reserved() == 1
     with pytest.raises(ProtocolError, match="other terms"):
-        party.accept(replace(TERMS, granted_rho=0.5))
+        party.accept(encode_terms(replace(TERMS, granted_rho=0.5)))
 
 
 def test_a_party_whose_data_changed_under_an_accepted_release_refuses(table, party, ledger):
     party.answer(QUERY)
     changed = started(table.take(np.arange(699, -1, -1)), ledger)
     with pytest.raises(ProtocolError, match="other data"):
-        changed.accept(TERMS)
+        changed.accept(encode_terms(TERMS))
     for query in (QUERY, replace(QUERY, query_id="q2")):
         with pytest.raises(ProtocolError, match="data changed"):
             changed.answer(query)
@@ -471,13 +472,15 @@ def test_no_error_of_a_party_tells_of_its_data():
 
     party = started(table, Ledger(), policy)
     refused(party.answer, query)
-    refused(started(table, Ledger(), replace(policy, min_records=703)).accept, TERMS)
-    refused(started(table, Ledger(), replace(policy, max_release_rho=Fraction(0))).accept, TERMS)
-    refused(started(table, Ledger(), replace(policy, lifetime_rho=Fraction(0))).accept, TERMS)
+    refused(started(table, Ledger(), replace(policy, min_records=703)).accept, encode_terms(TERMS))
+    refused(
+        started(table, Ledger(), replace(policy, max_release_rho=Fraction(0))).accept, encode_terms(TERMS)
+    )
+    refused(started(table, Ledger(), replace(policy, lifetime_rho=Fraction(0))).accept, encode_terms(TERMS))
     for change in ({"protocol": "theorem"}, {"protocol_version": 9}):
-        refused(party.accept, replace(TERMS, **change))
-    party.accept(TERMS)
-    refused(party.accept, replace(TERMS, granted_rho=0.5))
+        refused(party.accept, encode_terms(replace(TERMS, **change)))
+    party.accept(encode_terms(TERMS))
+    refused(party.accept, encode_terms(replace(TERMS, granted_rho=0.5)))
     party.answer(query)
     for change in (
         {"clique": ("b",)},

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
@@ -40,13 +41,13 @@ from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.wire import codec
+from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.dealer import Dealer
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.party.answerers import peers
-from dpmosaic.party.answerers.openings import Openings
+from dpmosaic.party.answerers.masked import peers
+from dpmosaic.party.answerers.masked.openings import Openings
 from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, partition
 
@@ -92,7 +93,7 @@ class Tap:
         if method in ("Open", "Answer"):
             replies = list(replies)
         if method == "Open" and self.wire.alter is not None:
-            replies = list(codec.encode_payload(self.wire.alter(list(codec.decode_payload(replies)))))
+            replies = list(streams.encode_payload(self.wire.alter(list(streams.decode_payload(replies)))))
         self.wire.crossed.append((self.place, method, requests, replies))
         yield from replies
 
@@ -146,11 +147,11 @@ class Curator:
     def open(self, sender, chain, recipient, release_id="release"):
         """The sealed frames of an opening."""
         request = OpeningRequest(release_id, chain, recipient)
-        return list(self.links[sender].call("Open", [codec.encode_opening_request(request)]))
+        return list(self.links[sender].call("Open", [queries.encode_opening_request(request)]))
 
     def deliver(self, recipient, delivery, frames):
         """Delivers frames as whatever the delivery says that they are."""
-        list(self.links[recipient].call("Deliver", [codec.encode_delivery(delivery), *frames]))
+        list(self.links[recipient].call("Deliver", [streams.encode_delivery(delivery), *frames]))
 
 
 @pytest.fixture
@@ -236,11 +237,11 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
     views = defaultdict(dict)
     for place, method, requests, replies in curator.wire.crossed:
         if method == "Answer":
-            cells = plan.domain.cells(codec.decode_query(requests[0]).clique)
-            (answer,) = codec.decode_answer(replies, 1, cells, 1)
+            cells = plan.domain.cells(queries.decode_query(requests[0]).clique)
+            (answer,) = streams.decode_answer(replies, 1, cells, 1)
             answers[place].append(ring.words(answer[0]))
         elif method == "Deliver":
-            delivery, chunks = codec.decode_delivery(iter(requests))
+            delivery, chunks = streams.decode_delivery(iter(requests))
             rows = 1 if delivery.kind is DeliveryKind.DEALT_PRODUCT else RECORDS
             cells = plan.cells(delivery.chain)
             chunks = list(chunks)
@@ -665,7 +666,7 @@ OUTSIDERS_KEY = EphemeralKey.from_seed(bytes(range(32))).public
 
 def forged(terms, acceptance):
     """The outsider's own key under the outsider's signature."""
-    digest = hashlib.sha256(codec.encode_terms(terms)).digest()
+    digest = hashlib.sha256(encode_terms(terms)).digest()
     return Acceptance(OUTSIDERS_KEY, OUTSIDER.sign("acceptance of a release", digest + OUTSIDERS_KEY))
 
 
@@ -950,7 +951,7 @@ def test_what_a_party_opens_is_read_off_by_dealing_to_it_twice_only_without_salt
     for offset in (0, 1):
         dealt = Delivery("release", DeliveryKind.DEALT_ROWS, chain)
         curator.clients[right].deal(dealt, [words - np.uint32(offset)])
-        _, *frames = codec.decode_payload(curator.open(right, chain, 3 - left - right))
+        _, *frames = streams.decode_payload(curator.open(right, chain, 3 - left - right))
         sealed.append(np.frombuffer(b"".join(frames)[: words.nbytes], dtype=np.uint32))
     other = (sealed[0] ^ sealed[1] == 2**32 - 1).reshape(RECORDS, *map(DOMAIN.cells, chain))
     read = np.argmin(other.all(axis=1), axis=1)

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from dpmosaic.common import errors
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.wire.codec import encode_description, encode_query, encode_terms
+from dpmosaic.common.wire.codec import encode_description
+from dpmosaic.common.wire.queries import encode_query
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
 

@@ -24,11 +24,11 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.scores import dealer as dealing
 from dpmosaic.common.protocols.scores import evaluator as evaluating
 from dpmosaic.common.protocols.scores.query import score_shape
-from dpmosaic.common.wire import codec
+from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.party.answerers import peers
-from dpmosaic.party.answerers import scores as steps
+from dpmosaic.party.answerers.masked import peers
+from dpmosaic.party.answerers.masked import scores as steps
 from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, partition
 
@@ -146,12 +146,12 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
     asked = {}
     for place, method, requests, replies in crossed:
         if method == "AnswerScores":
-            query = codec.decode_score_query(requests[0])
+            query = queries.decode_score_query(requests[0])
             asked[query.query_id] = query
-            (answer,) = codec.decode_answer(replies, 1, len(CLIQUES), 1)
+            (answer,) = streams.decode_answer(replies, 1, len(CLIQUES), 1)
             answers[query.query_id][place] = ring.words(answer[0])
         elif method == "Deliver":
-            delivery, chunks = codec.decode_delivery(iter(requests))
+            delivery, chunks = streams.decode_delivery(iter(requests))
             if delivery.kind is DeliveryKind.SCORE_STEP:
                 salt, *frames = chunks
                 salts.append(salt)
@@ -209,7 +209,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
 
 
 def digest_of(query):
-    return steps.hashlib.sha256(codec.encode_score_query(query)).hexdigest()
+    return steps.hashlib.sha256(queries.encode_score_query(query)).hexdigest()
 
 
 def wide(octets):

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+from support.parties import cut, policy_for, started
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
@@ -12,8 +13,6 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.simulations.network import policy_for, start_parties
-from dpmosaic.simulations.partition import Grid, partition
 
 DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2, "d": 5})
 GRANTED = Fraction(1)
@@ -35,10 +34,9 @@ def released(links):
 def test_masked_marginals_and_scores_are_the_same_over_tls(loopback):
     rng = np.random.default_rng(3)
     table = Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, n, 300) for n in DOMAIN.sizes]))
-    pieces = partition(table, Grid.even(DOMAIN, 300, 2, 2))
 
     def links():
-        return start_parties(pieces, policy_for("masked", Adjacency.ZERO_OUT, 1.0), RandomStream.from_seed(1))
+        return started(cut(table, "2x2"), policy_for("masked"), RandomStream.from_seed(1))
 
     over_tls = [[loopback(link.servicer).dial() for link in row] for row in links()]
     assert released(over_tls) == released(links())

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
@@ -15,7 +16,6 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.statement import ENTRY, Claim, Entry, first_link, next_link, state
-from dpmosaic.common.wire.codec import encode_terms
 from dpmosaic.curator.certificates.verify import certificate_digest, sign_terms, verified, with_signatures
 
 NAMES = ("a", "b")

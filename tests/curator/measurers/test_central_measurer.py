@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.parties import policy_for, started
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
@@ -16,13 +17,12 @@ from dpmosaic.curator.measurers.central import CentralMeasurer, central
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.simulations.network import policy_for, start_parties
 
 TABLE = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1], [1]]))
 
 
 def terms_and_federation(adjacency):
-    links = start_parties([[TABLE]], policy_for("trusted", adjacency, 1.0), RandomStream.from_seed(1))
+    links = started([[TABLE]], policy_for("trusted", adjacency), RandomStream.from_seed(1))
     federation = connect(TABLE.domain, links)
     terms = ReleaseTerms("r", PROTOCOL_VERSION, "trusted", adjacency, 1.0, None)
     federation.accept(terms)

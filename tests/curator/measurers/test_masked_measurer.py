@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import stats
+from support.parties import Link, layout, measurer_over, policy_for, random_table, started
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
@@ -24,14 +25,12 @@ from dpmosaic.common.messages import PROTOCOL_VERSION, DeliveryKind, ReleaseTerm
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
+from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.party.answerers.masked import MaskedSession
-from dpmosaic.party.answerers.openings import Openings
-from dpmosaic.simulations import network
-from dpmosaic.simulations.partition import Grid, SliceLayout, partition
+from dpmosaic.party.answerers.masked.openings import Openings
+from dpmosaic.party.answerers.masked.session import MaskedSession
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4, "e": 1})
 CLIQUES = [c for size in range(1, 6) for c in itertools.combinations(DOMAIN.names, size)]
@@ -46,44 +45,13 @@ EXACT_64 = 300 * EXACT
 VECTORS = Path(__file__).parents[2] / "common" / "protocols" / "masked" / "vectors"
 
 
-def random_table(domain=DOMAIN, records=RECORDS, seed=7):
-    rng = np.random.default_rng(seed)
-    return Table.from_codes(domain, np.column_stack([rng.integers(0, n, records) for n in domain.sizes]))
+def table_of(domain=DOMAIN, records=RECORDS):
+    return random_table(domain, records)
 
 
-@pytest.fixture
-def ledgers(monkeypatch):
-    """The ledgers of all parties that the test starts, in the roster's order."""
-    opened = []
-
-    class Kept(network.Ledger):
-        def __init__(self):
-            super().__init__()
-            opened.append(self)
-
-    monkeypatch.setattr(network, "Ledger", Kept)
-    return opened
-
-
-def release(
-    grid="2x2", granted=Fraction(1), *, table=None, tolerated=None, adjacency=Adjacency.ZERO_OUT, seed=1
-):
+def release(grid="2x2", granted=Fraction(1), *, table=None, **options):
     """The measurer of a release over the parties of a grid."""
-    table = table or random_table()
-    if isinstance(grid, str):
-        grid = Grid.parse(grid, table.domain, table.record_count)
-    policy = network.policy_for("masked", adjacency, float(granted))
-    links = network.start_parties(partition(table, grid), policy, RandomStream.from_seed(seed))
-    federation = connect(table.domain, links)
-    plan = masked_plan(federation, granted, adjacency, tolerated)
-    terms = ReleaseTerms("release", PROTOCOL_VERSION, "masked", adjacency, float(granted), plan)
-    acceptances = federation.accept(terms)
-    dealing = RandomStream.from_seed(seed).child("dealer")
-    return MaskedMeasurer(federation, terms, acceptances, granted, dealing)
-
-
-def layout(rows, groups):
-    return SliceLayout(rows, tuple(tuple(group) for group in groups.split()))
+    return measurer_over(table or table_of(), grid, granted, **options)
 
 
 GRIDS = {
@@ -91,14 +59,12 @@ GRIDS = {
     "1x2": "1x2",
     "2x2": "2x2",
     "3x3": "3x3",
-    "1x4": Grid((layout(RECORDS, "ae c b d"),)),
-    "parties of one attribute each": Grid((layout(RECORDS, "e d c b a"),)),
-    "other splits and numbers of parties": Grid(
+    "1x4": ((layout(RECORDS, "ae c b d"),)),
+    "parties of one attribute each": ((layout(RECORDS, "e d c b a"),)),
+    "other splits and numbers of parties": (
         (layout(20, "abcde"), layout(15, "ac bde"), layout(18, "be d ac"), layout(7, "a b c d e"))
     ),
-    "slices of one record": Grid(
-        (layout(1, "a bd ce"), layout(RECORDS - 2, "abd c e"), layout(1, "abcde")), shuffle_seed=3
-    ),
+    "slices of one record": ((layout(1, "a bd ce"), layout(RECORDS - 2, "abd c e"), layout(1, "abcde"))),
 }
 
 
@@ -112,7 +78,7 @@ def assert_exact(measurer, found, table):
 @pytest.mark.parametrize(("bits", "rho"), [(32, EXACT), (64, EXACT_64)])
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
 def test_every_marginal_is_exact_whoever_holds_its_attributes(grid, bits, rho):
-    table = random_table()
+    table = table_of()
     measurer = release(grid, rho * len(CLIQUES), table=table)
     assert measurer._plan.ring == Ring(bits)
     assert measurer.record_count == RECORDS
@@ -139,7 +105,7 @@ def test_the_grids_have_cliques_inside_one_party_and_over_two_three_four_and_fiv
 @pytest.mark.parametrize("grid", ["1x3", "2x2"])
 def test_an_attribute_of_ten_thousand_codes_is_measured_alone_and_with_others(grid):
     domain = Domain.coded({"small": 3, "large": 10_000, "one": 1})
-    table = random_table(domain, records=50)
+    table = table_of(domain, records=50)
     measurer = release(grid, EXACT * 3, table=table)
     cliques = [("large",), ("small", "large"), ("small", "large", "one")]
     for found in measurer.measure([Query(clique, EXACT, "test") for clique in cliques]):
@@ -149,8 +115,8 @@ def test_an_attribute_of_ten_thousand_codes_is_measured_alone_and_with_others(gr
 def test_many_records_are_multiplied_in_many_blocks(monkeypatch):
     """Blocks of 64 KiB in place of 32 MiB: roles that cut rows at other places still agree on every word."""
     monkeypatch.setattr("dpmosaic.common.protocols.masked.plan._BLOCK_BYTES", 1 << 16)
-    table = random_table(records=1000)
-    grid = Grid((layout(1000, "a be c d"),))
+    table = table_of(records=1000)
+    grid = (layout(1000, "a be c d"),)
     measurer = release(grid, EXACT * 2, table=table)
     found = measurer.measure([Query(clique, EXACT, "test") for clique in (("b", "d"), ("a", "b", "c", "d"))])
     for one in found:
@@ -171,7 +137,7 @@ def projected(values, shape):
 )
 def test_every_interaction_is_that_of_the_marginal_whoever_holds_its_attributes(grid, bits, rho):
     """Draws end at a fixed number of deviations, and a projection at most doubles them for each attribute."""
-    table = random_table()
+    table = table_of()
     measurer = release(GRIDS[grid], rho * len(TWO_VALUES_AT_LEAST), table=table)
     assert measurer._plan.ring == Ring(bits)
     found = measurer.measure([Query(c, rho, "test", interaction=True) for c in TWO_VALUES_AT_LEAST])
@@ -196,8 +162,8 @@ def test_an_interaction_has_the_noise_of_cells_of_the_stated_deviation_projected
 
     Each of the 6 tests rejects at p < 1e-6, two-sided, and notices a deviation that is 7 % off.
     """
-    table = random_table(Domain.coded({"x": 5_000, "y": 2}), records=30)
-    grid = Grid((layout(30, "x y"),) if parties == 2 else (layout(17, "x y"), layout(13, "x y")))
+    table = table_of(Domain.coded({"x": 5_000, "y": 2}), records=30)
+    grid = (layout(30, "x y"),) if parties == 2 else (layout(17, "x y"), layout(13, "x y"))
     measurer = release("1x1" if parties == 1 else grid, table=table, tolerated=tolerated, adjacency=adjacency)
     rho, clique = Fraction(1, 2), ("x", "y")
     found = measurer.measure([Query(clique, rho, "test", interaction=True)] * 2)
@@ -244,7 +210,7 @@ def test_an_interaction_that_does_not_fit_is_refused_and_nobody_is_charged_or_as
     """The first one's noise would fit the ring in a cell, but not in a sum of four."""
     measurer = release("2x2")
     measurer._charge(Query(("a", "b"), Fraction(1, 54 * 10**14), "test"))
-    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError):
         measurer.measure([Query(("b",), Fraction(1, 2), "test"), query])
     assert measurer.accountant.charges == ()
@@ -257,7 +223,7 @@ BOXES = (((0, 1), (0, 3)), ((1, 2), (0, 1)), ((1, 2), (1, 2)))
 
 @pytest.mark.parametrize("grid", ["1x1", "2x2", "1x4"])
 def test_boxes_are_sums_of_the_cells_in_them(grid):
-    table = random_table()
+    table = table_of()
     measurer = release(grid, EXACT * 2, table=table)
     cells, boxes = measurer.measure(
         [Query(("b", "d"), EXACT, "test"), Query(("b", "d"), EXACT, "test", BOXES)]
@@ -294,9 +260,9 @@ def test_a_batch_of_queries_gives_the_shares_of_one_query_at_a_time(grid, monkey
 
 def test_products_are_opened_and_multiplied_once_however_often_they_are_asked_for(monkeypatch):
     calls = []
-    original = network.InProcessConnection.call
+    original = Link.call
     monkeypatch.setattr(
-        network.InProcessConnection,
+        Link,
         "call",
         lambda self, method, requests: calls.append(method) or original(self, method, requests),
     )
@@ -315,7 +281,7 @@ def test_the_same_question_under_a_new_id_has_fresh_noise():
 
     Fails for a correct program with p < 1e-6 over the choice of the seeds.
     """
-    table = random_table(Domain.coded({"x": 10_000, "y": 2}))
+    table = table_of(Domain.coded({"x": 10_000, "y": 2}))
     measurer = release("1x2", table=table)
     query = Query(("x",), Fraction(1, 4), "test")
     first, second = (
@@ -337,8 +303,8 @@ def test_noise_has_the_stated_deviation(parties, tolerated, adjacency):
 
     Each of the 12 tests rejects at p < 1e-6, two-sided, and notices a deviation that is 5 % off.
     """
-    table = random_table(Domain.coded({"x": 5_000, "y": 2}), records=30)
-    grid = Grid((layout(30, "x y"),) if parties == 2 else (layout(17, "x y"), layout(13, "x y")))
+    table = table_of(Domain.coded({"x": 5_000, "y": 2}), records=30)
+    grid = (layout(30, "x y"),) if parties == 2 else (layout(17, "x y"), layout(13, "x y"))
     measurer = release("1x1" if parties == 1 else grid, table=table, tolerated=tolerated, adjacency=adjacency)
     rho, clique = Fraction(1, 2), ("x", "y")
     found = measurer.measure([Query(clique, rho, "test")] * 2)
@@ -359,7 +325,7 @@ def test_what_t_parties_pool_leaves_the_noise_that_was_paid_for(monkeypatch, par
     drawn = []
     original = DistributedNoise.draw
     monkeypatch.setattr(DistributedNoise, "draw", lambda *args: drawn.append(original(*args)) or drawn[-1])
-    table = random_table(Domain.coded({"x": 5_000, "y": 2}), records=30)
+    table = table_of(Domain.coded({"x": 5_000, "y": 2}), records=30)
     grid = {1: "1x1", 2: "1x2", 4: "2x2"}[parties]
     measurer = release(grid, table=table, tolerated=tolerated)
     measurer.measure([Query(("x", "y"), Fraction(1, 2), "test")])
@@ -418,8 +384,8 @@ HUGE = Domain.coded({"x": 10_000, "y": 10_000, "z": 2})
 def test_a_clique_past_the_limit_of_openings_is_refused_before_anything_is_charged_or_asked(
     ledgers, monkeypatch
 ):
-    measurer = release("1x2", table=random_table(HUGE, records=30))
-    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    measurer = release("1x2", table=table_of(HUGE, records=30))
+    monkeypatch.setattr(Link, "call", None)
     with pytest.raises(DataError, match="x, y, z takes an opening of more than 4 GiB"):
         measurer.measure([Query(("z",), Fraction(1, 4), "test"), Query(HUGE.names, Fraction(1, 4), "test")])
     assert measurer.accountant.charges == ()
@@ -427,7 +393,7 @@ def test_a_clique_past_the_limit_of_openings_is_refused_before_anything_is_charg
 
 
 def test_a_clique_past_the_limit_of_openings_is_expected_to_have_infinite_noise():
-    measurer = release("1x2", table=random_table(HUGE, records=30))
+    measurer = release("1x2", table=table_of(HUGE, records=30))
     assert measurer.expected_sigma(HUGE.names, Fraction(1, 4)) == math.inf
     # What one party holds alone is not opened, however large it is.
     assert measurer.expected_sigma(("x", "y"), Fraction(1, 4)) < 3
@@ -436,7 +402,7 @@ def test_a_clique_past_the_limit_of_openings_is_expected_to_have_infinite_noise(
 
 def test_a_batch_past_the_budget_is_refused_together_and_nobody_is_asked(ledgers, monkeypatch):
     measurer = release("2x2")
-    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError, match="more than is left"):
         measurer.measure([Query(("a", "d"), Fraction(1, 2), "x"), Query(("b",), Fraction(3, 4), "x")])
     assert measurer.accountant.charges == ()
@@ -448,7 +414,7 @@ def test_a_query_whose_noise_does_not_fit_the_plans_ring_is_refused_before_it_is
     ledgers, monkeypatch
 ):
     measurer = release("2x2")
-    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError, match="noise that fits the plan's ring"):
         measurer.measure([Query(("a",), Fraction(1, 10**16), "test")])
     assert measurer.accountant.charges == ()
@@ -461,7 +427,7 @@ def test_the_plans_ring_has_room_for_three_times_the_records_at_the_finest_noise
     granted, records
 ):
     """A score is the distance to a table of as many records, rounded: to one of 2 N, so 3 N at most."""
-    plan = release("2x2" if records > 1 else "1x2", granted, table=random_table(records=records))._plan
+    plan = release("2x2" if records > 1 else "1x2", granted, table=table_of(records=records))._plan
     sigma = gaussian_sigma(granted, Adjacency.ZERO_OUT)
     assert plan.ring.holds(grid_of(sigma) * 3 * records + plan.noise.largest(sigma))
 
@@ -480,7 +446,7 @@ def test_the_plans_ring_has_room_for_an_interaction_of_three_attributes_that_tak
 ):
     """A record counts once in a difference, and the noise of eight cells does."""
     grid = "2x2" if records > 1 else "1x2"
-    plan = release(grid, granted, table=random_table(records=records), adjacency=adjacency)._plan
+    plan = release(grid, granted, table=table_of(records=records), adjacency=adjacency)._plan
     for shape in [(2,), (2, 2), (2, 2, 2), (3, 2, 4), (4, 4, 4), (100, 100, 100)]:
         sigma = gaussian_sigma(granted, adjacency, shape)
         noise = 2 ** len(shape) * plan.noise.largest(sigma)
@@ -489,7 +455,7 @@ def test_the_plans_ring_has_room_for_an_interaction_of_three_attributes_that_tak
 
 def test_interactions_do_not_double_the_words_of_a_release_that_scores_alone_would_fit():
     """A quarter of a million records at rho = 1; with room for as many in each of eight cells they would."""
-    plan = release("1x2", Fraction(1), table=random_table(records=250_000))._plan
+    plan = release("1x2", Fraction(1), table=table_of(records=250_000))._plan
     assert grid_of(gaussian_sigma(Fraction(1), Adjacency.ZERO_OUT)) * 4 * 250_000 < 2**31
     assert plan.ring == Ring(32)
 
@@ -525,9 +491,8 @@ def test_without_tolerated_collusions_nobody_is_promised_more_than_the_public(gr
 
 
 def test_terms_without_a_masked_plan_are_refused():
-    table = random_table()
-    policy = network.policy_for("trusted", Adjacency.ZERO_OUT, 1.0)
-    federation = connect(DOMAIN, network.start_parties([[table]], policy, RandomStream.from_seed(1)))
+    table = table_of()
+    federation = connect(DOMAIN, started([[table]], policy_for("trusted"), RandomStream.from_seed(1)))
     terms = ReleaseTerms("release", PROTOCOL_VERSION, "trusted", Adjacency.ZERO_OUT, 1.0)
     with pytest.raises(ValueError, match="masked plan"):
         MaskedMeasurer(federation, terms, (), Fraction(1), RandomStream.from_seed(1))
@@ -541,9 +506,7 @@ def test_what_the_whole_stack_opens_deals_and_shares_are_the_words_of_the_vector
     seen = spied(monkeypatch, [bytes.fromhex(seed) for seed in vector["mask_seeds"]])
     rows = [row for piece in vector["slices"] for row in piece["records"]]
     table = Table.from_codes(Domain.coded(vector["domain"]), np.array(rows))
-    grid = Grid(
-        tuple(SliceLayout(len(s["records"]), tuple(map(tuple, s["parties"]))) for s in vector["slices"])
-    )
+    grid = [(len(s["records"]), tuple(map(tuple, s["parties"]))) for s in vector["slices"]]
     granted = EXACT if ring.bits == 32 else 10**4 * EXACT
     measurer = release(grid, granted, table=table)
     assert measurer._plan.ring == ring

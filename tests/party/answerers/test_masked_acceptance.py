@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.messages import Acceptance
@@ -38,7 +39,7 @@ MISSTATED = {
 def test_a_plan_that_says_something_else_of_the_party_than_is_true_is_refused(masked, misstated):
     ledger, terms = Ledger(), masked.terms_of(MISSTATED[misstated](masked))
     with pytest.raises(ProtocolError, match="names this party with its identity, attributes and records"):
-        masked.party_of("north", ledger=ledger).accept(terms)
+        masked.party_of("north", ledger=ledger).accept(encode_terms(terms))
     assert ledger.reserved() == 0
 
 
@@ -46,7 +47,7 @@ def test_a_plan_may_leave_out_attributes_of_the_party_that_another_one_answers_f
     plan = masked.plan_of({**masked.grid, "north": (0, ("a",)), "east": (0, ("b", "c"))})
     held = masked.rows_of(plan, 0).project(("a", "b"))
     ledger = Ledger()
-    masked.party_of("north", plan, ledger=ledger, table=held).accept(masked.terms_of(plan))
+    masked.party_of("north", plan, ledger=ledger, table=held).accept(encode_terms(masked.terms_of(plan)))
     assert ledger.reserved() == 1
     assert ledger.release("r").data_digest == held.digest()
 
@@ -55,22 +56,22 @@ def test_a_plan_that_leaves_the_party_nothing_is_refused(masked):
     plan = masked.plan_of({**masked.grid, "north": (0, ()), "east": (0, ("a", "b", "c"))})
     held = masked.rows_of(plan, 0).project(("a", "b"))
     with pytest.raises(ProtocolError, match="names this party with its identity, attributes and records"):
-        masked.party_of("north", plan, table=held).accept(masked.terms_of(plan))
+        masked.party_of("north", plan, table=held).accept(encode_terms(masked.terms_of(plan)))
 
 
 def test_a_plan_with_other_sizes_of_the_partys_attributes_is_refused(masked):
     ledger = Ledger()
     plan = masked.plan_of(domain=Domain.coded({"a": 2, "b": 4, "c": 4, "d": 2}))
     with pytest.raises(ProtocolError, match="other sizes of this party's attributes"):
-        masked.party_of("north", ledger=ledger).accept(masked.terms_of(plan))
+        masked.party_of("north", ledger=ledger).accept(encode_terms(masked.terms_of(plan)))
     assert ledger.reserved() == 0
 
 
 def test_sizes_of_others_attributes_are_for_them_to_check(masked):
     plan = masked.plan_of(domain=Domain.coded({"a": 2, "b": 3, "c": 9, "d": 2}))
-    masked.party_of("north").accept(masked.terms_of(plan))
+    masked.party_of("north").accept(encode_terms(masked.terms_of(plan)))
     with pytest.raises(ProtocolError, match="other sizes"):
-        masked.party_of("east").accept(masked.terms_of(plan))
+        masked.party_of("east").accept(encode_terms(masked.terms_of(plan)))
 
 
 # What it says of the others.
@@ -94,7 +95,7 @@ def test_a_party_that_is_not_pinned_or_with_another_key_is_refused_by_name(maske
     pinned = {entry.name: entry.identity for entry in plan.roster[EAST:]}
     peers = pin(pinned, masked.identity("somebody").public)
     with pytest.raises(PolicyError, match=f"names party '{named}' with an identity that is not pinned"):
-        masked.party_of("north", plan, ledger=ledger, peers=peers).accept(masked.terms_of(plan))
+        masked.party_of("north", plan, ledger=ledger, peers=peers).accept(encode_terms(masked.terms_of(plan)))
     assert ledger.reserved() == 0
 
 
@@ -102,7 +103,7 @@ def test_more_parties_may_be_pinned_than_take_part(masked):
     plan = masked.plan_of()
     peers = {entry.name: entry.identity for entry in plan.roster}
     party = masked.party_of("north", plan, peers={**peers, "far": masked.identity("far").public})
-    party.accept(masked.terms_of(plan))
+    party.accept(encode_terms(masked.terms_of(plan)))
 
 
 @pytest.mark.parametrize(("tolerated", "least"), [(0, 1), (1, 2), (2, 9)])
@@ -112,21 +113,21 @@ def test_a_release_that_tolerates_fewer_collusions_than_the_policy_asks_for_is_r
     ledger, terms = Ledger(), masked.terms_of(masked.plan_of(tolerated=tolerated))
     policy = replace(masked.policy, min_tolerated=least)
     with pytest.raises(PolicyError, match="min_tolerated"):
-        masked.party_of("north", ledger=ledger, policy=policy).accept(terms)
+        masked.party_of("north", ledger=ledger, policy=policy).accept(encode_terms(terms))
     assert ledger.reserved() == 0
 
 
 def test_a_party_alone_needs_no_peers_and_nobody_can_collude(masked):
     plan = masked.plan_of({"alone": (0, ("a", "b", "c", "d"))})
     party = masked.party_of("alone", plan, peers={}, policy=replace(masked.policy, min_tolerated=5))
-    party.accept(masked.terms_of(plan))
+    party.accept(encode_terms(masked.terms_of(plan)))
 
 
 def test_a_release_is_not_checked_again_when_it_is_accepted_again(masked, tmp_path):
     release = masked.Release(folder=tmp_path).accept()
     first = release.acceptances[NORTH]
     release.start("north", peers={}, seed=2)
-    assert release.parties["north"].accept(release.terms) == first
+    assert release.parties["north"].accept(encode_terms(release.terms)) == first
 
 
 # Whom it is introduced to.
@@ -134,19 +135,19 @@ def test_a_release_is_not_checked_again_when_it_is_accepted_again(masked, tmp_pa
 
 def key_of(masked, name="east", terms=None, seed=1):
     """The key that a party signs."""
-    return masked.party_of(name, seed=seed).accept(terms or masked.terms_of()).ephemeral
+    return masked.party_of(name, seed=seed).accept(encode_terms(terms or masked.terms_of())).ephemeral
 
 
 FORGED = {
     "by an identity of no party": lambda m: m.signed("somebody", m.terms_of(), key_of(m)),
     "by another party": lambda m: m.signed("west", m.terms_of(), key_of(m)),
-    "with another party's key": lambda m: m.party_of("west").accept(m.terms_of()),
-    "for another budget": lambda m: m.party_of("east").accept(m.terms_of(granted_rho=2.0)),
-    "for another release": lambda m: m.party_of("east").accept(m.terms_of(release_id="s")),
-    "for another plan": lambda m: m.party_of("east").accept(m.terms_of(m.plan_of(bits=64))),
+    "with another party's key": lambda m: m.party_of("west").accept(encode_terms(m.terms_of())),
+    "for another budget": lambda m: m.party_of("east").accept(encode_terms(m.terms_of(granted_rho=2.0))),
+    "for another release": lambda m: m.party_of("east").accept(encode_terms(m.terms_of(release_id="s"))),
+    "for another plan": lambda m: m.party_of("east").accept(encode_terms(m.terms_of(m.plan_of(bits=64)))),
     "for another purpose": lambda m: m.signed("east", m.terms_of(), key_of(m), "anything"),
     "for a key that was swapped": lambda m: replace(
-        m.party_of("east").accept(m.terms_of()), ephemeral=key_of(m, seed=2)
+        m.party_of("east").accept(encode_terms(m.terms_of())), ephemeral=key_of(m, seed=2)
     ),
     "for a key with a flipped bit": lambda m: replace(
         m.signed("east", m.terms_of(), key_of(m)), ephemeral=bytes([key_of(m)[0] ^ 1]) + key_of(m)[1:]

@@ -6,14 +6,14 @@ import itertools
 import numpy as np
 import pytest
 
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto import envelope
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
-from dpmosaic.common.wire.codec import encode_terms
-from dpmosaic.party.answerers import masked as party_masked
-from dpmosaic.party.answerers import peers as party_peers
+from dpmosaic.party.answerers.masked import peers as party_peers
+from dpmosaic.party.answerers.masked import session as party_masked
 
 NORTH, EAST, WEST, SOUTH = range(4)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)

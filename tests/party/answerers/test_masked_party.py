@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.errors import BudgetError, DataError, MosaicError, PolicyError, ProtocolError
 from dpmosaic.common.messages import (
     AnswerForm,
@@ -20,7 +21,7 @@ from dpmosaic.common.messages import (
     OpeningRequest,
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
-from dpmosaic.common.wire import codec
+from dpmosaic.common.wire import codec, queries, streams
 from dpmosaic.party.serving.servicer import PartyServicer
 
 NORTH, EAST, WEST, SOUTH = range(4)
@@ -116,7 +117,7 @@ def test_a_mask_is_for_the_whole_query(masked, change):
     """
     one, other = (masked.Release().accept().introduce() for _ in range(2))
     answers = [
-        next(codec.decode_answer(release.parties["south"].answer(query), 1, 8, 1))
+        next(streams.decode_answer(release.parties["south"].answer(query), 1, 8, 1))
         for release, query in [(one, QUERY), (other, replace(QUERY, **change))]
     ]
     difference = np.subtract(*answers).astype(np.int32)
@@ -145,15 +146,17 @@ def test_the_same_steps_as_encoded_messages_give_the_same_bytes(masked):
     for party, name in enumerate(encoded.names):
         served(party, "Introduce", codec.encode_introduction(encoded.introduction(name)))
     for owner, part, recipient in [(NORTH, A, EAST), (EAST, C, NORTH)]:
-        frames = served(owner, "Open", codec.encode_opening_request(OpeningRequest("r", (part,), recipient)))
-        announced = codec.encode_delivery(Delivery("r", DeliveryKind.OPENING, (part,), owner))
+        frames = served(
+            owner, "Open", queries.encode_opening_request(OpeningRequest("r", (part,), recipient))
+        )
+        announced = streams.encode_delivery(Delivery("r", DeliveryKind.OPENING, (part,), owner))
         assert served(recipient, "Deliver", announced, *frames) == [codec.encode_acknowledgement()]
     ((_, words),) = encoded.dealer.products([PAIR], 0)
-    announced = codec.encode_delivery(Delivery("r", DeliveryKind.DEALT_PRODUCT, PAIR))
-    served(EAST, "Deliver", announced, *codec.encode_payload([words.tobytes()]))
+    announced = streams.encode_delivery(Delivery("r", DeliveryKind.DEALT_PRODUCT, PAIR))
+    served(EAST, "Deliver", announced, *streams.encode_payload([words.tobytes()]))
     for party in (NORTH, EAST):
-        served(party, "Multiply", codec.encode_multiply_request(MultiplyRequest("r", (PAIR,))))
-    answers = {name: served(i, "Answer", codec.encode_query(QUERY)) for i, name in enumerate(encoded.names)}
+        served(party, "Multiply", queries.encode_multiply_request(MultiplyRequest("r", (PAIR,))))
+    answers = {name: served(i, "Answer", queries.encode_query(QUERY)) for i, name in enumerate(encoded.names)}
     assert answers == plain.introduce().prepare(("a", "c")).frames(QUERY)
 
 
@@ -193,7 +196,7 @@ def test_after_the_data_changed_nothing_is_opened_taken_or_answered(masked, tmp_
     rows = masked.rows_of(release.plan, 0).project(("a", "b"))
     release.start("north", table=rows.take(np.arange(39, -1, -1)))
     with pytest.raises(ProtocolError, match="other data"):
-        release.parties["north"].accept(release.terms)
+        release.parties["north"].accept(encode_terms(release.terms))
     with pytest.raises(ProtocolError, match="data changed"):
         ATTEMPTS[attempt](release.parties["north"])
     assert release.spent()["north"] == 0

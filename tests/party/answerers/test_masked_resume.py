@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
-from dpmosaic.common.wire.codec import decode_answer
-from dpmosaic.party.answerers.masked import MaskedSession
+from dpmosaic.common.wire.streams import decode_answer
+from dpmosaic.party.answerers.masked.session import MaskedSession
 from dpmosaic.party.ledger import Ledger
 
 NORTH, EAST, WEST, SOUTH = range(4)
@@ -164,7 +165,7 @@ def test_a_release_introduced_with_another_seed_or_other_acceptances_stays_as_it
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(THREE)
     first = release.frames(QUERY)
     # East lost its ledger and signs again, with another key.
-    other = masked.party_of("east", seed=3).accept(release.terms)
+    other = masked.party_of("east", seed=3).accept(encode_terms(release.terms))
     replaced = (release.acceptances[NORTH], other, *release.acceptances[WEST:])
     for change in ({"mask_seed": bytes(32)}, {"acceptances": replaced}):
         with pytest.raises(ProtocolError, match="introduced with other parties or masks"):
@@ -178,7 +179,7 @@ def test_a_release_introduced_with_another_seed_or_other_acceptances_stays_as_it
 def test_a_party_that_was_renamed_since_it_accepted_is_told_so(masked):
     ledger, plan = Ledger(), masked.plan_of()
     release = masked.Release().accept()
-    masked.party_of("north", ledger=ledger).accept(release.terms)
+    masked.party_of("north", ledger=ledger).accept(encode_terms(release.terms))
     renamed = tuple(replace(entry, name="nord") if entry.name == "north" else entry for entry in plan.roster)
     table = masked.rows_of(plan, 0).project(("a", "b"))
     party = masked.party_of("nord", replace(plan, roster=renamed), ledger=ledger, table=table)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.party.answerers.openings import Openings
+from dpmosaic.party.answerers.masked.openings import Openings
 
 
 def matrix(rows, cells, bits=32, seed=0):

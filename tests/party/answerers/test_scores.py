@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.parties import party_of
 
-from dpmosaic.common.crypto.identity import Identity
-from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError, ProtocolError
@@ -22,10 +22,9 @@ from dpmosaic.common.messages import (
 from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost
 from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.scores.query import references_digest, score_shape
-from dpmosaic.common.wire.codec import decode_answer
+from dpmosaic.common.wire.streams import decode_answer
+from dpmosaic.party.answerers.masked.scores import SharedScores
 from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.party import Party
-from dpmosaic.party.sources.source import TableSource
 
 NORTH, EAST, WEST, SOUTH = range(4)
 ZERO, ONE = EAST, SOUTH
@@ -451,7 +450,7 @@ def test_steps_before_the_rounds_that_are_taken_again_change_nothing(scoring, ne
 def unsealed(scoring):
     """What parties open in each step, by what the recipients unseal."""
     found = {}
-    take = type(scoring.party(NORTH)._run("r", "s"))._unsealed
+    take = SharedScores._unsealed
 
     def seen(self, delivery, chunks, size):
         found[delivery.sender, delivery.step] = take(self, delivery, chunks, size)
@@ -505,7 +504,7 @@ def test_after_a_restart_the_same_steps_open_the_same_strings_and_give_the_same_
 ):
     scoring = Scoring(new_release(tmp_path)).multiply().prepare()
     seen, found = unsealed(scoring)
-    monkeypatch.setattr(type(scoring.party(NORTH)._run("r", "s")), "_unsealed", seen)
+    monkeypatch.setattr(SharedScores, "_unsealed", seen)
     first = scoring.share().rounds().frames()
     strings = dict(found)
     assert len(strings) == 2 + 2 * scoring.shape.rounds
@@ -562,9 +561,9 @@ LOCAL = ScoreQuery(
 def alone(masked):
     """A party that holds the whole table, in an accepted release by the protocol `trusted`."""
     policy = replace(masked.policy, protocols=frozenset({"trusted", "indicator"}))
-    ledger, me = Ledger(), Identity.from_seed(bytes(32))
-    party = Party("p", TableSource(TABLE), TABLE.domain, policy, ledger, RandomStream.from_seed(1), me)
-    party.accept(ReleaseTerms("r", PROTOCOL_VERSION, "trusted", Adjacency.REPLACE_ONE, 1e6))
+    ledger = Ledger()
+    party = party_of("p", TABLE, policy, ledger=ledger)
+    party.accept(encode_terms(ReleaseTerms("r", PROTOCOL_VERSION, "trusted", Adjacency.REPLACE_ONE, 1e6)))
     party.ledger = ledger
     return party
 
@@ -602,7 +601,7 @@ def test_a_single_party_answers_after_it_has_the_references_and_opens_nothing(al
 
 
 def test_a_release_by_noisy_indicators_has_no_scores(alone):
-    alone.accept(ReleaseTerms("i", PROTOCOL_VERSION, "indicator", Adjacency.REPLACE_ONE, 1e6))
+    alone.accept(encode_terms(ReleaseTerms("i", PROTOCOL_VERSION, "indicator", Adjacency.REPLACE_ONE, 1e6)))
     with pytest.raises(ProtocolError, match="'indicator' has no scores"):
         alone.prepare_scores(replace(LOCAL, release_id="i"))
     assert alone.ledger.spent("i") == 0

@@ -11,9 +11,9 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
-from ...common.errors import DeliveriesLost
-from ...common.protocols.masked.ring import Ring, Words
-from ...common.wire.codec import row_blocks
+from ....common.errors import DeliveriesLost
+from ....common.protocols.masked.ring import Ring, Words
+from ....common.wire.streams import row_blocks
 
 _WRITE_BYTES = 1 << 22
 

@@ -2,73 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from ...common.crypto.agreement import EphemeralKey
-from ...common.crypto.envelope import seal, unseal
-from ...common.crypto.identity import Identity, verify
-from ...common.crypto.randomness import KEY_BYTES, RandomStream
-from ...common.data.table import Table
-from ...common.errors import PolicyError, ProtocolError
-from ...common.messages import Acceptance, ReleaseTerms
-from ...common.protocols.masked.plan import MaskedPlan
-from ...common.wire.codec import encode_terms
-
-_PURPOSE = "acceptance of a release"
-
-
-def accept(terms: ReleaseTerms, identity: Identity, secret: bytes) -> Acceptance:
-    """The party's signature of a release, with the key that the other parties agree on keys with.
-
-    Args:
-        terms: of the release.
-        identity: of the party.
-        secret: 32 bytes that the ledger keeps for this release alone.
-    """
-    ephemeral = EphemeralKey.from_seed(secret).public
-    return Acceptance(ephemeral, identity.sign(_PURPOSE, _digest(terms) + ephemeral))
-
-
-def check_plan(
-    plan: MaskedPlan, name: str, table: Table, identity: bytes, peers: Mapping[str, bytes]
-) -> None:
-    """Refuses a plan that is wrong about this party, or names parties that its institution does not know.
-
-    Args:
-        plan: what the curator proposes.
-        name: of this party.
-        table: its records.
-        identity: its public key.
-        peers: the public keys of the other parties that its institution pinned.
-
-    Raises:
-        ProtocolError: the plan says something else of this party than is true.
-        PolicyError: a party of the plan is not pinned, or pinned with another key.
-    """
-    own = [entry for entry in plan.roster if entry.name == name]
-    # A plan may leave out attributes that another party of the slice answers for.
-    if (
-        not own
-        or (own[0].identity, own[0].record_count) != (identity, table.record_count)
-        or not own[0].attributes
-        or not set(own[0].attributes) <= set(table.domain.names)
-        or own[0].attributes != table.domain.canonical(own[0].attributes)
-    ):
-        raise ProtocolError(
-            "expected a plan that names this party with its identity, attributes and records, got another; "
-            "describe the party again"
-        )
-    if plan.domain.shape(own[0].attributes) != table.domain.shape(own[0].attributes):
-        raise ProtocolError("the plan has other sizes of this party's attributes; give both one domain file")
-    for entry in plan.roster:
-        if entry.name != name and peers.get(entry.name) != entry.identity:
-            raise PolicyError(
-                f"the plan names party {entry.name!r} with an identity that is not pinned here; compare "
-                "fingerprints with its operator and pin it"
-            )
+from ....common.canonical.terms import terms_digest
+from ....common.crypto.agreement import EphemeralKey
+from ....common.crypto.envelope import seal, unseal
+from ....common.crypto.identity import verify
+from ....common.crypto.randomness import KEY_BYTES, RandomStream
+from ....common.errors import ProtocolError
+from ....common.messages import Acceptance, ReleaseTerms
+from ....common.protocols.masked.plan import MaskedPlan
+from ...acceptance import ACCEPTANCE
 
 
 class Peers:
@@ -99,11 +45,11 @@ class Peers:
             raise ProtocolError("expected one acceptance for each party of the plan; introduce all of them")
         self._me = me
         self._salts = salts
-        self._digest = _digest(terms)
+        self._digest = terms_digest(terms)
         self._keys = {}
         own = EphemeralKey.from_seed(secret)
         for place, (entry, accepted) in enumerate(zip(plan.roster, acceptances, strict=True)):
-            verify(entry.identity, _PURPOSE, self._digest + accepted.ephemeral, accepted.signature)
+            verify(entry.identity, ACCEPTANCE, self._digest + accepted.ephemeral, accepted.signature)
             if place != me:
                 self._keys[place] = own.pair_key(accepted.ephemeral, self._digest)
 
@@ -147,7 +93,3 @@ class Peers:
                 "a sealed message goes from one party of the plan to another; compare the plan"
             )
         return self._keys[other], self._digest + json.dumps([sender, to, *what]).encode()
-
-
-def _digest(terms: ReleaseTerms) -> bytes:
-    return hashlib.sha256(encode_terms(terms)).digest()

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.crypto.randomness import RandomStream
-from ...common.data.domain import Clique
-from ...common.data.interactions import difference_count
-from ...common.data.table import Table
-from ...common.errors import DeliveriesLost, PolicyError, ProtocolError
-from ...common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
-from ...common.privacy.cost import grid_of
-from ...common.protocols.masked import products, reveal
-from ...common.protocols.masked.plan import (
+from ....common.crypto.randomness import RandomStream
+from ....common.data.domain import Clique
+from ....common.data.interactions import difference_count
+from ....common.data.table import Table
+from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
+from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
+from ....common.privacy.cost import grid_of
+from ....common.protocols.masked import products, reveal
+from ....common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     Chain,
     block_rows,
@@ -23,8 +23,8 @@ from ...common.protocols.masked.plan import (
     products_of,
     rectangles,
 )
-from ...common.protocols.masked.ring import Words
-from ...common.wire.codec import row_blocks
+from ....common.protocols.masked.ring import Words
+from ....common.wire.streams import row_blocks
 from .openings import Openings
 from .peers import Peers
 
