@@ -1,4 +1,4 @@
-"""What a curator and a party say to each other, as frozen values; `wire.codec` puts them on the wire."""
+"""What a curator and a party say to each other, as frozen values; `wire` puts them on the wire."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from .data.boxes import Box
 from .data.domain import Clique, Domain
 from .privacy.cost import Adjacency
 from .protocols.masked.plan import Chain, MaskedPlan
+from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 4
+PROTOCOL_VERSION = 5
 """Raised with every change that makes an older party or curator misread a message."""
-
-FRAME_BYTES = 1 << 20
-"""Payload of one frame; nothing is ever one big message."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class ReleaseTerms:
             raise ValueError("a release has an id and a protocol")
         if not 0 < self.granted_rho < math.inf:
             raise ValueError("a release's budget is a positive finite rho")
-        if (self.masked is not None) != (self.protocol == "masked"):
+        if (self.masked is not None) != (self.protocol == MASKED.name):
             raise ValueError("a release by the protocol 'masked' has a masked plan, any other has none")
 
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..common.canonical.terms import decode_terms, encode_terms
 from ..common.errors import DataError, PolicyError
 from ..common.messages import ReleaseTerms
-from ..common.wire.codec import decode_terms, encode_terms
 
 PENDING, APPROVED, DENIED = "pending", "approved", "denied"
 _MAX_PENDING = 100
+_VERSION = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS request (
     release_id TEXT PRIMARY KEY, terms BLOB NOT NULL, decision TEXT NOT NULL
@@ -40,6 +41,9 @@ class Approvals:
 
     Args:
         path: the SQLite file.
+
+    Raises:
+        DataError: it has another format.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,7 +51,16 @@ class Approvals:
         self._lock = threading.Lock()
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = FULL")
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if version != _VERSION and tables:
+            self._database.close()
+            raise DataError(
+                f"expected requests of format {_VERSION}, found format {version}; remove {path}, and "
+                "curators ask again"
+            )
         self._database.execute(_SCHEMA)
+        self._database.execute(f"PRAGMA user_version = {_VERSION}")
 
     def close(self) -> None:
         """Closes the file."""

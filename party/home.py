@@ -19,6 +19,7 @@ from ..common.keyring import CERTIFICATE, Keyring, private_file, write_private
 from ..common.wire.tls import TlsSide, secure_channel
 from . import policy_file
 from .approvals import Approvals
+from .institution import Institution, Rules
 from .ledger import Ledger
 from .party import Party
 from .policy_file import Settings
@@ -138,19 +139,15 @@ class PartyHome:
 
     def party(self, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
         """The party itself, with its rows read."""
-        known = {card.name: card.identity for pinned in self.trusted() for card in pinned.parties}
-        return Party(
-            self.keyring.name,
-            settings.source(),
-            settings.domain,
+        rules = Rules(
             settings.policy,
-            ledger,
-            RandomStream.from_os(),
-            self.keyring.identity,
-            known,
-            approvals.check if settings.approval else None,
+            {card.name: card.identity for pinned in self.trusted() for card in pinned.parties},
             [pinned.curator.identity for pinned in self.trusted()],
+            approvals.check if settings.approval else None,
         )
+        rows = settings.source().read(settings.domain)
+        institution = Institution(self.keyring.name, self.keyring.identity, rows, rules)
+        return Party(institution, ledger, RandomStream.from_os())
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:

@@ -3,95 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from ..common.errors import BudgetError, DataError, ProtocolError
+from ..common.canonical.queries import encode_asked
+from ..common.canonical.terms import encode_terms
+from ..common.errors import BudgetError, ProtocolError
 from ..common.messages import MarginalQuery, ReleaseTerms, ScoreQuery
 from ..common.statement import Claim, Entry, first_link, next_link
-from ..common.wire.codec import encode_asked, encode_terms
-
-_VERSION = 3
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS release (
-    release_id TEXT PRIMARY KEY,
-    terms BLOB NOT NULL,
-    granted TEXT NOT NULL,
-    spent TEXT NOT NULL,
-    data_digest TEXT NOT NULL,
-    secret BLOB NOT NULL,
-    introduction BLOB,
-    curator_signature BLOB NOT NULL,
-    certificate BLOB
-) STRICT;
-CREATE TABLE IF NOT EXISTS answer (
-    release_id TEXT NOT NULL REFERENCES release,
-    query_id TEXT NOT NULL,
-    query BLOB NOT NULL,
-    rho TEXT NOT NULL,
-    noise_key BLOB NOT NULL,
-    link BLOB NOT NULL,
-    signature BLOB NOT NULL,
-    PRIMARY KEY (release_id, query_id)
-) STRICT;
-CREATE INDEX IF NOT EXISTS in_order ON answer (release_id);
-CREATE TABLE IF NOT EXISTS bound (
-    release_id TEXT NOT NULL,
-    query_id TEXT NOT NULL,
-    name TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    PRIMARY KEY (release_id, query_id, name),
-    FOREIGN KEY (release_id, query_id) REFERENCES answer
-) STRICT;
-"""
-
-
-@dataclass(frozen=True)
-class LedgerRelease:
-    """An accepted release.
-
-    Attributes:
-        terms: encoded.
-        data_digest: of the rows that it was accepted for.
-        secret: 32 bytes for this release alone.
-        introduction: encoded; None before it came.
-    """
-
-    terms: bytes
-    data_digest: str
-    secret: bytes
-    introduction: bytes | None
-
-
-@dataclass(frozen=True)
-class LedgerSummary:
-    """What a release was granted and has cost so far at this party.
-
-    Attributes:
-        release_id: of the release.
-        granted: upper limit of its costs, zCDP.
-        spent: what its queries have cost, zCDP.
-        queries: how many were charged.
-    """
-
-    release_id: str
-    granted: Fraction
-    spent: Fraction
-    queries: int
-
-
-@dataclass(frozen=True)
-class LedgerEntry:
-    """One answered query: what it cost and the key of its noise."""
-
-    query_id: str
-    zcdp_rho: Fraction
-    noise_key: bytes
+from .ledger_rows import LedgerEntry, LedgerRelease, LedgerSummary, opened
 
 
 def _unsigned(link: bytes) -> bytes:
@@ -106,20 +29,8 @@ class Ledger:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._database = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        self._database = opened(path)
         self._lock = threading.Lock()
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = FULL")
-        self._database.execute("PRAGMA foreign_keys = ON")
-        (version,) = self._database.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if version != _VERSION and tables:
-            raise DataError(
-                f"expected a ledger of format {_VERSION}, found format {version}; keep the file, and start a "
-                "new one with what it leaves of lifetime_rho"
-            )
-        self._database.executescript(_SCHEMA)
-        self._database.execute(f"PRAGMA user_version = {_VERSION}")
         weakref.finalize(self, self._database.close)
 
     def close(self) -> None:

@@ -11,11 +11,11 @@ from ..common.data.table import Table
 from ..common.errors import MosaicError
 from ..common.privacy.cost import Adjacency
 from ..common.wire.refusals import decode_refusal, encode_refusal
+from ..party.institution import Institution, Rules
 from ..party.ledger import Ledger
 from ..party.party import Party
 from ..party.policy import Policy
 from ..party.serving.servicer import PartyServicer
-from ..party.sources.source import TableSource
 
 _MAX_CELLS = 1 << 28
 """Of one marginal of one party's attributes: 2 GiB of counts."""
@@ -71,9 +71,8 @@ def start_parties(
     peers = {name: identity.public for name, identity in identities.items()}
 
     def started(name: str, table: Table) -> InProcessConnection:
-        source, stream = TableSource(table), keys.child(name)
-        party = Party(name, source, table.domain, policy, Ledger(), stream, identities[name], peers)
-        return InProcessConnection(PartyServicer(party))
+        institution = Institution(name, identities[name], table, Rules(policy, peers))
+        return InProcessConnection(PartyServicer(Party(institution, Ledger(), keys.child(name))))
 
     return [
         [started(name, table) for name, table in zip(row, tables, strict=True)]

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from ..errors import ProtocolError
-from ..messages import FRAME_BYTES
+from ..frames import FRAME_BYTES
 
 KEY_BYTES = 32
 TAG_BYTES = 16

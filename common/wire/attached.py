@@ -5,10 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator
 
-from google.protobuf.message import DecodeError
-
 from ..errors import MosaicError, ProtocolError
 from . import party_pb2, relay_pb2
+from .parsing import parsed
 from .refusals import decode_refusal, encode_refusal
 
 ATTACH = "/dpmosaic.v1.Relay/Attach"
@@ -35,7 +34,7 @@ def decode_method(data: bytes) -> str:
     Raises:
         ProtocolError: it begins none.
     """
-    frame = _curator_frame(data)
+    frame = parsed(relay_pb2.CuratorFrame, data)
     if frame.WhichOneof("content") != "method":
         raise ProtocolError("expected the beginning of a call, got another frame; compare versions")
     return frame.method
@@ -48,7 +47,7 @@ def decode_requests(frames: Iterator[bytes]) -> Iterator[bytes]:
         ProtocolError: the frames end or go on otherwise.
     """
     for data in frames:
-        frame = _curator_frame(data)
+        frame = parsed(relay_pb2.CuratorFrame, data)
         match frame.WhichOneof("content"):
             case "request":
                 yield frame.request
@@ -79,11 +78,7 @@ def decode_reply(data: bytes) -> bytes | Ended | MosaicError:
     Raises:
         ProtocolError: it is neither.
     """
-    frame = relay_pb2.PartyFrame()
-    try:
-        frame.ParseFromString(data)
-    except DecodeError:
-        raise ProtocolError("expected a party's frame, got bytes that do not parse") from None
+    frame = parsed(relay_pb2.PartyFrame, data)
     match frame.WhichOneof("content"):
         case "reply":
             return frame.reply
@@ -93,12 +88,3 @@ def decode_reply(data: bytes) -> bytes | Ended | MosaicError:
             return decode_refusal(frame.refusal.SerializeToString())
         case _:
             raise ProtocolError("expected a reply or an end, got another frame; compare versions")
-
-
-def _curator_frame(data: bytes) -> relay_pb2.CuratorFrame:
-    frame = relay_pb2.CuratorFrame()
-    try:
-        frame.ParseFromString(data)
-    except DecodeError:
-        raise ProtocolError("expected a curator's frame, got bytes that do not parse") from None
-    return frame

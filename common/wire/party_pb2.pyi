@@ -67,59 +67,13 @@ class ProbeFrame(_message.Message):
     payload: bytes
     def __init__(self, wanted: _Optional[int] = ..., clock_us: _Optional[int] = ..., payload: _Optional[bytes] = ...) -> None: ...
 
-class ReleaseTerms(_message.Message):
-    __slots__ = ("release_id", "protocol_version", "protocol", "adjacency", "granted_rho", "masked", "curator_signature")
-    RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
-    PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
-    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
-    ADJACENCY_FIELD_NUMBER: _ClassVar[int]
-    GRANTED_RHO_FIELD_NUMBER: _ClassVar[int]
-    MASKED_FIELD_NUMBER: _ClassVar[int]
+class SignedTerms(_message.Message):
+    __slots__ = ("terms", "curator_signature")
+    TERMS_FIELD_NUMBER: _ClassVar[int]
     CURATOR_SIGNATURE_FIELD_NUMBER: _ClassVar[int]
-    release_id: str
-    protocol_version: int
-    protocol: str
-    adjacency: str
-    granted_rho: float
-    masked: MaskedPlan
+    terms: bytes
     curator_signature: bytes
-    def __init__(self, release_id: _Optional[str] = ..., protocol_version: _Optional[int] = ..., protocol: _Optional[str] = ..., adjacency: _Optional[str] = ..., granted_rho: _Optional[float] = ..., masked: _Optional[_Union[MaskedPlan, _Mapping]] = ..., curator_signature: _Optional[bytes] = ...) -> None: ...
-
-class MaskedPlan(_message.Message):
-    __slots__ = ("attributes", "roster", "tolerated", "ring_bits", "evaluators")
-    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
-    ROSTER_FIELD_NUMBER: _ClassVar[int]
-    TOLERATED_FIELD_NUMBER: _ClassVar[int]
-    RING_BITS_FIELD_NUMBER: _ClassVar[int]
-    EVALUATORS_FIELD_NUMBER: _ClassVar[int]
-    attributes: _containers.RepeatedCompositeFieldContainer[AttributeSize]
-    roster: _containers.RepeatedCompositeFieldContainer[RosterEntry]
-    tolerated: int
-    ring_bits: int
-    evaluators: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, attributes: _Optional[_Iterable[_Union[AttributeSize, _Mapping]]] = ..., roster: _Optional[_Iterable[_Union[RosterEntry, _Mapping]]] = ..., tolerated: _Optional[int] = ..., ring_bits: _Optional[int] = ..., evaluators: _Optional[_Iterable[int]] = ...) -> None: ...
-
-class AttributeSize(_message.Message):
-    __slots__ = ("name", "size")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    SIZE_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    size: int
-    def __init__(self, name: _Optional[str] = ..., size: _Optional[int] = ...) -> None: ...
-
-class RosterEntry(_message.Message):
-    __slots__ = ("name", "slice", "attributes", "record_count", "identity")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    SLICE_FIELD_NUMBER: _ClassVar[int]
-    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
-    RECORD_COUNT_FIELD_NUMBER: _ClassVar[int]
-    IDENTITY_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    slice: int
-    attributes: _containers.RepeatedScalarFieldContainer[str]
-    record_count: int
-    identity: bytes
-    def __init__(self, name: _Optional[str] = ..., slice: _Optional[int] = ..., attributes: _Optional[_Iterable[str]] = ..., record_count: _Optional[int] = ..., identity: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, terms: _Optional[bytes] = ..., curator_signature: _Optional[bytes] = ...) -> None: ...
 
 class Acceptance(_message.Message):
     __slots__ = ("ephemeral", "signature")

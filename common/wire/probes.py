@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from google.protobuf.message import DecodeError
-
 from ..errors import ProtocolError
-from ..messages import FRAME_BYTES
+from ..frames import FRAME_BYTES
 from . import party_pb2 as pb
+from .parsing import parsed
 
 MAX_FRAMES = 8
 """Of 1 MiB each, either way: a probe is bounded, whoever asks."""
@@ -29,7 +28,7 @@ def decode_asked(requests: Iterable[bytes]) -> int:
     """
     wanted = 0
     for number, data in enumerate(requests):
-        frame = _parsed(data)
+        frame = parsed(pb.ProbeFrame, data)
         wanted = frame.wanted if number == 0 else wanted
         if number > MAX_FRAMES or wanted > MAX_FRAMES or len(frame.payload) > FRAME_BYTES:
             raise ProtocolError(f"a probe has at most {MAX_FRAMES} frames of 1 MiB each way; ask for fewer")
@@ -50,7 +49,7 @@ def encode_replies(clock_s: float, wanted: int) -> Iterator[bytes]:
 
 def decode_clock(data: bytes) -> float:
     """The clock in a party's first frame, seconds since 1970 in UTC."""
-    clock_us: int = _parsed(data).clock_us
+    clock_us: int = parsed(pb.ProbeFrame, data).clock_us
     return clock_us / 1e6
 
 
@@ -60,15 +59,6 @@ def check_replies(replies: Iterable[bytes], wanted: int) -> None:
     Raises:
         ProtocolError: they are not those that were wanted.
     """
-    sizes = [len(_parsed(data).payload) for data in replies]
+    sizes = [len(parsed(pb.ProbeFrame, data).payload) for data in replies]
     if sizes != [FRAME_BYTES] * wanted:
         raise ProtocolError("expected as many frames of 1 MiB as were wanted, got others; compare versions")
-
-
-def _parsed(data: bytes) -> pb.ProbeFrame:
-    frame = pb.ProbeFrame()
-    try:
-        frame.ParseFromString(data)
-    except DecodeError:
-        raise ProtocolError("expected a frame of a probe, got bytes that do not parse") from None
-    return frame

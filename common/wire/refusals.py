@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from google.protobuf.message import DecodeError
-
 from .. import errors
 from . import party_pb2 as pb
+from .parsing import parsed
 
 _KINDS = {
     "data": errors.DataError,
@@ -28,9 +27,8 @@ def encode_refusal(error: Exception) -> bytes:
 
 def decode_refusal(data: bytes) -> errors.MosaicError:
     """The error of a Refusal's bytes."""
-    message = pb.Refusal()
     try:
-        message.ParseFromString(data)
-    except DecodeError:
-        return errors.ProtocolError("expected a refusal, got bytes that do not parse; compare versions")
+        message = parsed(pb.Refusal, data)
+    except errors.ProtocolError as error:
+        return error
     return _KINDS.get(message.code, errors.ProtocolError)(message.message)

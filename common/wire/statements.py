@@ -1,31 +1,16 @@
-"""Claims and statements to bytes and back, and the curator's signature beside the terms."""
+"""Claims and statements to bytes and back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import TypeVar
-
-from google.protobuf.message import DecodeError, Message
 
 from ..errors import ProtocolError
-from ..messages import ReleaseTerms
 from ..statement import Claim, Entry, Statement
 from . import party_pb2 as pb
-from .codec import encode_terms
+from .parsing import parsed
 
-_M = TypeVar("_M", bound=Message)
 _ENTRIES_IN_A_FRAME = 1000
-
-
-def encode_signed_terms(terms: ReleaseTerms, signature: bytes) -> bytes:
-    """Bytes of terms with the curator's signature, which is no part of what is signed."""
-    return encode_terms(terms) + pb.ReleaseTerms(curator_signature=signature).SerializeToString()
-
-
-def decode_curator_signature(data: bytes) -> bytes:
-    """The curator's signature beside these terms; empty where there is none."""
-    return _parsed(pb.ReleaseTerms, data).curator_signature
 
 
 def encode_claim(claim: Claim) -> bytes:
@@ -38,7 +23,7 @@ def encode_claim(claim: Claim) -> bytes:
 
 def decode_claim(data: bytes) -> Claim:
     """The Claim of these bytes."""
-    message = _parsed(pb.Claim, data)
+    message = parsed(pb.Claim, data)
     try:
         return Claim(message.release_id, message.certificate, message.spent_rho)
     except ValueError as cause:
@@ -61,7 +46,7 @@ def decode_statement(frames: Iterable[bytes]) -> Statement:
     entries: list[Entry] = []
     signature = b""
     for data in frames:
-        frame = _parsed(pb.StatementFrame, data)
+        frame = parsed(pb.StatementFrame, data)
         if signature:
             raise ProtocolError("a party's statement goes on after its signature; compare versions")
         entries += [Entry(e.query_id, e.query, _rho(e.rho), e.signature) for e in frame.entries]
@@ -76,12 +61,3 @@ def _rho(text: str) -> Fraction:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise ProtocolError("expected a cost as a fraction, got another text; compare versions") from None
-
-
-def _parsed(kind: type[_M], data: bytes) -> _M:
-    message = kind()
-    try:
-        message.ParseFromString(data)
-    except DecodeError:
-        raise ProtocolError(f"expected a {kind.__name__} message, got bytes that do not parse") from None
-    return message

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ...common.canonical.terms import decode_terms, encode_terms
 from ...common.card import Card, FederationList
 from ...common.crypto.identity import Identity, verify
 from ...common.errors import MosaicError, ProtocolError
 from ...common.messages import ReleaseTerms
 from ...common.protocols.registry import protocols
 from ...common.statement import TERMS, Statement, check_statement
-from ...common.wire.codec import decode_terms, encode_terms
 from .certificate import Certificate
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.canonical.queries import encode_asked
 from ...common.data.boxes import box_sums
 from ...common.data.domain import Clique
 from ...common.data.interactions import difference_count, from_differences, interaction
@@ -17,8 +18,7 @@ from ...common.measurement import Measurement
 from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import gaussian_cost, gaussian_sigma, grid_of
-from ...common.protocols import indicator
-from ...common.wire.codec import encode_asked, encode_query
+from ...common.protocols import indicator, registry
 from ..parties.asking import Asking
 from ..parties.federation import Federation, Member
 from .measurer import Query
@@ -59,7 +59,7 @@ class FederationMeasurer(ScoringMeasurer):
     ) -> None:
         super().__init__(federation.domain, sum(federation.record_counts), granted)
         self._federation = federation
-        self._protocol = terms.protocol
+        self._protocol = registry.protocol_named(terms.protocol)
         self._release_id = terms.release_id
         self._adjacency = terms.adjacency
         self._record_wise = record_wise
@@ -82,8 +82,8 @@ class FederationMeasurer(ScoringMeasurer):
 
     @property
     def scores_exactly(self) -> bool:
-        """Only where one party holds the whole table."""
-        return self._protocol == "trusted"
+        """Where one party holds the whole table."""
+        return self._protocol.scores is registry.Scores.ALWAYS
 
     def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
         return score_charge(step, len(cliques), zcdp_rho, self._adjacency, slices=1)
@@ -121,7 +121,7 @@ class FederationMeasurer(ScoringMeasurer):
             return values
 
         asked = [self._ask(s, AnswerForm.HISTOGRAM, query) for shares in slices for s in shares]
-        described = b"".join(map(encode_query, asked))
+        described = b"".join(map(encode_asked, asked))
         values = self._asking.ask(f"{self._asked:06d}", described, summed, _nothing_to_forget)
         gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.canonical.queries import encode_asked
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique, Domain
 from ...common.data.interactions import difference_count, from_differences
@@ -32,7 +33,6 @@ from ...common.privacy.distributed import DistributedNoise
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan, RosterEntry
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
-from ...common.wire.codec import encode_asked
 from ..parties.asking import Asking
 from ..parties.dealer import Dealer
 from ..parties.federation import Federation

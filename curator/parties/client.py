@@ -11,9 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.canonical.terms import encode_terms
 from ...common.errors import ProtocolError
+from ...common.frames import FRAME_BYTES
 from ...common.messages import (
-    FRAME_BYTES,
     Acceptance,
     Delivery,
     Introduction,
@@ -25,7 +26,7 @@ from ...common.messages import (
     ScoreQuery,
 )
 from ...common.statement import Claim, Statement
-from ...common.wire import codec, probes, statements
+from ...common.wire import codec, probes, queries, statements, streams
 
 
 class Connection(Protocol):
@@ -91,7 +92,7 @@ class PartyClient:
 
     def accept(self, terms: ReleaseTerms, signature: bytes = b"") -> Acceptance:
         """Asks the party to reserve a release's budget and to sign its terms, which the curator signed."""
-        signed = statements.encode_signed_terms(terms, signature)
+        signed = codec.encode_signed_terms(encode_terms(terms), signature)
         return codec.decode_acceptance(self._single("Accept", [signed]))
 
     def introduce(self, introduction: Introduction) -> None:
@@ -106,17 +107,17 @@ class PartyClient:
             delivery: how it is announced to the other one.
             recipient: the other one.
         """
-        sealed = self._connection.call("Open", [codec.encode_opening_request(request)])
-        recipient._single("Deliver", itertools.chain([codec.encode_delivery(delivery)], sealed))
+        sealed = self._connection.call("Open", [queries.encode_opening_request(request)])
+        recipient._single("Deliver", itertools.chain([streams.encode_delivery(delivery)], sealed))
 
     def deal(self, delivery: Delivery, blocks: Iterable[NDArray[Any]]) -> None:
         """Gives the party what the dealer deals, or public references, in blocks of rows."""
-        frames = codec.encode_payload(_pieces(blocks))
-        self._single("Deliver", itertools.chain([codec.encode_delivery(delivery)], frames))
+        frames = streams.encode_payload(_pieces(blocks))
+        self._single("Deliver", itertools.chain([streams.encode_delivery(delivery)], frames))
 
     def multiply(self, request: MultiplyRequest) -> None:
         """Asks the party to compute its shares of products."""
-        self._single("Multiply", [codec.encode_multiply_request(request)])
+        self._single("Multiply", [queries.encode_multiply_request(request)])
 
     def answer(
         self, query: MarginalQuery, rows: int, cells: int, block_rows: int
@@ -132,17 +133,17 @@ class PartyClient:
         Yields:
             Shape (block_rows, cells), int64, in units of 1/grid of the query's sigma.
         """
-        frames = self._connection.call("Answer", [codec.encode_query(query)])
-        return codec.decode_answer(frames, rows, cells, block_rows)
+        frames = self._connection.call("Answer", [queries.encode_query(query)])
+        return streams.decode_answer(frames, rows, cells, block_rows)
 
     def prepare_scores(self, query: ScoreQuery) -> None:
         """Asks the party to charge a score query."""
-        self._single("PrepareScores", [codec.encode_score_query(query)])
+        self._single("PrepareScores", [queries.encode_score_query(query)])
 
     def answer_scores(self, query: ScoreQuery) -> NDArray[np.int64]:
         """The party's noisy scores or its masked share of them, shape (cliques,), in units of 1/grid."""
-        frames = self._connection.call("AnswerScores", [codec.encode_score_query(query)])
-        (answer,) = codec.decode_answer(frames, 1, len(query.cliques), 1)
+        frames = self._connection.call("AnswerScores", [queries.encode_score_query(query)])
+        (answer,) = streams.decode_answer(frames, 1, len(query.cliques), 1)
         return answer.ravel()
 
     def certify(self, claim: Claim) -> Statement:

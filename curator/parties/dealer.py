@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ...common.canonical.queries import query_digest
 from ...common.crypto.randomness import RandomStream
 from ...common.messages import ScoreQuery
 from ...common.protocols.masked import products
@@ -17,7 +18,6 @@ from ...common.protocols.masked.plan import Chain, MaskedPlan, block_rows, label
 from ...common.protocols.masked.ring import Words
 from ...common.protocols.scores.dealer import deal
 from ...common.protocols.scores.shape import ScoreShape
-from ...common.wire.codec import query_digest
 
 
 class Dealer:

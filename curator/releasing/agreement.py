@@ -14,9 +14,9 @@ from ...common.data.domain import Domain
 from ...common.errors import PolicyError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, ReleaseTerms
 from ...common.privacy.cost import Adjacency
-from ...common.protocols.registry import MASKED, Protocol
+from ...common.protocols.registry import Protocol
+from ..measurers.catalogue import measuring
 from ..measurers.federation import FederationMeasurer
-from ..measurers.masked import MaskedMeasurer, masked_plan
 from ..measurers.measurer import Measurer
 from ..parties.asking import Asking
 from ..parties.client import Connection
@@ -55,11 +55,9 @@ class Proposal:
 
     def terms(self, federation: Federation) -> ReleaseTerms:
         """The terms of the release over these parties."""
-        masked = None
-        if self.protocol is MASKED:
-            masked = masked_plan(federation, self.granted, self.adjacency, self.collusions)
-        name, rho = self.protocol.name, self.charged_rho
-        return ReleaseTerms(self.release_id, PROTOCOL_VERSION, name, self.adjacency, rho, masked)
+        name = self.protocol.name
+        plan = measuring(name).plan(federation, self.granted, self.adjacency, self.collusions)
+        return ReleaseTerms(self.release_id, PROTOCOL_VERSION, name, self.adjacency, self.charged_rho, plan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +88,12 @@ class Agreement:
             asking: how what costs budget is asked for.
             record_wise: see `FederationMeasurer`.
         """
-        if self.terms.masked is not None:
-            return MaskedMeasurer(self.federation, self.terms, self.acceptances, self.granted, dealer, asking)
-        return FederationMeasurer(
-            self.federation, self.terms, self.granted, record_wise=record_wise, asking=asking
-        )
+        if record_wise:
+            return FederationMeasurer(
+                self.federation, self.terms, self.granted, record_wise=True, asking=asking
+            )
+        begin = measuring(self.terms.protocol).begin
+        return begin(self.federation, self.terms, self.acceptances, self.granted, dealer, asking)
 
 
 def agree(

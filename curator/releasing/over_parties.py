@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from ...common.canonical.terms import decode_terms, encode_terms
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
 from ...common.messages import ReleaseTerms
 from ...common.statement import Claim, check_statement
-from ...common.wire.codec import decode_terms, encode_terms
 from ..certificates.certificate import Certificate
 from ..certificates.statements import Signatures
 from ..certificates.verify import sign_terms

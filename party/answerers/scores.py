@@ -1,9 +1,8 @@
-"""A party's part in one score query: what it shares anew, opens as an evaluator, and answers with."""
+"""Score queries at a party: the runs of a release, and scores that one party computes alone."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -15,11 +14,9 @@ from ...common.data.table import Table
 from ...common.errors import DeliveriesLost, ProtocolError
 from ...common.messages import Delivery, DeliveryKind, ScoreQuery
 from ...common.privacy.noise import noisy_counts
-from ...common.protocols.masked.ring import Words
-from ...common.protocols.scores.evaluator import evaluate
-from ...common.protocols.scores.query import check_references, exact_scores, reshared, score_shape
-from ...common.wire.codec import query_digest, row_blocks
-from .masked import MaskedSession
+from ...common.protocols.scores.query import check_references, exact_scores
+from ...common.wire.streams import encode_answer, row_blocks
+from ..account import Account
 
 
 class ScoreRun(Protocol):
@@ -45,6 +42,41 @@ class ScoreRun(Protocol):
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
         """The noisy scores or a masked share of them, in units of 1/grid; shape (cliques,)."""
         ...
+
+
+class ScoreRuns:
+    """The score queries of one release that were prepared since the party was started.
+
+    Args:
+        account: of the release.
+    """
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._runs: dict[str, ScoreRun] = {}
+
+    def prepare(self, query: ScoreQuery, run: ScoreRun) -> None:
+        """Charges a query, before anything of it is opened; the same again charges nothing."""
+        self._account.charge(query)
+        self._account.bind(query, run.bound())
+        self._runs.setdefault(query.query_id, run)
+
+    def answer(self, query: ScoreQuery) -> Iterator[bytes]:
+        """The frames of the scores, once everything was delivered."""
+        run = self.named(query.query_id)
+        stream = self._account.charge(query)
+        self._account.bind(query, run.bound())
+        return encode_answer([run.answer(stream)], run.word_bytes)
+
+    def named(self, query_id: str) -> ScoreRun:
+        """A query's run.
+
+        Raises:
+            DeliveriesLost: it was not prepared, or before the party was started.
+        """
+        if query_id not in self._runs:
+            raise DeliveriesLost("the score query was not prepared at this party; prepare it first")
+        return self._runs[query_id]
 
 
 class LocalScores:
@@ -73,7 +105,7 @@ class LocalScores:
         """Keeps the references."""
         if delivery.kind is not DeliveryKind.SCORE_REFERENCES:
             raise ProtocolError("a single party needs the references alone; compare versions")
-        self._references = _references(self._query, self._table.domain.cells, chunks)
+        self._references = read_references(self._query, self._table.domain.cells, chunks)
 
     def bound(self) -> dict[str, str]:
         """Nothing: rows and query determine the scores."""
@@ -87,151 +119,24 @@ class LocalScores:
         return noisy_counts(exact_scores(counts, self._references), self._query.sigma, stream)
 
 
-class SharedScores:
-    """Scores over the parties of a masked release.
-
-    Two parties evaluate (see `common/protocols/scores`). Every other one shares its cells anew between them
-    and, like them, adds noise and a mask.
-
-    Args:
-        session: the party's part in the release.
-        query: the score query.
-
-    Raises:
-        ProtocolError: a product was not computed, or the plan names no evaluators or too small a ring.
-    """
-
-    def __init__(self, session: MaskedSession, query: ScoreQuery) -> None:
-        plan = session.plan
-        if not plan.evaluators:
-            raise ProtocolError("the plan names nobody who evaluates scores; measure marginals")
-        self._session = session
-        self._query = query
-        self._digest = query_digest(query)
-        cells = tuple(plan.domain.cells(clique) for clique in query.cliques)
-        self._shape = score_shape(plan, cells, query.sigma, query.largest_reference, query.largest_total)
-        self._cells = np.concatenate([session.share(clique) for clique in query.cliques])
-        self._others = set(range(len(plan.roster))) - set(plan.evaluators)
-        evaluates = session.me in plan.evaluators
-        self._index = plan.evaluators.index(session.me) if evaluates else None
-        self._peer = plan.evaluators[1 - self._index] if self._index is not None else plan.evaluators[0]
-        self._shared: dict[int, Words] = {}
-        self._references: NDArray[np.int64] | None = None
-        self._dealt: bytes | None = None
-        self._rounds: Generator[bytes, bytes, Words] | None = None
-        self._sent: list[bytes] = []
-        self._score: Words | None = None
-
-    @property
-    def word_bytes(self) -> int:
-        """Those of the plan's ring."""
-        return self._shape.ring.word_bytes
-
-    def open(self, step: int, recipient: int) -> Iterator[bytes]:
-        """Step 0: the party's cells, for evaluator 0. Step k: what it opens in round k - 1, for the other."""
-        if recipient != self._peer:
-            raise ProtocolError(
-                "a step of a score query goes to the evaluator that it is for; compare the plan"
-            )
-        if self._index is None:
-            if step:
-                raise ProtocolError("only evaluators take part in rounds; compare the plan")
-            stream = self._session.peers.streams()[self._session.plan.evaluators[1]]
-            sent, _ = reshared(self._shape.ring, self._cells, stream, self._digest)
-            return self._sealed(step, recipient, sent.tobytes())
-        self._begun()
-        if not 1 <= step <= len(self._sent):
-            raise DeliveriesLost("a round of a score query is out of order; deliver the one before it first")
-        return self._sealed(step, recipient, self._sent[step - 1])
-
-    def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Keeps another party's cells or round, the references or what was dealt."""
-        if self._index is None:
-            raise ProtocolError("only evaluators are sent something; compare the plan")
-        if delivery.kind is DeliveryKind.SCORE_REFERENCES:
-            self._references = _references(self._query, self._session.plan.domain.cells, chunks)
-        elif delivery.kind is DeliveryKind.DEALT_SCORES:
-            self._dealt = _joined(chunks, self._shape.dealt_bytes)
-        elif delivery.step == 0:
-            if self._index != 0 or delivery.sender not in self._others:
-                raise ProtocolError("cells come from parties that do not evaluate; compare the plan")
-            size = self._shape.total * self._shape.ring.word_bytes
-            sent = self._unsealed(delivery, chunks, size)
-            self._shared[delivery.sender] = np.frombuffer(sent, dtype=self._shape.ring.dtype)
-        else:
-            self._receive(delivery, chunks)
-
-    def bound(self) -> dict[str, str]:
-        """The cells, and an evaluator's share of the scores once it has one."""
-        values = {"cells": self._cells} | ({} if self._score is None else {"scores": self._score})
-        return {name: hashlib.sha256(words.data).hexdigest() for name, words in values.items()}
-
-    def answer(self, stream: RandomStream) -> NDArray[np.int64]:
-        """This party's share of the scores, with its noise and under its mask."""
-        share = np.zeros(len(self._shape.cells), dtype=self._shape.ring.dtype)
-        if self._index is not None:
-            if self._score is None:
-                raise DeliveriesLost("the scores need all rounds of the evaluators; deliver them first")
-            share = self._score
-        return self._session.answer(self._digest, self._query.sigma, share, stream)
-
-    def _begun(self) -> Generator[bytes, bytes, Words]:
-        """The rounds, begun once the cells of all parties, or references and dealt randomness, are there."""
-        if self._rounds is not None:
-            return self._rounds
-        ring = self._shape.ring
-        if self._index == 0:
-            if set(self._shared) != self._others:
-                raise DeliveriesLost("an evaluator waits for the cells of all parties; deliver them first")
-            cells = sum(self._shared.values(), start=self._cells)
-        else:
-            if self._references is None or self._dealt is None:
-                raise DeliveriesLost("an evaluator waits for references and randomness; deliver them first")
-            streams = self._session.peers.streams()
-            parts = [reshared(ring, self._cells, streams[p], self._digest)[1] for p in self._others]
-            cells = sum(parts, start=self._cells - ring.words(self._references))
-        randomness = self._session.masks.child("scores", self._digest)
-        self._rounds = evaluate(self._shape, self._index or 0, cells, randomness, self._dealt)
-        self._sent.append(next(self._rounds))
-        return self._rounds
-
-    def _receive(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Takes the other evaluator's message of a round; a round once taken is not taken again."""
-        rounds = self._begun()
-        if delivery.sender != self._peer or delivery.step > len(self._sent):
-            raise DeliveriesLost("a round of a score query is out of order; deliver the one before it first")
-        sent = self._unsealed(delivery, chunks, self._shape.opened_bytes(delivery.step - 1))
-        if delivery.step < len(self._sent) or self._score is not None:
-            return
-        try:
-            self._sent.append(rounds.send(sent))
-        except StopIteration as end:
-            self._score = end.value
-            self._shared.clear()
-            self._references = self._dealt = None
-
-    def _what(self, step: int) -> list[str]:
-        return ["score", self._digest, str(step)]
-
-    def _sealed(self, step: int, recipient: int, payload: bytes) -> Iterator[bytes]:
-        return self._session.peers.seal(recipient, self._what(step), [payload])
-
-    def _unsealed(self, delivery: Delivery, chunks: Iterable[bytes], size: int) -> bytes:
-        return _joined(self._session.peers.unseal(delivery.sender, self._what(delivery.step), chunks), size)
-
-
-def _references(
+def read_references(
     query: ScoreQuery, cells: Callable[[Clique], int], chunks: Iterable[bytes]
 ) -> NDArray[np.int64]:
-    """The references of a query, checked against it."""
+    """The references of a query, checked against it.
+
+    Args:
+        query: the score query.
+        cells: of a clique.
+        chunks: little-endian int64, one clique after the other.
+
+    Returns:
+        Shape (cells of all cliques,).
+
+    Raises:
+        ProtocolError: they are not those of the query.
+    """
     sizes = [cells(clique) for clique in query.cliques]
     (references,) = row_blocks(chunks, np.dtype("<i8"), 1, sum(sizes), 1)
     flat: NDArray[np.int64] = references[0].astype(np.int64)
     check_references(flat, sizes, query.references, query.largest_reference, query.largest_total)
     return flat
-
-
-def _joined(chunks: Iterable[bytes], size: int) -> bytes:
-    """A message of this length."""
-    (message,) = row_blocks(chunks, np.dtype("u1"), 1, size, 1)
-    return message.tobytes()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from ...common.errors import ProtocolError
-from ...common.wire import codec, probes, statements
+from ...common.wire import codec, probes, queries, statements, streams
 from ..party import Party
 from .turns import Turns
 
@@ -43,30 +43,30 @@ class PartyServicer:
                 wanted = probes.decode_asked(requests)
                 yield from probes.encode_replies(self._clock(), wanted)
             case "Accept":
-                asked = _only(requests)
-                terms, signature = codec.decode_terms(asked), statements.decode_curator_signature(asked)
-                yield from self._once(
-                    terms.release_id, lambda: codec.encode_acceptance(party.accept(terms, signature))
-                )
+                terms, signature = codec.decode_signed_terms(_only(requests))
+                # The party decodes terms once their signature is verified: all of them share one turn.
+                yield from self._once("", lambda: codec.encode_acceptance(party.accept(terms, signature)))
             case "Introduce":
                 introduction = codec.decode_introduction(_only(requests))
                 yield from self._done(introduction.release_id, lambda: party.introduce(introduction))
             case "Open":
-                opening = codec.decode_opening_request(_only(requests))
-                yield from self._stream(opening.release_id, lambda: codec.encode_payload(party.open(opening)))
+                opening = queries.decode_opening_request(_only(requests))
+                yield from self._stream(
+                    opening.release_id, lambda: streams.encode_payload(party.open(opening))
+                )
             case "Deliver":
                 yield from self._deliver(requests)
             case "Multiply":
-                products = codec.decode_multiply_request(_only(requests))
+                products = queries.decode_multiply_request(_only(requests))
                 yield from self._done(products.release_id, lambda: party.multiply(products))
             case "PrepareScores":
-                scores = codec.decode_score_query(_only(requests))
+                scores = queries.decode_score_query(_only(requests))
                 yield from self._done(scores.release_id, lambda: party.prepare_scores(scores))
             case "AnswerScores":
-                scores = codec.decode_score_query(_only(requests))
+                scores = queries.decode_score_query(_only(requests))
                 yield from self._stream(scores.release_id, lambda: party.answer_scores(scores))
             case "Answer":
-                query = codec.decode_query(_only(requests))
+                query = queries.decode_query(_only(requests))
                 yield from self._stream(query.release_id, lambda: party.answer(query))
             case "Certify":
                 claim = statements.decode_claim(_only(requests))
@@ -78,11 +78,11 @@ class PartyServicer:
 
     def _deliver(self, requests: Iterator[bytes]) -> Iterator[bytes]:
         header = next(requests, b"")
-        delivery, _ = codec.decode_delivery(iter([header]))
+        delivery, _ = streams.decode_delivery(iter([header]))
         turn = self._turns.of(delivery.release_id)
 
         def delivered() -> Iterator[bytes]:
-            self._party.deliver(delivery, codec.decode_payload(turn.outside(requests)))
+            self._party.deliver(delivery, streams.decode_payload(turn.outside(requests)))
             yield codec.encode_acknowledgement()
 
         return turn.replies(delivered)

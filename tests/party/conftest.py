@@ -1,235 +1,28 @@
-"""A whole release by the protocol `masked`, with real parties and a curator who plays by the book."""
-
-import hashlib
-from dataclasses import replace
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
-from dpmosaic.common.crypto.identity import Identity
-from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.interactions import difference_count
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.messages import (
-    PROTOCOL_VERSION,
-    Acceptance,
-    AnswerForm,
-    Delivery,
-    DeliveryKind,
-    Introduction,
-    MarginalQuery,
-    MultiplyRequest,
-    OpeningRequest,
-    ReleaseTerms,
-)
-from dpmosaic.common.privacy.cost import Adjacency, grid_of
-from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
-from dpmosaic.common.protocols.masked.reveal import opened_sum
-from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.wire import codec
-from dpmosaic.curator.parties.dealer import Dealer
 from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.party import Party
-from dpmosaic.party.policy import Policy
-from dpmosaic.party.sources.source import TableSource
-
-DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 2})
-RECORDS = (40, 25)
-GRID = {
-    "north": (0, ("a", "b")),
-    "east": (0, ("c",)),
-    "west": (0, ("d",)),
-    "south": (1, ("a", "b", "c", "d")),
-}
-POLICY = Policy(
-    protocols=frozenset({"masked"}),
-    adjacencies=frozenset(Adjacency),
-    max_release_rho=Fraction(10**15),
-    lifetime_rho=Fraction(10**15),
-    max_cells=48,
-)
-
-
-def identity(name):
-    return Identity.from_seed(hashlib.sha256(name.encode()).digest())
-
-
-def plan_of(grid=GRID, tolerated=None, bits=32, records=RECORDS, domain=DOMAIN):
-    roster = tuple(
-        RosterEntry(name, number, held, records[number], identity(name).public)
-        for name, (number, held) in grid.items()
-    )
-    return MaskedPlan(domain, roster, min(1, len(roster) - 1) if tolerated is None else tolerated, Ring(bits))
-
-
-def terms_of(plan=None, **changes):
-    masked = plan or plan_of()
-    return replace(ReleaseTerms("r", PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, 1.0, masked), **changes)
-
-
-def rows_of(plan, number):
-    """The records of a slice."""
-    rng = np.random.default_rng(number)
-    codes = [rng.integers(0, size, plan.records(number)) for size in plan.domain.sizes]
-    return Table.from_codes(plan.domain, np.column_stack(codes))
-
-
-def party_of(name, plan=None, *, ledger=None, table=None, policy=POLICY, seed=1, peers=None):
-    """A party of the plan; if not told otherwise it has the plan's rows, and pinned all other parties."""
-    plan = plan or plan_of()
-    entry = next(entry for entry in plan.roster if entry.name == name)
-    if table is None:
-        table = rows_of(plan, entry.slice).project(entry.attributes)
-    if peers is None:
-        peers = {other.name: other.identity for other in plan.roster if other is not entry}
-    source, keys = TableSource(table), RandomStream.from_seed(seed).child(name)
-    return Party(name, source, table.domain, policy, ledger or Ledger(), keys, identity(name), peers)
-
-
-def signed(name, terms, ephemeral, purpose="acceptance of a release"):
-    """An acceptance with this key, as the owner of a name signs it."""
-    message = hashlib.sha256(codec.encode_terms(terms)).digest() + ephemeral
-    return Acceptance(ephemeral, identity(name).sign(purpose, message))
-
-
-class Release:
-    """All parties of a release, and a curator who deals; every step is a method.
-
-    Parties and the dealer draw from fixed seeds: two releases of the same terms go alike to the last byte.
-
-    Args:
-        terms: by default of three parties that share slice 0 and one that holds slice 1.
-        folder: for the parties' ledgers; in memory where left out.
-    """
-
-    def __init__(self, terms=None, folder=None, policy=POLICY):
-        self.terms, self.folder, self.policy = terms or terms_of(), folder, policy
-        self.plan = self.terms.masked
-        self.names = [entry.name for entry in self.plan.roster]
-        self.dealer = Dealer(self.plan, self.terms.release_id, RandomStream.from_seed(9))
-        self.ledgers, self.parties = {}, {}
-        for name in self.names:
-            self.start(name)
-
-    def start(self, name, **changes):
-        """Starts a party on its ledger's file; where it ran before, as after its process died."""
-        if name in self.ledgers:
-            self.ledgers[name].close()
-        self.ledgers[name] = Ledger(self.folder and self.folder / f"{name}.sqlite")
-        self.parties[name] = party_of(
-            name, self.plan, ledger=self.ledgers[name], policy=self.policy, **changes
-        )
-
-    def accept(self):
-        self.acceptances = tuple(self.parties[name].accept(self.terms) for name in self.names)
-        return self
-
-    def introduction(self, name, **changes):
-        seed = self.dealer.seeds[self.names.index(name)]
-        return replace(Introduction(self.terms.release_id, self.acceptances, seed), **changes)
-
-    def introduce(self):
-        for name in self.names:
-            self.parties[name].introduce(self.introduction(name))
-        return self
-
-    def sealed(self, owner, chain, recipient):
-        """What a party opens for another one; parties by their places in the roster."""
-        request = OpeningRequest(self.terms.release_id, chain, recipient)
-        return list(self.parties[self.names[owner]].open(request))
-
-    def deliver(self, kind, chain, recipient, chunks, sender=0):
-        delivery = Delivery(self.terms.release_id, kind, chain, sender)
-        self.parties[self.names[recipient]].deliver(delivery, chunks)
-
-    def exchange(self, owner, chain, recipient):
-        sealed = self.sealed(owner, chain, recipient)
-        self.deliver(DeliveryKind.OPENING, chain, recipient, sealed, owner)
-
-    def deal_rows(self, chain, number=0):
-        blocks = (block.tobytes() for block in self.dealer.rows(chain, number))
-        self.deliver(DeliveryKind.DEALT_ROWS, chain, self.plan.holders(chain, number)[-1], blocks)
-
-    def deal(self, chain, number=0):
-        ((_, words),) = self.dealer.products([chain], number)
-        last = self.plan.holders(chain, number)[-1]
-        self.deliver(DeliveryKind.DEALT_PRODUCT, chain, last, [words.tobytes()])
-
-    def multiply(self, party, *chains):
-        self.parties[self.names[party]].multiply(MultiplyRequest(self.terms.release_id, chains))
-
-    def deliveries(self, clique):
-        """What is opened and dealt before a clique is multiplied, in order; one callable for each step."""
-        for number in range(self.plan.slice_count):
-            chain = self.plan.chain(clique, number)
-            holders = self.plan.holders(chain, number)
-            for k in range(1, len(chain)):
-                for owner in holders[:k]:
-                    yield lambda o=owner, c=chain[:k], r=holders[k]: self.exchange(o, c, r)
-                    yield lambda o=holders[k], c=chain[k : k + 1], r=owner: self.exchange(o, c, r)
-                if k + 1 < len(chain):
-                    yield lambda c=chain[: k + 1], n=number: self.deal_rows(c, n)
-            if len(chain) > 1:
-                yield lambda c=chain, n=number: self.deal(c, n)
-
-    def products(self, clique):
-        """The steps that multiply a clique, with the name of the party that takes each."""
-        for number in range(self.plan.slice_count):
-            chain = self.plan.chain(clique, number)
-            if len(chain) > 1:
-                for party in self.plan.holders(chain, number):
-                    yield self.names[party], lambda p=party, c=chain: self.multiply(p, c)
-
-    def prepare(self, clique):
-        """Takes all steps before the answer."""
-        for step in self.deliveries(clique):
-            step()
-        for _, step in self.products(clique):
-            step()
-        return self
-
-    def frames(self, query):
-        """Every party's answer."""
-        return {name: list(self.parties[name].answer(query)) for name in self.names}
-
-    def counts(self, query):
-        """The noisy counts, or differences of them, that all answers add up to."""
-        cells = len(query.boxes) or self.plan.domain.cells(query.clique)
-        if query.interaction:
-            cells = difference_count(self.plan.domain.shape(query.clique))
-        answers = []
-        for frames in self.frames(query).values():
-            (answer,) = codec.decode_answer(frames, 1, cells, 1)
-            answers.append(answer[0])
-        return opened_sum(self.plan.ring, answers) / grid_of(query.sigma)
-
-    def rows(self, number):
-        return rows_of(self.plan, number)
-
-    def exact(self, clique):
-        """The counts that nobody ought to see."""
-        return sum(self.rows(number).marginal(clique) for number in range(self.plan.slice_count))
-
-    def spent(self):
-        return {name: ledger.spent(self.terms.release_id) for name, ledger in self.ledgers.items()}
-
-
-@pytest.fixture(scope="session")
-def masked():
-    """What tests of the protocol `masked` build releases from."""
-
-    class Parts:
-        query = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0)
-        domain, records, grid, policy = DOMAIN, RECORDS, GRID, POLICY
-
-    for part in (Release, identity, plan_of, terms_of, rows_of, party_of, signed):
-        setattr(Parts, part.__name__, staticmethod(part))
-    return Parts
+from support.lone_party import DOMAIN, TERMS, started
+from support.masked import masked, release  # noqa: F401
 
 
 @pytest.fixture
-def release():
-    """All parties accepted and introduced; nothing opened yet."""
-    return Release().accept().introduce()
+def table():
+    rng = np.random.default_rng(5)
+    return Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, size, 700) for size in DOMAIN.sizes]))
+
+
+@pytest.fixture
+def ledger():
+    ledger = Ledger()
+    yield ledger
+    ledger.close()
+
+
+@pytest.fixture
+def party(table, ledger):
+    party = started(table, ledger)
+    party.accept(encode_terms(TERMS))
+    return party

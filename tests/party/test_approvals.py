@@ -1,3 +1,4 @@
+import sqlite3
 from dataclasses import replace
 
 import pytest
@@ -61,3 +62,18 @@ def test_a_curator_cannot_fill_the_list_without_end(approvals):
     with pytest.raises(PolicyError, match="too many"):
         approvals.check(TERMS)
     assert len(approvals.requests()) == 100
+
+
+def test_requests_of_another_format_are_refused_and_left_as_they_are(tmp_path):
+    path = tmp_path / "requests.sqlite"
+    database = sqlite3.connect(path)
+    database.executescript(
+        "CREATE TABLE request (release_id TEXT PRIMARY KEY, terms BLOB, decision TEXT) STRICT;"
+        "INSERT INTO request VALUES ('abc', x'00', 'approved')"
+    )
+    database.close()
+    with pytest.raises(DataError, match=r"expected requests of format 1, found format 0; remove .*requests"):
+        Approvals(path)
+    database = sqlite3.connect(path)
+    assert database.execute("SELECT decision FROM request").fetchall() == [("approved",)]
+    database.close()

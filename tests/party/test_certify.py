@@ -4,20 +4,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.identity import Identity
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, PolicyError, ProtocolError
 from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.statement import Claim, check_statement
-from dpmosaic.common.wire.codec import encode_terms
 from dpmosaic.curator.certificates.verify import sign_terms
 from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.party import Party
-from dpmosaic.party.sources.source import TableSource
-from dpmosaic.simulations.network import policy_for
+from support.parties import party_of as make_party
+from support.parties import policy_for
 
 TABLE = Table.from_codes(Domain.coded({"a": 4}), np.array([[0], [3], [1]]))
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
@@ -26,9 +24,7 @@ CURATOR, PARTY = (Identity.from_seed(bytes([n]) * 32) for n in (1, 2))
 
 
 def party_of(ledger, curators=None):
-    policy = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
-    stream = RandomStream.from_seed(0)
-    return Party("p", TableSource(TABLE), TABLE.domain, policy, ledger, stream, PARTY, curators=curators)
+    return make_party("p", TABLE, policy_for("indicator"), ledger=ledger, identity=PARTY, curators=curators)
 
 
 @pytest.fixture
@@ -41,7 +37,7 @@ def ledger(tmp_path):
 @pytest.fixture
 def party(ledger):
     made = party_of(ledger)
-    made.accept(TERMS)
+    made.accept(encode_terms(TERMS))
     list(made.answer(QUERY))
     list(made.answer(replace(QUERY, query_id="q2", sigma=3.0)))
     return made
@@ -99,12 +95,12 @@ def test_terms_need_the_signature_of_a_pinned_curator(ledger):
     stranger = Identity.from_seed(bytes([7]) * 32)
     for signature in (b"", sign_terms(stranger, TERMS), sign_terms(CURATOR, replace(TERMS, granted_rho=0.5))):
         with pytest.raises(PolicyError, match="not signed by a curator"):
-            party.accept(TERMS, signature)
+            party.accept(encode_terms(TERMS), signature)
     assert ledger.reserved() == 0
-    party.accept(TERMS, sign_terms(CURATOR, TERMS))
+    party.accept(encode_terms(TERMS), sign_terms(CURATOR, TERMS))
     assert ledger.reserved() == Fraction(1)
 
 
 def test_where_no_curator_is_pinned_no_terms_are_accepted(ledger):
     with pytest.raises(PolicyError, match="not signed by a curator"):
-        party_of(ledger, []).accept(TERMS, sign_terms(CURATOR, TERMS))
+        party_of(ledger, []).accept(encode_terms(TERMS), sign_terms(CURATOR, TERMS))

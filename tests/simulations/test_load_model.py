@@ -7,8 +7,8 @@ import pytest
 
 import dpmosaic
 from dpmosaic.common.errors import DataError
-from dpmosaic.curator.mechanisms.dp_select.records import SelectedRecords
 from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic
+from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
 from dpmosaic.curator.mechanisms.privbayes.privbayes import PrivBayes
 from dpmosaic.curator.pgm import archive
 

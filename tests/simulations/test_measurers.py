@@ -16,13 +16,13 @@ from dpmosaic.curator.measurers.capabilities import holding_records, showing_rec
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.simulations.measurers import CentralMeasurer
-from dpmosaic.simulations.network import policy_for, start_parties
+from support.parties import policy_for, started
 
 TABLE = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1], [1]]))
 
 
 def central_measurer(adjacency=Adjacency.ZERO_OUT):
-    links = start_parties([[TABLE]], policy_for("trusted", adjacency, 1.0), RandomStream.from_seed(1))
+    links = started([[TABLE]], policy_for("trusted", adjacency), RandomStream.from_seed(1))
     federation = connect(TABLE.domain, links)
     terms = ReleaseTerms("r", PROTOCOL_VERSION, "trusted", adjacency, 1.0, None)
     federation.accept(terms)

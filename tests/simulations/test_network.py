@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from dpmosaic.common import errors
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.wire.codec import encode_description, encode_query, encode_terms
+from dpmosaic.common.wire.codec import encode_description, encode_signed_terms
+from dpmosaic.common.wire.queries import encode_query
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
 
@@ -141,7 +143,8 @@ def test_a_connection_counts_the_bytes_of_all_requests_and_replies():
         list(client.answer(replace(QUERY, release_id="s"), 1, 40, 1))
     assert connection.bytes_in + connection.bytes_out == sum(map(len, tap.crossed))
     assert connection.bytes_in == sum(
-        len(data) for data in (encode_terms(TERMS), encode_query(QUERY), encode_query(QUERY))
+        len(data)
+        for data in (encode_signed_terms(encode_terms(TERMS), b""), encode_query(QUERY), encode_query(QUERY))
     )
 
 

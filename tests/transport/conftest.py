@@ -7,24 +7,19 @@ import pytest
 
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.parties.attached import AttachedConnection, AttachmentServer
 from dpmosaic.curator.parties.connection import Patience, dial
-from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.party import Party
 from dpmosaic.party.serving.attachment import Attachment
 from dpmosaic.party.serving.health import Health
 from dpmosaic.party.serving.server import PartyServer
 from dpmosaic.party.serving.servicer import PartyServicer
-from dpmosaic.party.sources.source import TableSource
-from dpmosaic.simulations.network import policy_for
+from support.parties import party_of, policy_for
 
 TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
-POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
+POLICY = policy_for("indicator")
 HASTY = Patience(call_s=20, tries=2, first_pause_s=0.01, arrival_s=5)
 
 
@@ -35,9 +30,7 @@ def pair(name, **changes):
 
 
 def servicer_of(table=TABLE, policy=POLICY):
-    stream = RandomStream.from_seed(1)
-    source, ledger, identity = TableSource(table), Ledger(), Identity.from_seed(bytes(31) + b"1")
-    return PartyServicer(Party("north", source, table.domain, policy, ledger, stream, identity))
+    return PartyServicer(party_of("north", table, policy, identity=Identity.from_seed(bytes(31) + b"1")))
 
 
 class Loopback:

@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpmosaic.common import errors
+from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.frames import FRAME_BYTES
 from dpmosaic.common.messages import (
-    FRAME_BYTES,
     PROTOCOL_VERSION,
     AnswerForm,
     Delivery,
@@ -24,7 +25,7 @@ from dpmosaic.common.messages import (
     ReleaseTerms,
 )
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.wire import codec
+from dpmosaic.common.wire import codec, queries, streams
 from dpmosaic.common.wire.tls import METHODS, TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import Patience
@@ -32,7 +33,7 @@ from dpmosaic.party.serving.server import PartyServer
 
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
-DELIVERY = codec.encode_delivery(Delivery("r", DeliveryKind.DEALT_PRODUCT, (("a",), ("b",))))
+DELIVERY = streams.encode_delivery(Delivery("r", DeliveryKind.DEALT_PRODUCT, (("a",), ("b",))))
 
 
 class Scripted:
@@ -54,7 +55,7 @@ def reading():
     """A servicer that reads all that is delivered."""
 
     def serve(method, requests):
-        _, chunks = codec.decode_delivery(requests)
+        _, chunks = streams.decode_delivery(requests)
         for _ in chunks:
             pass
         yield codec.encode_acknowledgement()
@@ -121,13 +122,13 @@ def test_a_method_that_a_party_does_not_have_is_refused(loopback):
 @pytest.mark.parametrize("size", [FRAME_BYTES + 1, 5 << 20])
 def test_an_oversize_frame_is_refused(loopback, size):
     party = loopback(reading())
-    frames = codec.encode_payload([bytes(size)])
+    frames = streams.encode_payload([bytes(size)])
     with pytest.raises(errors.ProtocolError):
         list(party.dial().call("Deliver", itertools.chain([DELIVERY], frames)))
 
 
 def test_frames_of_any_number_pass_where_one_message_could_not(loopback):
-    frames = codec.encode_payload([bytes(FRAME_BYTES)] * 9)
+    frames = streams.encode_payload([bytes(FRAME_BYTES)] * 9)
     party = loopback(reading())
     assert len(list(party.dial().call("Deliver", itertools.chain([DELIVERY], frames)))) == 1
     (call,) = calls_of(party)
@@ -138,7 +139,7 @@ def test_frames_of_any_number_pass_where_one_message_could_not(loopback):
 @given(data=st.data())
 def test_truncated_and_foreign_bytes_are_refused_and_the_party_goes_on(connection, data):
     method = data.draw(st.sampled_from([m for m in METHODS if m not in ("Describe", "Probe")]))
-    whole = data.draw(st.sampled_from([codec.encode_terms(TERMS), codec.encode_query(QUERY), DELIVERY]))
+    whole = data.draw(st.sampled_from([encode_terms(TERMS), queries.encode_query(QUERY), DELIVERY]))
     sent = whole[: data.draw(st.integers(0, len(whole) - 1))] + data.draw(st.binary(max_size=6))
     with contextlib.suppress(errors.ProtocolError, errors.PolicyError):
         list(connection.call(method, [sent]))

@@ -7,7 +7,8 @@ import time
 import pytest
 
 from dpmosaic.common import errors
-from dpmosaic.common.messages import FRAME_BYTES, PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
+from dpmosaic.common.frames import FRAME_BYTES
+from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire import attached
 from dpmosaic.curator.parties.client import PartyClient

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.crypto.envelope import seal, unseal
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.messages import FRAME_BYTES
+from dpmosaic.common.frames import FRAME_BYTES
 
 VECTORS = json.loads((Path(__file__).parent / "vectors" / "sealed_stream.json").read_text())
 CHUNK = FRAME_BYTES - 16

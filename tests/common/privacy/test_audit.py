@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
@@ -24,11 +25,9 @@ from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
 from dpmosaic.common.privacy.noise import noisy_counts
 from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.wire.codec import decode_answer
-from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.party import Party
+from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.policy import Policy
-from dpmosaic.party.sources.source import TableSource
+from support.parties import party_of
 
 EPSILON, DELTA, RUNS = 1.0, 1e-5, 40_000
 SIGMA = gaussian_sigma(Budget(EPSILON, DELTA).granted(gaussian_only=True), Adjacency.ZERO_OUT)
@@ -114,11 +113,12 @@ def test_a_party_never_draws_one_noise_for_two_queries(protocol, form):
     domain = Domain.coded({"a": 3})
     table = Table.from_codes(domain, np.repeat([0, 1, 2], [5, 7, 2])[:, None])
     policy = Policy(frozenset({protocol}), frozenset(Adjacency), Fraction(10), Fraction(10), 1, 10)
-    source, keys, identity = TableSource(table), RandomStream.from_seed(1), Identity.from_seed(bytes(32))
-    party = Party("p", source, table.domain, policy, Ledger(), keys, identity)
+    identity = Identity.from_seed(bytes(32))
+    party = party_of("p", table, policy, identity=identity)
     plan = MaskedPlan(domain, (RosterEntry("p", 0, ("a",), 14, identity.public),), 0, Ring(32))
     masked = plan if protocol == "masked" else None
-    accepted = party.accept(ReleaseTerms("r", PROTOCOL_VERSION, protocol, Adjacency.ZERO_OUT, 10.0, masked))
+    terms = encode_terms(ReleaseTerms("r", PROTOCOL_VERSION, protocol, Adjacency.ZERO_OUT, 10.0, masked))
+    accepted = party.accept(terms)
     if masked:
         party.introduce(Introduction("r", (accepted,), bytes(32)))
     rows = table.record_count if form is AnswerForm.RECORD_WISE else 1

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.messages import FRAME_BYTES, Delivery, DeliveryKind
-from dpmosaic.common.wire import codec
+from dpmosaic.common.frames import FRAME_BYTES
+from dpmosaic.common.messages import Delivery, DeliveryKind
 from dpmosaic.common.wire import party_pb2 as pb
+from dpmosaic.common.wire import streams
 
 DELIVERY = Delivery("r", DeliveryKind.OPENING, (("a", "b"), ("c",)), 2)
 
@@ -23,7 +24,7 @@ def frame(values=(), word_bytes=4, last=True):
 
 
 def decoded(frames, rows, cells, block_rows=1):
-    return list(codec.decode_answer(frames, rows, cells, block_rows))
+    return list(streams.decode_answer(frames, rows, cells, block_rows))
 
 
 def payloads(frames):
@@ -33,23 +34,23 @@ def payloads(frames):
 @given(st.sampled_from(DeliveryKind), st.lists(st.binary(max_size=20), max_size=5))
 def test_a_delivery_survives_the_trip_with_its_chunks_as_they_were_cut(kind, chunks):
     delivery = replace(DELIVERY, kind=kind)
-    frames = itertools.chain([codec.encode_delivery(delivery)], codec.encode_payload(chunks))
-    returned, payload = codec.decode_delivery(frames)
+    frames = itertools.chain([streams.encode_delivery(delivery)], streams.encode_payload(chunks))
+    returned, payload = streams.decode_delivery(frames)
     assert returned == delivery
     assert list(payload) == chunks
 
 
 def test_a_chunk_of_the_largest_size_passes_and_a_larger_one_is_refused():
-    (frame,) = codec.encode_payload([bytes(FRAME_BYTES)])
-    assert list(codec.decode_payload([frame])) == [bytes(FRAME_BYTES)]
-    (frame,) = codec.encode_payload([bytes(FRAME_BYTES + 1)])
+    (frame,) = streams.encode_payload([bytes(FRAME_BYTES)])
+    assert list(streams.decode_payload([frame])) == [bytes(FRAME_BYTES)]
+    (frame,) = streams.encode_payload([bytes(FRAME_BYTES + 1)])
     with pytest.raises(ProtocolError, match="at most 1 MiB"):
-        list(codec.decode_payload([frame]))
+        list(streams.decode_payload([frame]))
 
 
 def test_chunks_are_handed_on_before_the_last_frame_came():
-    frames = iter([codec.encode_delivery(DELIVERY), *codec.encode_payload([b"1", b"2", b"3"])])
-    _, chunks = codec.decode_delivery(frames)
+    frames = iter([streams.encode_delivery(DELIVERY), *streams.encode_payload([b"1", b"2", b"3"])])
+    _, chunks = streams.decode_delivery(frames)
     assert next(chunks) == b"1"
     assert len(list(frames)) == 2
 
@@ -59,28 +60,28 @@ def test_chunks_are_handed_on_before_the_last_frame_came():
     [
         pytest.param([], id="no frame at all"),
         pytest.param([b""], id="an empty frame"),
-        pytest.param(list(codec.encode_payload([b"words"])), id="a frame of payload"),
+        pytest.param(list(streams.encode_payload([b"words"])), id="a frame of payload"),
         pytest.param([pb.DeliveryFrame(header=pb.Delivery()).SerializeToString()], id="no kind"),
         pytest.param([pb.DeliveryFrame(header=pb.Delivery(kind=99)).SerializeToString()], id="a kind of 99"),
-        pytest.param([codec.encode_delivery(DELIVERY)[:-1]], id="a truncated frame"),
+        pytest.param([streams.encode_delivery(DELIVERY)[:-1]], id="a truncated frame"),
         pytest.param([b"\xff" * 20], id="no frame but noise"),
     ],
 )
 def test_a_delivery_that_does_not_begin_with_what_it_is_is_refused(first):
     with pytest.raises(ProtocolError, match=r"compare versions|do not parse"):
-        codec.decode_delivery(iter([*first, *codec.encode_payload([b"words"])]))
+        streams.decode_delivery(iter([*first, *streams.encode_payload([b"words"])]))
 
 
 @pytest.mark.parametrize(
     "later",
     [
-        pytest.param(codec.encode_delivery(DELIVERY), id="a second header"),
+        pytest.param(streams.encode_delivery(DELIVERY), id="a second header"),
         pytest.param(b"", id="an empty frame"),
         pytest.param(b"\xff" * 20, id="no frame but noise"),
     ],
 )
 def test_a_delivery_that_goes_on_with_something_else_than_payload_is_refused(later):
-    _, chunks = codec.decode_delivery(iter([codec.encode_delivery(DELIVERY), later]))
+    _, chunks = streams.decode_delivery(iter([streams.encode_delivery(DELIVERY), later]))
     with pytest.raises(ProtocolError, match=r"compare versions|do not parse"):
         list(chunks)
 
@@ -101,8 +102,8 @@ def test_an_answer_survives_the_trip_however_it_is_cut(
     integers = np.random.default_rng(seed).integers(ends.min, ends.max, (rows, cells), endpoint=True)
     integers.flat[0], integers.flat[-1] = ends.min, ends.max
     blocks = (integers[start : start + rows_sent] for start in range(0, rows, rows_sent))
-    with mock.patch.object(codec, "FRAME_BYTES", frame_bytes):
-        frames = list(codec.encode_answer(blocks, word_bytes))
+    with mock.patch.object(streams, "FRAME_BYTES", frame_bytes):
+        frames = list(streams.encode_answer(blocks, word_bytes))
         returned = decoded(frames, rows, cells, rows_read)
     assert all(size <= frame_bytes for size in payloads(frames))
     assert all(block.shape == (rows_read, cells) and block.dtype == np.int64 for block in returned[:-1])
@@ -120,7 +121,7 @@ def test_an_answer_survives_the_trip_however_it_is_cut(
 )
 def test_a_large_answer_is_cut_into_frames_of_one_mebibyte(count, word_bytes, sizes):
     integers = np.arange(count) - count // 2
-    frames = list(codec.encode_answer(iter([integers]), word_bytes))
+    frames = list(streams.encode_answer(iter([integers]), word_bytes))
     assert payloads(frames) == sizes
     assert all(len(data) <= FRAME_BYTES + 16 for data in frames)
     assert np.array_equal(decoded(frames, 1, count)[0], [integers])
@@ -128,14 +129,14 @@ def test_a_large_answer_is_cut_into_frames_of_one_mebibyte(count, word_bytes, si
 
 def test_a_long_answer_leaves_before_all_of_it_is_there():
     blocks = iter([np.zeros(2**18, dtype=np.int64), np.ones(2**18, dtype=np.int64)])
-    first = next(codec.encode_answer(blocks, 4))
+    first = next(streams.encode_answer(blocks, 4))
     assert payloads([first]) == [2**20]
     assert len(list(blocks)) == 1
 
 
 def test_rows_are_handed_on_before_the_last_frame_came():
     frames = iter([frame([1, -2, 3], last=False), frame([4], last=True)])
-    first = next(codec.decode_answer(frames, 2, 2, 1))
+    first = next(streams.decode_answer(frames, 2, 2, 1))
     assert first.tolist() == [[1, -2]]
     assert len(list(frames)) == 1
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
@@ -16,7 +17,6 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.statement import ENTRY, Claim, Entry, first_link, next_link, state
-from dpmosaic.common.wire.codec import encode_terms
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.statements import Signatures
 from dpmosaic.curator.certificates.verify import sign_terms, verified

@@ -17,9 +17,7 @@ from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigm
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
-from dpmosaic.simulations import network
-from dpmosaic.simulations.network import policy_for, start_parties
-from dpmosaic.simulations.partition import Grid, SliceLayout, partition
+from support.parties import cut, policy_for, random_table, started
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4})
 RECORDS = 40
@@ -31,8 +29,7 @@ SPLITS = {
 
 
 def real_table():
-    rng = np.random.default_rng(7)
-    return Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, n, RECORDS) for n in DOMAIN.sizes]))
+    return random_table(DOMAIN, RECORDS)
 
 
 def measurer(
@@ -46,11 +43,10 @@ def measurer(
     **options,
 ):
     table = table or real_table()
-    grid = grid or Grid.by_attributes(table.domain, RECORDS, 2, groups)
+    grid = grid or [(RECORDS // 2, groups)] * 2
     terms = ReleaseTerms("release", PROTOCOL_VERSION, protocol, adjacency, float(granted))
     policy = policy_for(protocol, adjacency, float(granted))
-    pieces = partition(table, grid)
-    federation = connect(table.domain, start_parties(pieces, policy, RandomStream.from_seed(5)))
+    federation = connect(table.domain, started(cut(table, grid), policy, RandomStream.from_seed(5)))
     federation.accept(terms)
     return FederationMeasurer(federation, terms, granted, **options)
 
@@ -138,20 +134,6 @@ def projected(values, shape):
     return functools.reduce(np.kron, [np.eye(n) - 1 / n for n in shape]) @ values
 
 
-@pytest.fixture
-def ledgers(monkeypatch):
-    """The ledgers of all parties that the test starts, slice by slice."""
-    opened = []
-
-    class Kept(network.Ledger):
-        def __init__(self):
-            super().__init__()
-            opened.append(self)
-
-    monkeypatch.setattr(network, "Ledger", Kept)
-    return opened
-
-
 @pytest.mark.parametrize("protocol", ["trusted", "indicator"])
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("clique", [("b",), ("a", "d"), ("a", "b", "d"), ("a", "b", "c", "d")])
@@ -159,7 +141,7 @@ def test_where_one_party_of_each_slice_holds_the_clique_its_interaction_is_measu
     protocol, adjacency, clique, ledgers
 ):
     rho, shape = Fraction(10**9), DOMAIN.shape(clique)
-    grid = Grid.parse("1x1", DOMAIN, RECORDS) if protocol == "trusted" else None
+    grid = "1x1" if protocol == "trusted" else None
     source = measurer(SPLITS["one party"], 10 * rho, protocol=protocol, adjacency=adjacency, grid=grid)
     (found,) = source.measure([Query(clique, rho, "test", interaction=True)])
     exact = projected(real_table().marginal(clique), shape)
@@ -176,7 +158,7 @@ def test_where_one_party_of_each_slice_holds_the_clique_its_interaction_is_measu
 def test_an_interaction_has_the_noise_of_cells_of_the_stated_deviation_projected(protocol):
     """Chi-square over the 6 dimensions of each of 200 projections, two-sided at p < 1e-6; two tests."""
     runs, clique, rho = 200, ("a", "b", "d"), Fraction(2)
-    grid = Grid.parse("1x1", DOMAIN, RECORDS) if protocol == "trusted" else None
+    grid = "1x1" if protocol == "trusted" else None
     source = measurer(SPLITS["one party"], rho * runs, protocol=protocol, grid=grid)
     found = source.measure([Query(clique, rho, "test", interaction=True)] * runs)
     stated, shape = found[0].sigma, DOMAIN.shape(clique)
@@ -195,7 +177,7 @@ HOLDERS = {
     "every record": {"groups": SPLITS["one party"], "record_wise": True},
     "one party of one slice": {
         "groups": None,
-        "grid": Grid((SliceLayout(RECORDS - 9, (("a", "b"), ("c", "d"))), SliceLayout(9, (DOMAIN.names,)))),
+        "grid": (((RECORDS - 9, (("a", "b"), ("c", "d"))), (9, (DOMAIN.names,)))),
     },
 }
 
@@ -263,11 +245,9 @@ def test_cells_come_in_the_order_of_the_domain_whoever_holds_the_attributes():
 
 
 def test_a_ragged_grid_measures_each_slice_its_own_way():
-    grid = Grid(
-        (
-            SliceLayout(RECORDS - 1, (("a",), ("b",), ("c", "d"))),
-            SliceLayout(1, (("a", "b", "c", "d"),)),
-        )
+    grid = (
+        (RECORDS - 1, (("a",), ("b",), ("c", "d"))),
+        (1, (("a", "b", "c", "d"),)),
     )
     source = measurer(None, Fraction(10**10), grid=grid)
     (found,) = source.measure([Query(("a", "b"), Fraction(10**9), "test")])

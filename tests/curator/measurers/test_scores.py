@@ -12,20 +12,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, DataError, ProtocolError
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost, score_sigma
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.curator.measurers.federation import FederationMeasurer
-from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
+from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.client import PartyClient
-from dpmosaic.curator.parties.federation import connect
-from dpmosaic.simulations import network
-from dpmosaic.simulations.partition import Grid, SliceLayout, partition
+from support.parties import Link, layout, measurer_over, random_table
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4, "e": 1})
 CLIQUES = [c for size in range(1, 6) for c in itertools.combinations(DOMAIN.names, size)]
@@ -37,46 +32,13 @@ EXACT = Fraction(10**8)
 EXACT_64 = 300 * EXACT
 
 
-def random_table(domain=DOMAIN, records=RECORDS, seed=7):
-    rng = np.random.default_rng(seed)
-    return Table.from_codes(domain, np.column_stack([rng.integers(0, n, records) for n in domain.sizes]))
+def table_of(domain=DOMAIN, records=RECORDS):
+    return random_table(domain, records)
 
 
-@pytest.fixture
-def ledgers(monkeypatch):
-    """The ledgers of all parties that the test starts, in the roster's order."""
-    opened = []
-
-    class Kept(network.Ledger):
-        def __init__(self):
-            super().__init__()
-            opened.append(self)
-
-    monkeypatch.setattr(network, "Ledger", Kept)
-    return opened
-
-
-def release(
-    grid="2x2", granted=Fraction(1), *, protocol="masked", table=None, tolerated=None,
-    adjacency=Adjacency.ZERO_OUT, seed=1,
-):  # fmt: skip
+def release(grid="2x2", granted=Fraction(1), *, table=None, **options):
     """The measurer of a release over the parties of a grid."""
-    table = table or random_table()
-    if isinstance(grid, str):
-        grid = Grid.parse(grid, table.domain, table.record_count)
-    keys = RandomStream.from_seed(seed)
-    policy = network.policy_for(protocol, adjacency, float(granted))
-    federation = connect(table.domain, network.start_parties(partition(table, grid), policy, keys))
-    plan = masked_plan(federation, granted, adjacency, tolerated) if protocol == "masked" else None
-    terms = ReleaseTerms("release", PROTOCOL_VERSION, protocol, adjacency, float(granted), plan)
-    acceptances = federation.accept(terms)
-    if protocol == "masked":
-        return MaskedMeasurer(federation, terms, acceptances, granted, keys.child("dealer"))
-    return FederationMeasurer(federation, terms, granted)
-
-
-def layout(rows, groups):
-    return SliceLayout(rows, tuple(tuple(group) for group in groups.split()))
+    return measurer_over(table or table_of(), grid, granted, **options)
 
 
 GRIDS = {
@@ -85,13 +47,11 @@ GRIDS = {
     "2x2": "2x2",
     "3x3": "3x3",
     "2x1": "2x1",
-    "parties of one attribute each": Grid((layout(RECORDS, "e d c b a"),)),
-    "other splits and numbers of parties": Grid(
+    "parties of one attribute each": ((layout(RECORDS, "e d c b a"),)),
+    "other splits and numbers of parties": (
         (layout(20, "abcde"), layout(15, "ac bde"), layout(18, "be d ac"), layout(7, "a b c d e"))
     ),
-    "slices of one record": Grid(
-        (layout(1, "a bd ce"), layout(RECORDS - 2, "abd c e"), layout(1, "abcde")), shuffle_seed=3
-    ),
+    "slices of one record": ((layout(1, "a bd ce"), layout(RECORDS - 2, "abd c e"), layout(1, "abcde"))),
 }
 
 
@@ -123,7 +83,7 @@ def assert_exact(measurer, scores, expected):
 @pytest.mark.parametrize(("bits", "rho"), [(32, EXACT), (64, EXACT_64)])
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
 def test_every_score_is_exact_whoever_holds_its_attributes(grid, bits, rho):
-    table = random_table()
+    table = table_of()
     measurer = release(grid, rho, table=table)
     assert measurer.scores_exactly
     assert measurer._plan.ring == Ring(bits)
@@ -133,7 +93,7 @@ def test_every_score_is_exact_whoever_holds_its_attributes(grid, bits, rho):
 
 
 def test_one_trusted_party_scores_exactly():
-    table = random_table()
+    table = table_of()
     measurer = release("1x1", EXACT, protocol="trusted", table=table)
     assert measurer.scores_exactly
     references = references_of(table)
@@ -142,9 +102,9 @@ def test_one_trusted_party_scores_exactly():
 
 
 def test_a_clique_inside_one_party_over_two_and_over_three_is_each_scored_alone():
-    table = random_table()
+    table = table_of()
     for clique in (("b", "e"), ("a", "b"), ("a", "c", "d")):
-        measurer = release(Grid((layout(RECORDS, "a be c d"),)), EXACT, table=table)
+        measurer = release(((layout(RECORDS, "a be c d"),)), EXACT, table=table)
         assert len(measurer._plan.chain(clique, 0)) == {("b", "e"): 1, ("a", "b"): 2}.get(clique, 3)
         references = references_of(table, [clique, clique, clique])[2:]
         scores = measurer.score([clique], references, EXACT, "scores")
@@ -172,7 +132,7 @@ def test_scores_in_several_batches_are_those_in_one(protocol, grid, cells, monke
         PartyClient, "prepare_scores", lambda self, query: asked.append(query) or prepare(self, query)
     )
     monkeypatch.setattr("dpmosaic.curator.measurers.scores._BATCH_CELLS", cells)
-    table = random_table()
+    table = table_of()
     measurer = release(grid, 2 * EXACT, protocol=protocol, table=table)
     references = references_of(table)
     scores = measurer.score(CLIQUES, iter(references), EXACT, "scores")
@@ -186,7 +146,7 @@ def test_scores_in_several_batches_are_those_in_one(protocol, grid, cells, monke
 
 def test_a_reference_is_read_when_its_batch_is_put_together(monkeypatch):
     monkeypatch.setattr("dpmosaic.curator.measurers.scores._BATCH_CELLS", 1)
-    table, read, seen = random_table(), [], []
+    table, read, seen = table_of(), [], []
     prepare = PartyClient.prepare_scores
     monkeypatch.setattr(
         PartyClient, "prepare_scores", lambda self, query: seen.append(len(read)) or prepare(self, query)
@@ -208,7 +168,7 @@ def test_noise_of_scores_has_the_stated_deviation(protocol, grid, tolerated, adj
 
     Each of the 12 tests rejects at p < 1e-6, two-sided, and notices a deviation that is 10 % off.
     """
-    table, count, rho = random_table(), 4000, Fraction(1, 2)
+    table, count, rho = table_of(), 4000, Fraction(1, 2)
     parties = 1 if grid == "1x1" else 2 if grid == "1x2" else 4
     measurer = release(grid, protocol=protocol, tolerated=tolerated, table=table, adjacency=adjacency)
     references = [np.array([number % 50], dtype=np.int64) for number in range(count)]
@@ -228,7 +188,7 @@ def test_noise_of_scores_has_the_stated_deviation(protocol, grid, tolerated, adj
 def test_the_same_scores_under_a_new_id_have_fresh_noise():
     """Two draws of this width agree with p < 1e-3, four of them with p < 1e-12."""
     measurer = release("2x2")
-    cliques, references = CLIQUES[:4], references_of(random_table())[:4]
+    cliques, references = CLIQUES[:4], references_of(table_of())[:4]
     one, other = (measurer.score(cliques, references, Fraction(1, 1000), "scores") for _ in range(2))
     assert np.all(one.values != other.values)
 
@@ -244,7 +204,7 @@ def test_every_partys_ledger_charges_exactly_what_the_curators_accountant_charge
 ):
     monkeypatch.setattr("dpmosaic.curator.measurers.scores._BATCH_CELLS", batch)
     measurer = release(grid, protocol=protocol, adjacency=adjacency)
-    cliques, references = CLIQUES[:15], references_of(random_table())[:15]
+    cliques, references = CLIQUES[:15], references_of(table_of())[:15]
     for rho in (Fraction(1, 7), Fraction(1, 3), Fraction(1, 1000)):
         measurer.score(cliques, references, rho, "scores")
         spent = measurer.accountant.spent
@@ -259,13 +219,13 @@ def test_what_the_curator_counts_as_left_after_scores_no_party_refuses(protocol,
     monkeypatch.setattr("dpmosaic.curator.measurers.scores._BATCH_CELLS", batch)
     granted = Fraction(1, 2**12)  # so little that the noise, a float, takes a cost to the last unit
     measurer = release(grid, granted, protocol=protocol)
-    measurer.score(CLIQUES, references_of(random_table()), granted / 2, "scores")
+    measurer.score(CLIQUES, references_of(table_of()), granted / 2, "scores")
     measurer.measure([Query(("a",), measurer.accountant.remaining, "the rest")])
 
 
 def test_a_charge_names_a_noise_variable_for_every_score_in_each_slice():
     measurer = release("2x2")
-    measurer.score(CLIQUES[:3], references_of(random_table())[:3], Fraction(1, 3), "step")
+    measurer.score(CLIQUES[:3], references_of(table_of())[:3], Fraction(1, 3), "step")
     sigma = score_sigma(Fraction(1, 3), Adjacency.ZERO_OUT, 3)
     (charge,) = measurer.accountant.charges
     assert (charge.step, charge.clique, charge.scores) == ("step", (), True)
@@ -275,9 +235,9 @@ def test_a_charge_names_a_noise_variable_for_every_score_in_each_slice():
 @pytest.mark.parametrize(("protocol", "grid"), [("trusted", "1x1"), ("masked", "1x1"), ("masked", "2x2")])
 def test_scores_past_the_budget_are_refused_and_nobody_is_asked(ledgers, protocol, grid, monkeypatch):
     measurer = release(grid, protocol=protocol)
-    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError, match="more than is left"):
-        measurer.score(CLIQUES, references_of(random_table()), Fraction(5, 4), "scores")
+        measurer.score(CLIQUES, references_of(table_of()), Fraction(5, 4), "scores")
     assert measurer.accountant.charges == ()
     assert [ledger.spent("release") for ledger in ledgers] == [0] * len(ledgers)
 
@@ -286,9 +246,9 @@ def test_scores_whose_noise_does_not_fit_the_plans_ring_are_refused_before_they_
     ledgers, monkeypatch
 ):
     measurer = release("2x2")
-    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError, match="noise that fits the plan's ring"):
-        measurer.score(CLIQUES, references_of(random_table()), Fraction(1, 10**15), "scores")
+        measurer.score(CLIQUES, references_of(table_of()), Fraction(1, 10**15), "scores")
     assert measurer.accountant.charges == ()
     assert [ledger.spent("release") for ledger in ledgers] == [0] * 4
 
@@ -299,8 +259,8 @@ HUGE = Domain.coded({"x": 10_000, "y": 10_000, "z": 2})
 def test_a_clique_past_the_limit_of_openings_is_refused_before_anything_is_charged_or_asked(
     ledgers, monkeypatch
 ):
-    measurer = release("1x2", table=random_table(HUGE, records=30))
-    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    measurer = release("1x2", table=table_of(HUGE, records=30))
+    monkeypatch.setattr(Link, "call", None)
     references = (np.zeros(HUGE.cells(clique), dtype=np.int64) for clique in (("z",), HUGE.names))
     with pytest.raises(DataError, match="x, y, z takes an opening of more than 4 GiB"):
         measurer.score([("z",), HUGE.names], references, Fraction(1, 4), "scores")
@@ -320,7 +280,7 @@ NOBODY = {
 def test_where_nobody_may_evaluate_nothing_is_scored_and_nothing_charged(options, ledgers, monkeypatch):
     measurer = release(**options)
     assert not measurer.scores_exactly
-    monkeypatch.setattr(network.InProcessConnection, "call", None)
+    monkeypatch.setattr(Link, "call", None)
     with pytest.raises(DataError, match="select by noisy marginals"):
         measurer.score([("a",)], [np.zeros(2, dtype=np.int64)], Fraction(1, 2), "scores")
     assert measurer.accountant.charges == ()
@@ -335,7 +295,7 @@ def test_a_reference_further_away_than_the_ring_holds_is_refused_by_every_party(
 
 
 def test_marginals_and_scores_of_one_release_have_ids_and_costs_of_their_own(ledgers):
-    table = random_table()
+    table = table_of()
     measurer = release("2x2", table=table)
     first, second = [("a", "d"), ("b",)], [("a", "d"), ("b", "c", "d")]
     for cliques in (first, second):

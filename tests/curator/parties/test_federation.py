@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.crypto.identity import Identity, verify
+from dpmosaic.common.canonical.terms import decode_terms, encode_terms
+from dpmosaic.common.crypto.identity import verify
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
@@ -19,20 +20,16 @@ from dpmosaic.common.messages import (
     ReleaseTerms,
 )
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.wire.codec import decode_terms, encode_acceptance, encode_description, encode_terms
+from dpmosaic.common.wire.codec import decode_signed_terms, encode_acceptance, encode_description
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
-from dpmosaic.party.serving.servicer import PartyServicer
-from dpmosaic.party.sources.source import TableSource
-from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
-from dpmosaic.simulations.partition import Grid, SliceLayout, partition
+from support.parties import Link, cut, party_of, policy_for, started
 
 DOMAIN = Domain.from_json({"a": 2, "b": ["x", "y"], "c": {"type": "numeric", "min": 0, "max": 3, "bins": 4}})
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
-POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
+POLICY = policy_for("indicator")
 
 
 class FakeConnection:
@@ -50,7 +47,7 @@ class FakeConnection:
             yield encode_description(self.description)
         else:
             assert method == "Accept"
-            self.accepted.append(decode_terms(request))
+            self.accepted.append(decode_terms(decode_signed_terms(request)[0]))
             yield encode_acceptance(self.acceptance)
 
 
@@ -76,18 +73,11 @@ def table():
 
 @pytest.fixture
 def ragged(table):
-    grid = Grid(
-        (
-            SliceLayout(40, (("a", "c"), ("b",))),
-            SliceLayout(30, (("a", "b", "c"),)),
-            SliceLayout(20, (("c",), ("b",), ("a",))),
-        )
-    )
-    return partition(table, grid)
+    return cut(table, [(40, (("a", "c"), ("b",))), (30, (("a", "b", "c"),)), (20, (("c",), ("b",), ("a",)))])
 
 
 def test_a_ragged_grid_of_parties_is_one_table(ragged):
-    federation = connect(DOMAIN, start_parties(ragged, POLICY, RandomStream.from_seed(1)))
+    federation = connect(DOMAIN, started(ragged, POLICY, RandomStream.from_seed(1)))
     assert federation.domain == DOMAIN
     assert federation.record_counts == (40, 30, 20)
     assert [[member.attributes for member in members] for members in federation.slices] == [
@@ -99,14 +89,14 @@ def test_a_ragged_grid_of_parties_is_one_table(ragged):
 
 
 def test_members_are_all_parties_slice_by_slice(ragged):
-    federation = connect(DOMAIN, start_parties(ragged, POLICY, RandomStream.from_seed(1)))
+    federation = connect(DOMAIN, started(ragged, POLICY, RandomStream.from_seed(1)))
     names = [member.description.name for member in federation.members]
     assert names == ["party-1-1", "party-1-2", "party-2-1", "party-3-1", "party-3-2", "party-3-3"]
     assert len({member.description.identity for member in federation.members}) == 6
 
 
 def test_an_acceptance_has_what_every_party_signed_in_the_order_of_members(ragged):
-    federation = connect(DOMAIN, start_parties(ragged, POLICY, RandomStream.from_seed(1)))
+    federation = connect(DOMAIN, started(ragged, POLICY, RandomStream.from_seed(1)))
     acceptances = federation.accept(TERMS)
     assert len({accepted.ephemeral for accepted in acceptances}) == 6
     for member, accepted in zip(federation.members, acceptances, strict=True):
@@ -115,7 +105,7 @@ def test_an_acceptance_has_what_every_party_signed_in_the_order_of_members(ragge
 
 
 def test_every_party_reserves_the_budget_and_can_be_asked(ragged):
-    federation = connect(DOMAIN, start_parties(ragged, POLICY, RandomStream.from_seed(1)))
+    federation = connect(DOMAIN, started(ragged, POLICY, RandomStream.from_seed(1)))
     federation.accept(TERMS)
     for piece in federation.slices:
         for member in piece:
@@ -207,10 +197,9 @@ def test_every_party_is_asked_for_the_same_terms():
 def test_the_refusal_of_a_party_ends_the_acceptance(table):
     policy = Policy(frozenset({"indicator"}), frozenset(Adjacency), Fraction(1, 2), Fraction(1, 2))
     ledger = Ledger()
-    source, keys, identity = TableSource(table), RandomStream.from_seed(1), Identity.from_seed(bytes(32))
-    strict = Party("strict", source, table.domain, policy, ledger, keys, identity)
+    strict = party_of("strict", table, policy, ledger=ledger)
     last = holding("last", *DOMAIN, records=5)
-    federation = connect(DOMAIN, [[InProcessConnection(PartyServicer(strict))], [last]])
+    federation = connect(DOMAIN, [[Link(strict)], [last]])
     with pytest.raises(PolicyError, match="max_release_rho"):
         federation.accept(TERMS)
     assert ledger.reserved() == 0

@@ -17,11 +17,11 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, ProtocolError
 from dpmosaic.common.messages import OpeningRequest
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.wire.codec import encode_opening_request
+from dpmosaic.common.wire.queries import encode_opening_request
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.plan import ReleasePlan, draft
-from dpmosaic.simulations import network
+from support.parties import policy_for, started
 from support.releases import release_of_plan
 
 DOMAIN = Domain.coded({"a": 4, "b": 3, "c": 5})
@@ -37,8 +37,8 @@ class Overlap:
             DOMAIN, np.column_stack([rng.integers(0, n, 200) for n in DOMAIN.sizes])
         )
         pieces = [self.table.project(held) for held in (("a", "b"), ("b", "c"))]
-        policy = network.policy_for(protocol, Adjacency.ZERO_OUT, RHO)
-        (self.links,) = network.start_parties([pieces], policy, RandomStream.from_seed(1))
+        policy = policy_for(protocol, Adjacency.ZERO_OUT, RHO)
+        (self.links,) = started([pieces], policy, RandomStream.from_seed(1))
         said = [PartyClient(link).describe() for link in self.links]
         certificate = self_signed("party", new_tls_key(), datetime.now(UTC))
         cards = [Card.issue(PARTY, s.name, Identity.generate(), certificate, s.domain) for s in said]

@@ -9,7 +9,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.certificates.certificate import Certificate
-from dpmosaic.curator.mechanisms.dp_select.records import SelectedRecords
+from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
 from dpmosaic.curator.releasing import outputs
 from dpmosaic.curator.releasing.table_format import TableFormat
 from dpmosaic.party.sources.source import read_table

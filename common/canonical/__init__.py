@@ -1,0 +1,1 @@
+"""What is signed, hashed or kept in ledgers, as bytes that depend on no library."""

@@ -1,0 +1,47 @@
+"""Queries as bytes: what ledgers keep, and what masks, dealt randomness and statements are bound to."""
+
+from __future__ import annotations
+
+import hashlib
+
+from ..messages import MarginalQuery, ScoreQuery
+from .form import flag, integer, items, octets, real, record, text
+
+MARGINAL, SCORE = "dpmosaic marginal query", "dpmosaic score query"
+VERSION = 1
+
+
+def encode_asked(query: MarginalQuery | ScoreQuery) -> bytes:
+    """The canonical bytes of a query of either kind; only equal queries have equal bytes."""
+    return _marginal(query) if isinstance(query, MarginalQuery) else _score(query)
+
+
+def query_digest(query: MarginalQuery | ScoreQuery) -> str:
+    """SHA-256 (hex) of a whole query, to which masks and dealt randomness are bound."""
+    return hashlib.sha256(encode_asked(query)).hexdigest()
+
+
+def _marginal(query: MarginalQuery) -> bytes:
+    fields = (
+        text(query.release_id),
+        text(query.query_id),
+        integer(query.form.value),
+        items(map(text, query.clique)),
+        real(query.sigma),
+        items(items(integer(start) + integer(stop) for start, stop in box) for box in query.boxes),
+        flag(query.interaction),
+    )
+    return record(MARGINAL, VERSION, fields)
+
+
+def _score(query: ScoreQuery) -> bytes:
+    fields = (
+        text(query.release_id),
+        text(query.query_id),
+        items(items(map(text, clique)) for clique in query.cliques),
+        real(query.sigma),
+        octets(query.references),
+        integer(query.largest_reference),
+        integer(query.largest_total),
+    )
+    return record(SCORE, VERSION, fields)

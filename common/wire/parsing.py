@@ -1,0 +1,27 @@
+"""The one place where bytes become a message of the wire, or are refused."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from ..errors import ProtocolError
+
+_M = TypeVar("_M", bound=Message)
+
+
+def parsed(kind: type[_M], data: bytes) -> _M:
+    """The message of these bytes.
+
+    Raises:
+        ProtocolError: they do not parse.
+    """
+    message = kind()
+    try:
+        message.ParseFromString(data)
+    except DecodeError:
+        raise ProtocolError(
+            f"expected a {kind.__name__} message, got bytes that do not parse; compare versions"
+        ) from None
+    return message

@@ -1,0 +1,122 @@
+"""What a curator asks of a party, to bytes and back; what does not parse is a ProtocolError."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import ProtocolError
+from ..messages import AnswerForm, MarginalQuery, MultiplyRequest, OpeningRequest, ScoreQuery
+from ..protocols.masked.plan import Chain
+from . import party_pb2 as pb
+from .parsing import parsed
+
+
+def encode_query(query: MarginalQuery) -> bytes:
+    """Bytes of a MarginalQuery."""
+    message = pb.MarginalQuery(
+        release_id=query.release_id,
+        query_id=query.query_id,
+        form=pb.AnswerForm.Name(query.form.value),
+        clique=query.clique,
+        sigma=query.sigma,
+        boxes=[pb.Box(starts=[a for a, _ in box], stops=[b for _, b in box]) for box in query.boxes],
+        interaction=query.interaction,
+    )
+    return message.SerializeToString()
+
+
+def decode_query(data: bytes) -> MarginalQuery:
+    """The MarginalQuery of these bytes."""
+    message = parsed(pb.MarginalQuery, data)
+    try:
+        return MarginalQuery(
+            release_id=message.release_id,
+            query_id=message.query_id,
+            form=AnswerForm(message.form),
+            clique=tuple(message.clique),
+            sigma=message.sigma,
+            boxes=tuple(tuple(zip(box.starts, box.stops, strict=True)) for box in message.boxes),
+            interaction=message.interaction,
+        )
+    except ValueError as cause:
+        raise ProtocolError(f"a query does not hold together: {cause}") from None
+
+
+def encode_score_query(query: ScoreQuery) -> bytes:
+    """Bytes of a ScoreQuery; no marginal query has them."""
+    message = pb.ScoreQuery(
+        release_id=query.release_id,
+        query_id=query.query_id,
+        cliques=encoded_chain(query.cliques),
+        sigma=query.sigma,
+        references=query.references,
+        largest_reference=query.largest_reference,
+        largest_total=query.largest_total,
+    )
+    return message.SerializeToString()
+
+
+def decode_score_query(data: bytes) -> ScoreQuery:
+    """The ScoreQuery of these bytes."""
+    message = parsed(pb.ScoreQuery, data)
+    try:
+        return ScoreQuery(
+            message.release_id,
+            message.query_id,
+            decoded_chain(message.cliques),
+            message.sigma,
+            message.references,
+            message.largest_reference,
+            message.largest_total,
+        )
+    except ValueError as cause:
+        raise ProtocolError(f"a score query does not hold together: {cause}") from None
+
+
+def encode_opening_request(request: OpeningRequest) -> bytes:
+    """Bytes of an OpeningRequest."""
+    message = pb.OpeningRequest(
+        release_id=request.release_id,
+        chain=encoded_chain(request.chain),
+        recipient=request.recipient,
+        query_id=request.query_id,
+        step=request.step,
+    )
+    return message.SerializeToString()
+
+
+def decode_opening_request(data: bytes) -> OpeningRequest:
+    """The OpeningRequest of these bytes."""
+    message = parsed(pb.OpeningRequest, data)
+    return OpeningRequest(
+        message.release_id,
+        decoded_chain(message.chain),
+        message.recipient,
+        message.query_id,
+        message.step,
+    )
+
+
+def encode_multiply_request(request: MultiplyRequest) -> bytes:
+    """Bytes of a MultiplyRequest."""
+    message = pb.MultiplyRequest(
+        release_id=request.release_id,
+        chains=[pb.Chain(parts=encoded_chain(chain)) for chain in request.chains],
+    )
+    return message.SerializeToString()
+
+
+def decode_multiply_request(data: bytes) -> MultiplyRequest:
+    """The MultiplyRequest of these bytes."""
+    message = parsed(pb.MultiplyRequest, data)
+    return MultiplyRequest(message.release_id, tuple(decoded_chain(chain.parts) for chain in message.chains))
+
+
+def encoded_chain(chain: Chain) -> list[pb.Part]:
+    """A chain, or several cliques, as a field of a message."""
+    return [pb.Part(attributes=part) for part in chain]
+
+
+def decoded_chain(parts: Iterable[pb.Part]) -> Chain:
+    """The chain of such a field."""
+    return tuple(tuple(part.attributes) for part in parts)

@@ -1,0 +1,160 @@
+"""Streams of frames: what is delivered, and what is answered; what does not parse is a ProtocolError."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ProtocolError
+from ..frames import FRAME_BYTES
+from ..messages import Delivery, DeliveryKind
+from . import party_pb2 as pb
+from .parsing import parsed
+from .queries import decoded_chain, encoded_chain
+
+
+def encode_delivery(delivery: Delivery) -> bytes:
+    """Bytes of the frame that says what is delivered."""
+    header = pb.Delivery(
+        release_id=delivery.release_id,
+        kind=pb.DeliveryKind.Name(delivery.kind.value),
+        chain=encoded_chain(delivery.chain),
+        sender=delivery.sender,
+        query_id=delivery.query_id,
+        step=delivery.step,
+    )
+    return pb.DeliveryFrame(header=header).SerializeToString()
+
+
+def encode_payload(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Frames that carry these chunks, each of at most `FRAME_BYTES`."""
+    for chunk in chunks:
+        yield pb.DeliveryFrame(payload=chunk).SerializeToString()
+
+
+def decode_delivery(frames: Iterator[bytes]) -> tuple[Delivery, Iterator[bytes]]:
+    """What is delivered, and its chunks."""
+    frame = parsed(pb.DeliveryFrame, next(frames, b""))
+    header = frame.header
+    try:
+        kind = DeliveryKind(header.kind)
+    except ValueError:
+        raise ProtocolError(
+            "expected a frame that says what is delivered, got another; compare versions"
+        ) from None
+    delivery = Delivery(
+        header.release_id, kind, decoded_chain(header.chain), header.sender, header.query_id, header.step
+    )
+    return delivery, decode_payload(frames)
+
+
+def decode_payload(frames: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunks that these frames carry."""
+    for data in frames:
+        frame = parsed(pb.DeliveryFrame, data)
+        if frame.WhichOneof("content") != "payload" or len(frame.payload) > FRAME_BYTES:
+            raise ProtocolError("expected frames of at most 1 MiB of payload, got another; compare versions")
+        yield frame.payload
+
+
+def encode_answer(blocks: Iterable[NDArray[np.int64]], word_bytes: int) -> Iterator[bytes]:
+    """Frames of at most `FRAME_BYTES` of payload.
+
+    Args:
+        blocks: arrays of integers, sent in their order, each row-major.
+        word_bytes: 4 or 8; the caller knows that every integer fits.
+
+    Yields:
+        Bytes of one AnswerFrame each; the last one says so and may be empty.
+    """
+    pending = bytearray()
+    first = True
+    for block in blocks:
+        pending += block.astype(f"<i{word_bytes}", casting="unsafe").tobytes()
+        sent = 0
+        while len(pending) - sent >= FRAME_BYTES:
+            frame = pb.AnswerFrame(
+                payload=bytes(pending[sent : sent + FRAME_BYTES]), word_bytes=word_bytes if first else 0
+            )
+            yield frame.SerializeToString()
+            sent += FRAME_BYTES
+            first = False
+        del pending[:sent]
+    last = pb.AnswerFrame(payload=bytes(pending), word_bytes=word_bytes if first else 0, last=True)
+    yield last.SerializeToString()
+
+
+def decode_answer(
+    frames: Iterable[bytes], rows: int, cells: int, block_rows: int
+) -> Iterator[NDArray[np.int64]]:
+    """The integers of an answer, in blocks of rows.
+
+    Args:
+        frames: what `encode_answer` gave.
+        rows: how many rows are due.
+        cells: integers in one row.
+        block_rows: rows of every block but the last.
+
+    Yields:
+        Shape (block_rows, cells), int64; the last block may have fewer rows.
+
+    Raises:
+        ProtocolError: more or fewer integers came than are due.
+    """
+    answered = (parsed(pb.AnswerFrame, data) for data in frames)
+    first = next(answered, pb.AnswerFrame())
+    if first.word_bytes not in (4, 8):
+        raise ProtocolError("expected integers of 4 or 8 bytes, got another width; compare versions")
+    payloads = _payloads(itertools.chain([first], answered))
+    for block in row_blocks(payloads, np.dtype(f"<i{first.word_bytes}"), rows, cells, block_rows):
+        yield block.astype(np.int64)
+
+
+def row_blocks(
+    chunks: Iterable[bytes], dtype: np.dtype[Any], rows: int, cells: int, block_rows: int
+) -> Iterator[NDArray[Any]]:
+    """The rows of a matrix that came in chunks, which were cut without regard to the rows' borders.
+
+    Args:
+        chunks: little-endian words, row-major.
+        dtype: of a word.
+        rows: how many rows are due.
+        cells: words in one row.
+        block_rows: rows of every block but the last.
+
+    Yields:
+        Shape (block_rows, cells); the last block may have fewer rows.
+
+    Raises:
+        ProtocolError: more or fewer words came than are due.
+    """
+    pending = bytearray()
+    left = rows
+    for chunk in chunks:
+        pending += chunk
+        while left and len(pending) >= (size := min(block_rows, left) * cells * dtype.itemsize):
+            block = np.frombuffer(bytes(pending[:size]), dtype=dtype)
+            del pending[:size]
+            yield block.reshape(-1, cells)
+            left -= block.size // cells
+        if pending and not left:
+            break
+    if left or pending:
+        raise ProtocolError("a message has more or fewer integers than are due; ask again")
+
+
+def _payloads(frames: Iterable[pb.AnswerFrame]) -> Iterator[bytes]:
+    ended = False
+    for frame in frames:
+        if ended or len(frame.payload) > FRAME_BYTES:
+            raise ProtocolError(
+                "expected frames of at most 1 MiB up to the last one, got more; compare versions"
+            )
+        yield frame.payload
+        ended = frame.last
+    if not ended:
+        raise ProtocolError("an answer ended before its last frame; ask again")

@@ -1,0 +1,79 @@
+"""The measurer of every protocol that daemons speak, and what its parties have to agree on beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ...common.crypto.randomness import RandomStream
+from ...common.errors import DataError
+from ...common.messages import Acceptance, ReleaseTerms
+from ...common.privacy.cost import Adjacency
+from ...common.protocols.masked.plan import MaskedPlan
+from ...common.protocols.registry import INDICATOR, MASKED, TRUSTED
+from ..parties.asking import Asking
+from ..parties.federation import Federation
+from .federation import FederationMeasurer
+from .masked import MaskedMeasurer, masked_plan
+from .measurer import Measurer
+
+Plan = Callable[[Federation, Fraction, Adjacency, int | None], MaskedPlan | None]
+"""From the parties, the grant, the adjacency and the collusions to tolerate (None for the default)."""
+
+Begin = Callable[
+    [Federation, ReleaseTerms, tuple[Acceptance, ...], Fraction, RandomStream, Asking | None], Measurer
+]
+"""From the parties, the terms and what each party signed, the grant, where dealt randomness comes from, and
+how what costs budget is asked for."""
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How the curator measures by one protocol.
+
+    Attributes:
+        plan: what the parties agree on beyond the budget; it gives None where that is nothing.
+        begin: gives what measures under terms that every party accepted.
+    """
+
+    plan: Plan
+    begin: Begin
+
+
+def _no_plan(
+    federation: Federation, granted: Fraction, adjacency: Adjacency, tolerated: int | None
+) -> MaskedPlan | None:
+    """Nothing: these parties answer each for itself."""
+    return None
+
+
+def _begin_histograms(
+    federation: Federation,
+    terms: ReleaseTerms,
+    acceptances: tuple[Acceptance, ...],
+    granted: Fraction,
+    dealer: RandomStream,
+    asking: Asking | None,
+) -> Measurer:
+    return FederationMeasurer(federation, terms, granted, asking=asking)
+
+
+MEASURERS: Mapping[str, Measuring] = {
+    MASKED.name: Measuring(masked_plan, MaskedMeasurer),
+    TRUSTED.name: Measuring(_no_plan, _begin_histograms),
+    INDICATOR.name: Measuring(_no_plan, _begin_histograms),
+}
+
+
+def measuring(protocol: str) -> Measuring:
+    """How the curator measures by a protocol.
+
+    Raises:
+        DataError: over parties it does not; names the protocols by which it does.
+    """
+    if protocol not in MEASURERS:
+        raise DataError(
+            f"protocol: expected one that parties speak ({', '.join(MEASURERS)}), got {protocol!r}"
+        )
+    return MEASURERS[protocol]

@@ -1,0 +1,27 @@
+"""A party of a release by the protocol `indicator`: histograms, and indicator vectors record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...common.errors import ProtocolError
+from ...common.messages import AnswerForm, MarginalQuery
+from ...common.protocols.indicator import noisy_indicators
+from ...common.wire.streams import encode_answer
+from .histograms import HistogramAnswerer, word_bytes
+
+
+class IndicatorAnswerer(HistogramAnswerer):
+    """Adds noise before anything leaves the party; a part of a clique leaves as a vector for each record."""
+
+    forms = frozenset({AnswerForm.HISTOGRAM, AnswerForm.RECORD_WISE})
+
+    def answer(self, query: MarginalQuery) -> Iterator[bytes]:
+        """The frames of a histogram or of indicator vectors, with noise; see `Answerer.answer`."""
+        if query.form is AnswerForm.HISTOGRAM:
+            return super().answer(query)
+        if query.boxes or query.interaction:
+            raise ProtocolError("indicator vectors have neither boxes nor interactions; ask for single cells")
+        stream = self.account.charge(query)
+        blocks = noisy_indicators(self.institution.table, query.clique, query.sigma, stream)
+        return encode_answer(blocks, word_bytes(1, query.sigma))

@@ -1,0 +1,1 @@
+"""A party's part in the protocol `masked`."""

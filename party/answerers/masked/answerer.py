@@ -1,0 +1,151 @@
+"""A party of a release by the protocol `masked`: shares under masks, of answers and of scores."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+
+from ....common.canonical.queries import query_digest
+from ....common.data.boxes import box_sums
+from ....common.data.domain import Domain
+from ....common.errors import PolicyError, ProtocolError
+from ....common.messages import (
+    AnswerForm,
+    Delivery,
+    DeliveryKind,
+    Introduction,
+    MarginalQuery,
+    ReleaseTerms,
+    ScoreQuery,
+)
+from ....common.protocols.masked.plan import Chain, MaskedPlan
+from ....common.wire.streams import encode_answer
+from ...account import Account
+from ...institution import Institution
+from ..answerer import Answerer
+from ..scores import LocalScores, ScoreRun
+from .scores import SharedScores
+from .session import MaskedSession
+
+
+class MaskedAnswerer(Answerer):
+    """Answers with shares that only together tell a noisy sum.
+
+    What was delivered to it does not outlive the process.
+
+    Args:
+        institution: see `Answerer`.
+        account: see `Answerer`.
+    """
+
+    forms = frozenset({AnswerForm.SHARE})
+
+    def __init__(self, institution: Institution, account: Account) -> None:
+        super().__init__(institution, account)
+        self._session: MaskedSession | None = None
+
+    @classmethod
+    def check_terms(cls, terms: ReleaseTerms, institution: Institution) -> None:
+        """Refuses a plan that is wrong about this party, or names parties that are not pinned."""
+        check_plan(_plan(terms), institution)
+
+    @property
+    def domain(self) -> Domain:
+        """Attributes of the whole table."""
+        return _plan(self.account.terms).domain
+
+    def introduce(self, introduction: Introduction) -> None:
+        """Learns who else takes part; every acceptance in the introduction is verified."""
+        session = self._introduced(introduction)
+        self.account.introduce(introduction)
+        self._session = self._session or session
+
+    def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
+        """A matrix without its mask, in frames sealed for another party of the slice."""
+        return self._introduced_session().open(chain, recipient)
+
+    def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Keeps what another party opened for this one, or what the dealer dealt."""
+        session = self._introduced_session()
+        if delivery.kind is DeliveryKind.DEALT_PRODUCT:
+            self.institution.rules.policy.check_cells(session.cells(delivery.chain))
+        session.deliver(delivery, chunks)
+
+    def multiply(self, chains: Sequence[Chain]) -> None:
+        """Computes shares of products, from what was delivered."""
+        session = self._introduced_session()
+        for chain in chains:
+            self.institution.rules.policy.check_cells(session.cells(chain))
+        session.multiply(chains)
+
+    def answer(self, query: MarginalQuery) -> Iterator[bytes]:
+        """The frames of this party's share, with its noise and under its mask; see `Answerer.answer`."""
+        session, interaction = self._introduced_session(), self.interaction_shape(query)
+        plan, ring = session.plan, session.plan.ring
+        if not ring.holds(plan.largest(query.sigma, interaction=interaction)):
+            raise ProtocolError("the answer could overflow the plan's ring; plan a release with 64 bits")
+        share = session.share(query.clique)
+        if query.boxes:
+            share = box_sums(share, plan.domain.shape(query.clique), query.boxes)
+        stream = self.account.charge(query, interaction)
+        self.account.bind(query, {"share": hashlib.sha256(share.data).hexdigest()})
+        answer = session.answer(query_digest(query), query.sigma, share, stream, interaction)
+        return encode_answer([answer], ring.word_bytes)
+
+    def score_run(self, query: ScoreQuery) -> ScoreRun:
+        """Scores shared with the other parties; a single party computes them alone."""
+        if len(_plan(self.account.terms).roster) > 1:
+            return SharedScores(self._introduced_session(), query)
+        return LocalScores(self.institution.table, query)
+
+    def _introduced_session(self) -> MaskedSession:
+        """The party's part in the exchange; after a restart from the introduction that the ledger kept."""
+        if self._session is None:
+            self._session = self._introduced(self.account.introduction())
+        return self._session
+
+    def _introduced(self, introduction: Introduction) -> MaskedSession:
+        account, institution = self.account, self.institution
+        return MaskedSession(
+            institution.table, account.terms, institution.name, account.secret(), introduction, account.keys
+        )
+
+
+def check_plan(plan: MaskedPlan, institution: Institution) -> None:
+    """Refuses a plan that is wrong about a party, or names parties that its institution does not know.
+
+    Args:
+        plan: what the curator proposes.
+        institution: of the party.
+
+    Raises:
+        ProtocolError: the plan says something else of this party than is true.
+        PolicyError: a party of the plan is not pinned, or pinned with another key.
+    """
+    name, table, known = institution.name, institution.table, institution.rules.known
+    own = [entry for entry in plan.roster if entry.name == name]
+    # A plan may leave out attributes that another party of the slice answers for.
+    if (
+        not own
+        or (own[0].identity, own[0].record_count) != (institution.identity.public, table.record_count)
+        or not own[0].attributes
+        or not set(own[0].attributes) <= set(table.domain.names)
+        or own[0].attributes != table.domain.canonical(own[0].attributes)
+    ):
+        raise ProtocolError(
+            "expected a plan that names this party with its identity, attributes and records, got another; "
+            "describe the party again"
+        )
+    if plan.domain.shape(own[0].attributes) != table.domain.shape(own[0].attributes):
+        raise ProtocolError("the plan has other sizes of this party's attributes; give both one domain file")
+    for entry in plan.roster:
+        if entry.name != name and known.get(entry.name) != entry.identity:
+            raise PolicyError(
+                f"the plan names party {entry.name!r} with an identity that is not pinned here; compare "
+                "fingerprints with its operator and pin it"
+            )
+
+
+def _plan(terms: ReleaseTerms) -> MaskedPlan:
+    assert terms.masked is not None, "terms of this protocol come with a plan"
+    return terms.masked

@@ -1,0 +1,285 @@
+"""A party's part in one release by the protocol `masked`: what it opens, receives, multiplies and shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.crypto.randomness import RandomStream
+from ....common.data.domain import Clique
+from ....common.data.interactions import difference_count
+from ....common.data.table import Table
+from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
+from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
+from ....common.privacy.cost import grid_of
+from ....common.protocols.masked import products, reveal
+from ....common.protocols.masked.plan import (
+    MAX_OPENING_BYTES,
+    Chain,
+    block_rows,
+    labels,
+    products_of,
+    rectangles,
+)
+from ....common.protocols.masked.ring import Words
+from ....common.wire.streams import row_blocks
+from .openings import Openings
+from .peers import Peers
+
+
+class MaskedSession:
+    """Computes the party's masked shares.
+
+    Memory: the table, blocks of `block_rows`, and the shares of products, 4 or 8 bytes for each of their
+    cells; openings live on disk.
+
+    Args:
+        table: the party's records.
+        terms: of the release.
+        name: of the party.
+        secret: the ledger's for this release.
+        introduction: what the curator sent; every acceptance in it is verified here.
+        salts: never the same words again, whatever the party's process went through.
+
+    Raises:
+        ProtocolError: an acceptance is not signed by the party that the plan names.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        terms: ReleaseTerms,
+        name: str,
+        secret: bytes,
+        introduction: Introduction,
+        salts: RandomStream,
+    ) -> None:
+        if terms.masked is None:
+            raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no products")
+        self.plan = plan = terms.masked
+        names = [entry.name for entry in plan.roster]
+        if name not in names:
+            raise ProtocolError(
+                "the release was accepted under another name of this party; start a new release"
+            )
+        self.me = names.index(name)
+        self._slice = plan.roster[self.me].slice
+        # What the plan leaves out is out of reach of whatever is asked in this release.
+        self._table = table.project(plan.roster[self.me].attributes)
+        self.peers = Peers(terms, plan, self.me, secret, introduction.acceptances, salts)
+        self.masks = RandomStream(introduction.mask_seed)
+        self._openings = Openings(plan.ring)
+        self._products: dict[Chain, Words] = {}
+        self._dealt: dict[Chain, Words] = {}
+
+    def cells(self, chain: Chain) -> int:
+        """Cells of the product of a chain's parts.
+
+        Raises:
+            ProtocolError: it is no product of this party's slice, or the party holds no part of it.
+        """
+        self._check(chain, parts=2)
+        return self.plan.cells(chain)
+
+    def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
+        """A matrix of this party without its mask, sealed for another party of the slice.
+
+        Args:
+            chain: of the matrix: a part of the party's own, or parts that were multiplied so far.
+            recipient: place in the roster.
+
+        Yields:
+            Sealed frames.
+        """
+        self._check_neighbour(recipient)
+        self._check(chain)
+        self._check_size(chain)
+        rows = self._rows_at_once(chain)
+        masks = self.masks.child("mask", *labels(chain))
+        cells = self.plan.cells(chain)
+        opened = (
+            products.opening(block, self.plan.ring.uniform(masks, len(block), cells)).data
+            for block in self._matrix(chain, rows)
+        )
+        return self.peers.seal(recipient, ["opening", *labels(chain)], opened)
+
+    def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Keeps what another party opened for this one, or what the dealer dealt."""
+        chain, kind, sender = delivery.chain, delivery.kind, delivery.sender
+        records = self._table.record_count
+        match kind:
+            case DeliveryKind.OPENING:
+                self._check_neighbour(sender)
+                self._check(chain, holder=sender)
+                self._check_size(chain)
+                opened = self.peers.unseal(sender, ["opening", *labels(chain)], chunks)
+                self._openings.put((sender, chain), records, self.plan.cells(chain), opened)
+            case DeliveryKind.DEALT_ROWS:
+                self._check(chain, parts=2)
+                self._check_size(chain)
+                self._openings.put((kind, chain), records, self.plan.cells(chain), chunks)
+            case DeliveryKind.DEALT_PRODUCT:
+                (words,) = row_blocks(chunks, self.plan.ring.dtype, 1, self.cells(chain), 1)
+                if chain not in self._products:
+                    self._dealt[chain] = words[0]
+            case _:
+                raise ProtocolError(f"{kind.name} belongs to a score query; name the query")
+
+    def multiply(self, chains: Sequence[Chain]) -> None:
+        """Computes the party's shares of products, from what was opened and dealt."""
+        for chain in chains:
+            self._check(chain, parts=2)
+        wanted = [chain for chain in chains if chain not in self._products]
+        ends_here = {chain: self._holders(chain)[-1] == self.me for chain in wanted}
+        for lefts, rights in rectangles(self.plan, [chain for chain in wanted if not ends_here[chain]]):
+            self._multiply_left(lefts, rights)
+        for lefts, rights in rectangles(self.plan, [chain for chain in wanted if ends_here[chain]]):
+            self._multiply_right(lefts, rights)
+        for chain in wanted:
+            for k in range(2, len(chain)):
+                self._forget(chain[:k])
+
+    def share(self, clique: Clique) -> Words:
+        """The party's exact share of a marginal, shape (cells,); all shares add up to the exact counts.
+
+        Raises:
+            ProtocolError: a product was not computed.
+        """
+        ring, domain = self.plan.ring, self.plan.domain
+        chain = self.plan.chain(clique, self._slice)
+        if self.me not in self._holders(chain):
+            return np.zeros(domain.cells(clique), dtype=ring.dtype)
+        if len(chain) == 1:
+            return ring.words(self._table.marginal(clique))
+        if chain not in self._products:
+            raise DeliveriesLost("the answer needs a product that was not computed; multiply first")
+        held = [name for part in chain for name in part]
+        axes = [held.index(name) for name in clique]
+        return self._products[chain].reshape(domain.shape(held)).transpose(axes).ravel()
+
+    def answer(
+        self, query: str, sigma: float, share: Words, stream: RandomStream, interaction: Sequence[int] = ()
+    ) -> NDArray[np.int64]:
+        """A share with the party's noise, under its mask: ring words as integers, shape (cells,).
+
+        Args:
+            query: digest of the whole query.
+            sigma: scale of the noise that is charged.
+            share: shape (cells,).
+            stream: of the noise.
+            interaction: shape of the marginal where its differences alone are answered; else empty.
+        """
+        ring = self.plan.ring
+        noise = self.plan.noise.draw(sigma, share.size, stream)
+        words = difference_count(interaction) if interaction else share.size
+        mask = reveal.pairwise_mask(ring, self.me, self.peers.streams(), query, words)
+        return ring.signed(reveal.masked_answer(ring, share, grid_of(sigma), noise, mask, interaction))
+
+    def _check(self, chain: Chain, *, parts: int = 1, holder: int | None = None) -> None:
+        """Refuses what is no chain of this slice, has fewer parts, or none of this party or the holder."""
+        names = [name for part in chain for name in part]
+        if (
+            len(chain) < parts
+            or not all(chain)
+            or len(set(names)) < len(names)
+            or set(names) - set(self.plan.domain)
+        ):
+            raise ProtocolError(
+                f"expected {parts} parts or more, of attributes of the plan, each once; compare the plan"
+            )
+        holders = self._holders(chain)
+        for part, place in zip(chain, holders, strict=True):
+            if part != tuple(name for name in self.plan.roster[place].attributes if name in part):
+                raise ProtocolError("expected parts in domain order, each of one party; compare the plan")
+        if len(set(holders)) < len(holders):
+            raise ProtocolError("expected one part of each party; compare the plan")
+        if (self.me if holder is None else holder) not in holders:
+            raise ProtocolError("expected a chain with a part of the party that opens it; compare the plan")
+
+    def _check_size(self, chain: Chain) -> None:
+        if self.plan.opening_bytes(chain, self._slice) > MAX_OPENING_BYTES:
+            raise PolicyError(
+                "the product takes openings past the protocol's limit; ask for a smaller clique"
+            )
+
+    def _holders(self, chain: Chain) -> tuple[int, ...]:
+        return self.plan.holders(chain, self._slice)
+
+    def _check_neighbour(self, other: int) -> None:
+        if other == self.me or other not in self.plan.members(self._slice):
+            raise ProtocolError("an opening goes between two parties of one slice; compare the plan")
+
+    def _rows_at_once(self, chain: Chain) -> int:
+        return block_rows(self.plan.ring, 4 * self.plan.cells(chain))
+
+    def _codes(self, part: Clique, start: int, rows: int) -> NDArray[np.int64]:
+        return self._table.cell_codes(part, start, start + rows)
+
+    def _opened(self, chain: Chain, rows: int) -> Iterator[Words]:
+        """What the other holders of a chain opened to this party, added up, block by block."""
+        matrices = [self._openings.blocks((i, chain), rows) for i in self._holders(chain)]
+        for blocks in zip(*matrices, strict=True):
+            yield sum(blocks[1:], start=blocks[0])
+
+    def _matrix(self, chain: Chain, rows: int) -> Iterator[Words]:
+        """This party's matrix: indicators of its own part, or its share of a row-wise product."""
+        ring = self.plan.ring
+        records = range(0, self._table.record_count, rows)
+        last, cells = chain[-1], self.plan.domain.cells(chain[-1])
+        if len(chain) == 1:
+            for start in records:
+                yield products.indicators(ring, self._codes(last, start, rows), cells)
+        elif self._holders(chain)[-1] == self.me:
+            dealt = self._openings.blocks((DeliveryKind.DEALT_ROWS, chain), rows)
+            for start, opened, share in zip(records, self._opened(chain[:-1], rows), dealt, strict=True):
+                yield products.right_rows(opened, self._codes(last, start, rows), cells, share)
+        else:
+            masks = self.masks.child("mask", *labels(chain[:-1]))
+            shares = self.masks.child("row-wise share", *labels(chain))
+            for opened in self._opened((last,), rows):
+                mask = ring.uniform(masks, len(opened), self.plan.cells(chain[:-1]))
+                share = ring.uniform(shares, len(opened), self.plan.cells(chain))
+                yield products.left_rows(mask, opened, share)
+
+    def _multiply_left(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
+        """A^T F + C_left for every left with every right."""
+        ring, plan = self.plan.ring, self.plan
+        widths, right_widths = [plan.cells(c) for c in lefts], [plan.domain.cells(r) for r in rights]
+        rows = block_rows(ring, sum(widths) + sum(right_widths))
+        masks = [self.masks.child("mask", *labels(chain)) for chain in lefts]
+        total = np.zeros((sum(widths), sum(right_widths)), dtype=ring.dtype)
+        for blocks in zip(*(self._opened((right,), rows) for right in rights), strict=True):
+            mask = [ring.uniform(s, len(blocks[0]), w) for s, w in zip(masks, widths, strict=True)]
+            total += products.left_product(ring, np.hstack(mask), np.hstack(blocks))
+        for chain, product in products_of(plan, lefts, rights, total):
+            stream = self.masks.child("product share", *labels(chain))
+            self._products[chain] = product + ring.uniform(stream, 1, product.size)[0]
+
+    def _multiply_right(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
+        """E^T V + C_right for every left with every right."""
+        plan = self.plan
+        missing = [left for left in lefts for right in rights if (*left, right) not in self._dealt]
+        if missing:
+            raise DeliveriesLost(
+                "a product needs the dealer's share, which was not delivered; deliver it first"
+            )
+        widths = [plan.cells(chain) for chain in lefts]
+        cells = [plan.domain.cells(right) for right in rights]
+        rows = block_rows(plan.ring, sum(widths))
+        totals = [np.zeros((sum(widths), n), dtype=plan.ring.dtype) for n in cells]
+        matrices = zip(*(self._opened(left, rows) for left in lefts), strict=True)
+        for start, blocks in zip(range(0, self._table.record_count, rows), matrices, strict=True):
+            opened = np.hstack(blocks)
+            for total, right, n in zip(totals, rights, cells, strict=True):
+                total += products.right_product(opened, self._codes(right, start, rows), n)
+        for right, total in zip(rights, totals, strict=True):
+            for chain, product in products_of(plan, lefts, [right], total):
+                self._products[chain] = product + self._dealt.pop(chain)
+
+    def _forget(self, chain: Chain) -> None:
+        """Frees what was opened and dealt for one clique alone."""
+        self._openings.drop((DeliveryKind.DEALT_ROWS, chain))
+        for sender in self.plan.members(self._slice):
+            self._openings.drop((sender, chain))

@@ -1,0 +1,200 @@
+"""Bytes in canonical form whose terms do not hold together are refused, with what does not."""
+
+import struct
+import tracemalloc
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dpmosaic.common.canonical.form import integer, items, octets, real, record, text
+from dpmosaic.common.canonical.terms import KIND, VERSION, decode_terms
+from dpmosaic.common.errors import ProtocolError
+
+A, B = ("a", 2), ("b", 3)
+
+
+def entry(name="p", slice=0, attributes=("a", "b"), record_count=7, identity=b"i" * 32):
+    """A party of the plan below, in slice 0 with all of its attributes."""
+    return (
+        text(name) + integer(slice) + items(map(text, attributes)) + integer(record_count) + octets(identity)
+    )
+
+
+WHOLE = (entry(),)
+
+
+def plan(attributes=(A, B), roster=WHOLE, tolerated=0, ring_bits=32, evaluators=()):
+    """A plan, whether or not it holds together."""
+    sizes = items(text(name) + integer(size) for name, size in attributes)
+    rest = integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators))
+    return sizes + items(roster) + rest
+
+
+def terms(
+    plans=(), kind=KIND, version=VERSION, *, release_id="r", protocol="masked", adjacency="zero-out", rho=None
+):
+    """Terms, whether or not they hold together."""
+    fields = (
+        text(release_id),
+        integer(5),
+        text(protocol),
+        text(adjacency),
+        real(1.0) if rho is None else rho,
+        items(plans),
+    )
+    return record(kind, version, fields)
+
+
+def float_of(value):
+    """Any float as a field, also those without a canonical form."""
+    return b"\x04" + struct.pack(">d", value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"release_id": ""},
+        {"protocol": ""},
+        {"adjacency": "swap"},
+        {"rho": real(0.0)},
+        {"rho": real(-1.0)},
+    ],
+)
+def test_terms_that_do_not_hold_together_are_refused(change):
+    decode_terms(terms(protocol="p"))
+    with pytest.raises(ProtocolError, match="the terms of a release do not hold together"):
+        decode_terms(terms(**{"protocol": "p"} | change))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), -0.0])
+def test_a_float_without_a_canonical_form_is_refused(value):
+    with pytest.raises(ProtocolError, match="a float without a canonical form"):
+        decode_terms(terms(protocol="p", rho=float_of(value)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "dpmosaic introduction"},
+        {"kind": KIND + " "},
+        {"version": VERSION + 1},
+        {"version": 0},
+    ],
+)
+def test_another_kind_or_version_is_refused_before_anything_else_is_read(change):
+    with pytest.raises(ProtocolError, match="another kind or version"):
+        decode_terms(terms(protocol="p", **change))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"attributes": []}, "at least one attribute"),
+        ({"attributes": [A, B, A]}, "names an attribute twice"),
+        ({"attributes": [A, ("b", 0)]}, "'b'"),
+        ({"attributes": [A, ("b", 2**64 - 1)]}, "'b'"),
+        ({"attributes": [A]}, "every attribute exactly once"),
+        ({"roster": []}, "slice by slice"),
+        ({"roster": [entry(slice=1)]}, "slice by slice"),
+        ({"roster": [entry("p"), entry("q", slice=2)]}, "slice by slice"),
+        ({"roster": [entry("p", slice=1), entry("q")]}, "slice by slice"),
+        ({"roster": [entry(), entry(slice=1)]}, "two parties alike"),
+        ({"roster": [entry(attributes=["a"])]}, "every attribute exactly once"),
+        ({"roster": [entry(attributes=["a", "b", "c"])]}, "every attribute exactly once"),
+        ({"roster": [entry(attributes=["a", "a", "b"])]}, "every attribute exactly once"),
+        ({"roster": [entry("p"), entry("q", attributes=["b"])]}, "every attribute exactly once"),
+        ({"roster": [entry(attributes=["b", "a"])]}, "domain order"),
+        (
+            {"roster": [entry("p", attributes=["a"]), entry("q", attributes=["b"], record_count=8)]},
+            "different numbers of records",
+        ),
+        ({"tolerated": 1}, "tolerated collusions"),
+        ({"ring_bits": 0}, "32 or 64 bits"),
+        ({"ring_bits": 33}, "32 or 64 bits"),
+        ({"evaluators": [0, 1]}, "two parties as evaluators"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1]}, "two parties as evaluators"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1, 1]}, "two parties as evaluators"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 2]}, "two parties as evaluators"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 1, 0]}, "two parties as evaluators"),
+        (
+            {"roster": [entry(name, slice=i) for i, name in enumerate("pqr")], "tolerated": 2}
+            | {"evaluators": [0, 1]},
+            "none where more than one party may collude",
+        ),
+    ],
+)
+def test_terms_whose_plan_does_not_hold_together_are_refused(fields, reason):
+    decode_terms(terms([plan()]))
+    with pytest.raises(ProtocolError, match=f"the terms of a release do not hold together: .*{reason}"):
+        decode_terms(terms([plan(**fields)]))
+
+
+LETTERS = st.text("abc", max_size=1)
+ENTRIES = st.builds(
+    entry,
+    LETTERS,
+    st.integers(0, 3),
+    st.lists(LETTERS, max_size=3),
+    st.integers(0, 2) | st.integers(0, 2**64 - 1),
+    st.binary(max_size=2),
+)
+PLANS = st.builds(
+    plan,
+    st.lists(st.tuples(LETTERS, st.integers(0, 3) | st.integers(0, 2**64 - 1)), max_size=3),
+    st.lists(ENTRIES, max_size=4),
+    st.integers(0, 3) | st.integers(0, 2**32 - 1),
+    st.sampled_from([0, 16, 32, 64, 2**32 - 1]),
+)
+
+
+@given(PLANS)
+@example(plan([A], [entry(attributes=["a"])], ring_bits=64))
+def test_whatever_plan_comes_it_covers_every_slice_once_or_is_refused(encoded):
+    try:
+        decoded = decode_terms(terms([encoded])).masked
+    except ProtocolError:
+        return
+    for number in range(decoded.slice_count):
+        held = [name for i in decoded.members(number) for name in decoded.roster[i].attributes]
+        assert sorted(held) == sorted(decoded.domain)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [terms(), terms([plan()], protocol="trusted")],
+    ids=["masked without a plan", "a plan without masked"],
+)
+def test_a_plan_comes_with_the_protocol_masked_and_with_no_other(data):
+    with pytest.raises(ProtocolError, match=r"do not hold together: .*has a masked plan, any other has none"):
+        decode_terms(data)
+
+
+def test_two_plans_are_refused():
+    with pytest.raises(ProtocolError, match="one plan at most"):
+        decode_terms(terms([plan(), plan()]))
+
+
+def peak_of_refusing(data, reason):
+    """Bytes that are allocated while terms are refused."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ProtocolError, match=reason):
+            decode_terms(data)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_plan_of_a_distant_slice_is_refused_without_counting_up_to_it():
+    """A few bytes name slice 2^17; a set of all slices up to it takes several MiB, up to 2^32 all memory."""
+    assert peak_of_refusing(terms([plan(roster=[entry(slice=2**17)])]), "slice by slice") < 2**20
+
+
+@pytest.mark.parametrize("length", [2**24, 2**32 - 1])
+@pytest.mark.parametrize("tag", [b"\x01", b"\x06"], ids=["text", "items"])
+def test_a_length_past_the_end_is_refused_without_memory_for_it(tag, length):
+    whole = terms(protocol="p")
+    at = whole.index(text("r")) if tag == b"\x01" else whole.rindex(items([]))
+    stated = whole[:at] + tag + length.to_bytes(4, "big") + whole[at + 5 :]
+    assert peak_of_refusing(stated, "a length past its end") < 2**20

@@ -1,0 +1,169 @@
+"""Terms in canonical form: equal terms have equal bytes, and no other bytes decode to them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpmosaic.common.canonical.terms import decode_terms, encode_terms, terms_digest
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import ProtocolError
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.ring import Ring
+from support.messages import MASKED, MASKED_TERMS, PLAN, RELEASE, ROSTER, TERMS, UNMASKED_TERMS
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").read_text())["terms"]
+
+
+def stated(terms):
+    """The terms as the vectors state them."""
+    plan = terms.masked
+    return {
+        "release_id": terms.release_id,
+        "protocol_version": terms.protocol_version,
+        "protocol": terms.protocol,
+        "adjacency": terms.adjacency.value,
+        "granted_rho": terms.granted_rho,
+        "masked": plan
+        and {
+            "attributes": [[name, plan.domain[name].size] for name in plan.domain],
+            "roster": [
+                [e.name, e.slice, list(e.attributes), e.record_count, e.identity.hex()] for e in plan.roster
+            ],
+            "tolerated": plan.tolerated,
+            "ring_bits": plan.ring.bits,
+            "evaluators": list(plan.evaluators),
+        },
+    }
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
+def test_terms_have_the_bytes_of_the_vectors(vector):
+    terms = decode_terms(bytes.fromhex(vector["bytes"]))
+    assert stated(terms) == vector["value"]
+    assert encode_terms(terms).hex() == vector["bytes"]
+    assert terms_digest(terms).hex() == vector["sha256"]
+
+
+@given(TERMS)
+def test_terms_survive_the_trip(terms):
+    assert decode_terms(encode_terms(terms)) == terms
+
+
+@pytest.mark.parametrize("terms", [RELEASE, MASKED], ids=["unmasked", "masked"])
+def test_every_other_byte_at_any_place_is_refused_or_makes_other_terms(terms):
+    """Whatever decodes at all encodes to the bytes that came."""
+    valid = encode_terms(terms)
+    for place in range(len(valid)):
+        for value in (0, 1, 2, 127, 128, 255, valid[place] ^ 1):
+            changed = valid[:place] + bytes([value]) + valid[place + 1 :]
+            try:
+                decoded = decode_terms(changed)
+            except ProtocolError:
+                continue
+            assert encode_terms(decoded) == changed
+            assert (decoded == terms) == (changed == valid)
+
+
+@given(st.sampled_from([RELEASE, MASKED]) | UNMASKED_TERMS | MASKED_TERMS, st.data())
+def test_bytes_that_are_cut_put_in_or_exchanged_are_refused_or_make_other_terms(terms, data):
+    valid = encode_terms(terms)
+    start = data.draw(st.integers(0, len(valid)))
+    stop = data.draw(st.integers(start, len(valid)))
+    changed = valid[:start] + data.draw(st.binary(max_size=12)) + valid[stop:]
+    try:
+        decoded = decode_terms(changed)
+    except ProtocolError:
+        return
+    assert encode_terms(decoded) == changed
+
+
+@pytest.mark.parametrize("terms", [RELEASE, MASKED], ids=["unmasked", "masked"])
+def test_truncated_and_extended_terms_are_refused(terms):
+    valid = encode_terms(terms)
+    for size in range(len(valid)):
+        with pytest.raises(ProtocolError):
+            decode_terms(valid[:size])
+    for more in (b"\0", valid):
+        with pytest.raises(ProtocolError, match="bytes after its end"):
+            decode_terms(valid + more)
+
+
+@given(TERMS, TERMS)
+def test_only_equal_terms_have_equal_bytes(one, other):
+    assert (encode_terms(one) == encode_terms(other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"release_id": "R"},
+        {"protocol_version": 2},
+        {"protocol": "trusted", "masked": None},
+        {"adjacency": Adjacency.REPLACE_ONE},
+        {"granted_rho": np.nextafter(0.5, 1)},
+        {"masked": replace(PLAN, tolerated=0)},
+        {"masked": replace(PLAN, ring=Ring(64))},
+        {"masked": replace(PLAN, evaluators=(0, 2))},
+        {"masked": replace(PLAN, evaluators=(2, 1))},
+        {"masked": replace(PLAN, evaluators=())},
+        {"masked": MaskedPlan(PLAN.domain, (ROSTER[0], replace(ROSTER[0], name="q", slice=1)), 1, Ring(32))},
+        {"masked": replace(PLAN, roster=(ROSTER[0], ROSTER[2], ROSTER[1]))},
+        {"masked": replace(PLAN, domain=Domain.coded({"a": 2, "b": 4}))},
+        {
+            "masked": MaskedPlan(
+                Domain.coded({"b": 3, "a": 2}),
+                (replace(ROSTER[0], attributes=("b", "a")), *ROSTER[1:]),
+                1,
+                Ring(32),
+            )
+        },
+        {
+            "masked": MaskedPlan(
+                Domain.coded({"a": 2, "z": 3}),
+                (
+                    replace(ROSTER[0], attributes=("a", "z")),
+                    ROSTER[1],
+                    replace(ROSTER[2], attributes=("z",)),
+                ),
+                1,
+                Ring(32),
+            )
+        },
+    ],
+)
+def test_every_field_of_the_terms_shows_in_the_bytes_that_are_signed(change):
+    assert encode_terms(replace(MASKED, **change)) != encode_terms(MASKED)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {0: {"name": "P"}},
+        {0: {"record_count": 8}},
+        {0: {"identity": b"x" * 32}},
+        {1: {"attributes": ("b",)}, 2: {"attributes": ("a",)}},
+        {1: {"attributes": ("a", "b")}, 2: {"attributes": ()}},
+        {1: {"record_count": 6}, 2: {"record_count": 6}},
+        {1: {"attributes": ("a", "b")}, 2: {"attributes": ("a", "b"), "slice": 2}},
+    ],
+)
+def test_every_field_of_the_roster_shows_in_the_bytes_that_are_signed(changes):
+    roster = tuple(replace(entry, **changes.get(place, {})) for place, entry in enumerate(ROSTER))
+    changed = replace(MASKED, masked=replace(PLAN, roster=roster))
+    assert encode_terms(changed) != encode_terms(MASKED)
+
+
+def test_the_slice_of_a_party_that_holds_nothing_shows_in_the_bytes_that_are_signed():
+    whole, nothing = ROSTER[0], RosterEntry("n", 0, (), 7, b"n" * 32)
+    encoded = {
+        encode_terms(replace(MASKED, masked=replace(PLAN, roster=(whole, middle, last))))
+        for last in [replace(whole, name="q", slice=1)]
+        for middle in [nothing, replace(nothing, slice=1)]
+    }
+    assert len(encoded) == 2

@@ -1,0 +1,43 @@
+from fractions import Fraction
+
+import pytest
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import DataError
+from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.registry import Users, protocols
+from dpmosaic.curator.measurers.catalogue import MEASURERS, measuring
+from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.federation import connect
+from support.parties import cut, policy_for, random_table, started
+
+TABLE = random_table(Domain.coded({"a": 2, "b": 3}), records=30)
+
+
+def test_the_curator_measures_by_every_protocol_of_daemons_and_by_no_other():
+    assert set(MEASURERS) == {p.name for p in protocols().values() if p.users is Users.DAEMONS}
+
+
+@pytest.mark.parametrize("protocol", MEASURERS)
+def test_a_release_is_planned_and_measured_as_its_protocol_says(protocol):
+    """The noise of so large a budget ends below half a count."""
+    granted = Fraction(10**7)
+    pieces = cut(TABLE, "1x1" if protocols()[protocol].one_party else "2x1")
+    policy = policy_for(protocol, granted_rho=float(granted))
+    federation = connect(TABLE.domain, started(pieces, policy, RandomStream.from_seed(1)))
+    by = measuring(protocol)
+    plan = by.plan(federation, granted, Adjacency.ZERO_OUT, None)
+    terms = ReleaseTerms("r", PROTOCOL_VERSION, protocol, Adjacency.ZERO_OUT, float(granted), plan)
+    acceptances = federation.accept(terms)
+    measurer = by.begin(federation, terms, acceptances, granted, RandomStream.from_seed(2), None)
+    (found,) = measurer.measure([Query(("a", "b"), granted, "test")])
+    assert found.values.round().tolist() == TABLE.marginal(("a", "b")).tolist()
+    assert measurer.accountant.spent <= granted
+
+
+@pytest.mark.parametrize("protocol", ["theorem", "indicator-mle", "Masked"])
+def test_another_protocol_is_refused_with_those_that_there_are(protocol):
+    with pytest.raises(DataError, match="masked, trusted, indicator"):
+        measuring(protocol)

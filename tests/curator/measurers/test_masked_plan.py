@@ -1,0 +1,106 @@
+"""The plan of a masked release: its ring, its collusions, its observers."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.errors import BudgetError
+from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
+from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
+from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.curator.measurers.masked import MaskedMeasurer
+from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.federation import connect
+from support.grids import DOMAIN, EXACT, RECORDS, release, table_of
+from support.parties import Link, policy_for, started
+
+
+def test_a_query_whose_noise_does_not_fit_the_plans_ring_is_refused_before_it_is_charged(
+    ledgers, monkeypatch
+):
+    measurer = release("2x2")
+    monkeypatch.setattr(Link, "call", None)
+    with pytest.raises(BudgetError, match="noise that fits the plan's ring"):
+        measurer.measure([Query(("a",), Fraction(1, 10**16), "test")])
+    assert measurer.accountant.charges == ()
+    assert [ledger.spent("release") for ledger in ledgers] == [0] * 4
+
+
+@pytest.mark.parametrize("records", [1, RECORDS, 3000])
+@pytest.mark.parametrize("granted", [Fraction(1, 100), Fraction(1), EXACT])
+def test_the_plans_ring_has_room_for_three_times_the_records_at_the_finest_noise_that_the_grant_buys(
+    granted, records
+):
+    """A score is the distance to a table of as many records, rounded: to one of 2 N, so 3 N at most."""
+    plan = release("2x2" if records > 1 else "1x2", granted, table=table_of(records=records))._plan
+    sigma = gaussian_sigma(granted, Adjacency.ZERO_OUT)
+    assert plan.ring.holds(grid_of(sigma) * 3 * records + plan.noise.largest(sigma))
+
+
+@pytest.mark.parametrize(
+    ("granted", "records"),
+    [
+        *itertools.product([Fraction(1, 10**5), Fraction(1), EXACT], [1, 3000]),
+        # On a grid of 2^21 three times the records fit 32 bits, on one four times as fine the records do not.
+        (Fraction(2**41, 300**2), 300),
+    ],
+)
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_the_plans_ring_has_room_for_an_interaction_of_three_attributes_that_takes_the_whole_grant(
+    granted, records, adjacency
+):
+    """A record counts once in a difference, and the noise of eight cells does."""
+    grid = "2x2" if records > 1 else "1x2"
+    plan = release(grid, granted, table=table_of(records=records), adjacency=adjacency)._plan
+    for shape in [(2,), (2, 2), (2, 2, 2), (3, 2, 4), (4, 4, 4), (100, 100, 100)]:
+        sigma = gaussian_sigma(granted, adjacency, shape)
+        noise = 2 ** len(shape) * plan.noise.largest(sigma)
+        assert plan.ring.holds(grid_of(sigma) * records + noise)
+
+
+def test_interactions_do_not_double_the_words_of_a_release_that_scores_alone_would_fit():
+    """A quarter of a million records at rho = 1; with room for as many in each of eight cells they would."""
+    plan = release("1x2", Fraction(1), table=table_of(records=250_000))._plan
+    assert grid_of(gaussian_sigma(Fraction(1), Adjacency.ZERO_OUT)) * 4 * 250_000 < 2**31
+    assert plan.ring == Ring(32)
+
+
+def test_the_curator_tolerates_one_colluding_party_unless_told_otherwise():
+    assert release("1x1")._plan.tolerated == 0
+    assert release("2x2")._plan.tolerated == 1
+    assert release("2x2", tolerated=3)._plan.tolerated == 3
+
+
+@pytest.mark.parametrize("tolerated", [-1, 4])
+def test_tolerating_everybodys_collusion_is_refused(tolerated):
+    with pytest.raises(BudgetError, match="tolerated collusions"):
+        release("2x2", tolerated=tolerated)
+
+
+def test_the_observers_see_the_noise_of_all_parties_or_of_all_but_the_tolerated():
+    (public, curator, colluders) = release("2x2", tolerated=2).observers
+    assert (public.who, public.assumes) == ("the public", "every party adds its noise")
+    assert curator.who == "the curator"
+    assert "does not collude with a party of the record's slice" in curator.assumes
+    assert "up to 2 of the 4 parties" in colluders.who
+    assert "no more than 2 of the parties pool" in colluders.assumes
+    factors = [public.noise_factor, curator.noise_factor, colluders.noise_factor]
+    assert factors == [pytest.approx(math.sqrt(2))] * 2 + [1.0]
+
+
+@pytest.mark.parametrize("grid", ["1x1", "2x2"])
+def test_without_tolerated_collusions_nobody_is_promised_more_than_the_public(grid):
+    observers = release(grid, tolerated=0).observers
+    assert [observer.who for observer in observers] == ["the public", "the curator"]
+    assert [observer.noise_factor for observer in observers] == [1.0, 1.0]
+
+
+def test_terms_without_a_masked_plan_are_refused():
+    table = table_of()
+    federation = connect(DOMAIN, started([[table]], policy_for("trusted"), RandomStream.from_seed(1)))
+    terms = ReleaseTerms("release", PROTOCOL_VERSION, "trusted", Adjacency.ZERO_OUT, 1.0)
+    with pytest.raises(ValueError, match="masked plan"):
+        MaskedMeasurer(federation, terms, (), Fraction(1), RandomStream.from_seed(1))

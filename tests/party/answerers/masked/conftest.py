@@ -1,0 +1,20 @@
+import pytest
+
+from support.scoring import ONE, ZERO, Scoring, plan_with
+
+
+@pytest.fixture
+def new_release(masked):
+    """Makes releases that go alike to the last byte, with ledgers in a folder if one is given."""
+
+    def made(folder=None, evaluators=(ZERO, ONE), **changes):
+        terms = masked.terms_of(plan_with(masked, evaluators), **changes)
+        return masked.Release(terms, folder).accept().introduce()
+
+    return made
+
+
+@pytest.fixture
+def scoring(new_release):
+    """All products are computed; the score query is not yet known."""
+    return Scoring(new_release()).multiply()

@@ -1,0 +1,208 @@
+"""Which releases by the protocol `masked` a party takes part in, and whom it lets be introduced to it."""
+
+from dataclasses import replace
+
+import pytest
+
+from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import PolicyError, ProtocolError
+from dpmosaic.common.messages import Acceptance
+from dpmosaic.party.ledger import Ledger
+
+NORTH, EAST, WEST, SOUTH = range(4)
+
+
+def with_entry(plan, party, **changes):
+    """The plan with something else said of a party."""
+    roster = tuple(replace(entry, **changes) if entry.name == party else entry for entry in plan.roster)
+    return replace(plan, roster=roster)
+
+
+# What the plan says of the party itself.
+
+MISSTATED = {
+    "its name": lambda masked: with_entry(masked.plan_of(), "north", name="nord"),
+    "its identity": lambda masked: with_entry(masked.plan_of(), "north", identity=b"n" * 32),
+    "its attributes": lambda masked: masked.plan_of(
+        {**masked.grid, "north": (0, ("a", "c")), "east": (0, ("b",))}
+    ),
+    "its attributes' order": lambda masked: masked.plan_of(
+        {**masked.grid, "north": (0, ("b", "a")), "south": (1, ("b", "a", "c", "d"))},
+        domain=Domain.coded({"b": 3, "a": 2, "c": 4, "d": 2}),
+    ),
+    "its records": lambda masked: masked.plan_of(records=(41, 25)),
+}
+
+
+@pytest.mark.parametrize("misstated", MISSTATED)
+def test_a_plan_that_says_something_else_of_the_party_than_is_true_is_refused(masked, misstated):
+    ledger, terms = Ledger(), masked.terms_of(MISSTATED[misstated](masked))
+    with pytest.raises(ProtocolError, match="names this party with its identity, attributes and records"):
+        masked.party_of("north", ledger=ledger).accept(encode_terms(terms))
+    assert ledger.reserved() == 0
+
+
+def test_a_plan_may_leave_out_attributes_of_the_party_that_another_one_answers_for(masked):
+    plan = masked.plan_of({**masked.grid, "north": (0, ("a",)), "east": (0, ("b", "c"))})
+    held = masked.rows_of(plan, 0).project(("a", "b"))
+    ledger = Ledger()
+    masked.party_of("north", plan, ledger=ledger, table=held).accept(encode_terms(masked.terms_of(plan)))
+    assert ledger.reserved() == 1
+    assert ledger.release("r").data_digest == held.digest()
+
+
+def test_a_plan_that_leaves_the_party_nothing_is_refused(masked):
+    plan = masked.plan_of({**masked.grid, "north": (0, ()), "east": (0, ("a", "b", "c"))})
+    held = masked.rows_of(plan, 0).project(("a", "b"))
+    with pytest.raises(ProtocolError, match="names this party with its identity, attributes and records"):
+        masked.party_of("north", plan, table=held).accept(encode_terms(masked.terms_of(plan)))
+
+
+def test_a_plan_with_other_sizes_of_the_partys_attributes_is_refused(masked):
+    ledger = Ledger()
+    plan = masked.plan_of(domain=Domain.coded({"a": 2, "b": 4, "c": 4, "d": 2}))
+    with pytest.raises(ProtocolError, match="other sizes of this party's attributes"):
+        masked.party_of("north", ledger=ledger).accept(encode_terms(masked.terms_of(plan)))
+    assert ledger.reserved() == 0
+
+
+def test_sizes_of_others_attributes_are_for_them_to_check(masked):
+    plan = masked.plan_of(domain=Domain.coded({"a": 2, "b": 3, "c": 9, "d": 2}))
+    masked.party_of("north").accept(encode_terms(masked.terms_of(plan)))
+    with pytest.raises(ProtocolError, match="other sizes"):
+        masked.party_of("east").accept(encode_terms(masked.terms_of(plan)))
+
+
+# What it says of the others.
+
+PEERS = {
+    "none is pinned": ("east", lambda pinned, other: {}),
+    "one is not pinned": ("south", lambda pinned, other: {k: v for k, v in pinned.items() if k != "south"}),
+    "another key is pinned": ("west", lambda pinned, other: {**pinned, "west": other}),
+    "no key is pinned": ("west", lambda pinned, other: {**pinned, "west": b""}),
+    "keys are pinned under each other's names": (
+        "east",
+        lambda pinned, other: {**pinned, "east": pinned["west"], "west": pinned["east"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PEERS)
+def test_a_party_that_is_not_pinned_or_with_another_key_is_refused_by_name(masked, case):
+    named, pin = PEERS[case]
+    ledger, plan = Ledger(), masked.plan_of()
+    pinned = {entry.name: entry.identity for entry in plan.roster[EAST:]}
+    peers = pin(pinned, masked.identity("somebody").public)
+    with pytest.raises(PolicyError, match=f"names party '{named}' with an identity that is not pinned"):
+        masked.party_of("north", plan, ledger=ledger, peers=peers).accept(encode_terms(masked.terms_of(plan)))
+    assert ledger.reserved() == 0
+
+
+def test_more_parties_may_be_pinned_than_take_part(masked):
+    plan = masked.plan_of()
+    peers = {entry.name: entry.identity for entry in plan.roster}
+    party = masked.party_of("north", plan, peers={**peers, "far": masked.identity("far").public})
+    party.accept(encode_terms(masked.terms_of(plan)))
+
+
+@pytest.mark.parametrize(("tolerated", "least"), [(0, 1), (1, 2), (2, 9)])
+def test_a_release_that_tolerates_fewer_collusions_than_the_policy_asks_for_is_refused(
+    masked, tolerated, least
+):
+    ledger, terms = Ledger(), masked.terms_of(masked.plan_of(tolerated=tolerated))
+    policy = replace(masked.policy, min_tolerated=least)
+    with pytest.raises(PolicyError, match="min_tolerated"):
+        masked.party_of("north", ledger=ledger, policy=policy).accept(encode_terms(terms))
+    assert ledger.reserved() == 0
+
+
+def test_a_party_alone_needs_no_peers_and_nobody_can_collude(masked):
+    plan = masked.plan_of({"alone": (0, ("a", "b", "c", "d"))})
+    party = masked.party_of("alone", plan, peers={}, policy=replace(masked.policy, min_tolerated=5))
+    party.accept(encode_terms(masked.terms_of(plan)))
+
+
+def test_a_release_is_not_checked_again_when_it_is_accepted_again(masked, tmp_path):
+    release = masked.Release(folder=tmp_path).accept()
+    first = release.acceptances[NORTH]
+    release.start("north", peers={}, seed=2)
+    assert release.parties["north"].accept(encode_terms(release.terms)) == first
+
+
+# Whom it is introduced to.
+
+
+def key_of(masked, name="east", terms=None, seed=1):
+    """The key that a party signs."""
+    return masked.party_of(name, seed=seed).accept(encode_terms(terms or masked.terms_of())).ephemeral
+
+
+FORGED = {
+    "by an identity of no party": lambda m: m.signed("somebody", m.terms_of(), key_of(m)),
+    "by another party": lambda m: m.signed("west", m.terms_of(), key_of(m)),
+    "with another party's key": lambda m: m.party_of("west").accept(encode_terms(m.terms_of())),
+    "for another budget": lambda m: m.party_of("east").accept(encode_terms(m.terms_of(granted_rho=2.0))),
+    "for another release": lambda m: m.party_of("east").accept(encode_terms(m.terms_of(release_id="s"))),
+    "for another plan": lambda m: m.party_of("east").accept(encode_terms(m.terms_of(m.plan_of(bits=64)))),
+    "for another purpose": lambda m: m.signed("east", m.terms_of(), key_of(m), "anything"),
+    "for a key that was swapped": lambda m: replace(
+        m.party_of("east").accept(encode_terms(m.terms_of())), ephemeral=key_of(m, seed=2)
+    ),
+    "for a key with a flipped bit": lambda m: replace(
+        m.signed("east", m.terms_of(), key_of(m)), ephemeral=bytes([key_of(m)[0] ^ 1]) + key_of(m)[1:]
+    ),
+    "with a byte less": lambda m: replace(
+        signature := m.signed("east", m.terms_of(), key_of(m)), signature=signature.signature[:-1]
+    ),
+    "by nobody": lambda m: Acceptance(b"", b""),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGED)
+@pytest.mark.parametrize("name", ["north", "east", "south"])
+def test_an_acceptance_signed_otherwise_than_by_the_plans_party_for_these_terms_is_refused(
+    masked, forgery, name
+):
+    release = masked.Release().accept()
+    acceptances = (release.acceptances[NORTH], FORGED[forgery](masked), *release.acceptances[WEST:])
+    with pytest.raises(ProtocolError, match="'acceptance of a release' does not verify"):
+        release.parties[name].introduce(release.introduction(name, acceptances=acceptances))
+    assert release.ledgers[name].release("r").introduction is None
+    release.introduce()
+
+
+@pytest.mark.parametrize(
+    "places",
+    [(), (NORTH, EAST, WEST), (NORTH, EAST, WEST, SOUTH, SOUTH)],
+    ids=["none", "one less", "one more"],
+)
+def test_an_introduction_has_one_acceptance_of_every_party(masked, places):
+    release = masked.Release().accept()
+    acceptances = tuple(release.acceptances[place] for place in places)
+    with pytest.raises(ProtocolError, match="one acceptance for each party"):
+        release.parties["north"].introduce(release.introduction("north", acceptances=acceptances))
+    assert release.ledgers["north"].release("r").introduction is None
+
+
+def test_acceptances_in_another_order_than_the_rosters_are_refused(masked):
+    release = masked.Release().accept()
+    acceptances = (release.acceptances[EAST], release.acceptances[NORTH], *release.acceptances[WEST:])
+    with pytest.raises(ProtocolError, match="does not verify"):
+        release.parties["west"].introduce(release.introduction("west", acceptances=acceptances))
+
+
+@pytest.mark.parametrize("ephemeral", [bytes(32), b"\1" + bytes(31), b"\xff" * 32, b"short"])
+def test_a_key_that_is_none_is_refused_though_it_is_signed(masked, ephemeral):
+    release = masked.Release().accept()
+    forged = masked.signed("east", release.terms, ephemeral)
+    acceptances = (release.acceptances[NORTH], forged, *release.acceptances[WEST:])
+    with pytest.raises(ProtocolError, match="no X25519 key"):
+        release.parties["north"].introduce(release.introduction("north", acceptances=acceptances))
+    assert release.ledgers["north"].release("r").introduction is None
+
+
+def test_a_release_that_was_not_accepted_cannot_be_introduced(masked):
+    release, accepted = masked.Release(), masked.Release().accept()
+    with pytest.raises(ProtocolError, match="accept it first"):
+        release.parties["north"].introduce(accepted.introduction("north"))

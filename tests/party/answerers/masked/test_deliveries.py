@@ -1,0 +1,283 @@
+"""What parties open and are dealt in the protocol `masked`: for whom, of what size, whole or not at all."""
+
+import hashlib
+import itertools
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.crypto import envelope
+from dpmosaic.common.crypto.agreement import EphemeralKey
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.errors import PolicyError, ProtocolError
+from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
+from dpmosaic.party.answerers.masked import peers as party_peers
+from dpmosaic.party.answerers.masked import session as party_masked
+
+NORTH, EAST, WEST, SOUTH = range(4)
+A, B, C, D = ("a",), ("b",), ("c",), ("d",)
+PAIR = (A, C)
+OPENING = DeliveryKind.OPENING
+DEALT_ROWS, DEALT_PRODUCT = DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_PRODUCT
+CHAINS = {
+    "no part": (),
+    "an empty part": ((),),
+    "an empty part among others": (A, ()),
+    "an unknown attribute": (("z",),),
+    "an unknown attribute in a part": (("a", "z"),),
+    "an attribute twice in a part": (("a", "a"),),
+    "an attribute in two parts": (A, C, A),
+    "a part out of order": (("b", "a"),),
+    "a part of two parties": (("a", "c"),),
+    "a part of two parties in a chain": (("a", "c"), D),
+}
+FOREIGN = {"a part of another": (C,), "a product of others": (C, D)}
+
+
+@pytest.fixture
+def sealings(monkeypatch):
+    """What every party seals during the test: key, context and payload."""
+    sealed = []
+
+    def recording(key, context, payload):
+        whole = b"".join(bytes(piece) for piece in payload)
+        sealed.append((key, context, whole))
+        return envelope.seal(key, context, [whole])
+
+    monkeypatch.setattr(party_peers, "seal", recording)
+    return sealed
+
+
+def one_payload_each(sealings):
+    """Whether no key and context ever sealed two payloads."""
+    return len({sealed[:2] for sealed in sealings}) == len(set(sealings))
+
+
+def test_an_opening_is_the_indicators_without_the_mask_sealed_under_the_key_of_the_pair(release, sealings):
+    """By hand, from what only the two parties know."""
+    terms = hashlib.sha256(encode_terms(release.terms)).digest()
+    secret = EphemeralKey.from_seed(release.ledgers["east"].release("r").secret)
+    key = secret.pair_key(release.acceptances[NORTH].ephemeral, terms)
+    release.sealed(NORTH, (("a", "b"),), EAST)
+    ((used, context, payload),) = sealings
+    assert used == key
+    assert context.startswith(terms)
+    mask = RandomStream(release.dealer.seeds[NORTH]).child("mask", "2", "a", "b").bytes(40 * 6 * 4)
+    shown = np.frombuffer(payload, dtype="<u4") + mask.view("<u4")
+    assert np.array_equal(shown.reshape(40, 6), np.eye(6)[release.rows(0).cell_codes(("a", "b"), 0, 40)])
+
+
+def test_no_two_openings_are_sealed_under_one_key_and_context(release, sealings):
+    release.prepare(("a", "c", "d"))
+    before = len(sealings)
+    for owner, parts in {NORTH: [A, B, ("a", "b")], EAST: [C], WEST: [D]}.items():
+        for recipient, part in itertools.product({NORTH, EAST, WEST} - {owner}, parts):
+            release.sealed(owner, (part,), recipient)
+    assert len({(key, context) for key, context, _ in sealings[before:]}) == len(sealings) - before == 10
+
+
+def test_an_opening_asked_for_again_is_the_same_matrix_also_in_another_life(masked, tmp_path, sealings):
+    release = masked.Release(folder=tmp_path).accept().introduce()
+    for seed in (5, 6):
+        for step in release.deliveries(("a", "c", "d")):
+            step()
+        for name in release.names:
+            release.start(name, seed=seed)
+    half = len(sealings) // 2
+    assert [payload for _, _, payload in sealings[:half]] == [payload for _, _, payload in sealings[half:]]
+    assert one_payload_each(sealings)
+
+
+def test_rows_that_were_dealt_anew_are_not_sealed_under_the_key_and_context_of_the_old_ones(
+    release, sealings
+):
+    """A nonce that comes twice shows the dealer, who knows how rows differ, what they hold."""
+    for step in release.deliveries(("a", "c", "d")):
+        step()
+    release.deliver(DEALT_ROWS, (A, D), WEST, [bytes(40 * 4 * 4)])
+    release.sealed(WEST, (A, D), EAST)
+    assert one_payload_each(sealings)
+
+
+@pytest.mark.parametrize("recipient", [NORTH, SOUTH, 4, 2**32 - 1])
+def test_nothing_is_opened_for_itself_for_another_slice_or_for_nobody(release, recipient):
+    with pytest.raises(ProtocolError, match="compare the plan"):
+        release.sealed(NORTH, (A,), recipient)
+
+
+@pytest.mark.parametrize("sender", [NORTH, SOUTH, 4, 2**32 - 1])
+def test_no_opening_comes_from_itself_from_another_slice_or_from_nobody(release, sender):
+    sealed = release.sealed(EAST, (C,), NORTH)
+    with pytest.raises(ProtocolError, match="compare the plan"):
+        release.deliver(OPENING, (C,), NORTH, sealed, sender)
+
+
+@pytest.mark.parametrize("chain", [*CHAINS.values(), *FOREIGN.values()], ids=[*CHAINS, *FOREIGN])
+def test_a_chain_that_is_none_or_of_others_alone_is_not_opened_dealt_or_multiplied(release, chain):
+    with pytest.raises(ProtocolError, match="compare the plan"):
+        release.sealed(NORTH, chain, EAST)
+    with pytest.raises(ProtocolError, match="compare the plan"):
+        release.multiply(NORTH, chain)
+    for kind in (DEALT_ROWS, DEALT_PRODUCT):
+        with pytest.raises(ProtocolError, match="compare the plan"):
+            release.deliver(kind, chain, NORTH, [b""])
+
+
+@pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS)
+def test_no_opening_is_of_a_chain_that_is_none(release, chain):
+    with pytest.raises(ProtocolError, match="compare the plan"):
+        release.deliver(OPENING, chain, NORTH, release.sealed(EAST, (C,), NORTH), EAST)
+
+
+def test_one_wrong_chain_of_many_stops_all_of_them(release):
+    for step in release.deliveries(("a", "c")):
+        step()
+    with pytest.raises(ProtocolError, match="compare the plan"):
+        release.multiply(NORTH, PAIR, (C, D))
+    with pytest.raises(ProtocolError, match="multiply first"):
+        release.parties["north"].answer(MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0))
+
+
+@pytest.mark.parametrize("chain", [(A, B), (A, B, C), (A, C, B)])
+def test_a_chain_has_one_part_of_each_party(release, chain):
+    for clique in (("a", "c"), ("b", "c")):
+        release.prepare(clique)
+    with pytest.raises(ProtocolError, match="compare the plan"):
+        release.sealed(NORTH, chain, WEST)
+    with pytest.raises(ProtocolError, match="compare the plan"):
+        release.multiply(NORTH, chain)
+
+
+def test_one_part_is_no_product(release):
+    for kind in (DEALT_ROWS, DEALT_PRODUCT):
+        with pytest.raises(ProtocolError, match="compare the plan"):
+            release.deliver(kind, (A,), NORTH, [bytes(2 * 4)])
+    with pytest.raises(ProtocolError, match="compare the plan"):
+        release.multiply(NORTH, (A,))
+
+
+def test_an_opening_past_the_limit_is_neither_sealed_nor_taken(release, monkeypatch):
+    sealed, whole = release.sealed(EAST, (C,), NORTH), 40 * 4 * 4
+    monkeypatch.setattr(party_masked, "MAX_OPENING_BYTES", whole)
+    release.sealed(EAST, (C,), NORTH)
+    release.deliver(OPENING, (C,), NORTH, sealed, EAST)
+    monkeypatch.setattr(party_masked, "MAX_OPENING_BYTES", whole - 1)
+    with pytest.raises(PolicyError, match="past the protocol's limit"):
+        release.sealed(EAST, (C,), NORTH)
+    with pytest.raises(PolicyError, match="past the protocol's limit"):
+        release.deliver(OPENING, (C,), NORTH, sealed, EAST)
+    with pytest.raises(PolicyError, match="past the protocol's limit"):
+        release.deliver(DEALT_ROWS, PAIR, EAST, [])
+    # What is added up over records is small, however many there are.
+    release.deal(PAIR)
+
+
+BROKEN = {
+    "nothing": lambda head, one, two: [],
+    "an empty frame": lambda head, one, two: [b""],
+    "its salt alone": lambda head, one, two: head,
+    "without its salt": lambda head, one, two: [one, two],
+    "under another salt": lambda head, one, two: [bytes(32), one, two],
+    "under a longer salt": lambda head, one, two: [head[0] + b"\0", one, two],
+    "without its last frame": lambda head, one, two: [*head, one],
+    "without an earlier frame": lambda head, one, two: [*head, two],
+    "frames swapped": lambda head, one, two: [*head, two, one],
+    "a frame twice": lambda head, one, two: [*head, one, one, two],
+    "one frame more": lambda head, one, two: [*head, one, two, two],
+    "the whole twice": lambda head, one, two: [*head, one, two, *head, one, two],
+    "a truncated frame": lambda head, one, two: [*head, one, two[:-1]],
+    "a longer frame": lambda head, one, two: [*head, one, two + b"\0"],
+    "a flipped bit": lambda head, one, two: [*head, one, bytes([two[0] ^ 1]) + two[1:]],
+    "frames in one": lambda head, one, two: [*head, one + two],
+}
+
+
+@pytest.fixture(scope="module")
+def long_terms(masked):
+    """Of so many records that an opening of c does not fit one frame."""
+    grid = {"north": (0, ("c",)), "east": (0, ("d",))}
+    plan = masked.plan_of(grid, records=(70_000,), domain=masked.domain.project("cd"))
+    return masked.terms_of(plan, granted_rho=1e4)
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_an_opening_that_is_not_whole_and_in_order_is_refused_and_an_earlier_one_stays(
+    masked, long_terms, broken
+):
+    release = masked.Release(long_terms).accept().introduce()
+    *head, one, two = release.sealed(NORTH, (C,), EAST)
+    frames = BROKEN[broken](head, one, two)
+    with pytest.raises(ProtocolError, match="sealed stream"):
+        release.deliver(OPENING, (C,), EAST, frames, NORTH)
+    release.deal((C, D))
+    with pytest.raises(ProtocolError, match="deliver all openings"):
+        release.multiply(EAST, (C, D))
+    for step in release.deliveries(("c", "d")):
+        step()
+    with pytest.raises(ProtocolError, match="sealed stream"):
+        release.deliver(OPENING, (C,), EAST, frames, NORTH)
+    for _, step in release.products(("c", "d")):
+        step()
+    query = MarginalQuery("r", "q", AnswerForm.SHARE, ("c", "d"), 0.1)
+    assert np.allclose(release.counts(query), release.exact(("c", "d")), atol=2)
+
+
+def test_an_opening_is_refused_that_was_sealed_for_another_of_something_else_or_by_another(release):
+    for_west, of_b = release.sealed(NORTH, (A,), WEST), release.sealed(NORTH, (B,), EAST)
+    by_west, by_north = release.sealed(WEST, (D,), EAST), release.sealed(NORTH, (A,), EAST)
+    for sealed, chain, sender in [
+        (for_west, (A,), NORTH),
+        (of_b, (A,), NORTH),
+        (by_west, (A,), NORTH),
+        (by_west, (D,), NORTH),
+        (by_north, (A,), WEST),
+    ]:
+        with pytest.raises(ProtocolError, match=r"does not open|part of the party that opens it"):
+            release.deliver(OPENING, chain, EAST, sealed, sender)
+    release.deliver(OPENING, (A,), EAST, by_north, NORTH)
+
+
+def test_an_opening_does_not_come_back_as_the_other_partys(release):
+    """Both hold a part of the product and share one key: who sealed it has to be bound into it."""
+    for step in release.deliveries(("a", "d")):
+        step()
+    sealed = release.sealed(NORTH, (A, D), WEST)
+    with pytest.raises(ProtocolError, match="does not open"):
+        release.deliver(OPENING, (A, D), NORTH, sealed, WEST)
+    release.deliver(OPENING, (A, D), WEST, sealed, NORTH)
+
+
+@pytest.mark.parametrize("change", [-8, -1, 1, 8])
+@pytest.mark.parametrize(("kind", "rows"), [(DEALT_ROWS, 40), (DEALT_PRODUCT, 1)])
+def test_a_dealt_share_of_another_length_is_refused_however_it_is_cut(release, kind, rows, change):
+    due = rows * 2 * 4 * 4
+    with pytest.raises(ProtocolError, match="more or fewer integers than are due"):
+        release.deliver(kind, PAIR, EAST, [bytes(9), bytes(due + change - 9)])
+    release.deliver(kind, PAIR, EAST, [bytes(9), bytes(due - 9)])
+
+
+def test_a_dealt_share_may_be_dealt_again_before_it_is_used(masked):
+    release = masked.Release(masked.terms_of(granted_rho=1e8)).accept().introduce()
+    release.deliver(DEALT_PRODUCT, PAIR, EAST, [bytes(2 * 4 * 4)])
+    query = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 1e-3)
+    assert np.allclose(release.prepare(("a", "c")).counts(query), release.exact(("a", "c")), atol=0.03)
+
+
+@pytest.mark.parametrize(
+    "kind", [DeliveryKind.SCORE_STEP, DeliveryKind.SCORE_REFERENCES, DeliveryKind.DEALT_SCORES]
+)
+def test_what_belongs_to_a_score_query_is_refused_without_one(release, kind):
+    with pytest.raises(ProtocolError, match="belongs to a score query"):
+        release.deliver(kind, (), NORTH, [b""])
+
+
+def test_what_served_one_product_is_freed_and_single_parts_are_kept(release):
+    release.prepare(("a", "c", "d"))
+    with pytest.raises(ProtocolError, match="deliver all openings"):
+        release.sealed(WEST, (A, D), EAST)
+    release.deal((A, D))
+    for party in (NORTH, WEST):
+        release.multiply(party, (A, D))
+        query = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "d"), 3.0)
+        release.parties[release.names[party]].answer(query)

@@ -1,0 +1,141 @@
+"""Score queries taken again, in one life or two, and other queries under their id."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.errors import ProtocolError
+from dpmosaic.common.wire.streams import decode_answer
+from dpmosaic.party.answerers.masked.scores import SharedScores
+from support.scoring import (
+    CLIQUES,
+    COST,
+    ONE,
+    QUERY,
+    ZERO,
+    Scoring,
+    query_of,
+)
+
+
+def test_a_round_that_is_taken_again_changes_nothing(scoring, new_release):
+    undisturbed = Scoring(new_release()).multiply().prepare().share().rounds().frames()
+    scoring.prepare().share()
+    for step in range(1, 1 + scoring.shape.rounds):
+        sent = [scoring.sealed(step, ZERO, ONE), scoring.sealed(step, ONE, ZERO)]
+        for _ in range(2):
+            scoring.hand(step, ZERO, ONE, sent[0])
+            scoring.hand(step, ONE, ZERO, sent[1])
+            if step > 1:
+                scoring.relay(step - 1, ZERO, ONE)
+    assert scoring.frames() == undisturbed
+
+
+def test_steps_before_the_rounds_that_are_taken_again_change_nothing(scoring, new_release):
+    undisturbed = Scoring(new_release()).multiply().prepare().share().rounds().frames()
+    scoring.prepare().share().share().prepare().rounds(until=2).share().rounds()
+    assert scoring.frames() == undisturbed
+    assert set(scoring.release.spent().values()) == {COST}
+
+
+def unsealed(scoring):
+    """What parties open in each step, by what the recipients unseal."""
+    found = {}
+    take = SharedScores._unsealed
+
+    def seen(self, delivery, chunks, size):
+        found[delivery.sender, delivery.step] = take(self, delivery, chunks, size)
+        return found[delivery.sender, delivery.step]
+
+    return seen, found
+
+
+def test_the_same_query_again_is_charged_once_and_gives_the_same_bytes(scoring):
+    first = scoring.prepare().share().rounds().frames()
+    assert scoring.prepare().frames() == first
+    assert set(scoring.release.spent().values()) == {COST}
+
+
+CHANGED = {
+    "cliques": {"cliques": (("a",), ("a", "c"), ("b", "d"), ("a", "b"))},
+    "the order of cliques": {"cliques": CLIQUES[::-1]},
+    "references": {"references": bytes(32)},
+    "sigma": {"sigma": 3.0},
+    "the largest reference": {"largest_reference": 7},
+    "the largest total": {"largest_total": 100},
+}
+
+
+@pytest.mark.parametrize("change", CHANGED.values(), ids=CHANGED)
+@pytest.mark.parametrize("place", range(4))
+def test_one_id_stands_for_one_score_query(scoring, place, change):
+    scoring.release.prepare(("a", "b"))
+    scoring.prepare()
+    with pytest.raises(ProtocolError, match="stands for another query"):
+        scoring.party(place).prepare_scores(replace(QUERY, **change))
+    with pytest.raises(ProtocolError, match="stands for another query"):
+        scoring.party(place).answer_scores(replace(QUERY, **change))
+    assert set(scoring.release.spent().values()) == {COST}
+
+
+def test_two_queries_have_masks_and_noise_and_openings_of_their_own(scoring):
+    """Words of 32 bits, 4 in an answer and 32 in an opening: some pair is equal with p < 1e-7."""
+    scoring.prepare().share().rounds()
+    other = Scoring(scoring.release, query_of(query_id="t")).prepare().share().rounds()
+    answers = []
+    for frames in zip(scoring.frames(), other.frames(), strict=True):
+        one, two = (next(decode_answer(part, 1, len(CLIQUES), 1)) for part in frames)
+        assert not np.any(one == two)
+        answers.append(one)
+    assert set(scoring.release.spent().values()) == {2 * COST}
+
+
+def test_after_a_restart_the_same_steps_open_the_same_strings_and_give_the_same_answers(
+    new_release, tmp_path, monkeypatch
+):
+    scoring = Scoring(new_release(tmp_path)).multiply().prepare()
+    seen, found = unsealed(scoring)
+    monkeypatch.setattr(SharedScores, "_unsealed", seen)
+    first = scoring.share().rounds().frames()
+    strings = dict(found)
+    assert len(strings) == 2 + 2 * scoring.shape.rounds
+    sealed = scoring.sealed(1, ZERO, ONE)
+    found.clear()
+    for seed, name in enumerate(scoring.release.names, start=50):
+        scoring.release.start(name, seed=seed)
+    with pytest.raises(ProtocolError, match="not prepared"):
+        scoring.party(ZERO).answer_scores(QUERY)
+    again = Scoring(scoring.release).multiply().prepare().share().rounds()
+    assert found == strings
+    assert again.frames() == first
+    assert set(scoring.release.spent().values()) == {COST}
+    # Sealed anew, under another salt.
+    assert again.sealed(1, ZERO, ONE) != sealed
+
+
+@pytest.mark.parametrize("name", ["east", "south"])
+def test_an_evaluator_that_died_between_two_rounds_catches_up(new_release, tmp_path, name):
+    undisturbed = Scoring(new_release()).multiply().prepare().share().rounds().frames()
+    scoring = Scoring(new_release(tmp_path)).multiply().prepare().share().rounds(until=2)
+    scoring.release.start(name, seed=50)
+    scoring.multiply().prepare().share().rounds()
+    assert scoring.frames() == undisturbed
+    assert set(scoring.release.spent().values()) == {COST}
+
+
+def test_after_a_restart_an_evaluator_that_was_dealt_otherwise_does_not_answer_the_same_query_again(
+    new_release, tmp_path
+):
+    """Two answers would differ by 1 or -1 without noise: the sign of one cell's difference."""
+    scoring = Scoring(new_release(tmp_path)).multiply().prepare().share().rounds()
+    scoring.frames()
+    scoring.release.start("south", seed=50)
+    scoring.multiply().prepare().share()
+    dealt = bytearray(scoring.release.dealer.scores(QUERY, scoring.shape))
+    dealt[scoring.shape.total * scoring.shape.ring.word_bytes] ^= 1  # of the first cell's share of rho b
+    scoring.deal(dealt=bytes(dealt))
+    scoring.rounds()
+    # Evaluator 0 went through all rounds before: it repeats what it sent, and its own answer.
+    with pytest.raises(ProtocolError):
+        scoring.frames()

@@ -1,0 +1,102 @@
+"""Accepted releases at a party: verified before they are decoded, decoded once, bounded in number."""
+
+from dataclasses import replace
+
+import pytest
+
+from dpmosaic.common.canonical.terms import decode_terms, encode_terms
+from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.errors import DeliveriesLost, PolicyError, ProtocolError
+from dpmosaic.common.messages import AnswerForm, MarginalQuery
+from dpmosaic.common.statement import TERMS as PURPOSE
+from dpmosaic.party import releases
+from dpmosaic.party.ledger import Ledger
+from support.lone_party import QUERY, TERMS, started
+from support.masked import Release
+from support.parties import party_of, policy_for
+
+SHARE = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0)
+CURATOR = Identity.from_seed(b"c" * 32)
+
+
+@pytest.fixture
+def decoded(monkeypatch):
+    """The terms that parties decode during the test, one entry for each time."""
+    seen = []
+
+    def counted(data):
+        seen.append(data)
+        return decode_terms(data)
+
+    monkeypatch.setattr("dpmosaic.party.party.decode_terms", counted)
+    monkeypatch.setattr("dpmosaic.party.releases.decode_terms", counted)
+    return seen
+
+
+def test_terms_are_decoded_once_for_a_release_at_each_party(decoded):
+    release = Release().accept().introduce().prepare(("a", "c")).prepare(("a", "c", "d"))
+    for number in range(5):
+        release.frames(replace(SHARE, query_id=str(number)))
+    assert decoded == [encode_terms(release.terms)] * len(release.parties)
+
+
+def test_after_a_restart_terms_are_decoded_once_from_the_ledger(decoded, tmp_path):
+    release = Release(folder=tmp_path).accept().introduce().prepare(("a", "c"))
+    first = release.frames(SHARE)
+    decoded.clear()
+    for seed, name in enumerate(release.names, start=50):
+        release.start(name, seed=seed)
+    assert release.prepare(("a", "c")).frames(SHARE) == first
+    assert decoded == [encode_terms(release.terms)] * len(release.parties)
+
+
+def test_so_many_releases_are_kept_and_others_are_decoded_again(table, ledger, decoded, monkeypatch):
+    monkeypatch.setattr(releases, "MOST", 2)
+    party = started(table, ledger)
+    for release_id in ("r", "s", "t"):
+        party.accept(encode_terms(replace(TERMS, release_id=release_id)))
+    decoded.clear()
+    first = list(party.answer(QUERY))
+    assert len(decoded) == 1
+    for release_id in ("t", "r", "t", "r"):
+        party.answer(replace(QUERY, release_id=release_id))
+    assert len(decoded) == 1
+    party.answer(replace(QUERY, release_id="s"))
+    assert len(decoded) == 2
+    assert list(party.answer(QUERY)) == first
+
+
+def test_a_release_that_gave_way_asks_for_its_deliveries_again(monkeypatch):
+    monkeypatch.setattr(releases, "MOST", 1)
+    release = Release().accept().introduce().prepare(("a", "c"))
+    first = release.frames(SHARE)
+    others = replace(release.terms, release_id="s")
+    for party in release.parties.values():
+        party.accept(encode_terms(others))
+    with pytest.raises(DeliveriesLost):
+        release.parties["north"].answer(SHARE)
+    assert release.prepare(("a", "c")).frames(SHARE) == first
+
+
+@pytest.mark.parametrize(
+    "came", [b"", b"anything", encode_terms(TERMS) + b"\0", encode_terms(TERMS)[:-1]], ids=len
+)
+def test_bytes_that_no_pinned_curator_signed_are_not_even_decoded(table, decoded, came):
+    ledger = Ledger()
+    party = party_of("p", table, policy_for("indicator"), ledger=ledger, curators=[CURATOR.public])
+    with pytest.raises(PolicyError, match="not signed by a curator"):
+        party.accept(came, CURATOR.sign(PURPOSE, encode_terms(TERMS)))
+    assert decoded == []
+    assert ledger.reserved() == 0
+    party.accept(encode_terms(TERMS), CURATOR.sign(PURPOSE, encode_terms(TERMS)))
+    ledger.close()
+
+
+def test_bytes_that_a_pinned_curator_signed_and_that_are_no_terms_are_refused(table):
+    ledger = Ledger()
+    party = party_of("p", table, policy_for("indicator"), ledger=ledger, curators=[CURATOR.public])
+    for came in (b"anything", encode_terms(TERMS) + b"\0"):
+        with pytest.raises(ProtocolError, match="terms"):
+            party.accept(came, CURATOR.sign(PURPOSE, came))
+    assert ledger.reserved() == 0
+    ledger.close()

@@ -1,0 +1,113 @@
+"""Parties that are asked different things give nonsense, and one id stands for one question."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import ProtocolError
+from dpmosaic.common.messages import (
+    AnswerForm,
+    MarginalQuery,
+)
+from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, grid_of
+from dpmosaic.common.privacy.distributed import DistributedNoise
+from dpmosaic.common.protocols.masked.reveal import opened_sum
+from dpmosaic.common.protocols.masked.ring import Ring
+from support.masked_views import table_of
+from support.taps import Curator
+from support.words import ALPHA, likely_noise, uniformity
+
+ASKED = MarginalQuery("release", "q", AnswerForm.SHARE, ("x",), 2.0)
+PAIR = Domain.coded({"x": 1200, "y": 1200})
+INCONSISTENT = {
+    "another sigma": replace(ASKED, sigma=4.0),
+    "a slightly other sigma": replace(ASKED, sigma=np.nextafter(2.0, 3.0)),
+    "another clique": replace(ASKED, clique=("y",)),
+    "another id": replace(ASKED, query_id="p"),
+    "boxes": replace(ASKED, boxes=tuple(((code, code + 1),) for code in range(1200))),
+}
+
+
+def sum_of(curator, queries):
+    """The opened sum of answers to these queries, one for each party that is asked; integers."""
+    ring = curator.terms().masked.ring
+    answers = []
+    for client, query in zip(curator.clients, queries, strict=False):
+        (answer,) = client.answer(query, 1, 1199 if query.interaction else 1200, 1)
+        answers.append(answer[0])
+    return opened_sum(ring, answers)
+
+
+@pytest.mark.parametrize("other", INCONSISTENT.values(), ids=INCONSISTENT)
+def test_parties_that_are_asked_different_things_under_one_id_give_uniform_nonsense(
+    other, ledgers, monkeypatch
+):
+    """And each of them is charged for the noise that it adds: chi-square over 1,200 draws, p < 1e-6."""
+    drawn, draw = [], DistributedNoise.draw
+
+    def drawing(self, sigma, size, stream):
+        drawn.append((sigma, draw(self, sigma, size, stream)))
+        return drawn[-1][1]
+
+    monkeypatch.setattr(DistributedNoise, "draw", drawing)
+    curator = Curator(table_of("equal", PAIR), "3x1")
+    noise = curator.measurer()._plan.noise
+    queries = [ASKED, ASKED, other]
+    nonsense = sum_of(curator, queries)
+    assert uniformity(Ring(32).words(nonsense)) > ALPHA
+    truth = grid_of(2.0) * curator.table.marginal(("x",))
+    # Of uniform words, one in 2,000 lies as near to the truth as a million.
+    assert (np.abs(nonsense - truth) < 10**6).mean() < 0.01
+    for ledger, query, (sigma, values) in zip(ledgers, queries, drawn, strict=True):
+        assert sigma == query.sigma
+        assert ledger.spent("release") == gaussian_cost(query.sigma, Adjacency.ZERO_OUT)
+        assert likely_noise(values, noise.share_scale(query.sigma)) > ALPHA
+
+
+def test_parties_that_are_asked_the_same_give_the_counts_and_repeat_them_for_nothing(ledgers):
+    curator = Curator(table_of("equal", PAIR), "3x1")
+    sigma = curator.measurer()._plan.noise.total_sigma(2.0)
+    opened = sum_of(curator, [ASKED] * 3)
+    errors = opened / grid_of(2.0) - curator.table.marginal(("x",))
+    assert likely_noise(errors, sigma) > ALPHA
+    assert uniformity(Ring(32).words(opened)) < ALPHA
+    assert sum_of(curator, [ASKED] * 3).tolist() == opened.tolist()
+    assert [ledger.spent("release") for ledger in ledgers] == [gaussian_cost(2.0, Adjacency.ZERO_OUT)] * 3
+
+
+def test_the_answers_of_all_parties_but_one_are_uniform_nonsense():
+    curator = Curator(table_of("equal", PAIR), "3x1")
+    curator.measurer()
+    assert uniformity(Ring(32).words(sum_of(curator, [ASKED] * 2))) > ALPHA
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_all_but_the_sum_of_the_differences_of_an_interaction_is_uniform_nonsense(masked, monkeypatch):
+    """Answers of one and of two parties of three, all differences of neighbours; not without the masks."""
+    if not masked:
+        monkeypatch.setattr(
+            "dpmosaic.common.protocols.masked.reveal.pairwise_mask",
+            lambda ring, me, streams, query, cells: np.zeros(cells, dtype=ring.dtype),
+        )
+    curator = Curator(table_of("random", PAIR), "3x1")
+    sigma = curator.measurer()._plan.noise.total_sigma(2.0)
+    query = replace(ASKED, interaction=True)
+    for count in (1, 2):
+        assert (uniformity(Ring(32).words(sum_of(curator, [query] * count))) > ALPHA) == masked
+    opened = sum_of(curator, [query] * 3) / grid_of(2.0)
+    errors = opened - np.diff(curator.table.marginal(("x",)))
+    # Every second one has two cells to itself.
+    assert likely_noise(errors[::2], math.sqrt(2) * sigma) > ALPHA
+
+
+@pytest.mark.parametrize("other", [INCONSISTENT[name] for name in INCONSISTENT if name != "another id"])
+def test_a_party_answers_one_question_under_one_id(other, ledgers):
+    curator = Curator(table_of("equal", PAIR), "3x1")
+    curator.measurer()
+    sum_of(curator, [ASKED] * 3)
+    with pytest.raises(ProtocolError, match="stands for another query"):
+        list(curator.clients[0].answer(other, 1, 1200, 1))
+    assert ledgers[0].spent("release") == gaussian_cost(2.0, Adjacency.ZERO_OUT)

@@ -1,0 +1,99 @@
+"""A curator that introduces somebody else to the parties is refused."""
+
+from dataclasses import replace
+
+import pytest
+
+from dpmosaic.common.canonical.terms import terms_digest
+from dpmosaic.common.crypto.agreement import EphemeralKey
+from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.errors import PolicyError, ProtocolError
+from dpmosaic.common.messages import (
+    Acceptance,
+    AnswerForm,
+    Introduction,
+    MarginalQuery,
+)
+from support.masked_views import table_of
+from support.taps import Curator
+
+OUTSIDER = Identity.from_seed(bytes(range(32)))
+OUTSIDERS_KEY = EphemeralKey.from_seed(bytes(range(32))).public
+
+
+def forged(terms, acceptance):
+    """The outsider's own key under the outsider's signature."""
+    signed = terms_digest(terms) + OUTSIDERS_KEY
+    return Acceptance(OUTSIDERS_KEY, OUTSIDER.sign("acceptance of a release", signed))
+
+
+INTRODUCED = {
+    "another ephemeral key": lambda terms, a: [replace(a[0], ephemeral=OUTSIDERS_KEY), *a[1:]],
+    "another party's ephemeral key": lambda terms, a: [replace(a[0], ephemeral=a[1].ephemeral), *a[1:]],
+    "another party's signature": lambda terms, a: [replace(a[0], signature=a[1].signature), *a[1:]],
+    "a signature of nobody": lambda terms, a: [replace(a[0], signature=bytes(64)), *a[1:]],
+    "no signature": lambda terms, a: [replace(a[0], signature=b""), *a[1:]],
+    "a key that the curator signed": lambda terms, a: [forged(terms, a[0]), *a[1:]],
+    "parties in another order": lambda terms, a: [a[1], a[0], a[2]],
+    "one party twice": lambda terms, a: [a[0], a[0], a[2]],
+    "a party too few": lambda terms, a: a[:2],
+    "a party too many": lambda terms, a: [*a, a[0]],
+    "nobody": lambda terms, a: [],
+}
+
+
+@pytest.mark.parametrize("substitute", INTRODUCED.values(), ids=INTRODUCED)
+def test_an_introduction_of_anybody_else_is_refused_and_nothing_is_answered(substitute, ledgers):
+    curator = Curator(table_of("random"), "1x3")
+    terms = curator.terms()
+    acceptances = curator.federation.accept(terms)
+    wrong = Introduction("release", tuple(substitute(terms, list(acceptances))), bytes(32))
+    query = MarginalQuery("release", "q", AnswerForm.SHARE, ("a",), 1.0)
+    for client in curator.clients:
+        with pytest.raises(ProtocolError):
+            client.introduce(wrong)
+        with pytest.raises(ProtocolError, match="introduce them first"):
+            list(client.answer(query, 1, 6, 1))
+    assert [ledger.release("release").introduction for ledger in ledgers] == [None] * 3
+    assert [ledger.spent("release") for ledger in ledgers] == [0] * 3
+
+
+def test_acceptances_of_another_release_are_refused():
+    curator = Curator(table_of("random"), "1x3")
+    curator.federation.accept(curator.terms("release"))
+    others = curator.federation.accept(curator.terms("another"))
+    with pytest.raises(ProtocolError, match="does not verify"):
+        curator.clients[0].introduce(Introduction("release", others, bytes(32)))
+
+
+def test_parties_that_were_told_different_terms_do_not_take_each_others_acceptances():
+    curator = Curator(table_of("random"), "1x3")
+    terms = curator.terms()
+    other = replace(terms, masked=replace(terms.masked, tolerated=0))
+    acceptances = tuple(
+        client.accept(t) for client, t in zip(curator.clients, [terms, terms, other], strict=True)
+    )
+    for client in curator.clients:
+        with pytest.raises(ProtocolError, match="does not verify"):
+            client.introduce(Introduction("release", acceptances, bytes(32)))
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_plan_with_an_identity_that_is_not_pinned_is_refused_by_every_party(place):
+    curator = Curator(table_of("random"), "1x3")
+    terms = curator.terms()
+    roster = list(terms.masked.roster)
+    roster[place] = replace(roster[place], identity=OUTSIDER.public)
+    terms = replace(terms, masked=replace(terms.masked, roster=tuple(roster)))
+    for i, client in enumerate(curator.clients):
+        kind, reason = (ProtocolError, "this party") if i == place else (PolicyError, "not pinned")
+        with pytest.raises(kind, match=reason):
+            client.accept(terms)
+
+
+def test_a_second_introduction_with_other_masks_is_refused():
+    curator = Curator(table_of("random"), "1x3")
+    curator.measurer()
+    acceptances = curator.federation.accept(curator.terms())
+    with pytest.raises(ProtocolError, match="introduced with other parties or masks"):
+        curator.clients[0].introduce(Introduction("release", acceptances, bytes(32)))

@@ -1,0 +1,150 @@
+"""What curator and parties see of a masked release: uniform words, and a noisy sum.
+
+About 1,400 tests of words have to accept at p < 1e-6, so a correct program would fail for fewer than 1 in 700
+choices of the seeds, which are fixed.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
+from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.curator.parties.dealer import Dealer
+from support.forgetting import Zeros, forget, forget_sealing, same_seeds, shorten
+from support.masked_views import CLIQUES, EVERYTHING, REPEATS, table_of, views_of
+from support.taps import Curator
+from support.words import ALPHA, likeness, rejected, uniformity
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("kind", ["equal", "random"])
+def test_all_that_anybody_sees_but_the_sum_over_all_parties_is_uniform(kind, bits, monkeypatch):
+    views, _ = views_of(table_of(kind), monkeypatch, bits=bits)
+    assert set(views) == EVERYTHING
+    assert rejected(views) == set()
+    # a, b and c to two parties each, d and both of a, d to one, two shares of a product to the third.
+    assert len(views["sealed"]) == len(views["opened"]) == 10
+    assert {len(chain) for _, _, chain in views["opened"]} == {1, 2}
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_nothing_that_anybody_sees_tells_two_tables_apart(bits, monkeypatch):
+    one, _ = views_of(table_of("equal"), monkeypatch, bits=bits, seed=1)
+    other, _ = views_of(table_of("random"), monkeypatch, bits=bits, seed=2)
+    for name in EVERYTHING:
+        assert one[name].keys() == other[name].keys()
+        for key in one[name]:
+            assert likeness(one[name][key], other[name][key]) > ALPHA
+
+
+def test_the_sum_over_all_parties_is_not_uniform(monkeypatch):
+    _, found = views_of(table_of("random"), monkeypatch)
+    grid = grid_of(gaussian_sigma(Fraction(1, len(CLIQUES) * REPEATS), Adjacency.ZERO_OUT))
+    opened = np.concatenate([one.values * grid for one in found]).astype(np.int64)
+    assert uniformity(Ring(32).words(opened)) < ALPHA
+
+
+FORGOTTEN = {
+    "the mask of a part": (
+        lambda m: forget(m, "mask", parts={1}),
+        {"opened", "opened, with a party's own masks", "opened by a party, less one another"},
+    ),
+    "the mask of a row-wise share": (
+        lambda m: forget(m, "mask", parts={2}),
+        {"opened shares of one matrix, added up"},
+    ),
+    "the left party's row-wise share": (lambda m: forget(m, "row-wise share"), {"dealt rows"}),
+    "the pairwise mask": (
+        lambda m: forget(m, "pairwise mask"),
+        {"answers of some parties", "answers to one question, less one another"},
+    ),
+    "the query in the pairwise mask": (
+        lambda m: shorten(m, "pairwise mask", 1),
+        {"answers to one question, less one another"},
+    ),
+    "the chain in the mask": (lambda m: shorten(m, "mask", 1), {"opened by a party, less one another"}),
+    "the party in its seed": (
+        same_seeds,
+        {
+            "opened, with a party's own masks",
+            "opened shares of one matrix, added up",
+            "dealt products",
+        },
+    ),
+    "sealing": (forget_sealing, {"sealed, with the masks"}),
+}
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize(("remove", "noticed"), FORGOTTEN.values(), ids=FORGOTTEN)
+def test_a_mask_that_is_missing_or_used_twice_shows_in_what_it_was_to_hide(
+    remove, noticed, bits, monkeypatch
+):
+    remove(monkeypatch)
+    table = table_of("random")
+    views, found = views_of(table, monkeypatch, bits=bits)
+    odd = rejected(views)
+    if "answers of some parties" not in noticed:
+        # Shares of products are uniform by themselves: under a mask used twice they may pass or not.
+        odd.discard("answers of some parties")
+    assert odd == noticed
+    # Every role forgot it, so the counts are as they were and nobody would notice.
+    for one in found:
+        assert np.all(np.abs(one.values - table.marginal(one.clique)) < 8 * one.sigma)
+
+
+def test_two_tables_are_told_apart_by_openings_without_masks(monkeypatch):
+    forget(monkeypatch, "mask", parts={1})
+    views = [
+        views_of(table_of(kind), monkeypatch, seed=seed)[0]["opened"]
+        for kind, seed in (("equal", 1), ("random", 2))
+    ]
+    for key in views[0]:
+        assert (likeness(views[0][key], views[1][key]) < ALPHA) == (len(key[-1]) == 1)
+
+
+def dealt_words(monkeypatch, kind, *, share):
+    """What the dealer sends for one chain in 300 runs with the same masks, shape (runs, words).
+
+    Args:
+        monkeypatch: for the streams.
+        kind: "product share" or "row-wise share".
+        share: the left parties draw fresh shares in every run; else none.
+    """
+    plan = Curator(table_of("random", records=4), "1x3").terms().masked
+    child, runs = RandomStream.child, []
+    for run in range(300):
+
+        def drawn(self, *names, run=run):
+            if names[0] != kind:
+                return child(self, *names)
+            return child(self, *names, str(run)) if share else Zeros()
+
+        with monkeypatch.context() as patched:
+            patched.setattr(RandomStream, "child", drawn)
+            dealer = Dealer(plan, "release", RandomStream.from_seed(5))
+            if kind == "row-wise share":
+                runs.append(np.vstack(list(dealer.rows((("c",), ("a",)), 0))).ravel())
+            else:
+                pairs = dealer.products([(("a",), ("b",)), (("c",), ("a",), ("b",))], 0)
+                runs.append(np.concatenate([words for _, words in pairs]))
+    return np.array(runs)
+
+
+@pytest.mark.parametrize("kind", ["product share", "row-wise share"])
+def test_dealt_words_are_uniform_whatever_the_masks_are(kind, monkeypatch):
+    words = dealt_words(monkeypatch, kind, share=True)
+    assert min(uniformity(word) for word in words.T) * words.shape[1] > ALPHA
+    # Two words under one share would change by the same from run to run; by accident with p < 1e-4.
+    changes = words[1] - words[0]
+    assert len(np.unique(changes)) == changes.size
+
+
+@pytest.mark.parametrize("kind", ["product share", "row-wise share"])
+def test_without_the_left_partys_share_dealt_words_are_a_function_of_the_masks(kind, monkeypatch):
+    words = dealt_words(monkeypatch, kind, share=False)
+    assert np.all(words == words[0])
+    assert all(uniformity(word) < ALPHA for word in words.T)

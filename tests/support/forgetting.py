@@ -1,0 +1,60 @@
+"""Masks that every role forgets, so that counts stay as they are: what a test of words has to notice."""
+
+import numpy as np
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.party.answerers.masked import peers
+
+
+class Zeros:
+    """A stream of zeros: what is left of a mask that somebody forgot."""
+
+    def bytes(self, count):
+        return np.zeros(count, dtype=np.uint8)
+
+
+def forget(monkeypatch, kind, parts=None):
+    """Lets every role take zeros for the words of this kind, for chains of so many parts."""
+    child = RandomStream.child
+
+    def forgotten(self, *names):
+        if names[0] == kind and (parts is None or len(chain_of(names[1:])) in parts):
+            return Zeros()
+        return child(self, *names)
+
+    monkeypatch.setattr(RandomStream, "child", forgotten)
+
+
+def chain_of(names):
+    """The chain that these labels are of."""
+    chain, rest = [], list(names)
+    while rest:
+        size = int(rest.pop(0))
+        chain.append(tuple(rest[:size]))
+        del rest[:size]
+    return tuple(chain)
+
+
+def shorten(monkeypatch, kind, names=1):
+    """Lets every role derive the streams of this kind from so many labels alone."""
+    child = RandomStream.child
+    monkeypatch.setattr(
+        RandomStream,
+        "child",
+        lambda self, *texts: child(self, *(texts[:names] if texts[0] == kind else texts)),
+    )
+
+
+def same_seeds(monkeypatch):
+    """Lets the dealer give all parties one seed."""
+    child_key = RandomStream.child_key
+    monkeypatch.setattr(
+        RandomStream,
+        "child_key",
+        lambda self, *texts: child_key(self, *(texts[:1] if texts[0] == "mask seed" else texts)),
+    )
+
+
+def forget_sealing(monkeypatch):
+    monkeypatch.setattr(peers, "seal", lambda key, context, payload: (bytes(piece) for piece in payload))
+    monkeypatch.setattr(peers, "unseal", lambda key, context, frames: frames)

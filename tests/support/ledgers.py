@@ -1,0 +1,54 @@
+"""Terms, queries and data for a ledger."""
+
+import threading
+from dataclasses import replace
+from fractions import Fraction
+
+from dpmosaic.common.messages import AnswerForm, MarginalQuery, ReleaseTerms
+from dpmosaic.common.privacy.cost import Adjacency
+
+TERMS = ReleaseTerms("r", 2, "indicator", Adjacency.ZERO_OUT, 1.0)
+
+
+QUERY = MarginalQuery("r", "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
+
+
+OTHER = replace(QUERY, query_id="q2")
+
+
+HALF = Fraction(1, 2)
+
+
+DATA = "d" * 64
+
+
+KEY, SECOND_KEY = b"k" * 32, b"s" * 32
+
+
+SECRET, SECOND_SECRET = b"e" * 32, b"f" * 32
+
+
+INTRODUCTION = b"who takes part, encoded"
+
+
+def anything(reserved):
+    """Admits every release."""
+
+
+def together(tasks):
+    """What each task returned or raised, all started at once."""
+    barrier, outcomes = threading.Barrier(len(tasks)), [None] * len(tasks)
+
+    def work(place):
+        barrier.wait()
+        try:
+            outcomes[place] = tasks[place]()
+        except Exception as error:
+            outcomes[place] = error
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(len(tasks))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes

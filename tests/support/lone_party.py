@@ -1,0 +1,59 @@
+"""One party with rows of its own, in a release by the protocol `indicator`."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.interactions import difference_count
+from dpmosaic.common.messages import (
+    PROTOCOL_VERSION,
+    AnswerForm,
+    MarginalQuery,
+    ReleaseTerms,
+)
+from dpmosaic.common.privacy.cost import Adjacency, grid_of
+from dpmosaic.common.wire.streams import decode_answer
+from dpmosaic.party.policy import Policy
+from support.parties import party_of
+
+DOMAIN = Domain.coded({"a": 100, "b": 60, "c": 3})
+
+
+IDENTITY = Identity.from_seed(b"n" * 32)
+
+
+TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+
+
+QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 3.0)
+
+
+RECORD_WISE = replace(QUERY, form=AnswerForm.RECORD_WISE, clique=("b", "c"))
+
+
+POLICY = Policy(
+    protocols=frozenset({"trusted", "indicator"}),
+    adjacencies=frozenset(Adjacency),
+    max_release_rho=Fraction(10**9),
+    lifetime_rho=Fraction(10**9),
+    max_cells=6_000,
+)
+
+
+def started(table, ledger, policy=POLICY, seed=1):
+    keys = RandomStream.from_seed(seed)
+    return party_of("north", table, policy, ledger=ledger, keys=keys, identity=IDENTITY)
+
+
+def asked(party, query, rows=1):
+    """The answer in counts, shape (rows, cells, or differences of an interaction)."""
+    domain = party.describe().domain
+    cells = len(query.boxes) or domain.cells(query.clique)
+    if query.interaction:
+        cells = difference_count(domain.shape(query.clique))
+    integers = list(decode_answer(party.answer(query), rows, cells, 64))
+    return np.concatenate(integers) / grid_of(query.sigma)

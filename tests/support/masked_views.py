@@ -1,0 +1,125 @@
+"""What curator and parties see of a masked release over three parties."""
+
+import itertools
+from collections import defaultdict
+
+import numpy as np
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.messages import DeliveryKind
+from dpmosaic.common.protocols.masked.plan import labels
+from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.wire import queries, streams
+from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.party.answerers.masked.openings import Openings
+from support import taps
+from support.taps import GRANTED, Curator
+
+DOMAIN = Domain.coded({"a": 6, "d": 3, "b": 8, "c": 5})
+"""Three parties hold a and d, b, c."""
+
+RECORDS = 400
+LONG = ("a", "b", "c")
+CLIQUES = [("a",), ("a", "b"), ("a", "c"), ("b", "c"), ("d", "b"), ("a", "d", "b"), LONG]
+REPEATS = 4
+EVERYTHING = {
+    "sealed",
+    "sealed, with the masks",
+    "opened",
+    "opened, with a party's own masks",
+    "opened shares of one matrix, added up",
+    "opened by a party, less one another",
+    "dealt rows",
+    "dealt products",
+    "answers of some parties",
+    "answers to one question, less one another",
+}
+
+
+def table_of(kind, domain=DOMAIN, records=RECORDS):
+    """A table whose records are all equal, or all drawn at random."""
+    return taps.table_of(kind, domain, records)
+
+
+def views_of(table, monkeypatch, *, bits=32, seed=1):
+    """Runs a release over three parties; what curator and parties saw.
+
+    Returns:
+        What is seen, by name -> what it is of -> words, shape (rows, columns); and the measurements.
+    """
+    curator = Curator(table, "1x3", GRANTED[bits], seed)
+    measurer = curator.measurer()
+    ring, plan = measurer._plan.ring, measurer._plan
+    assert ring == Ring(bits)
+    opened, dealt, answers, salts = {}, [], defaultdict(list), []
+    put = Openings.put
+
+    def seen(self, key, rows, cells, chunks):
+        chunks = list(chunks)
+        if key[0] is not DeliveryKind.DEALT_ROWS:
+            words = np.frombuffer(b"".join(chunks), dtype=ring.dtype).reshape(rows, cells)
+            opened[curator.wire.receiver, *key] = words
+        put(self, key, rows, cells, chunks)
+
+    rho = curator.granted / (len(CLIQUES) * REPEATS)
+    with monkeypatch.context() as patched:
+        patched.setattr(Openings, "put", seen)
+        found = measurer.measure([Query(clique, rho, "test") for clique in CLIQUES * REPEATS])
+
+    def mask(party, chain, rows):
+        stream = RandomStream(measurer._dealer.seeds[party]).child("mask", *labels(chain))
+        return ring.uniform(stream, rows, plan.cells(chain))
+
+    views = defaultdict(dict)
+    for place, method, requests, replies in curator.wire.crossed:
+        if method == "Answer":
+            cells = plan.domain.cells(queries.decode_query(requests[0]).clique)
+            (answer,) = streams.decode_answer(replies, 1, cells, 1)
+            answers[place].append(ring.words(answer[0]))
+        elif method == "Deliver":
+            delivery, chunks = streams.decode_delivery(iter(requests))
+            rows = 1 if delivery.kind is DeliveryKind.DEALT_PRODUCT else RECORDS
+            cells = plan.cells(delivery.chain)
+            chunks = list(chunks)
+            if delivery.kind is DeliveryKind.OPENING:
+                salts.append(chunks.pop(0))
+            octets = b"".join(chunks)[: rows * cells * ring.word_bytes]  # a sealed stream ends in a tag
+            words = np.frombuffer(octets, dtype=ring.dtype).reshape(rows, cells)
+            if delivery.kind is DeliveryKind.OPENING:
+                key = (place, delivery.sender, delivery.chain)
+                views["sealed"][key] = words
+                views["sealed, with the masks"][key] = words + mask(delivery.sender, delivery.chain, rows)
+            elif delivery.kind is DeliveryKind.DEALT_ROWS:
+                views["dealt rows"][place, delivery.chain] = words
+            else:
+                dealt.append((place, words.ravel()))
+    assert len(set(salts)) == len(views["sealed"])
+    assert {len(salt) for salt in salts} == {32}
+    for place in {place for place, _ in dealt}:
+        words = [words for to, words in dealt if to == place]
+        views["dealt products"][place] = np.concatenate(words)[:, None]
+
+    matrices, senders = defaultdict(list), defaultdict(dict)
+    for (place, sender, chain), words in opened.items():
+        views["opened"][place, sender, chain] = words
+        views["opened, with a party's own masks"][place, sender, chain] = words + mask(place, chain, RECORDS)
+        matrices[place, chain].append(words)
+        senders[sender][chain] = words.ravel()
+    for key, shares in matrices.items():
+        if len(shares) > 1:
+            views["opened shares of one matrix, added up"][key] = sum(shares)
+    for sender, held in senders.items():
+        for one, other in itertools.combinations(sorted(held), 2):
+            size = min(len(held[one]), len(held[other]))
+            difference = held[one][:size] - held[other][:size]
+            views["opened by a party, less one another"][sender, one, other] = difference[:, None]
+
+    for size in (1, 2):
+        for some in itertools.combinations(range(3), size):
+            sums = [sum(words) for words in zip(*(answers[i] for i in some), strict=True)]
+            views["answers of some parties"][some] = np.concatenate(sums)[:, None]
+            # The same questions were asked REPEATS times, one round after the other.
+            repeated = [one - other for one, other in zip(sums, sums[len(CLIQUES) :], strict=False)]
+            views["answers to one question, less one another"][some] = np.concatenate(repeated)[:, None]
+    return views, found

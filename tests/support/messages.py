@@ -1,0 +1,176 @@
+"""Messages between a curator and a party for tests: one example of each kind, and strategies for any."""
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.values import text_of
+from dpmosaic.common.messages import (
+    Acceptance,
+    AnswerForm,
+    Delivery,
+    DeliveryKind,
+    Introduction,
+    MarginalQuery,
+    MultiplyRequest,
+    OpeningRequest,
+    PartyDescription,
+    ReleaseTerms,
+    ScoreQuery,
+)
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.ring import Ring
+
+TEXTS = st.text(max_size=6)
+NAMES = st.text(min_size=1, max_size=6)
+WORDS = st.integers(0, 2**32 - 1)
+POSITIVE = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+CATEGORIES = st.lists(
+    st.one_of(TEXTS, st.integers(-99, 99), st.floats(-9, 9), st.booleans()),
+    min_size=1,
+    max_size=5,
+    unique_by=text_of,
+)
+
+
+def numeric(name, minimum, width, bins, nullable, integer):
+    maximum = minimum + width
+    return NumericAttribute(name, minimum, maximum, min(bins, width) if integer else bins, nullable, integer)
+
+
+@st.composite
+def domains(draw):
+    kinds = [
+        lambda name: st.builds(CodedAttribute, st.just(name), st.integers(1, 2**24)),
+        lambda name: st.builds(CategoricalAttribute, st.just(name), CATEGORIES.map(tuple)),
+        lambda name: st.builds(
+            numeric,
+            st.just(name),
+            st.integers(-999, 999) | st.floats(-999, 999),
+            st.integers(1, 99),
+            st.integers(1, 99),
+            st.booleans(),
+            st.just(False),
+        ),
+        lambda name: st.builds(
+            numeric,
+            st.just(name),
+            st.integers(-999, 999),
+            st.integers(1, 99),
+            st.integers(1, 99),
+            st.booleans(),
+            st.just(True),
+        ),
+    ]
+    names = draw(st.lists(NAMES, min_size=4, max_size=6, unique=True))
+    return Domain(tuple(draw(kinds[place % 4](name)) for place, name in enumerate(names)))
+
+
+@st.composite
+def plans(draw):
+    """Plans of one to three slices, each split over its own number of parties."""
+    sizes = draw(st.dictionaries(NAMES, st.integers(1, 2**24), min_size=1, max_size=4))
+    domain = Domain.coded(sizes)
+    roster = []
+    for number in range(draw(st.integers(1, 3))):
+        parties = draw(st.integers(1, len(sizes)))
+        holder = {name: draw(st.integers(0, parties - 1)) for name in domain}
+        records = draw(st.integers(0, 2**64 - 1))
+        for place in range(parties):
+            held = tuple(name for name in domain if holder[name] == place)
+            name = f"{len(roster)} {draw(TEXTS)}"
+            roster.append(RosterEntry(name, number, held, records, draw(st.binary(max_size=33))))
+    tolerated, bits = draw(st.integers(0, len(roster) - 1)), draw(st.sampled_from([32, 64]))
+    places = draw(st.permutations(range(len(roster))))
+    evaluators = tuple(places[:2]) if len(roster) > 1 and tolerated <= 1 and draw(st.booleans()) else ()
+    return MaskedPlan(domain, tuple(roster), tolerated, Ring(bits), evaluators)
+
+
+DESCRIPTIONS = st.builds(
+    PartyDescription,
+    name=TEXTS,
+    protocol_version=WORDS,
+    software_version=TEXTS,
+    domain=domains(),
+    record_count=st.integers(0, 2**64 - 1),
+    protocols=st.lists(TEXTS, max_size=3).map(tuple),
+    identity=st.binary(max_size=33),
+)
+UNMASKED_TERMS = st.builds(
+    ReleaseTerms,
+    NAMES,
+    WORDS,
+    NAMES.filter(lambda name: name != "masked"),
+    st.sampled_from(Adjacency),
+    granted_rho=POSITIVE,
+)
+MASKED_TERMS = st.builds(
+    ReleaseTerms,
+    NAMES,
+    WORDS,
+    st.just("masked"),
+    st.sampled_from(Adjacency),
+    granted_rho=POSITIVE,
+    masked=plans(),
+)
+TERMS = UNMASKED_TERMS | MASKED_TERMS
+BOXES = st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=3).map(tuple), max_size=3).map(tuple)
+QUERIES = st.builds(
+    MarginalQuery,
+    release_id=NAMES,
+    query_id=NAMES,
+    form=st.sampled_from(AnswerForm),
+    clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+    sigma=POSITIVE,
+    boxes=BOXES,
+) | st.builds(
+    MarginalQuery,
+    release_id=NAMES,
+    query_id=NAMES,
+    form=st.sampled_from(AnswerForm),
+    clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+    sigma=POSITIVE,
+    interaction=st.just(True),
+)
+CHAINS = st.lists(st.lists(TEXTS, max_size=3).map(tuple), max_size=3).map(tuple)
+ACCEPTANCES = st.builds(Acceptance, st.binary(max_size=40), st.binary(max_size=70))
+INTRODUCTIONS = st.builds(
+    Introduction,
+    TEXTS,
+    st.lists(ACCEPTANCES, max_size=3).map(tuple),
+    st.binary(min_size=32, max_size=32),
+)
+OPENING_REQUESTS = st.builds(OpeningRequest, TEXTS, CHAINS, WORDS, TEXTS, WORDS)
+MULTIPLY_REQUESTS = st.builds(MultiplyRequest, TEXTS, st.lists(CHAINS, max_size=3).map(tuple))
+DELIVERIES = st.builds(Delivery, TEXTS, st.sampled_from(DeliveryKind), CHAINS, WORDS, TEXTS, WORDS)
+BOUNDS = st.tuples(st.integers(0, 2**62 - 1), st.integers(0, 2**62 - 1)).map(sorted)
+SCORE_QUERIES = st.builds(
+    lambda bounds, *fields: ScoreQuery(*fields, *bounds),
+    BOUNDS,
+    TEXTS,
+    NAMES,
+    st.lists(st.lists(TEXTS, min_size=1, max_size=3).map(tuple), min_size=1, max_size=3).map(tuple),
+    POSITIVE,
+    st.binary(max_size=33),
+)
+
+DESCRIPTION = PartyDescription("p", 1, "0.1", Domain.coded({"a": 2, "b": 3}), 7, ("trusted",), b"i" * 32)
+ROSTER = (
+    RosterEntry("p", 0, ("a", "b"), 7, b"i" * 32),
+    RosterEntry("q", 1, ("a",), 5, b"j" * 32),
+    RosterEntry("s", 1, ("b",), 5, b"k" * 32),
+)
+PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32), (1, 2))
+RELEASE = ReleaseTerms("r", 1, "trusted", Adjacency.ZERO_OUT, 0.5)
+MASKED = replace(RELEASE, protocol="masked", masked=PLAN)
+QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 2.5, (((0, 1), (1, 3)), ((1, 2), (0, 1))))
+ACCEPTANCE = Acceptance(b"e" * 32, b"s" * 64)
+INTRODUCTION = Introduction("r", (ACCEPTANCE, Acceptance(b"f" * 32, b"t" * 64)), b"m" * 32)
+CHAIN = (("a", "b"), ("c",))
+OPENING_REQUEST = OpeningRequest("r", CHAIN, 2, "q", 3)
+MULTIPLY_REQUEST = MultiplyRequest("r", (CHAIN, (("a",), ("b",))))
+DELIVERY = Delivery("r", DeliveryKind.OPENING, CHAIN, 2, "q", 3)
+SCORE_QUERY = ScoreQuery("r", "q", (("a", "b"), ("c",)), 2.5, b"h" * 32, 7, 9)

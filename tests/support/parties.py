@@ -1,0 +1,164 @@
+"""Parties in this process over encoded messages, their pieces of a table, and releases over them."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.errors import MosaicError
+from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.registry import MASKED
+from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
+from dpmosaic.curator.measurers.federation import FederationMeasurer
+from dpmosaic.curator.measurers.masked import MaskedMeasurer, masked_plan
+from dpmosaic.curator.parties.federation import connect
+from dpmosaic.party.institution import Institution, Rules
+from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.party import Party
+from dpmosaic.party.policy import Policy
+from dpmosaic.party.serving.servicer import PartyServicer
+
+
+def random_table(domain, records, seed=7):
+    rng = np.random.default_rng(seed)
+    return Table.from_codes(domain, np.column_stack([rng.integers(0, n, records) for n in domain.sizes]))
+
+
+def layout(rows, groups):
+    """A slice: so many rows, and the attributes of each party, of one letter each: `layout(15, "ac bde")`."""
+    return rows, tuple(tuple(group) for group in groups.split())
+
+
+def cut(table, grid):
+    """The pieces of a table, slice by slice and party by party.
+
+    Args:
+        table: whose rows are cut in their order.
+        grid: such as "2x3", as even as can be; or layouts, slice by slice.
+    """
+    if isinstance(grid, str):
+        slices, parties = map(int, grid.split("x"))
+        names = np.array(table.domain.names, dtype=object)
+        groups = tuple(tuple(part) for part in np.array_split(names, parties))
+        grid = [(len(rows), groups) for rows in np.array_split(np.empty(table.record_count), slices)]
+    pieces, start = [], 0
+    for rows, groups in grid:
+        held = table.rows(start, start + rows)
+        pieces.append([held.project(group) for group in groups])
+        start += rows
+    assert start == table.record_count
+    return pieces
+
+
+def policy_for(protocol, adjacency=Adjacency.ZERO_OUT, granted_rho=1.0):
+    """A policy that allows one release and nothing else."""
+    granted = Fraction(granted_rho)
+    return Policy(
+        protocols=frozenset({protocol}),
+        adjacencies=frozenset({adjacency}),
+        max_release_rho=granted,
+        lifetime_rho=granted,
+        max_cells=1 << 28,
+        min_tolerated=0,
+    )
+
+
+class Link:
+    """Carries encoded messages to a party in this process, and its errors as encoded refusals."""
+
+    def __init__(self, party: Party) -> None:
+        self.party = party
+        self.servicer = PartyServicer(party)
+
+    def call(self, method: str, requests: Iterable[bytes]):
+        try:
+            yield from self.servicer.serve(method, iter(requests))
+        except MosaicError as error:
+            raise decode_refusal(encode_refusal(error)) from error
+
+    def restart(self) -> None:
+        """The party loses what it kept only in memory; it goes on from its ledger."""
+        old = self.party
+        self.party = Party(old._institution, old._ledger, old._keys)
+        self.servicer = PartyServicer(self.party)
+
+
+def party_of(name, table, policy, *, ledger=None, keys=None, identity=None, known=None, curators=None):
+    """One party, with a ledger in memory and keys from seed 1 unless told otherwise."""
+    rules = Rules(policy, known or {}, curators)
+    institution = Institution(name, identity or Identity.from_seed(bytes(32)), table, rules)
+    return Party(institution, ledger or Ledger(), keys or RandomStream.from_seed(1))
+
+
+def started(pieces, policy, keys):
+    """A party for every piece, with a ledger in memory; they know each other's identities.
+
+    Returns:
+        Links, slice by slice.
+    """
+    names = [[f"party-{i}-{j}" for j, _ in enumerate(row, start=1)] for i, row in enumerate(pieces, start=1)]
+    own = {name: Identity.from_seed(keys.child_key("identity", name)) for row in names for name in row}
+    rules = Rules(policy, {name: identity.public for name, identity in own.items()})
+    return [
+        [
+            Link(Party(Institution(name, own[name], table, rules), Ledger(), keys.child(name)))
+            for name, table in zip(row, tables, strict=True)
+        ]
+        for row, tables in zip(names, pieces, strict=True)
+    ]
+
+
+def masked_terms(federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=None, release_id="release"):
+    plan = masked_plan(federation, granted, adjacency, tolerated)
+    return ReleaseTerms(release_id, PROTOCOL_VERSION, MASKED.name, adjacency, float(granted), plan)
+
+
+def measurer_over(
+    table, grid="2x2", granted=Fraction(1), *, protocol=MASKED.name, tolerated=None,
+    adjacency=Adjacency.ZERO_OUT, seed=1, dealer=None, tapped=None,
+):  # fmt: skip
+    """The measurer of a release over the parties of a grid.
+
+    Args:
+        table: cut into the grid.
+        grid: see `cut`.
+        granted: budget of the release.
+        protocol: that the parties speak.
+        tolerated: collusions.
+        adjacency: of the release.
+        seed: of all keys.
+        dealer: the stream of dealt randomness; derived from the seed if left out.
+        tapped: makes another connection of every link, in the roster's order.
+    """
+    keys = RandomStream.from_seed(seed)
+    links = started(cut(table, grid), policy_for(protocol, adjacency, float(granted)), keys)
+    if tapped is not None:
+        links = [[tapped(link) for link in row] for row in links]
+    federation = connect(table.domain, links)
+    if protocol == MASKED.name:
+        terms = masked_terms(federation, granted, adjacency, tolerated)
+        acceptances = federation.accept(terms)
+        dealing = RandomStream.from_seed(seed).child("dealer") if dealer is None else dealer
+        return MaskedMeasurer(federation, terms, acceptances, granted, dealing)
+    terms = ReleaseTerms("release", PROTOCOL_VERSION, protocol, adjacency, float(granted))
+    federation.accept(terms)
+    return FederationMeasurer(federation, terms, granted)
+
+
+@pytest.fixture
+def ledgers(monkeypatch):
+    """The ledgers of all parties that the test starts, in the roster's order."""
+    opened = []
+
+    class Kept(Ledger):
+        def __init__(self):
+            super().__init__()
+            opened.append(self)
+
+    monkeypatch.setattr("support.parties.Ledger", Kept)
+    return opened

@@ -1,0 +1,132 @@
+"""A release whose products are computed, and a curator who takes the steps of a score query."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from dpmosaic.common.messages import (
+    Delivery,
+    DeliveryKind,
+    OpeningRequest,
+    ScoreQuery,
+)
+from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost
+from dpmosaic.common.protocols.masked.reveal import opened_sum
+from dpmosaic.common.protocols.scores.query import references_digest, score_shape
+from dpmosaic.common.wire.streams import decode_answer
+
+NORTH, EAST, WEST, SOUTH = range(4)
+
+
+ZERO, ONE = EAST, SOUTH
+"""The evaluators; north and west share their cells anew."""
+
+
+CLIQUES = (("a",), ("a", "c"), ("b", "d"), ("a", "c", "d"))
+
+
+SIGMA = 4.0
+
+
+COST = score_cost(SIGMA, Adjacency.ZERO_OUT, len(CLIQUES))
+
+
+CELLS = (2, 8, 6, 16)
+
+
+ANYTHING = np.arange(sum(CELLS), dtype=np.int64) % 7
+
+
+def query_of(references=ANYTHING, **changes):
+    totals = [int(part.sum()) for part in np.split(references, np.cumsum(CELLS)[:-1])]
+    digest = references_digest([references])
+    query = ScoreQuery("r", "s", CLIQUES, SIGMA, digest, int(references.max()), max(totals))
+    return replace(query, **changes)
+
+
+QUERY = query_of()
+
+
+class Scoring:
+    """A release whose products are computed, and a curator who takes the steps of a score query.
+
+    Args:
+        release: all parties introduced.
+        query: the score query.
+        references: those of the query.
+    """
+
+    def __init__(self, release, query=QUERY, references=ANYTHING):
+        self.release, self.query, self.references = release, query, references
+        self.plan = release.plan
+        self.zero, self.one = release.plan.evaluators or (ZERO, ONE)
+        self.shape = score_shape(self.plan, CELLS, query.sigma, query.largest_reference, query.largest_total)
+
+    def party(self, place):
+        return self.release.parties[self.release.names[place]]
+
+    def multiply(self):
+        for clique in self.query.cliques:
+            self.release.prepare(clique)
+        return self
+
+    def prepare(self, *places):
+        for place in places or range(4):
+            self.party(place).prepare_scores(self.query)
+        return self
+
+    def deliver(self, to, kind, chunks, sender=0, step=0):
+        self.party(to).deliver(Delivery("r", kind, (), sender, self.query.query_id, step), chunks)
+
+    def send_references(self, to=None, references=None):
+        words = self.references if references is None else references
+        self.deliver(
+            self.one if to is None else to, DeliveryKind.SCORE_REFERENCES, [words.astype("<i8").tobytes()]
+        )
+
+    def deal(self, to=None, dealt=None):
+        dealt = self.release.dealer.scores(self.query, self.shape) if dealt is None else dealt
+        self.deliver(self.one if to is None else to, DeliveryKind.DEALT_SCORES, [dealt])
+
+    def sealed(self, step, sender, to):
+        return list(self.party(sender).open(OpeningRequest("r", (), to, self.query.query_id, step)))
+
+    def hand(self, step, sender, to, frames):
+        self.deliver(to, DeliveryKind.SCORE_STEP, frames, sender, step)
+
+    def relay(self, step, sender, to):
+        self.hand(step, sender, to, self.sealed(step, sender, to))
+
+    def share(self):
+        """Everything that comes before the rounds."""
+        self.send_references()
+        self.deal()
+        for place in (NORTH, WEST):
+            self.relay(0, place, self.zero)
+        return self
+
+    def rounds(self, until=None):
+        for step in range(1, 1 + (until or self.shape.rounds)):
+            sent = [self.sealed(step, self.zero, self.one), self.sealed(step, self.one, self.zero)]
+            self.hand(step, self.zero, self.one, sent[0])
+            self.hand(step, self.one, self.zero, sent[1])
+        return self
+
+    def frames(self):
+        return [list(self.party(place).answer_scores(self.query)) for place in range(4)]
+
+    def scores(self):
+        answers = [next(decode_answer(frames, 1, len(CLIQUES), 1))[0] for frames in self.frames()]
+        return opened_sum(self.plan.ring, answers) / grid_of(self.query.sigma)
+
+    def distances(self):
+        parts = np.split(self.references, np.cumsum(CELLS)[:-1])
+        return [np.abs(self.release.exact(c) - part).sum() for c, part in zip(CLIQUES, parts, strict=True)]
+
+
+def plan_with(masked, evaluators=(ZERO, ONE)):
+    return replace(masked.plan_of(), evaluators=evaluators)
+
+
+def assert_nothing_charged(scoring):
+    assert set(scoring.release.spent().values()) == {0}

@@ -1,0 +1,104 @@
+"""A curator who keeps what crosses its connections, and may alter it."""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.messages import OpeningRequest
+from dpmosaic.common.wire import queries, streams
+from dpmosaic.curator.measurers.masked import MaskedMeasurer
+from dpmosaic.curator.parties.federation import connect
+from support.parties import cut, masked_terms, policy_for, started
+
+GRANTED = {32: Fraction(1), 64: Fraction(3 * 10**11)}
+"""Budgets that make a release choose the ring."""
+
+
+def table_of(kind, domain, records):
+    """A table whose records are all equal, or all drawn at random."""
+    rng = np.random.default_rng(11)
+    columns = [
+        np.full(records, n - 1) if kind == "equal" else rng.integers(0, n, records) for n in domain.sizes
+    ]
+    return Table.from_codes(domain, np.column_stack(columns))
+
+
+class Tap:
+    """A connection of a curator that keeps what crosses it and may alter what a party opens.
+
+    Args:
+        connection: to the party.
+        place: of the party in the roster.
+        wire: what all taps share.
+    """
+
+    def __init__(self, connection, place, wire):
+        self.connection, self.place, self.wire = connection, place, wire
+
+    def call(self, method, requests):
+        if method == "Deliver":
+            self.wire.receiver = self.place
+            requests = list(requests)
+        replies = self.connection.call(method, requests)
+        if method in ("Open", "Answer"):
+            replies = list(replies)
+        if method == "Open" and self.wire.alter is not None:
+            replies = list(streams.encode_payload(self.wire.alter(list(streams.decode_payload(replies)))))
+        self.wire.crossed.append((self.place, method, requests, replies))
+        yield from replies
+
+
+class Wire:
+    """What a curator has seen so far, and how it alters openings."""
+
+    def __init__(self):
+        self.crossed, self.alter, self.receiver = [], None, None
+
+    def methods(self):
+        return {method for _, method, _, _ in self.crossed}
+
+
+class Curator:
+    """A release whose messages its curator taps.
+
+    Args:
+        table: cut into the grid.
+        grid: parties.
+        granted: budget of the release.
+        seed: of all keys.
+        tolerated: collusions.
+    """
+
+    def __init__(self, table, grid, granted=Fraction(1), seed=1, tolerated=None):
+        self.table, self.granted, self.tolerated = table, granted, tolerated
+        policy = policy_for("masked", granted_rho=float(granted))
+        policy = replace(policy, lifetime_rho=3 * policy.lifetime_rho)
+        links = started(cut(table, grid), policy, RandomStream.from_seed(seed))
+        self.wire, places = Wire(), itertools.count()
+        taps = [[Tap(link, next(places), self.wire) for link in row] for row in links]
+        self.federation = connect(table.domain, taps)
+        self.links = [tap for row in taps for tap in row]
+        self.clients = [member.client for member in self.federation.members]
+        self.dealing = RandomStream.from_seed(seed).child("dealer")
+
+    def terms(self, release_id="release"):
+        return masked_terms(self.federation, self.granted, tolerated=self.tolerated, release_id=release_id)
+
+    def measurer(self, release_id="release"):
+        """Starts a release as the protocol says."""
+        terms = self.terms(release_id)
+        acceptances = self.federation.accept(terms)
+        return MaskedMeasurer(self.federation, terms, acceptances, self.granted, self.dealing)
+
+    def open(self, sender, chain, recipient, release_id="release"):
+        """The sealed frames of an opening."""
+        request = OpeningRequest(release_id, chain, recipient)
+        return list(self.links[sender].call("Open", [queries.encode_opening_request(request)]))
+
+    def deliver(self, recipient, delivery, frames):
+        """Delivers frames as whatever the delivery says that they are."""
+        list(self.links[recipient].call("Deliver", [streams.encode_delivery(delivery), *frames]))
