@@ -69,7 +69,7 @@ def test_adult_is_downloaded_joined_and_fits_its_domain(repository, tmp_path):
 
 def test_a_changed_repository_is_refused_and_leaves_nothing(repository, tmp_path):
     (repository / "adult.test").write_text(TEST.replace("17", "18"))
-    with pytest.raises(DataError, match=r"adult\.test has not the SHA-256"):
+    with pytest.raises(DataError, match=r"adult\.test does not have the expected SHA-256"):
         get("adult", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -82,7 +82,7 @@ def test_a_line_of_another_length_is_refused():
 def test_the_table_of_the_demo_is_written_without_a_network(tmp_path):
     table, domain = get("randhie", tmp_path)
     assert read_table(table, Domain.load(domain)).digest() == randhie.load().digest()
-    with pytest.raises(DataError, match="is there already"):
+    with pytest.raises(DataError, match="exists already"):
         get("randhie", tmp_path)
 
 

@@ -71,9 +71,9 @@ def test_what_has_its_checksum_gets_its_name(server, tmp_path, path):
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("other", "has not the SHA-256"),
-        ("short", "has not the SHA-256|IncompleteRead"),
-        ("endless", "is larger than the 179,200 bytes"),
+        ("other", "does not have the expected SHA-256"),
+        ("short", "does not have the expected SHA-256|IncompleteRead"),
+        ("endless", "is larger than the expected 179,200 bytes"),
         ("missing", "status 404"),
         ("silent", "cannot read"),
     ],
@@ -93,7 +93,7 @@ def test_a_download_that_goes_on_for_too_long_is_given_up(server, tmp_path):
 
 
 def test_a_server_that_is_not_there_is_one_sentence(tmp_path):
-    with pytest.raises(DataError, match="look at the network"):
+    with pytest.raises(DataError, match="check the network"):
         download(remote("http://127.0.0.1:9", "good"), tmp_path / "table")
     assert list(tmp_path.iterdir()) == []
 
