@@ -184,8 +184,8 @@ DP_SUBN = Baseline(
         "The budget is split in thirds, for correlations, network and tables, by zero-concentrated "
         "accounting with Gaussian noise; the authors add Laplace noise under pure differential privacy.",
         "Attributes join in the order of a maximum spanning tree of noisy mutual information, the frontier "
-        "of each holds the four most correlated ones before it, at most three of them become parents, only if "
-        "an average cell of the table is at least four standard deviations of noise.",
+        "of each holds the four most correlated ones before it, at most three of them become parents, if an "
+        "average cell of the table is at least four standard deviations of noise.",
         "Each party has one turn, and selects by the mutual information of its own rows; the parties' noisy "
         "tables are summed.",
         "The covering design is a greedy one of views of two to four attributes that share no pair.",

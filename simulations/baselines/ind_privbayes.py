@@ -41,7 +41,7 @@ IND_PRIVBAYES = Baseline(
     (
         "PrivBayes is the version of 2018 with this program's defaults; the paper compares with that of "
         "2017, whose scores are mutual information and whose noise is Laplace noise.",
-        "A party's noise is discrete Gaussian, and each party spends the whole budget, as a record belongs to "
+        "A party's noise is discrete Gaussian, and each party spends the whole budget: a record belongs to "
         "one party.",
     ),
     release,

@@ -64,8 +64,8 @@ def _predictions(found: Evaluation) -> ScoreTable:
         f"Misclassification of {found.predictions[0].label}",
         ("classifier", "synthetic", "real", "difference", "majority"),
         rows,
-        f"Shares of {found.predictions[0].test_rows:,} real records predicted wrongly by classifiers trained on "
-        "synthetic records, and on real ones.",
+        f"Shares of {found.predictions[0].test_rows:,} real records predicted wrongly by classifiers trained "
+        "on synthetic records, and on real ones.",
     )
 
 

@@ -191,7 +191,7 @@ def test_an_attribute_needs_a_name(name):
         ((True, "true"), "listed twice"),
         ((None,), 'write a missing value as ""'),
         ((math.nan,), "finite number"),
-        ((["a"],), "a category is text"),
+        ((["a"],), "expected categories that are text"),
     ],
 )
 def test_categories_that_do_not_hold_together_are_refused(listed, reason):

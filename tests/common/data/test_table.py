@@ -133,7 +133,7 @@ def test_encoding_refuses_missing_columns_ragged_columns_and_no_rows():
         encode_table(domain, {"a": [1]})
     with pytest.raises(DataError, match="column 'b': its number of rows differs"):
         encode_table(domain, {"a": [1], "b": [1, 0]})
-    with pytest.raises(DataError, match="an empty table has nothing to release"):
+    with pytest.raises(DataError, match="expected a table of at least one row, got an empty one"):
         encode_table(domain, {"a": [], "b": []})
 
 

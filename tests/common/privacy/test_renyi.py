@@ -87,12 +87,12 @@ def test_the_multiplier_is_the_least_that_fits_and_so_many_steps_can_be_paid_and
 
 
 def test_a_promise_too_small_for_every_order_is_refused():
-    with pytest.raises(BudgetError, match="expected a larger one beside delta = 1e-09"):
+    with pytest.raises(BudgetError, match="expected a larger one with delta = 1e-09"):
         renyi_order(1e-4, 1e-9)
 
 
 def test_noise_that_no_budget_pays_for_is_refused():
-    with pytest.raises(BudgetError, match="expected a budget that some noise keeps to"):
+    with pytest.raises(BudgetError, match="expected a budget that allows some noise"):
         noise_multiplier(1.0, 100, 5, 1e-14)
 
 

@@ -244,7 +244,9 @@ def test_tiny_and_huge_totals_make_the_same_table(factor: float) -> None:
 
 def test_beliefs_without_mass_are_refused() -> None:
     for belief in (np.zeros((2, 3)), np.full((2, 3), -1.0)):
-        with pytest.raises(ModelError, match="marginal of a, b holds no count, or one that is not finite"):
+        with pytest.raises(
+            ModelError, match="marginal of a, b has no positive count or one that is not finite"
+        ):
             generate(one_clique(belief), 10, np.random.default_rng(0))
 
 
@@ -255,7 +257,9 @@ def test_counts_that_are_not_finite_are_refused_where_their_rows_are_dealt() -> 
         belief = np.ones((3, 4))
         belief[1:, 2:] = wrong
         model = MarkovRandomField(domain, tree, (np.ones((5, 3)), belief), 1.0, {}, 0.0, 0)
-        with pytest.raises(ModelError, match="marginal of b, c holds no count, or one that is not finite"):
+        with pytest.raises(
+            ModelError, match="marginal of b, c has no positive count or one that is not finite"
+        ):
             generate(model, 1500, np.random.default_rng(0))
 
 
