@@ -7,6 +7,8 @@ Tables are kept as logarithms until a maximum is subtracted: in S that of each c
 E that of each row. So messages are exact for potentials of any range, unless two tables contradict each other
 within one run by more than e^230.
 
+The file is long because compiled functions that call each other have to be in one file (`compiled`).
+
 Source: Lauritzen and Spiegelhalter (1988), the messages; Jensen, Lauritzen and Olesen (1990), the quotients.
 """
 

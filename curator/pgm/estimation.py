@@ -27,7 +27,7 @@ def estimate(
     tolerance: float = 1e-3,
     max_model_mb: float = 1024.0,
 ) -> MarkovRandomField:
-    """Fit the distribution whose marginals are closest to the measurements.
+    """Fit the distribution whose marginals are closest to the measurements (an `Estimator`).
 
     Minimises the sum over measurements of ||marginal - values||^2 / (2 sigma^2) over all distributions with
     the given total; of cells, or of sums over boxes. Without measurements the model is uniform.
@@ -41,21 +41,12 @@ def estimate(
 
     Args:
         domain: attributes of the model.
-        measurements: of any cliques; those of one clique are merged, one inside another counts separately.
-        total: number of records; by default estimated from the measurements.
-        warm_start: earlier model of the same domain, with whose potentials the fit begins.
+        measurements: those of one clique are merged, one inside another counts separately.
+        total: number of records.
+        warm_start: earlier model with whose potentials the fit begins.
         max_iterations: largest number of moves.
         tolerance: stop when ten moves lower the loss by less than this share of it.
-        max_model_mb: largest model to fit, in MiB of its beliefs. A fit also takes about 25 times the memory
-            of the measured cells, and up to 256 MiB.
-
-    Returns:
-        the model, with the loss of the measurements merged clique by clique.
-
-    Raises:
-        DataError: a clique names an attribute that the domain lacks.
-        ModelError: a measurement does not fit the domain, the model would be too large, or the fit does not
-            stay finite.
+        max_model_mb: of beliefs; a fit also takes about 25 times the memory of the measured cells.
     """
     problem = Problem.of(domain, measurements, total=total, warm_start=warm_start, max_model_mb=max_model_mb)
     loss, mass = problem.loss, problem.total

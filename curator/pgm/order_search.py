@@ -2,6 +2,8 @@
 
 A set of vertices is a row of 64-bit words, the lowest vertices first. Cells are floating-point numbers, which
 are exact below `EXACT`.
+
+The file is long because compiled functions that call each other have to be in one file (`compiled`).
 """
 
 from __future__ import annotations
