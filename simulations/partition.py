@@ -1,4 +1,4 @@
-"""Cuts one table into the pieces that K x S parties hold."""
+"""Partitions one table across K x S parties."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class SliceLayout:
     """One horizontal slice.
 
     Attributes:
-        rows: how many of the table's rows, in their order.
-        groups: the attributes of each of its parties.
+        rows: number of rows, consecutive in the table.
+        groups: attributes of each of its parties.
     """
 
     rows: int
@@ -31,11 +31,11 @@ class SliceLayout:
 
 @dataclass(frozen=True)
 class Grid:
-    """Which party holds what; slices may have different numbers of parties and other splits.
+    """Which party holds what; slices may differ in their parties and their groups of attributes.
 
     Attributes:
         slices: in the order of the table's rows.
-        shuffle_seed: the rows are shuffled with this seed first; None keeps their order.
+        shuffle_seed: seed with which the rows are shuffled first; None keeps their order.
     """
 
     slices: tuple[SliceLayout, ...]
@@ -50,7 +50,7 @@ class Grid:
         """
         if not 1 <= vertical <= len(domain):
             raise DataError(
-                f"grid: expected 1 to {len(domain)} parties in a slice, one attribute each at least, "
+                f"grid: expected 1 to {len(domain)} parties in a slice, at least one attribute each, "
                 f"got {vertical}"
             )
         groups = tuple(tuple(part) for part in np.array_split(np.array(domain.names, dtype=object), vertical))
@@ -65,7 +65,7 @@ class Grid:
 
     @classmethod
     def random(cls, domain: Domain, records: int, horizontal: int, vertical: int, seed: int) -> Grid:
-        """K slices of random rows; in every slice the attributes are dealt out to S parties anew."""
+        """K slices of random rows; in every slice the attributes are assigned to S parties at random."""
         rng = np.random.default_rng(seed)
         even = cls.even(domain, records, horizontal, vertical)
         slices = []
@@ -105,7 +105,7 @@ class Grid:
             raise DataError(f"grid: expected at least 1 x 1 parties, got {horizontal} x {len(groups)}")
         if horizontal > records:
             raise DataError(
-                f"grid: expected at most one slice per record, got {horizontal} slices of fewer records"
+                f"grid: expected at most one slice per record, got {horizontal} slices; use fewer"
             )
         sizes = [len(part) for part in np.array_split(np.empty(records), horizontal)]
         return cls(tuple(SliceLayout(size, groups) for size in sizes))
@@ -118,14 +118,16 @@ def _names(group: object) -> list[str]:
 
 
 def partition(table: Table, grid: Grid) -> list[list[Table]]:
-    """The pieces of a table, slice by slice and party by party.
+    """The tables of the parties, slice by slice.
 
     Raises:
         DataError: the slices do not add up to the table, one is empty, or one does not cover the domain with
             disjoint non-empty groups of attributes.
     """
     if sum(layout.rows for layout in grid.slices) != table.record_count:
-        raise DataError("grid: the rows of its slices do not add up to the rows of the table; fix the counts")
+        raise DataError(
+            "grid: the rows of its slices do not add up to the rows of the table; fix the numbers"
+        )
     for number, layout in enumerate(grid.slices, start=1):
         held = [name for group in layout.groups for name in group]
         if layout.rows < 1 or not all(layout.groups):

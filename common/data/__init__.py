@@ -1,1 +1,1 @@
-"""What a table is: attributes and their codes, domains, rows, workloads."""
+"""Tables: attributes and their codes, domains, rows, workloads."""

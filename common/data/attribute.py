@@ -1,4 +1,4 @@
-"""One column of a table as a finite set of codes: how raw values become codes, and codes values again."""
+"""One column of a table as a finite set of codes: encoding of raw values, and decoding."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .values import LARGEST_WHOLE, RawColumn, read_numbers, read_texts, refuse_r
 Category = str | int | float | bool
 
 LARGEST_SIZE = 2**24
-"""No attribute has more codes than this."""
+"""Largest number of codes of an attribute."""
 
 
 class Attribute(ABC):
-    """A named column whose every value is one of `size` codes, 0 to size - 1."""
+    """A named column whose values are encoded as codes 0 to size - 1."""
 
     name: str
 
@@ -43,11 +43,11 @@ class Attribute(ABC):
 
     @abstractmethod
     def decode(self, codes: NDArray[np.integer[Any]], rng: np.random.Generator) -> NDArray[Any]:
-        """A raw value for each code, such that encoding it gives the code back."""
+        """A raw value for each code; encoding it gives the code again."""
 
     @abstractmethod
     def to_json(self) -> int | list[Category] | dict[str, Any]:
-        """What a domain file says of this attribute."""
+        """The entry of this attribute in a domain file."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class CodedAttribute(Attribute):
         return self.n
 
     def encode(self, values: RawColumn) -> NDArray[np.int64]:
-        """The codes themselves, from whole numbers or text that spells them; a missing value is refused."""
+        """The codes, from whole numbers or their text; a missing value is refused."""
         numbers = read_numbers(self.name, values)
         refuse_rows(
             self.name,
@@ -109,8 +109,8 @@ class CategoricalAttribute(Attribute):
                 isinstance(category, float) and not math.isfinite(category)
             ):
                 raise DataError(
-                    f"attribute {self.name!r}: a category is text, a finite number, true or false; "
-                    'write a missing value as ""'
+                    f"attribute {self.name!r}: expected categories that are text, finite numbers, true or "
+                    'false; write a missing value as ""'
                 )
         if len({text_of(category) for category in self.categories}) < len(self.categories):
             raise DataError(
@@ -124,7 +124,7 @@ class CategoricalAttribute(Attribute):
         return len(self.categories)
 
     def encode(self, values: RawColumn) -> NDArray[np.int64]:
-        """The place of each value in the list; a missing value needs "" in the list."""
+        """The position of each value in the list; a missing value needs "" in the list."""
         texts, position = read_texts(self.name, values)
         known = np.array([self._code(text) for text in texts], dtype=np.int64)
         empty = np.array([text == "" for text in texts], dtype=np.bool_)
@@ -183,11 +183,11 @@ class CategoricalAttribute(Attribute):
 
 @dataclass(frozen=True)
 class NumericAttribute(Attribute):
-    """A column of numbers from minimum to maximum, cut into bins; values outside are clipped.
+    """A column of numbers from minimum to maximum, divided into bins; values outside are clipped.
 
-    Integer bins cut minimum..maximum into runs of integers as even as possible; real bins are of equal
-    width, closed below, and the maximum belongs to the last. A nullable attribute has one code more, the
-    last, for a missing value. Left open, `integer` is true where bins hold one integer each.
+    Integer bins divide minimum..maximum into runs of integers of nearly equal length; real bins are of equal
+    width, closed below, and the maximum belongs to the last. A nullable attribute has one more code, the
+    last, for a missing value. By default `integer` is true if each bin holds one integer.
     """
 
     name: str
@@ -227,7 +227,7 @@ class NumericAttribute(Attribute):
 
     @property
     def size(self) -> int:
-        """The number of bins, and one more for a missing value where nullable."""
+        """The number of bins, plus one for a missing value if nullable."""
         return self.bins + int(self.nullable)
 
     def encode(self, values: RawColumn) -> NDArray[np.int64]:
@@ -267,7 +267,7 @@ class NumericAttribute(Attribute):
         return numbers
 
     def to_json(self) -> dict[str, Any]:
-        """Bounds, bins and flags, all spelled out."""
+        """Bounds, bins and flags, including defaults."""
         bounds = [
             int(b) if float(b).is_integer() and abs(b) <= LARGEST_WHOLE else float(b)
             for b in (self.minimum, self.maximum)

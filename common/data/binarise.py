@@ -1,4 +1,4 @@
-"""Attributes as binary digits, so that mechanisms for binary data serve any domain."""
+"""Attributes as binary digits, for mechanisms that need binary data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .table import Table, code_dtype
 
 @dataclass(frozen=True)
 class Binarisation:
-    """Writes every code of an attribute of size n as ceil(log2 n) binary attributes.
+    """Encodes each attribute of size n as ceil(log2 n) binary attributes.
 
     They are named `name.bit0`, `name.bit1`, ..., most significant first. An attribute of size 1 stays one
     attribute of size 1.
@@ -23,7 +23,7 @@ class Binarisation:
     Source: PrivBayes (Zhang et al., 2017), binary encoding.
 
     Attributes:
-        original: the domain to be written in binary.
+        original: domain whose codes are encoded.
     """
 
     original: Domain
@@ -51,7 +51,7 @@ class Binarisation:
         return Table(self.domain, tuple(columns))
 
     def decode(self, table: Table) -> Table:
-        """The table of codes that the digits spell; a code past the last, n - 1, is clipped to it.
+        """The table of codes; a code above the last, n - 1, is clipped to it.
 
         Raises:
             DataError: the table is of another domain.
@@ -77,4 +77,4 @@ def _bits(attribute: Attribute) -> tuple[CodedAttribute, ...]:
 
 def _check_domain(table: Table, domain: Domain) -> None:
     if table.domain != domain:
-        raise DataError("the table is not of the domain that this binarisation was made for; encode it alike")
+        raise DataError("the table is not of the domain of this binarisation; encode it with that domain")

@@ -1,4 +1,4 @@
-"""Sums of a marginal's cells over boxes: a public partition, coarser than the cells."""
+"""Sums of a marginal's cells over boxes: a public partition that is coarser than the cells."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ..errors import DataError
 
 Box = tuple[tuple[int, int], ...]
-"""For each attribute of a clique, in its order, the codes from the first number up to before the second."""
+"""For each attribute of a clique, in its order, a range of codes: first code, and the one after the last."""
 
 _Number = TypeVar("_Number", bound=np.number[Any])
 
 
 def box_labels(shape: Sequence[int], boxes: Sequence[Box]) -> NDArray[np.int64]:
-    """Which box each cell lies in.
+    """The box of each cell.
 
     Args:
         shape: sizes of the clique's attributes.
@@ -27,7 +27,7 @@ def box_labels(shape: Sequence[int], boxes: Sequence[Box]) -> NDArray[np.int64]:
         Shape (n_r,), int64; `len(boxes)` for the cells outside all boxes.
 
     Raises:
-        DataError: a box is empty, leaves the domain, or meets another: a record would count twice.
+        DataError: a box is empty, outside the domain, or overlaps another (a record would count twice).
     """
     labels = np.full(shape, len(boxes), dtype=np.int64)
     for label, box in enumerate(boxes):
@@ -45,7 +45,7 @@ def box_labels(shape: Sequence[int], boxes: Sequence[Box]) -> NDArray[np.int64]:
 def box_sums(values: NDArray[_Number], shape: Sequence[int], boxes: Sequence[Box]) -> NDArray[_Number]:
     """The sum of a marginal's values over each box, wrapping around as their type does.
 
-    One record lies in one box at most, so the sums have the sensitivity of the marginal.
+    Each record lies in at most one box, so the sums have the sensitivity of the marginal.
 
     Args:
         values: shape (n_r,), row-major.

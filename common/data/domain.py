@@ -38,17 +38,17 @@ class Domain:
 
     @classmethod
     def from_json(cls, form: object) -> Domain:
-        """Reads a domain from the object of a domain file: attribute name -> its form.
+        """Reads a domain from the JSON object of a domain file: attribute name -> entry.
 
         Args:
             form: for each attribute a number of codes n, a list of categories, or an object with "type":
-                "numeric", "min", "max", "bins" and, if wanted, "nullable" and "integer".
+                "numeric", "min", "max", "bins" and optionally "nullable" and "integer".
 
         Raises:
-            DataError: not an object, or an attribute does not hold together.
+            DataError: not an object, or an attribute's entry is invalid.
         """
         if not isinstance(form, Mapping):
-            raise DataError("a domain is one JSON object, attribute name -> its form; fix the file")
+            raise DataError("a domain is one JSON object, attribute name -> entry; fix the file")
         return cls(tuple(_attribute(name, entry) for name, entry in form.items()))
 
     @classmethod
@@ -67,11 +67,11 @@ class Domain:
         return cls.from_json(form)
 
     def to_json(self) -> dict[str, Any]:
-        """What a domain file says: attribute name -> its form, in domain order."""
+        """The content of a domain file: attribute name -> entry, in domain order."""
         return {attribute.name: attribute.to_json() for attribute in self.attributes}
 
     def digest(self) -> str:
-        """SHA-256 (hex) of the domain, order included: sides with equal digests mean the same codes."""
+        """SHA-256 (hex) of the domain in its order: equal digests mean that codes have the same meaning."""
         form = json.dumps(self.to_json(), separators=(",", ":"), ensure_ascii=True, allow_nan=False)
         return hashlib.sha256(form.encode("ascii")).hexdigest()
 
@@ -117,7 +117,7 @@ class Domain:
         return tuple(self.names[place] for place in sorted(positions))
 
     def project(self, attributes: Iterable[str]) -> Domain:
-        """The domain of these attributes alone, in the order of this domain."""
+        """The domain of only these attributes, in the order of this domain."""
         return Domain(tuple(self[name] for name in self.canonical(attributes)))
 
     def shape(self, clique: Iterable[str]) -> tuple[int, ...]:
@@ -150,7 +150,7 @@ def _attribute(name: str, form: object) -> Attribute:
     if missing := sorted(required - set(form)):
         raise DataError(f"attribute {name!r}: expected the keys {', '.join(missing)}; add them to the domain")
     if unknown := sorted(set(form) - required - optional):
-        raise DataError(f"attribute {name!r}: unknown keys {', '.join(unknown)}; take them out of the domain")
+        raise DataError(f"attribute {name!r}: unknown keys {', '.join(unknown)}; remove them from the domain")
     return NumericAttribute(
         name, form["min"], form["max"], form["bins"], form.get("nullable", False), form.get("integer")
     )

@@ -1,8 +1,9 @@
-"""Interactions: what a marginal says beyond all smaller ones, and how parties send it as whole numbers.
+"""Interactions: the part of a marginal that smaller marginals do not determine, and how parties send it.
 
-The interaction of attributes is their marginal without its mean along each axis: the projection P on what
-sums to zero along every axis. A marginal is the sum of the interactions of all its subsets, so whoever knows
-the smaller ones needs this part alone, and a record moves it less than it moves the marginal (`cost`).
+The interaction of a clique is its marginal minus the mean along each axis: the projection P on the vectors
+that sum to zero along every axis. It is the residual of ResidualPlanner. A marginal is the sum of the
+interactions of all subsets of its clique, so if smaller marginals are known, only this part is needed. Its
+sensitivity is smaller than that of the marginal (`cost`).
 
 Source: the residuals of Xiao, He, Zhang and Kifer, "ResidualPlanner" (2023), and of Mullins, Fuentes, Xiao,
     Kifer, Musco and Sheldon, "Efficient and private marginal reconstruction" (2024).
@@ -28,7 +29,7 @@ def interaction(values: NDArray[np.float64], shape: Sequence[int]) -> NDArray[np
         shape: sizes of the clique's attributes.
 
     Returns:
-        Shape (n_r,): it sums to zero along every axis.
+        Shape (n_r,); it sums to zero along every axis.
     """
     cells = np.array(values, dtype=np.float64).reshape(shape)
     for axis in range(cells.ndim):
@@ -39,14 +40,14 @@ def interaction(values: NDArray[np.float64], shape: Sequence[int]) -> NDArray[np
 def differences(values: NDArray[_Number], shape: Sequence[int]) -> NDArray[_Number]:
     """Differences of neighbouring cells along every axis, wrapping around as their type does.
 
-    They tell the interaction and nothing else: whatever is constant along an axis falls out.
+    They determine the interaction and nothing else: what is constant along an axis cancels.
 
     Args:
         values: shape (n_r,), row-major.
         shape: sizes of the clique's attributes.
 
     Returns:
-        Shape (prod (n_i - 1),): each a sum of 2^k cells, half of them negative, k the number of attributes.
+        Shape (prod (n_i - 1),): each a sum of 2^k cells, half of them with a minus, for k attributes.
     """
     cells = values.reshape(shape)
     for axis in range(cells.ndim):
@@ -72,10 +73,10 @@ def from_differences(values: NDArray[np.float64], shape: Sequence[int]) -> NDArr
 
 
 def freedom(shape: Sequence[int]) -> float:
-    """The share of a marginal's dimensions that are its interaction's: so much of a cell's noise is in it."""
+    """Dimension of the interaction over that of the marginal: its share of a cell's noise variance."""
     return math.prod(1 - 1 / n for n in shape)
 
 
 def difference_count(shape: Sequence[int]) -> int:
-    """How many differences an interaction of this shape has."""
+    """The number of differences of an interaction of this shape."""
     return int(np.prod([n - 1 for n in shape], dtype=object))

@@ -15,15 +15,15 @@ from .domain import Domain
 from .values import RawColumn, refuse_rows
 
 ROWS_AT_ONCE = 2**18
-"""Marginals are counted over blocks of this many rows, so that temporary memory stays bounded."""
+"""Number of rows of a block when marginals are counted; it bounds temporary memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Records as codes; equal digests mean equal tables.
+    """Records as codes.
 
     Attributes:
-        domain: what the codes mean.
+        domain: meaning of the codes.
         columns: one array of shape (N,) per attribute, in domain order, of the smallest unsigned type that
             holds its codes.
     """
@@ -51,14 +51,14 @@ class Table:
 
     @classmethod
     def from_codes(cls, domain: Domain, codes: NDArray[Any] | Mapping[str, RawColumn]) -> Table:
-        """A table of codes that are already there.
+        """A table of given codes.
 
         Args:
-            domain: what the codes mean.
+            domain: meaning of the codes.
             codes: whole numbers: shape (N, d) in domain order, or attribute name -> shape (N,).
 
         Raises:
-            DataError: a column is missing, of another length, not of integers, or holds a code past its size.
+            DataError: a column is missing, of another length, not of integers, or holds a code out of range.
         """
         if isinstance(codes, Mapping):
             columns = [np.asarray(_column(codes, name)) for name in domain]
@@ -85,7 +85,7 @@ class Table:
         domain = tables[0].domain
         if any(table.domain != domain for table in tables):
             raise DataError(
-                "tables of different domains cannot be joined row by row; encode them alike first"
+                "tables of different domains cannot be joined row by row; encode them with one domain"
             )
         return cls(
             domain, tuple(np.concatenate(parts) for parts in zip(*(t.columns for t in tables), strict=True))
@@ -101,7 +101,7 @@ class Table:
         return self.columns[self.domain.position(name)]
 
     def project(self, attributes: Iterable[str]) -> Table:
-        """These attributes alone, in domain order, without copying."""
+        """Only these attributes, in domain order, without copying."""
         domain = self.domain.project(attributes)
         return Table(domain, tuple(self.column(name) for name in domain))
 
@@ -110,7 +110,7 @@ class Table:
         return Table(self.domain, tuple(column[start:stop] for column in self.columns))
 
     def take(self, indices: NDArray[np.integer[Any]]) -> Table:
-        """The rows at these places, in this order."""
+        """The rows at these indices, in this order."""
         return Table(self.domain, tuple(column[indices] for column in self.columns))
 
     def marginal(self, clique: Iterable[str]) -> NDArray[np.int64]:
@@ -130,7 +130,7 @@ class Table:
         return counts
 
     def cell_codes(self, clique: Iterable[str], start: int, stop: int) -> NDArray[np.int64]:
-        """For rows start to stop - 1, the cell of the clique's marginal that each counts in; int64."""
+        """The cell of the clique's marginal that each of the rows start to stop - 1 counts in; int64."""
         cells = np.zeros(max(0, min(stop, self.record_count) - start), dtype=np.int64)
         for name in clique:
             cells *= self.domain[name].size
@@ -162,7 +162,7 @@ def encode_table(domain: Domain, columns: Mapping[str, RawColumn]) -> Table:
         encoded.append(codes.astype(code_dtype(attribute.size)))
     table = Table(domain, tuple(encoded))
     if table.record_count == 0:
-        raise DataError("an empty table has nothing to release; give it at least one row")
+        raise DataError("expected a table of at least one row, got an empty one; add rows")
     return table
 
 
@@ -177,7 +177,7 @@ def decode_table(table: Table, rng: np.random.Generator) -> dict[str, NDArray[An
 def _column(columns: Mapping[str, RawColumn], name: str) -> RawColumn:
     if name not in columns:
         raise DataError(
-            f"expected a column {name!r}, found none; add it to the table or take it out of the domain"
+            f"expected a column {name!r}, found none; add it to the table or remove it from the domain"
         )
     return columns[name]
 

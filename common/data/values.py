@@ -1,4 +1,4 @@
-"""Raw cells as files, DuckDB, pandas and lists hand them over: which are missing, what they say."""
+"""Raw cells from files, DuckDB, pandas and lists: missing values, numbers and texts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ RawColumn = NDArray[Any] | Sequence[Any]
 """One column before encoding: text or numbers; None, NaN, a masked cell or "" is a missing value."""
 
 LARGEST_WHOLE = 2**53
-"""Up to here every whole number is exact as a float64."""
+"""Every whole number up to this is exact as a float64."""
 
 
 def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
-    """Raises if any row is refused, naming the column and the first such row but not what it holds.
+    """Raises if any row is refused; names the column and the first such row, but not its value.
 
     Args:
-        name: the column.
-        refused: shape (N,): True where the row cannot be encoded.
-        reason: what was expected, what came in its place and what to do.
+        name: of the column.
+        refused: shape (N,), True for rows that cannot be encoded.
+        reason: what was expected, what was found and what to do.
 
     Raises:
         DataError: a row is refused.
@@ -34,14 +34,14 @@ def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
 
 
 def read_numbers(name: str, values: RawColumn) -> NDArray[np.float64]:
-    """Reads a column of numbers, or of text that spells numbers; a missing value becomes NaN.
+    """Reads a column of numbers, or of numbers as text; a missing value becomes NaN.
 
     Args:
         name: the column, for messages.
         values: shape (N,).
 
     Returns:
-        Shape (N,): finite numbers and NaN.
+        Shape (N,), finite numbers and NaN.
 
     Raises:
         DataError: a cell is neither a finite number nor missing, or the column is of another kind.
@@ -111,7 +111,7 @@ def _unmasked(name: str, values: RawColumn) -> tuple[NDArray[Any], NDArray[np.bo
 
 
 def _distinct(cells: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
-    """The distinct cells and the position of each row's; equal cells of different types never meet."""
+    """The distinct cells and the position of each row's; equal cells of different types stay apart."""
     if cells.dtype.kind in "biuf":
         found, inverse = np.unique(cells, return_inverse=True)
         return list(found), inverse.astype(np.int64)
@@ -124,7 +124,7 @@ def _distinct(cells: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
 
 
 def _number(value: Any) -> float | None:
-    """The number a cell holds or spells, NaN where it is missing, None where it is no number."""
+    """The number in a cell, NaN for a missing value, None if it is no number."""
     try:
         if value is None or value == "":
             return math.nan

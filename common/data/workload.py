@@ -1,4 +1,4 @@
-"""The marginals that a release is to preserve, each with a weight."""
+"""The marginals that a release should preserve, each with a weight."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .table import Table
 
 @dataclass(frozen=True)
 class Workload:
-    """Marginal queries and how much each matters.
+    """Marginals with weights.
 
     Attributes:
-        cliques: no two the same, each in domain order.
-        weights: c_r >= 0 of each clique, not all zero.
+        cliques: distinct, each in domain order.
+        weights: c_r >= 0 for each clique, not all zero.
     """
 
     cliques: tuple[Clique, ...]
@@ -62,12 +62,12 @@ class Workload:
         """Reads a workload.
 
         Args:
-            domain: where the attributes are.
+            domain: of the table.
             form: {"kway": k}, or a list whose entries are lists of names (weight 1) or objects
                 {"clique": [names], "weight": w}.
 
         Raises:
-            DataError: another form, or a clique or weight that does not hold together.
+            DataError: another form, or an invalid clique or weight.
         """
         if isinstance(form, Mapping) and set(form) == {"kway"} and _is_integer(form["kway"]):
             return cls.all_kway(domain, form["kway"])
@@ -118,9 +118,7 @@ class Workload:
         return Workload(tuple(self.cliques[p] for p in kept), tuple(self.weights[p] for p in kept))
 
     def closed(self) -> Workload:
-        """The downward closure: every clique and every part of one, the small ones first.
-
-        Each has the weight w_r that its overlap with this workload gives it (`overlap_weights`).
+        """The downward closure: all non-empty subsets of the cliques, smallest first, with `overlap_weights`.
 
         Source: AIM, section 4.2.
         """
@@ -131,7 +129,7 @@ class Workload:
         return Workload(cliques, self.overlap_weights(cliques))
 
     def overlap_weights(self, cliques: Sequence[Clique] | None = None) -> tuple[float, ...]:
-        """w_r = sum over s in W of c_s |r ∩ s|, for each clique r: of the workload, or of those given.
+        """w_r = sum over s in W of c_s |r ∩ s|, for each clique r of the workload, or of those given.
 
         Source: RandDPGen, Algorithm 2, line 4; AIM, Algorithm 4.
         """
@@ -145,7 +143,7 @@ class Workload:
     def error(self, real: Table, synthetic: Table) -> float:
         """The workload error: 1 / (k |D|) times the sum over the k cliques of c_i ||M_i(D) - M_i(D̂)||_1.
 
-        Where the record counts differ, the synthetic marginals are scaled to |D| first.
+        If the numbers of records differ, the synthetic marginals are scaled to |D| first.
 
         Source: RandDPGen, Definition 3.2.
 
@@ -165,7 +163,7 @@ class Workload:
 
 
 def _incidence(cliques: Sequence[Clique], places: Mapping[str, int]) -> NDArray[np.float64]:
-    """Which attributes each clique has, shape (cliques, attributes)."""
+    """1 where a clique has an attribute, else 0; shape (cliques, attributes)."""
     incidence = np.zeros((len(cliques), len(places)))
     for row, clique in enumerate(cliques):
         incidence[row, [places[name] for name in clique]] = 1

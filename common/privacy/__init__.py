@@ -1,1 +1,1 @@
-"""Budgets, accounting, noise and ledger values."""
+"""Budgets, costs, conversions and noise."""

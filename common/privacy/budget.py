@@ -1,4 +1,4 @@
-"""What a release may cost, and the accountant that holds it to that."""
+"""The budget of a release, and the accountant that enforces it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Budget:
     """The promise of a release: (epsilon, delta)-DP, or rho-zCDP with delta only for reports.
 
     Attributes:
-        epsilon: positive and finite; None where rho is given.
+        epsilon: positive and finite; None if rho is given.
         delta: in (0, 1).
-        zcdp_rho: positive and finite; None where epsilon is given.
+        zcdp_rho: positive and finite; None if epsilon is given.
     """
 
     epsilon: float | None = None
@@ -39,15 +39,15 @@ class Budget:
             raise BudgetError(f"delta: expected a number in (0, 1), got {self.delta}")
 
     def granted(self, *, gaussian_only: bool) -> Fraction:
-        """The rho that keeps the promise.
+        """The rho that may be spent under this promise.
 
         Args:
-            gaussian_only: the release adds Gaussian noise and post-processes, nothing else. Then the
-                calibration is exact (Gaussian differential privacy, whose adaptive composition is that of
-                one Gaussian mechanism: Smith and Thakurta 2022); else it goes through zCDP.
+            gaussian_only: the release only adds Gaussian noise and post-processes. Then the calibration is
+                exact (Gaussian differential privacy, whose adaptive composition is that of one Gaussian
+                mechanism: Smith and Thakurta 2022); otherwise zCDP is converted.
 
         Returns:
-            An upper limit on the sum of all costs, a float as an exact fraction.
+            Upper limit of the sum of all costs: a float, as an exact fraction.
         """
         if self.zcdp_rho is not None:
             return Fraction(self.zcdp_rho)
@@ -62,17 +62,19 @@ class Budget:
 
     @property
     def order(self) -> RenyiOrder:
-        """The Rényi order for a release in which some steps are charged at one order alone.
+        """The Rényi order for a release in which some steps are charged at one order only.
 
         Raises:
-            BudgetError: the promise is one of zCDP, which needs every order.
+            BudgetError: the promise is in zCDP, which bounds all orders.
         """
         if self.epsilon is None or self.delta is None:
-            raise BudgetError("expected epsilon and delta, got rho: sampled noise has no zCDP; name the two")
+            raise BudgetError(
+                "expected epsilon and delta, got rho: sampled noise has no zCDP; give epsilon and delta"
+            )
         return renyi_order(self.epsilon, self.delta)
 
     def granted_by_bun_steinke(self) -> Fraction:
-        """The rho of the looser conversion, for reproducing papers that use it."""
+        """The rho by the looser conversion, to reproduce papers that use it."""
         if self.epsilon is None or self.delta is None:
             return self.granted(gaussian_only=False)
         return Fraction(conversion.bun_steinke_rho(self.epsilon, self.delta))
@@ -83,15 +85,15 @@ class Charge:
     """One access to private data.
 
     Attributes:
-        step: which step of the mechanism.
-        clique: what was asked, attribute names.
-        zcdp_rho: its cost.
+        step: name of the mechanism's step.
+        clique: attributes that were asked for.
+        zcdp_rho: cost.
         sigmas: one tuple for each slice: the scales of the noise variables that hide one record of the
-            slice, in counts. Empty for what is not Gaussian.
+            slice, in counts. Empty if the noise is not Gaussian.
         scores: the noise is on L1 distances, not on cells.
-        interaction: shape of the marginal where its interaction alone was measured; else empty.
-        steps: what is neither, but many steps declared at once; of `SampledGaussian` zcdp_rho is the cost at
-            the order of the promise alone (`renyi_order`).
+        interaction: shape of the marginal if only its interaction was measured; else empty.
+        steps: many steps of another kind, declared together; for `SampledGaussian` zcdp_rho is the cost at
+            the order of the promise only (`renyi_order`).
     """
 
     step: str
@@ -105,7 +107,7 @@ class Charge:
 
 @dataclass(frozen=True)
 class Accountant:
-    """What was granted and what was charged; a charge that does not fit is refused."""
+    """What was granted and what was charged; a charge beyond the grant is refused."""
 
     granted: Fraction
     charges: tuple[Charge, ...] = ()
@@ -113,7 +115,7 @@ class Accountant:
 
     @property
     def remaining(self) -> Fraction:
-        """What is left, never negative."""
+        """Rest of the grant, never negative."""
         return self.granted - self.spent
 
     @property
@@ -122,10 +124,10 @@ class Accountant:
         return float(self.spent / self.granted)
 
     def charge(self, *charges: Charge) -> Accountant:
-        """The accountant after the charges; called before any noise is drawn.
+        """The accountant after these charges; to be called before any noise is drawn.
 
         Raises:
-            BudgetError: the sum would go past the grant; nothing is charged.
+            BudgetError: the sum would exceed the grant; nothing is charged.
         """
         total = self.spent + sum((charge.zcdp_rho for charge in charges), Fraction(0))
         if total > self.granted:

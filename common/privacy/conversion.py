@@ -1,4 +1,4 @@
-"""Between (epsilon, delta), zCDP and Gaussian differential privacy."""
+"""Conversions between (epsilon, delta), zCDP and Gaussian differential privacy."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def bun_steinke_rho(epsilon: float, delta: float) -> float:
-    """The rho with rho + 2 sqrt(rho log(1/delta)) = epsilon: looser, kept to follow papers that use it.
+    """The rho with rho + 2 sqrt(rho log(1/delta)) = epsilon: looser, for papers that use it.
 
     Source: Bun and Steinke 2016, Proposition 1.3; RandDPGen, Lemma 3.2.
     """

@@ -1,16 +1,16 @@
-"""What noise costs: exact zCDP arithmetic in multiples of 2^-64.
+"""Costs of noise: exact zCDP arithmetic in multiples of 2^-64.
 
-Every cost is rounded up and every grant is a float, so sums and comparisons of costs are exact: what was
-spent can never exceed what was granted, to the last digit.
+Every cost is rounded up and every grant is a float, so sums and comparisons of costs are exact: the spent
+budget can never exceed the grant, not even by rounding.
 
-One rule serves both promises. Discrete Gaussian noise of scale sigma on the grid (1/g) Z, for counts on that
+One rule covers both promises. Discrete Gaussian noise of scale sigma on the grid (1/g) Z, for counts on that
 grid, is within a factor exp(+-1e-21) of a post-processed Gaussian of variance sigma^2 - 2.5 / g^2
 (docs/adr/0003). It is charged as that Gaussian: rho = sensitivity^2 / (2 (sigma^2 - 2.5 / g^2)), which bounds
 its zCDP and lets adaptively chosen measurements compose as Gaussian differential privacy with
-mu^2 = 2 * sum of rho. With g * sigma >= 256 the price of this is a factor below 1.00004.
+mu^2 = 2 * sum of rho. With g * sigma >= 256 this increases the cost by a factor below 1.00004.
 
-Where only an interaction is released (`common/data/interactions.py`), the same holds with the smaller
-distance by which a record moves it (docs/adr/0020).
+If only an interaction is released (`common/data/interactions.py`), the same holds with its smaller
+sensitivity (docs/adr/0020).
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _UNIT = 2**64
 _MIN_GRID_SIGMA = 256.0
 _MIN_SIGMA = 2.0**-20
 MAX_SIGMA = 2.0**40
-"""No noise is drawn with a larger scale."""
+"""Largest scale of noise."""
 
 _SMOOTHING_VARIANCE = Fraction(5, 2)
 _ASKED_AGAIN = 4096
-"""Results of exact arithmetic that are kept: thousands of marginals of the same size ask for the same."""
+"""Number of cached results of exact arithmetic: thousands of marginals have the same size."""
 
 MAX_INTERACTION_SIZE = 1 << 14
-"""No attribute of a measured interaction has more values: the grid of the noise would show."""
+"""Largest number of values of an attribute of a measured interaction; the proof of the cost needs it."""
 
 MAX_INTERACTION_CELLS = 1 << 40
-"""Nor has its marginal more cells: what each of them shows adds up."""
+"""Largest number of cells of its marginal; the proof sums an error over them."""
 
 
 class Adjacency(enum.Enum):
-    """When two tables are neighbours; the value is its name in plans and certificates."""
+    """Definition of neighbouring tables; the value is its name in plans and certificates."""
 
     ZERO_OUT = "zero-out"
     """One record is replaced by a null record that counts in no cell; the record count is public."""
@@ -50,18 +50,17 @@ class Adjacency(enum.Enum):
 
     @property
     def squared_sensitivity(self) -> int:
-        """Square of the L2 sensitivity of a marginal: 1 cell changes by 1, or 2 cells do."""
+        """Squared L2 sensitivity of a marginal: one cell changes by 1, or two cells do."""
         return 1 if self is Adjacency.ZERO_OUT else 2
 
     def squared_interaction_sensitivity(self, shape: Sequence[int]) -> Fraction:
-        """Square of the L2 sensitivity of the interaction of a marginal of this shape.
+        """Squared L2 sensitivity of the interaction of a marginal of this shape.
 
-        A record's cell has the interaction of squared norm prod (1 - 1/n_i). Two cells are farthest apart
-        where they differ in the smallest attribute alone.
+        The interaction of one cell has squared norm prod (1 - 1/n_i). The interactions of two cells are
+        farthest apart if the cells differ only in the smallest attribute.
 
         Raises:
-            BudgetError: an attribute has too many values for the noise of an interaction, or only one, or
-                there are too many cells.
+            BudgetError: an attribute has too many values or only one, or there are too many cells.
         """
         fits = all(2 <= n <= MAX_INTERACTION_SIZE for n in shape)
         if not fits or math.prod(shape) > MAX_INTERACTION_CELLS:
@@ -85,10 +84,10 @@ class Adjacency(enum.Enum):
 
 
 def grid_of(sigma: float) -> int:
-    """The grid of noise of scale sigma: multiples of 1/g, g the least power of two with g * sigma >= 256."""
+    """The grid g of noise of scale sigma: multiples of 1/g, with g the least power of two >= 256 / sigma."""
     if sigma < _MIN_SIGMA:
         raise BudgetError(
-            "expected noise of at least 2^-20 counts, got a budget that calls for less; lower the budget"
+            "expected noise of at least 2^-20 counts, got a budget that allows less; lower the budget"
         )
     if sigma > MAX_SIGMA:
         raise BudgetError("expected noise of at most 2^40 counts, got more; grant more for the measurement")
@@ -101,17 +100,18 @@ def gaussian_cost(sigma: float, adjacency: Adjacency, interaction: Sequence[int]
     Guarantee: rho-zCDP, and mu-GDP with mu^2 = 2 rho, under `adjacency`.
 
     Args:
-        sigma: of the noise of every cell, in counts.
-        adjacency: which tables are neighbours.
-        interaction: shape of the marginal where nothing but its noisy interaction is released; else empty.
+        sigma: noise scale of every cell, in counts.
+        adjacency: definition of neighbouring tables.
+        interaction: shape of the marginal if only its noisy interaction is released; else empty.
     """
     return _cost(sigma, _squared_sensitivity(adjacency, interaction))
 
 
 def score_cost(sigma: float, adjacency: Adjacency, count: int) -> Fraction:
-    """The zCDP cost of L1 distances of so many marginals to references, each with noise of scale sigma.
+    """The zCDP cost of L1 distances of `count` marginals to references, each with noise of scale sigma.
 
-    A record changes a cell by 1, and so each distance by 1; two cells under replace-one, each distance by 2.
+    A record changes one cell by 1, and so each distance by at most 1; under replace-one two cells, and each
+    distance by at most 2.
 
     Guarantee: rho-zCDP, and mu-GDP with mu^2 = 2 rho, under `adjacency`.
     """
@@ -119,10 +119,10 @@ def score_cost(sigma: float, adjacency: Adjacency, count: int) -> Fraction:
 
 
 def score_sigma(rho: Fraction, adjacency: Adjacency, count: int) -> float:
-    """The smallest scale, to a float's precision, at which so many scores cost no more than rho.
+    """The smallest scale, to a float's precision, at which `count` scores cost at most rho.
 
     Raises:
-        BudgetError: rho is less than 2^-62 for each score, for which costs are too coarse.
+        BudgetError: rho is less than 2^-62 for each score; costs are not that precise.
     """
     return gaussian_sigma(rho / (count * adjacency.squared_sensitivity), adjacency)
 
@@ -136,15 +136,15 @@ def exponential_cost(epsilon: float) -> Fraction:
 
 
 def gaussian_sigma(rho: Fraction, adjacency: Adjacency, interaction: Sequence[int] = ()) -> float:
-    """The smallest scale, to a float's precision, whose cost does not exceed rho.
+    """The smallest scale, to a float's precision, whose cost is at most rho.
 
     Args:
-        rho: what the measurement may cost.
-        adjacency: which tables are neighbours.
+        rho: budget of the measurement.
+        adjacency: definition of neighbouring tables.
         interaction: see `gaussian_cost`.
 
     Raises:
-        BudgetError: rho is less than 2^-62, for which costs are too coarse.
+        BudgetError: rho is less than 2^-62; costs are not that precise.
     """
     if rho < Fraction(4, _UNIT):
         raise BudgetError("expected a budget of at least 2^-62 for a measurement, got less; grant more")
@@ -153,10 +153,10 @@ def gaussian_sigma(rho: Fraction, adjacency: Adjacency, interaction: Sequence[in
 
 @lru_cache(maxsize=_ASKED_AGAIN)
 def _smallest_sigma(rho: Fraction, squared_sensitivity: Fraction | int) -> float:
-    # One unit less, because the cost will be rounded up.
+    # One unit less, because the cost is rounded up.
     ideal = squared_sensitivity / (2 * (rho - Fraction(1, _UNIT)))
     sigma = math.sqrt(ideal)
-    # Twice, because what the grid adds can take the scale past the border to a coarser grid.
+    # Twice, because the added variance can move the scale to a coarser grid.
     for _ in range(2):
         sigma = math.sqrt(ideal + _SMOOTHING_VARIANCE / grid_of(sigma) ** 2)
     while _cost(sigma, squared_sensitivity) > rho:
@@ -165,7 +165,7 @@ def _smallest_sigma(rho: Fraction, squared_sensitivity: Fraction | int) -> float
 
 
 def charged_variance(sigma: float, factor: float = 1.0) -> Fraction:
-    """The variance of the Gaussian that noise of scale factor * sigma on the grid of sigma is charged as."""
+    """Variance of the Gaussian as which noise of scale factor * sigma on the grid of sigma is charged."""
     return (Fraction(factor) * Fraction(sigma)) ** 2 - _SMOOTHING_VARIANCE / grid_of(sigma) ** 2
 
 

@@ -1,11 +1,11 @@
-"""Noise that many parties draw and only their sum shows: how much each draws, and why it is charged as one.
+"""Noise that many parties draw and of which only the sum is revealed: each party's scale, and the cost.
 
-Everybody adds discrete Gaussian noise to a share, and the shares are revealed only added up. Parties that
-collude can take their own noise away, so what the others drew has to suffice. The sum of discrete Gaussians
+Each party adds discrete Gaussian noise to a share, and only the sum of the shares is revealed. Colluding
+parties can subtract their own noise, so the noise of the others has to suffice. The sum of discrete Gaussians
 is not a discrete Gaussian, but so close to one that `gaussian_cost` still covers it.
 
 Source: Kairouz, Liu, Steinke, "The Distributed Discrete Gaussian Mechanism" (2021), whose tau (10 times a sum
-of exponentials) bounds what the sum adds to the privacy loss. The bound here takes the same path;
+of exponentials) bounds what the sum adds to the privacy loss. The bound here is derived in the same way;
 `docs/adr/0006` has the proof.
 """
 
@@ -25,27 +25,27 @@ from .cost import grid_of
 from .noise import TAIL_SIGMAS, discrete_gaussian
 
 MAX_EXCESS = 1e-33
-"""What the sum may differ from one discrete Gaussian; the margins of the grant cover it in 10^12 cells."""
+"""Largest difference of the sum from one discrete Gaussian; the grant's margins cover it for 10^12 cells."""
 
 _ROUNDING = 1 + 1e-9
 
 
 @lru_cache(maxsize=4096)
 def sum_excess(draws: int, scale: float) -> float:
-    """How far the sum of independent discrete Gaussians may be from a single one of the same variance.
+    """Bound on how far the sum of independent discrete Gaussians is from one of the same variance.
 
     Adding one draw to the sum of k is a sum over the integers of a Gaussian of variance scale^2 k / (k + 1).
     By Poisson summation that is the same for every total up to a factor 1 +- eta_k, so each step costs at
-    most 2 atanh(eta_k). The first step counts by itself, the later ones as much as the second.
+    most 2 atanh(eta_k). Later steps are counted like the second.
 
     Args:
-        draws: how many are added, at least 1.
-        scale: of each draw, on the integers; positive.
+        draws: number of summands, at least 1.
+        scale: of each summand, on the integers; positive.
 
     Returns:
         Upper bound on |log(p / q)|, p and q the probabilities of any total under the sum and under the
-        discrete Gaussian of scale sqrt(draws) * scale. It never falls as draws grow; 0.0 also stands for
-        less than 1e-300, and infinity for a scale too small to say anything.
+        discrete Gaussian of scale sqrt(draws) * scale. It does not decrease with draws; 0.0 also stands for
+        less than 1e-300, and infinity for a scale that is too small for a bound.
     """
     if draws == 1:
         return 0.0
@@ -57,14 +57,14 @@ def sum_excess(draws: int, scale: float) -> float:
 
 @dataclass(frozen=True)
 class DistributedNoise:
-    """How the noise of a query is divided among parties, some of whom may collude.
+    """How the noise of a query is divided among parties, some of which may collude.
 
-    All scales follow from the scale sigma that the query is charged for, in counts; its noise is drawn in
-    units of 1/g, g = `grid_of(sigma)`.
+    All scales follow from the charged scale sigma, in counts; noise is drawn in units of 1/g,
+    g = `grid_of(sigma)`.
 
     Attributes:
-        parties: everyone who draws noise.
-        tolerated: so many of them may pool what they know; the noise of the others alone has scale sigma.
+        parties: number of parties that draw noise.
+        tolerated: number of parties that may collude; the noise of the others has at least scale sigma.
     """
 
     parties: int
@@ -76,19 +76,19 @@ class DistributedNoise:
         if not 0 <= self.tolerated < self.parties:
             raise BudgetError(
                 f"tolerated collusions: expected 0 to {self.parties - 1} of {self.parties} parties, "
-                f"got {self.tolerated}; at least one party's noise has to stay unknown"
+                f"got {self.tolerated}; at least one party's noise has to remain secret"
             )
 
     @property
     def factor(self) -> float:
-        """The deviation of the noise of all parties, as a multiple of sigma."""
+        """Standard deviation of the noise of all parties, as a multiple of sigma."""
         return math.sqrt(self.parties / (self.parties - self.tolerated))
 
     def share_scale(self, sigma: float) -> float:
-        """The scale of each party's noise, in units of 1/g; the least that suffices, to a float's precision.
+        """The smallest sufficient scale of each party's noise, to a float's precision, in units of 1/g.
 
         Raises:
-            BudgetError: each party's noise would be so narrow that the sum's grain shows.
+            BudgetError: each party's noise would be too narrow for a sum close to a discrete Gaussian.
         """
         if self.excess(sigma) > MAX_EXCESS:
             raise BudgetError(
@@ -109,21 +109,21 @@ class DistributedNoise:
         return sum_excess(self.parties, self._scale(sigma))
 
     def largest(self, sigma: float) -> int:
-        """What the absolute value of the noise of all parties never exceeds, in units of 1/g."""
+        """Bound on the absolute value of the noise of all parties, in units of 1/g."""
         # A draw ends within two blocks of the tail; a block is 1 wide, or a sixteenth of a sigma at most.
         return self.parties * math.ceil((TAIL_SIGMAS + 1) * self.share_scale(sigma) + 2)
 
     def draw(self, sigma: float, size: int, stream: RandomStream) -> NDArray[np.int64]:
         """One party's noise, in units of 1/g.
 
-        Guarantee: added up over the parties that do not collude, `gaussian_cost(sigma, adjacency)` for each
-            marginal, if nothing but the sum over all parties is revealed; that of the interaction, if nothing
-            but the differences of the sum are.
+        Guarantee: summed over the parties that do not collude, `gaussian_cost(sigma, adjacency)` for each
+            marginal, if only the sum over all parties is revealed; the cost of the interaction, if only the
+            differences of the sum are.
 
         Args:
-            sigma: the scale that is charged, in counts.
+            sigma: charged scale, in counts.
             size: number of cells.
-            stream: random words of this party, which no other party knows.
+            stream: random words of this party, unknown to other parties.
 
         Returns:
             Shape (size,), int64.
@@ -136,7 +136,7 @@ class DistributedNoise:
 
 @lru_cache(maxsize=4096)
 def _scale_of_each(sigma: float, parties: int) -> float:
-    """Such that the variances of so many add up to that of sigma at least, in units of 1/g."""
+    """The scale at which the variances of all draws add up to at least that of sigma, in units of 1/g."""
     needed = (grid_of(sigma) * Fraction(sigma)) ** 2 / parties
     scale = math.sqrt(needed)
     while Fraction(scale) ** 2 < needed:
@@ -145,7 +145,7 @@ def _scale_of_each(sigma: float, parties: int) -> float:
 
 
 def _oscillation(variance: float) -> float:
-    """The eta that bounds how much the grid shows in a sum of Gaussian weights over the integers.
+    """Bound eta on how much a sum of Gaussian weights over the integers depends on their centre.
 
     The sum of exp(-(x - c)^2 / 2 variance) over the integers x lies within 1 +- eta of its mean over c. The
     exact eta is 2 (q + q^4 + q^9 + ...) with q = exp(-2 pi^2 variance), and j^2 >= 1 + 3 (j - 1).

@@ -1,10 +1,10 @@
 """Discrete Gaussian noise: an exact vectorised sampler, and noisy counts on a grid.
 
 Source: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), for the
-distribution and its guarantees. The sampler here is another one, made for vectors: a piecewise constant
-envelope with integer weights, then rejection with an acceptance test that is decided in floating point
-where that is beyond doubt and in 60-digit arithmetic where it is not. `docs/adr/0003` has the proof that
-noise on the grid costs what `common/privacy/cost.py` charges.
+distribution and its guarantees. The sampler is a different, vectorised one: a piecewise constant envelope
+with integer weights, then rejection with an acceptance test that is decided in floating point where its
+error cannot matter, and in 60-digit arithmetic elsewhere. `docs/adr/0003` has the proof that noise on the
+grid costs what `common/privacy/cost.py` charges.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .cost import MAX_SIGMA, grid_of
 
 STATISTICAL_DISTANCE = 2.0**-128
 """Bound on the total variation distance of one draw from the discrete Gaussian: the tail beyond 14 sigma
-weighs under 2^-139, and a comparison at 192 bits and 60 digits errs with probability under 2^-180."""
+has probability below 2^-139, and a comparison at 192 bits and 60 digits errs with one below 2^-180."""
 
 TAIL_SIGMAS = 14
-"""No draw lies further than this many sigmas, and one block of the envelope, from zero."""
+"""Largest distance of a draw from zero in sigmas, up to one block of the envelope."""
 
 _BLOCKS_PER_SIGMA = 16
 _TABLE_BITS = 60
@@ -41,8 +41,8 @@ def discrete_gaussian(sigma: float, size: int, stream: RandomStream) -> NDArray[
     Args:
         sigma: scale, in (0, 2^40].
         size: number of draws.
-        stream: random words, 3 for each candidate; half of the candidates are taken at sigma = 0.5, nearly
-            all of them from 10 on.
+        stream: random words, 3 for each candidate; half of the candidates are accepted at sigma = 0.5,
+            nearly all from sigma = 10 on.
 
     Returns:
         Shape (size,), int64, independent draws, each within `STATISTICAL_DISTANCE` of the distribution.
@@ -80,7 +80,7 @@ def noisy_counts(counts: NDArray[np.int64], sigma: float, stream: RandomStream) 
 
 @dataclass(frozen=True, eq=False)
 class _Envelope:
-    """Blocks of equal probability that cover 0 .. 14 sigma; block i weighs weights[i] / 2^60 in all."""
+    """Blocks with constant density that cover 0 .. 14 sigma; block i has probability weights[i] / 2^60."""
 
     sigma: float
     block_bits: int
@@ -105,7 +105,7 @@ def _envelope(sigma: float) -> _Envelope:
 
 
 def _accepted(envelope: _Envelope, candidates: int, stream: RandomStream, doubt: float) -> NDArray[np.int64]:
-    """Proposes from the envelope and keeps each candidate with the ratio of the two densities."""
+    """Draws from the envelope and accepts each candidate with the ratio of the two densities."""
     words = stream.words(3 * candidates).reshape(3, candidates)
     block = np.searchsorted(
         envelope.cumulative, (words[0] >> np.uint64(64 - _TABLE_BITS)).view(np.int64), "right"
@@ -122,7 +122,7 @@ def _accepted(envelope: _Envelope, candidates: int, stream: RandomStream, doubt:
     keep = gap > 0
     for i in np.flatnonzero(np.abs(gap) <= doubt * probability + 2.0**-52):
         keep[i] = _exactly_accepted(envelope, int(magnitude[i]), int(block[i]), int(words[2, i]), stream)
-    # Zero is proposed with either sign and kept with one.
+    # Zero is proposed with both signs and accepted with one.
     keep &= inside & ~(negative & (magnitude == 0))
     draws: NDArray[np.int64] = np.where(negative, -magnitude, magnitude)[keep]
     return draws
@@ -131,7 +131,7 @@ def _accepted(envelope: _Envelope, candidates: int, stream: RandomStream, doubt:
 def _exactly_accepted(
     envelope: _Envelope, magnitude: int, block: int, word: int, stream: RandomStream
 ) -> bool:
-    """The acceptance test at 192 bits, for the candidate whose first 64 bits leave doubt."""
+    """The acceptance test at 192 bits, for a candidate that 64 bits do not decide."""
     low = stream.child("acceptance", str(word), str(magnitude)).words(2)
     uniform = (word << 128) | (int(low[0]) << 64) | int(low[1])
     sigma = Fraction(envelope.sigma)

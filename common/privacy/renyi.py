@@ -1,8 +1,8 @@
-"""Charges at one Rényi order: how noise that is no zCDP of its own adds up with the rest of a release.
+"""Charges at one Rényi order: how noise without a zCDP bound composes with the rest of a release.
 
-An (epsilon, delta) promise is read off a bound on the Rényi divergence at some order alpha. Rho-zCDP bounds
-it by alpha rho at every order. A release that keeps one promise needs the bound at one order alone: there a
-step of divergence D costs D / alpha, and costs add up, along adaptive choices too.
+An (epsilon, delta) promise follows from a bound on the Rényi divergence at some order alpha. Rho-zCDP bounds
+it by alpha rho at every order. A release with one promise needs the bound at one order only: there a step of
+divergence D costs D / alpha, and costs add up, also under adaptive composition.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ..errors import BudgetError
 
 @dataclass(frozen=True)
 class SampledGaussian:
-    """Sums over Poisson samples with Gaussian noise, as DP-SGD takes them.
+    """Sums over Poisson samples with Gaussian noise, as in DP-SGD.
 
     Attributes:
-        rate: probability with which each record is in a sample.
+        rate: probability that a record is in a sample.
         multiplier: standard deviation of the noise over the sensitivity of a sum.
-        steps: how many.
+        steps: number of sums.
     """
 
     rate: float
@@ -30,12 +30,12 @@ class SampledGaussian:
 
 @dataclass(frozen=True)
 class ExponentialSteps:
-    """Exponential mechanisms, in sections of the table that compose in parallel.
+    """Exponential mechanisms in sections of the table, which compose in parallel.
 
     Attributes:
-        step_epsilon: parameter of each.
-        steps: how many each section takes at most.
-        sections: how many there are; one record is in one of them.
+        step_epsilon: parameter of each mechanism.
+        steps: largest number of mechanisms in a section.
+        sections: number of sections; each record is in one of them.
     """
 
     step_epsilon: float
@@ -44,19 +44,19 @@ class ExponentialSteps:
 
 
 _ORDERS = (*range(2, 1024), *(round(1024 * 1.02**i) for i in range(141)))
-"""Whole orders that are tried, up to 16,000: small promises are read off large ones."""
+"""Orders that are tried, whole numbers up to 16,000: a small epsilon needs a large order."""
 
 _MARGIN = 1 + 1e-9
-"""Covers rounding, and discrete noise that stands for continuous noise (docs/adr/0017)."""
+"""Margin for rounding, and for discrete noise in place of continuous noise (docs/adr/0017)."""
 
 
 @dataclass(frozen=True)
 class RenyiOrder:
-    """The order at which a promise is read off.
+    """The Rényi order from which a promise follows.
 
     Attributes:
         alpha: whole number, at least 2.
-        zcdp_rho: what may be spent at this order: a divergence of alpha times this gives the promise.
+        zcdp_rho: budget at this order: a divergence of alpha times this gives the promise.
     """
 
     alpha: int
@@ -64,13 +64,13 @@ class RenyiOrder:
 
 
 def renyi_order(epsilon: float, delta: float) -> RenyiOrder:
-    """The whole order at which most may be spent for (epsilon, delta)-DP, of those that are tried.
+    """The order with the largest budget for (epsilon, delta)-DP, of those that are tried.
 
     Source: Canonne, Kamath, Steinke 2020, Proposition 12: a divergence D at order alpha gives
         delta = exp((alpha - 1)(D - epsilon)) / (alpha - 1) * (1 - 1/alpha)^alpha.
 
     Raises:
-        BudgetError: nothing may be spent at any of the orders that are tried.
+        BudgetError: the budget is zero at all orders that are tried.
     """
 
     def rho(alpha: int) -> float:
@@ -80,25 +80,25 @@ def renyi_order(epsilon: float, delta: float) -> RenyiOrder:
     alpha = max(_ORDERS, key=rho)
     if rho(alpha) <= 0:
         raise BudgetError(
-            f"epsilon: expected a larger one beside delta = {delta:g}, got {epsilon:g}: sampled noise cannot "
-            "be accounted for so small a promise"
+            f"epsilon: expected a larger one with delta = {delta:g}, got {epsilon:g}: sampled noise cannot "
+            "be accounted for at so small an epsilon"
         )
     return RenyiOrder(alpha, rho(alpha) * (1 - 1e-12))
 
 
 def sampled_gaussian_rho(rate: float, multiplier: float, steps: int, alpha: int) -> float:
-    """What so many steps cost at an order, each a sum over a Poisson sample with Gaussian noise.
+    """The cost at one order of steps that each add Gaussian noise to a sum over a Poisson sample.
 
-    Every record is in the sample with probability `rate`, apart from all others and from the data, and what
-    was sampled stays secret; the sum changes by at most 1 in L2 norm if a record counts or not.
+    Every record is in the sample with probability `rate`, independently of all others and of the data, and
+    the sample remains secret; one record changes the sum by at most 1 in L2 norm.
 
     Source: Mironov, Talwar, Zhang, "Rényi differential privacy of the sampled Gaussian mechanism" (2019),
-        section 3.3: for a whole order a finite sum, which bounds both directions.
+        section 3.3: at a whole order a finite sum, which bounds both directions.
 
     Args:
         rate: in (0, 1].
         multiplier: standard deviation of the noise, as a multiple of the sensitivity.
-        steps: how many.
+        steps: number of steps.
         alpha: the order.
 
     Returns:
@@ -118,7 +118,7 @@ def sampled_gaussian_rho(rate: float, multiplier: float, steps: int, alpha: int)
         for k in range(alpha + 1)
     ]
     largest = max(terms)
-    # The sum is 1 plus something small: what is added to 1 is summed on its own, where it can be.
+    # The sum is 1 plus something small, which is summed separately if it can be.
     if largest < 1:
         excess = math.fsum(
             math.exp(terms[k]) * -math.expm1(-k * (k - 1) / (2 * multiplier**2)) for k in range(2, alpha + 1)
@@ -130,7 +130,7 @@ def sampled_gaussian_rho(rate: float, multiplier: float, steps: int, alpha: int)
 
 
 def noise_multiplier(rate: float, steps: int, alpha: int, rho: float) -> float:
-    """The smallest multiplier, to a relative 1e-9, at which so many steps cost no more than rho.
+    """The smallest multiplier, to a relative 1e-9, at which the steps cost at most rho.
 
     Raises:
         BudgetError: even the largest noise costs more.
@@ -138,7 +138,7 @@ def noise_multiplier(rate: float, steps: int, alpha: int, rho: float) -> float:
     low, high = 1e-3, 2.0**20
     if sampled_gaussian_rho(rate, high, steps, alpha) > rho:
         raise BudgetError(
-            "expected a budget that some noise keeps to, got less; grant more or take fewer steps"
+            "expected a budget that allows some noise, got less; grant more or take fewer steps"
         )
     while high > low * (1 + 1e-9):
         middle = math.sqrt(low * high)
@@ -150,5 +150,5 @@ def noise_multiplier(rate: float, steps: int, alpha: int, rho: float) -> float:
 
 
 def affordable_steps(rate: float, multiplier: float, alpha: int, rho: float) -> int:
-    """How many steps of this noise rho pays for."""
+    """The number of steps with this noise that rho allows."""
     return math.floor(rho / sampled_gaussian_rho(rate, multiplier, 1, alpha))

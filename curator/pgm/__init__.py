@@ -1,1 +1,1 @@
-"""Graphical models: junction trees, inference, estimation and synthetic rows."""
+"""Graphical models: junction trees, inference, estimation and sampling of rows."""

@@ -1,4 +1,4 @@
-"""Models in one file in numpy's .npz format, without pickled objects: a JSON form, and arrays."""
+"""Models in one file in numpy's .npz format, without pickled objects: JSON values and arrays."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def write(path: str | Path, form: Mapping[str, Any], arrays: Arrays) -> None:
 
     Args:
         path: of the file.
-        form: values that JSON has.
-        arrays: by name; none is called "form".
+        form: JSON values.
+        arrays: by name; the name "form" is reserved.
 
     Raises:
         DataError: the file cannot be written.
@@ -49,16 +49,16 @@ def format_of(path: str | Path) -> str:
 
 
 def read(path: str | Path, model_of: Callable[[dict[str, Any], Arrays], Model], kind: str) -> Model:
-    """Reads what `write` wrote.
+    """Reads a file that `write` wrote.
 
     Args:
         path: of the file.
-        model_of: makes the model of form and arrays; raises ValueError, TypeError or KeyError if they are
-            of no model.
-        kind: what the file should hold; for the error.
+        model_of: makes the model from form and arrays; raises ValueError, TypeError or KeyError if they
+            are invalid.
+        kind: of model, for the error message.
 
     Raises:
-        DataError: the file cannot be read, or holds none.
+        DataError: the file cannot be read, or holds no such model.
     """
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:

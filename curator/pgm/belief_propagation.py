@@ -1,11 +1,13 @@
 """Message passing in a junction tree, compiled: from log-potentials to marginals of the measured cliques.
 
-No table of a clique's size is kept, and no exponential taken for each of its cells: a clique is a product of
-three smaller tables (see `layout`), and each of its sums to one of them a product of matrices.
+No table of a clique's size is stored, and no exponential computed for each of its cells: a clique is a
+product of three smaller tables (see `layout`), and each of its sums to one of them is a matrix product.
 
-S stays a logarithm until the largest of each cell of the separator is taken off, as B and E do until the
-largest of each row is: messages are exact however far apart potentials are, except where two tables
-contradict each other within one run by more than e^230.
+Tables are kept as logarithms until a maximum is subtracted: in S that of each cell of the separator, in B and
+E that of each row. So messages are exact for potentials of any range, unless two tables contradict each other
+within one run by more than e^230.
+
+The file is long because compiled functions that call each other have to be in one file (`compiled`).
 
 Source: Lauritzen and Spiegelhalter (1988), the messages; Jensen, Lauritzen and Olesen (1990), the quotients.
 """
@@ -25,20 +27,19 @@ Array = NDArray[np.float64]
 
 _LEAST = -230.0
 """Logarithm of the least value of a row of B or E over its largest, and of S over its largest for the
-separator's cell: products of three stay clear of what a float cannot hold, and what is smaller makes no
-difference."""
+separator's cell: products of three neither overflow nor underflow, and smaller values are negligible."""
 
 
 class Workspace(NamedTuple):
-    """What the kernels write.
+    """Memory that the kernels write.
 
     Attributes:
         logs: shape (potentials + messages,): log-potentials, then messages to the root.
-        sums: of the same shape: marginals of what these belong to.
-        collected: shape (messages,): sums on the way to the root; then what they must be multiplied by.
+        sums: same shape: the corresponding marginals.
+        collected: shape (messages,): sums of the pass to the root; later the factors to multiply them by.
         tables: S, B and E of all cliques.
-        gathered: sums to those of one clique.
-        peaks: the largest scale for each cell of a separator, as logarithm.
+        gathered: sums to the tables of one clique.
+        peaks: logarithm of the largest scale for each cell of a separator.
     """
 
     logs: Array
@@ -58,7 +59,7 @@ class Workspace(NamedTuple):
 
 @compiled
 def exponential(value: float) -> float:
-    """The exponential of a value from -708 to 708, to 2e-15 of itself; vectorised, unlike the library's."""
+    """The exponential of a value from -708 to 708, relative error 2e-15; vectorised, unlike the library's."""
     whole = math.floor(value * 1.4426950408889634 + 0.5)
     rest = (value - whole * 6.93147180369123816490e-01) - whole * 1.90821492927058770002e-10
     series = 1.0 / 479001600
@@ -79,7 +80,7 @@ def exponential(value: float) -> float:
 
 @compiled
 def logarithm(value: float) -> float:
-    """Natural logarithm of a normal positive number, to 1e-15; vectorised, unlike the library's."""
+    """Natural logarithm of a normal positive number, error 1e-15; vectorised, unlike the library's."""
     bits = np.float64(value).view(np.int64)
     whole = float((bits >> 52) - 1023)
     part = np.int64((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
@@ -107,7 +108,7 @@ def pass_messages(layout: Layout, work: Workspace, total: float) -> float:
     """From the log-potentials in `work.logs` to all marginals in `work.sums`.
 
     Returns:
-        the log-partition.
+        the logarithm of the partition function.
 
     Assumes (not enforced): potentials are finite.
     """
@@ -158,7 +159,7 @@ def pass_messages(layout: Layout, work: Workspace, total: float) -> float:
 
 @compiled
 def _extent(clique: Any, table: int) -> tuple[int, int, int]:
-    """Where a table of a clique begins, its rows and its columns."""
+    """Offset of a table of a clique, its rows and its columns."""
     if table == 0:
         return clique.scales, clique.batch * clique.outer, clique.middle
     if table == 1:
@@ -168,7 +169,7 @@ def _extent(clique: Any, table: int) -> tuple[int, int, int]:
 
 @compiled
 def _prepare(clique: Any, sources: Records, maps: Integers, logs: Array, tables: Array, peaks: Array) -> None:
-    """The tables of a clique from the logarithms of what multiplies it."""
+    """The tables of a clique from the logarithms of its factors."""
     split = clique.middle > 1
     for table in range(3 if split else 2):
         begin, rows, columns = _extent(clique, table)
@@ -214,7 +215,7 @@ def _prepare(clique: Any, sources: Records, maps: Integers, logs: Array, tables:
 
 @compiled
 def _exponentiate(line: Array) -> float:
-    """Divide the exponentials of a row by the largest, whose logarithm is returned."""
+    """Replace a row by its exponentials over the largest; returns the logarithm of that."""
     peak = line[0]
     for i in range(len(line)):
         peak = max(peak, line[i])

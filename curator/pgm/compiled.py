@@ -1,4 +1,4 @@
-"""Compilation of hot loops: once per machine, kept on disk."""
+"""Compilation of hot loops, cached on disk."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """Compile a function of arrays and numbers; threads run it side by side.
+    """Compile a function of arrays and numbers; it releases the GIL.
 
-    Sums may be reordered, so that they are vectorised; infinities and NaN keep their meaning. The machine
-    code is kept beside the source, or in the user's cache folder where that cannot be written, or nowhere
-    where neither can. It is made anew when the function's own file changes: functions that call each other
-    belong in one file.
+    Sums may be reordered for vectorisation; infinities and NaN keep their meaning. The machine code is cached
+    beside the source, or in the user's cache folder if that is read-only, or not at all. The function is
+    compiled again when its own file changes: functions that call each other belong in one file.
     """
     options: dict[str, Any] = {
         "nogil": True,

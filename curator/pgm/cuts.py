@@ -1,4 +1,4 @@
-"""Where to cut the axes of a clique, by the estimated time of one evaluation (see `layout`)."""
+"""How to cut the axes of a clique, by the estimated time of one evaluation (see `layout`)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 _WHOLE = 128
-"""Cliques of at most so many cells are one run."""
+"""Cliques of at most this many cells are one run."""
 
-# Nanoseconds, measured: a multiplication in products of matrices, a cell of a table, a cell gathered from a
-# source and scattered to it, and the beginning of a row.
+# Measured times in nanoseconds: of a multiplication in a matrix product, a cell of a table, a cell gathered
+# from a source and scattered to it, and the start of a row.
 _PRODUCT, _CELL, _MEMBER, _ROW = 0.35, 2.0, 3.0, 20.0
 
 
@@ -25,16 +25,16 @@ class Cut(NamedTuple):
 
 
 def cut(shape: Sequence[int], sources: Sequence[frozenset[int]], separator: frozenset[int]) -> Cut:
-    """Find a cut where each source leaves out outer part, middle part or run, and that takes little time.
+    """Find a fast cut; each source has no axis in at least one of outer part, middle part and run.
 
-    The run holds no axis of the separator. A descent: one axis at a time goes to another part. It begins with
-    every choice of one axis for the run and one for the middle part, or none, the others in the outer part or
-    in the batch. Axes of one value go to the batch.
+    The run holds no axis of the separator. Local search: one axis at a time is moved to another part. It
+    starts from every choice of one axis or none for the run and for the middle part, with the others in the
+    outer part or in the batch. Axes of one value go to the batch.
 
     Args:
         shape: of the clique.
-        sources: the axes of what multiplies it.
-        separator: the axes shared with the parent; not all.
+        sources: axes of its factors.
+        separator: axes shared with the parent; not all.
     """
     everything = range(len(shape))
     if math.prod(shape) <= _WHOLE:
@@ -53,7 +53,7 @@ def cut(shape: Sequence[int], sources: Sequence[frozenset[int]], separator: froz
 
 
 def table_of(touched: Set[int]) -> int:
-    """The table for a source that touches these parts: 0 outer x middle, 1 outer x run, 2 middle x run."""
+    """The table for a source with axes in these parts: 0 outer x middle, 1 outer x run, 2 middle x run."""
     if 3 not in touched:
         return 0
     return 2 if 2 in touched else 1
@@ -78,14 +78,14 @@ def _descend(time: float, parts: tuple[int, ...], clique: _Clique) -> tuple[floa
 
 
 class _Clique(NamedTuple):
-    """What is to be cut."""
+    """The clique to be cut."""
 
     shape: Sequence[int]
     sources: Sequence[frozenset[int]]
     separator: frozenset[int]
 
     def time(self, parts: tuple[int, ...]) -> float:
-        """Nanoseconds for a part of each axis; infinite where a cut is not allowed."""
+        """Nanoseconds, given the part of each axis; infinite if the cut is not allowed."""
         cells = [1, 1, 1, 1]
         for part, size in zip(parts, self.shape, strict=True):
             cells[part] *= size
@@ -98,7 +98,7 @@ class _Clique(NamedTuple):
                 return math.inf
             members[table_of(touched)] += 1
         batch, outer, middle, run = cells
-        # Rows are worked on by eight cells at a time, and by four rows.
+        # The kernels process eight cells at a time, and four rows.
         time = batch * outer * (middle + 4) * (run + 8) * _PRODUCT
         rows, columns = (
             (batch * outer, batch * outer, batch * middle),

@@ -1,4 +1,4 @@
-"""Lowering a loss of marginals by changing potentials."""
+"""Minimising a loss of marginals over potentials."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from .oracle import MarginalOracle
 Array = NDArray[np.float64]
 
 _REMEMBERED = 16
-"""Moves that shape the next direction; with 10 it takes a sixth more of them, with 20 a tenth fewer."""
+"""Earlier moves that determine the next direction; 10 needs a sixth more moves, 20 a tenth fewer."""
 _MEMORY_CELLS = 2**25
-"""All of them together take no more than this (256 MiB), but one is always kept."""
+"""Their largest number of cells together (256 MiB); at least one move is kept."""
 _LOOK_BACK = 10
-"""Moves over which the fall of the loss is judged. It is then within three times that fall of the least."""
+"""Moves over which the decrease of the loss is judged; the least loss is within three times this decrease."""
 _FARTHEST = 5.0
-"""No potential changes by more in one move: beyond that a quadratic model of the loss says nothing."""
+"""Largest change of a potential in one move: beyond it, a quadratic model of the loss is meaningless."""
 _PROBE = 1e-6
 """Largest change of a potential in a difference quotient."""
 _NOISE_FLOOR = 1e-6
-"""Losses below this for each cell are told apart no further: they are noise variances."""
+"""Losses below this for each cell are not distinguished: they are of the order of the noise."""
 _MISSING = 10.0
-"""A stall is not taken for the end where the slope says that so many times the tolerance is missing."""
+"""A stall is not the end if the slope predicts a decrease of this many times the tolerance."""
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Potentials and what follows from them.
+    """Potentials, their marginals and loss.
 
     Attributes:
         potentials: shape (n,).
         marginals: shape (n,).
         loss: of the marginals.
-        pull: shape (n,), the gradient of the loss in the marginals.
-        slope: shape (n,), its gradient in the potentials.
+        pull: shape (n,), gradient of the loss with respect to the marginals.
+        slope: shape (n,), gradient of the loss with respect to the potentials.
     """
 
     potentials: Array
@@ -52,12 +52,12 @@ class Point:
 
 
 class Descent(NamedTuple):
-    """How a descent went.
+    """Result of a descent.
 
     Attributes:
         end: the point with the least loss.
-        moves: how many it took.
-        converged: the loss had stalled, and the slope at the end says that little of it is left to gain.
+        moves: their number.
+        converged: the loss stalled, and the slope at the end predicts little further decrease.
     """
 
     end: Point
@@ -68,18 +68,18 @@ class Descent(NamedTuple):
 def descend(
     oracle: MarginalOracle, loss: QuadraticLoss, start: Array, max_iterations: int, tolerance: float
 ) -> Descent:
-    """Lower the loss until it stalls.
+    """Minimise the loss until it stalls.
 
-    Mirror descent with the memory of BFGS. The Hessian's first guess is a multiple of the covariance of the
-    measured cells, which makes the first move that of mirror descent: minus the gradient in the marginals.
-    The covariance itself is needed only times that gradient, which is the gradient in the potentials; a
-    difference quotient gives it for one more evaluation. Where the minimum lies inside, steps converge
-    superlinearly; on Adult, NLTCS and BR2000 a fit takes a third to all of the evaluations of accelerated
-    mirror descent, and ends on potentials rather than on a mean of marginals.
+    L-BFGS with a mirror map. The initial Hessian is a multiple of the covariance of the measured cells, which
+    makes the first move that of mirror descent: minus the gradient with respect to the marginals. Only the
+    product of the covariance with that gradient is needed, which is the gradient with respect to the
+    potentials; a difference quotient gives it for one more evaluation. If the minimum is in the interior,
+    convergence is superlinear. On Adult, NLTCS and BR2000 a fit takes a third to all of the evaluations of
+    accelerated mirror descent, and its result is a vector of potentials rather than a mean of marginals.
 
-    That guess makes cells that hold about as many records as their noise, beside others with millions of
-    times more, move too slowly to be seen. Where the loss stalls although the slope says otherwise, another
-    guess takes over for as long as it gains: the diagonal of the Hessian, with the noise added to the cells.
+    With this initial Hessian, cells with about as many records as their noise move too slowly beside cells
+    with millions of times more. If the loss stalls although the slope is large, another one is used as long
+    as it helps: the diagonal of the Hessian, with the noise added to the cells.
 
     Source: Liu and Nocedal, On the limited memory BFGS method for large scale optimization (1989), two loops;
         McKenna, Sheldon and Miklau (2019), the mirror map.
@@ -87,12 +87,12 @@ def descend(
     Args:
         oracle: of the measured cliques.
         loss: of their marginals.
-        start: shape (n,): potentials to begin with.
-        max_iterations: stop after so many moves.
+        start: shape (n,): initial potentials.
+        max_iterations: largest number of moves.
         tolerance: stop when ten moves lower the loss by less than this share of it.
 
     Returns:
-        where it ends and how it came there. The latest call of the oracle is not at the end.
+        the result. The latest call of the oracle is not at its end point.
 
     Raises:
         ModelError: potentials or loss do not stay finite.
@@ -125,15 +125,15 @@ def descend(
 
 
 def _missing(loss: QuadraticLoss, here: Point) -> float:
-    """About how far the loss could fall, by its slope: cell by cell, and by less than its linear part."""
+    """Estimated possible decrease of the loss by its slope, cell by cell."""
     quadratic = 0.5 * _inverse_diagonal(loss, here) * here.slope**2
     return float(np.minimum(quadratic, np.abs(here.slope)).sum())
 
 
 def _inverse_diagonal(loss: QuadraticLoss, here: Point) -> Array:
-    """One over the Hessian's diagonal, were cells independent: weight x (cell + its noise)^2.
+    """One over the Hessian's diagonal as if cells were independent: weight x (cell + its noise)^2.
 
-    The cells of a measured sum share one curvature.
+    The cells of a measured sum have the same curvature.
     """
     return np.asarray(1.0 / (np.sqrt(loss.bend(here.marginals)) + 1.0) ** 2)
 
@@ -147,7 +147,7 @@ def _look(
     reached = loss.of_marginals(marginals)
     if not math.isfinite(reached):
         raise ModelError(
-            "the loss of the fit is not finite; look for extreme values or scales in measurements"
+            "the loss of the fit is not finite; check the measurements for extreme values or scales"
         )
     pull = loss.gradient(marginals)
     longest = float(np.abs(pull).max())
@@ -161,7 +161,7 @@ def _look(
 
 
 def _search(oracle: MarginalOracle, loss: QuadraticLoss, here: Point, direction: Array) -> Point | None:
-    """Go along a direction until the loss has fallen enough (Armijo); None where it does not fall."""
+    """Line search until the loss has decreased enough (Armijo); None if it does not decrease."""
     fall = dot(here.slope, direction)
     longest = float(np.abs(direction).max())
     if not (fall < 0.0 and math.isfinite(longest)):
@@ -173,7 +173,7 @@ def _search(oracle: MarginalOracle, loss: QuadraticLoss, here: Point, direction:
         reached = loss.of_marginals(marginals)
         if reached <= here.loss + 1e-4 * stride * fall:
             return _look(oracle, loss, potentials, marginals)
-        # To the minimum of the parabola through both values and the slope.
+        # Step to the minimum of the parabola through both values and the slope.
         bend = reached - here.loss - stride * fall
         shorter = -stride * fall / (2 * bend) if math.isfinite(bend) else 0.0
         stride *= min(0.5, max(0.1, shorter))
@@ -184,7 +184,7 @@ class _Memory:
     """The latest moves: of the potentials, of the slope and of the pull."""
 
     def __init__(self, cells: int) -> None:
-        # One place more than moves: a new move is written there before it is judged.
+        # One more place than moves: a new move is written there before it is checked.
         self._moves = np.empty((3, max(2, min(_REMEMBERED + 1, _MEMORY_CELLS // (3 * cells))), cells))
         self.count = 0
         self._next = 0
@@ -193,7 +193,7 @@ class _Memory:
         self.count = self._next = 0
 
     def remember(self, here: Point, there: Point) -> None:
-        """Keep a move, where the loss curves upwards along it."""
+        """Keep a move if the loss is convex along it."""
         moves, slopes, pulls = self._moves[:, self._next]
         np.subtract(there.potentials, here.potentials, out=moves)
         np.subtract(there.slope, here.slope, out=slopes)
@@ -205,13 +205,13 @@ class _Memory:
             self.count = min(self.count + 1, kept - 1)
 
     def direction(self, here: Point, scale: float, diagonal: Array) -> Array:
-        """Where to go.
+        """The next direction.
 
         Args:
-            here: where to go from.
-            scale: of the direction where there is no memory.
-            diagonal: what the first guess multiplies slopes by, shape (n,); empty where it is the covariance,
-                by which slopes become pulls.
+            here: current point.
+            scale: of the direction if there is no memory.
+            diagonal: initial inverse Hessian, shape (n,); empty for that of the covariance, which turns
+                slopes into pulls.
         """
         kept = self._moves.shape[1]
         latest = (self._next - 1 - np.arange(self.count)) % kept
@@ -222,7 +222,7 @@ class _Memory:
 def _direction(
     memory: Array, latest: NDArray[np.int64], slope: Array, pull: Array, scale: float, diagonal: Array
 ) -> Array:
-    """The two loops, on slopes and pulls side by side: the covariance as first guess makes slopes pulls."""
+    """The two-loop recursion on slopes and pulls; the initial covariance turns slopes into pulls."""
     moves, slopes, pulls = memory[0], memory[1], memory[2]
     rest, found = slope.copy(), pull.copy()
     shares = np.empty(len(latest))

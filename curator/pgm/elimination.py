@@ -11,11 +11,11 @@ from .order_search import EXACT, Words, search_orders
 
 
 def triangulate(adjacency: Sequence[int], sizes: Sequence[int]) -> tuple[list[int], int]:
-    """Find the maximal cliques of a small triangulation; deterministic, and a function of the graph alone.
+    """Find the maximal cliques of a small triangulation; deterministic, and a function of the graph only.
 
-    Vertices whose neighbours are all joined to each other go first, which is never worse where each has two
-    values or more. What is left is eliminated greedily, again and again under random prices, and the order
-    with the fewest cells is kept.
+    Simplicial vertices (neighbours all adjacent) are eliminated first, which is never worse if each has at
+    least two values. The rest is eliminated greedily, repeatedly with random prices, and the order with the
+    fewest cells is kept.
 
     Source: Kjaerulff, Triangulation of graphs (1990); Koller and Friedman, Probabilistic Graphical Models
         (2009), 9.4.3.2.
@@ -25,7 +25,7 @@ def triangulate(adjacency: Sequence[int], sizes: Sequence[int]) -> tuple[list[in
         sizes: for each vertex the number of values of its attribute.
 
     Returns:
-        the masks of the maximal cliques in order of elimination, and their cells in total.
+        the masks of the maximal cliques in order of elimination, and their total number of cells.
     """
     order = np.empty(len(adjacency), np.int64)
     search_orders(*_packed(adjacency, sizes, [0]), 0.0, np.empty(1), order)
@@ -40,7 +40,7 @@ def triangulate(adjacency: Sequence[int], sizes: Sequence[int]) -> tuple[list[in
 
 
 def cells_with_each(adjacency: Sequence[int], sizes: Sequence[int], added: Sequence[int]) -> list[int]:
-    """What `triangulate` counts for a graph with each of some cliques, given as masks, added on its own."""
+    """The cells of `triangulate` for a graph with each of some cliques (masks) added separately."""
     return [
         int(total) if total < EXACT else triangulate(joined(adjacency, [mask]), sizes)[1]
         for mask, total in zip(added, _totals(adjacency, sizes, added, 0.0), strict=True)
@@ -50,13 +50,13 @@ def cells_with_each(adjacency: Sequence[int], sizes: Sequence[int], added: Seque
 def first_within(
     adjacency: Sequence[int], sizes: Sequence[int], added: Sequence[int], limit: float
 ) -> int | None:
-    """The place of the first of `cells_with_each` that is at most a limit; None where none is."""
+    """The index of the first of `cells_with_each` that is at most a limit, or None."""
     totals = _totals(adjacency, sizes, added, float(limit))
     return len(totals) - 1 if totals and totals[-1] <= limit else None
 
 
 def joined(adjacency: Sequence[int], cliques: Sequence[int]) -> list[int]:
-    """A graph with the vertices of each of these cliques joined to each other."""
+    """A graph with edges between all vertices of each of these cliques."""
     graph = list(adjacency)
     for clique in cliques:
         for vertex in bits(clique):
@@ -75,8 +75,8 @@ def bits(mask: int) -> Iterator[int]:
 def _totals(
     adjacency: Sequence[int], sizes: Sequence[int], added: Sequence[int], enough: float
 ) -> list[float]:
-    """Cells with each of the cliques, up to the first that makes no more than `enough`."""
-    # The graph itself goes first: many cliques leave its core as it is.
+    """Cells with each of the cliques, up to the first with at most `enough`."""
+    # The graph itself is first: many cliques do not change its core.
     totals, order = np.empty(1 + len(added)), np.empty(len(adjacency), np.int64)
     done = search_orders(*_packed(adjacency, sizes, [0, *added]), enough, totals, order)
     found: list[float] = totals[1:done].tolist()
@@ -97,7 +97,7 @@ def _packed(
 
 
 def _maximal(cliques: list[int]) -> list[int]:
-    """Drop cliques that lie in one of an earlier vertex; they can lie in no later one."""
+    """Drop cliques that are contained in one of an earlier vertex; they cannot be in a later one."""
     kept: list[int] = []
     for clique in cliques:
         if not any(clique & earlier == clique for earlier in kept):

@@ -27,35 +27,26 @@ def estimate(
     tolerance: float = 1e-3,
     max_model_mb: float = 1024.0,
 ) -> MarkovRandomField:
-    """Fit the distribution whose marginals are closest to the measurements.
+    """Fit the distribution whose marginals are closest to the measurements (an `Estimator`).
 
     Minimises the sum over measurements of ||marginal - values||^2 / (2 sigma^2) over all distributions with
     the given total; of cells, or of sums over boxes. Without measurements the model is uniform.
 
-    A fit that is stopped by `max_iterations`, or that measurements with scales too far apart keep from its
-    end, still gives the best model that it found, which says so by `converged`: what was paid for the
-    measurements is spent, and a mechanism goes on with what there is.
+    A fit that `max_iterations` stops, or that does not converge because scales of measurements are too far
+    apart, still gives the best model found, and says so by `converged`: the budget of the measurements is
+    spent, and a mechanism continues with this model.
 
     Source: McKenna, Sheldon and Miklau, Graphical-model based estimation and inference for differential
         privacy (2019), the problem; `descend` has the method.
 
     Args:
-        domain: the attributes of the model.
-        measurements: of any cliques; those of one clique are merged, one inside another counts on its own.
-        total: number of records; by default what the measurements say themselves.
-        warm_start: an earlier model of the same domain, whose potentials the fit begins with.
-        max_iterations: stop after so many moves.
+        domain: attributes of the model.
+        measurements: those of one clique are merged, one inside another counts separately.
+        total: number of records.
+        warm_start: earlier model with whose potentials the fit begins.
+        max_iterations: largest number of moves.
         tolerance: stop when ten moves lower the loss by less than this share of it.
-        max_model_mb: largest model to fit, in MiB of its beliefs. Beside them a fit takes some 25 times the
-            memory of the measured cells, and up to 256 MiB.
-
-    Returns:
-        the model, with the loss of the measurements merged clique by clique.
-
-    Raises:
-        DataError: a clique names an attribute that the domain lacks.
-        ModelError: a measurement does not fit the domain, the model would be too large, or the fit does not
-            stay finite.
+        max_model_mb: of beliefs; a fit also takes about 25 times the memory of the measured cells.
     """
     problem = Problem.of(domain, measurements, total=total, warm_start=warm_start, max_model_mb=max_model_mb)
     loss, mass = problem.loss, problem.total
@@ -84,7 +75,7 @@ def estimate(
 
 
 def _tree(domain: Domain, cliques: Sequence[Clique], earlier: MarkovRandomField | None) -> JunctionTree:
-    """A tree around the cliques: that of an earlier model where it has them all and is no larger."""
+    """A tree that contains the cliques: that of an earlier model if it has them all and is no larger."""
     tree = JunctionTree.build(domain, cliques)
     if earlier is None or earlier.tree.cells > tree.cells:
         return tree

@@ -1,4 +1,4 @@
-"""What every way of fitting a graphical model takes, checks and gives back."""
+"""The interface of estimators of graphical models, and the checks that they share."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .model import MarkovRandomField
 
 
 class Estimator(Protocol):
-    """Fits a model to noisy marginals; `estimate` and `estimate_in_parallel` are two.
+    """Fits a model to noisy marginals, as `estimate` and `estimate_in_parallel` do.
 
-    Each is deterministic. The model has a clique around every measured one, its beliefs agree on separators,
-    and its loss is that of `QuadraticLoss` for the measurements merged clique by clique, so that two models
+    Each is deterministic. Every measured clique is in a clique of the model, beliefs agree on separators,
+    and the loss is that of `QuadraticLoss` for the measurements merged clique by clique, so that two models
     of the same measurements can be compared.
     """
 
@@ -37,12 +37,12 @@ class Estimator(Protocol):
         """Fit the model.
 
         Args:
-            domain: the attributes of the model.
-            measurements: of any cliques, each as often as one likes; without any the model is uniform.
-            total: number of records; by default what the measurements say themselves.
-            warm_start: an earlier model of the same domain, to begin with.
-            max_iterations: stop after so many steps.
-            tolerance: stop when the loss hardly falls any more, relative to itself.
+            domain: attributes of the model.
+            measurements: of any cliques, with repetitions; without any the model is uniform.
+            total: number of records; by default estimated from the measurements.
+            warm_start: earlier model of the same domain, from which the fit starts.
+            max_iterations: largest number of steps.
+            tolerance: stop when the relative decrease of the loss is small.
             max_model_mb: largest model to fit, in MiB of its beliefs.
 
         Raises:
@@ -55,11 +55,11 @@ class Estimator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What there is to fit, checked.
+    """A checked fitting problem.
 
     Attributes:
         loss: of the measurements, merged clique by clique.
-        total: what the marginals sum to.
+        total: sum of each marginal.
     """
 
     loss: QuadraticLoss
@@ -75,7 +75,7 @@ class Problem:
         warm_start: MarkovRandomField | None,
         max_model_mb: float,
     ) -> Problem:
-        """Check an estimator's arguments before anything large is built; arguments and errors as there."""
+        """Check an estimator's arguments before anything large is built; same arguments and errors."""
         loss = QuadraticLoss.of(domain, measurements)
         if total is None:
             total = minimum_variance_total(measurements)

@@ -15,31 +15,31 @@ from .oracle import MarginalOracle
 Array = NDArray[np.float64]
 
 _FLOOR = 0.5
-"""Cells count as at least this many standard deviations of their noise, so that logarithms exist."""
+"""Smallest value of a cell, in standard deviations of its noise, so that logarithms exist."""
 _SCALES = (1.0, 0.5, 0.25, 0.125, 0.0)
 _FAR = 2.0
-"""Known potentials that leave more loss for each of their cells are in doubt; noise alone leaves 0.5."""
+"""Known potentials with more loss for each of their cells are doubtful; noise contributes 0.5."""
 _WORTH_KEEPING = 0.1
-"""They are used all the same where they lead to less than this share of a cold start's loss."""
+"""They are still used if their loss is less than this share of a cold start's."""
 
 
 def initial_potentials(oracle: MarginalOracle, loss: QuadraticLoss, known: Mapping[Clique, Array]) -> Array:
     """Potentials for all measured cliques: the known ones, and for the others a guess that lowers the loss.
 
-    A new clique's guess is its step of iterative proportional fitting: the log of its measured marginal over
-    the model's. What it shares with cliques before it has been fitted by theirs and is divided out; what
-    loops count twice all the same is met by halving the guess while that lowers the loss. On Adult a warm
-    start with one new clique is within 1 % of the least loss after 25 iterations, instead of 100.
+    The guess for a new clique is one step of iterative proportional fitting: the logarithm of its measured
+    marginal over the model's. The marginal that it shares with earlier cliques is already fitted by theirs
+    and is divided out. Because of loops some of it is still counted twice, so the guess is halved as long as
+    that lowers the loss. On Adult a warm start with one new clique is within 1 % of the least loss after 25
+    iterations, instead of 100.
 
-    Known potentials that leave much loss in their own cliques, because measurements changed a lot or
-    contradict each other, are used only where they are far better than none: what they give no weight, down
-    to e^-1000, would not come back.
+    Known potentials with a large loss in their own cliques, because measurements changed a lot or contradict
+    each other, are used only if they are far better than none: cells with almost no weight (down to e^-1000)
+    would not recover.
 
     Args:
         oracle: of the tree and the measured cliques.
         loss: of the measured cliques.
-        known: potentials of an earlier model, shape (n_r,) each; cliques that are no longer measured are
-            ignored.
+        known: potentials of an earlier model, shape (n_r,) each; cliques that are not measured are ignored.
 
     Returns:
         the potentials, shape (n,).
@@ -53,7 +53,7 @@ def initial_potentials(oracle: MarginalOracle, loss: QuadraticLoss, known: Mappi
 
 
 def _kept(loss: QuadraticLoss, known: Mapping[Clique, Array]) -> Array:
-    """The known potentials, and zeros for the cliques that have none."""
+    """The known potentials, and zeros for the other cliques."""
     return np.concatenate(
         [
             known[clique] if clique in known else np.zeros(math.prod(shape))
@@ -63,7 +63,7 @@ def _kept(loss: QuadraticLoss, known: Mapping[Clique, Array]) -> Array:
 
 
 def _extended(oracle: MarginalOracle, loss: QuadraticLoss, known: Mapping[Clique, Array]) -> Array:
-    """The known potentials, and guesses for the cliques that have none."""
+    """The known potentials, and guesses for the other cliques."""
     potentials = _kept(loss, known)
     new = [place for place, clique in enumerate(loss.cliques) if clique not in known]
     earlier = [clique for clique in loss.cliques if clique in known]
@@ -87,7 +87,7 @@ def _extended(oracle: MarginalOracle, loss: QuadraticLoss, known: Mapping[Clique
 
 
 def _far(oracle: MarginalOracle, loss: QuadraticLoss, known: Mapping[Clique, Array]) -> bool:
-    """Whether known potentials leave much loss in their cliques."""
+    """Whether known potentials have a large loss in their cliques."""
     part = loss.part_of(known)
     if not part.count:
         return False

@@ -1,4 +1,4 @@
-"""The tree of cliques that carries a distribution with given marginals."""
+"""Junction trees: the structure of a distribution with given marginals."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .elimination import bits, cells_with_each, first_within, joined, triangulat
 
 @dataclass(frozen=True)
 class JunctionTree:
-    """Maximal cliques of a triangulation, joined so that the cliques of every attribute hang together.
+    """Maximal cliques of a triangulation, joined so that the cliques of every attribute are connected.
 
-    Parts of the graph that no clique joins hang on each other by empty separators. The first clique is the
-    root, and every clique comes after its parent: the order given distributes, the reverse order collects.
+    Components of the graph are joined by empty separators. The first clique is the root, and every clique
+    comes after its parent: messages are distributed in this order and collected in reverse.
 
     Attributes:
-        domain: the attributes, each of which lies in at least one clique.
-        cliques: none lies in another.
-        parents: for each clique the place of its parent; -1 for the root alone.
+        domain: the attributes, each in at least one clique.
+        cliques: none is contained in another.
+        parents: for each clique the index of its parent; -1 only for the root.
     """
 
     domain: Domain
@@ -46,7 +46,7 @@ class JunctionTree:
 
     @classmethod
     def build(cls, domain: Domain, cliques: Iterable[Clique]) -> JunctionTree:
-        """Build a small tree that has a clique around each of the given ones; deterministic.
+        """Build a small tree that contains each of the given cliques in one of its own; deterministic.
 
         An attribute in none of them becomes a clique of its own. The root is the clique with most cells.
 
@@ -66,7 +66,7 @@ class JunctionTree:
 
     @cached_property
     def separators(self) -> tuple[Clique, ...]:
-        """For each clique what it shares with its parent; empty for the root."""
+        """For each clique the attributes that it shares with its parent; empty for the root."""
         return tuple(
             () if parent < 0 else tuple(name for name in clique if name in self.cliques[parent])
             for clique, parent in zip(self.cliques, self.parents, strict=True)
@@ -83,7 +83,7 @@ class JunctionTree:
         return sum(map(math.prod, self.shapes))
 
     def home(self, clique: Iterable[str]) -> int | None:
-        """The place of the tree's smallest clique that contains these attributes; None where there is none.
+        """The index of the tree's smallest clique that contains these attributes, or None.
 
         Raises:
             DataError: an attribute is unknown.
@@ -108,11 +108,11 @@ def size_mb(domain: Domain, cliques: Iterable[Clique]) -> float:
 
 
 class TreeGrowth:
-    """How large the junction tree of some cliques becomes with one more, for many that could be added.
+    """The size of a junction tree with one more clique, for many candidates.
 
     Args:
-        domain: the attributes of the tree.
-        cliques: those it has.
+        domain: attributes of the tree.
+        cliques: current cliques.
 
     Raises:
         DataError: a clique names an unknown attribute.
@@ -123,7 +123,7 @@ class TreeGrowth:
         self._adjacency = _adjacency(domain, cliques)
 
     def cells_with(self, candidates: Sequence[Clique]) -> list[int]:
-        """For each candidate what `tree_cells` counts when it is added alone.
+        """For each candidate `tree_cells` if only this one is added.
 
         Raises:
             DataError: a candidate names an unknown attribute.
@@ -132,7 +132,7 @@ class TreeGrowth:
         return cells_with_each(self._adjacency, self._domain.sizes, masks)
 
     def first_within(self, candidates: Sequence[Clique], limit_mb: float) -> int | None:
-        """The place of the first candidate with which `size_mb` is at most the limit; None without one.
+        """The index of the first candidate with which `size_mb` is at most the limit, or None.
 
         Raises:
             DataError: a candidate names an unknown attribute.
@@ -164,7 +164,7 @@ def _spanning_tree(masks: Sequence[int], root: int) -> tuple[list[int], tuple[in
     Source: Jensen and Jensen, Optimal junction trees (1994): such a spanning tree is a junction tree.
 
     Returns:
-        the places of the cliques in the order they join, and for each its parent's place in that order.
+        the indices of the cliques in the order in which they join, and each one's parent in that order.
     """
     order, parents = [root], [-1]
     nearest = {

@@ -1,15 +1,15 @@
-"""How the cells of a junction tree's cliques are walked: what the kernels need to know, worked out once.
+"""The memory layout of a junction tree's cliques for the kernels, computed once.
 
-The axes of a clique are cut into four parts: batch, outer part, middle part and run, so that each of what
-multiplies it, a potential or a neighbour's message, leaves out at least one of the last three. All that leave
-out the run make one table S, all that leave out the middle part a table B, the others a table E, and the
-clique is
+The axes of a clique are cut into four parts: batch, outer part, middle part and run, so that each of its
+factors (potentials and neighbours' messages) has no axis in at least one of the last three. Factors without
+run axes are multiplied into one table S, those without middle axes into a table B, the others into a table E,
+and the clique is
 
     belief[z, o, m, i] = S[z, o, m] B[z, o, i] E[z, m, i].
 
-Its sums to each of the tables are then products of matrices, S * (B E'), B * (S E) and E * (S' B) for each z,
-and what it is made of and summed to lies in the tables, which are much smaller than the clique. Where no cut
-does that well, the middle part is empty and B is as large as the clique. The separator lies outside the run.
+Its sums to each of the tables are then matrix products, S * (B E'), B * (S E) and E * (S' B) for each z. So
+inputs and results are tables, which are much smaller than the clique. If no such cut is good, the middle part
+is empty and B is as large as the clique. The separator has no axis in the run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _record(names: str) -> np.dtype[Any]:
     return np.dtype([(name, np.int64) for name in names.split()])
 
 
-# A map is an array of offsets into other cells, kept in `Layout.maps` from the place given. The offset of a
+# A map is an array of offsets into other cells, stored in `Layout.maps` from the given index. The offset of a
 # cell of a table is that of its row plus that of its column.
 CLIQUE = _record(
     "batch outer middle run "  # cells of the parts
@@ -47,13 +47,13 @@ SOURCE = _record(
 
 
 class Sizes(NamedTuple):
-    """How large the tables are that kernels work in.
+    """Sizes of the memory that kernels need.
 
     Attributes:
         potentials: cells of all measured cliques.
-        messages: cells of all separators; that of the root has one.
+        messages: cells of all separators; the root's has one.
         tables: cells of the tables of all cliques.
-        largest: cells of the tables of one clique, at most.
+        largest: largest number of cells of the tables of one clique.
     """
 
     potentials: int
@@ -63,7 +63,7 @@ class Sizes(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The walk: records of the types above, cliques in the order of the tree, and all maps end to end."""
+    """Records of the types above, cliques in tree order, and all maps end to end."""
 
     cliques: Records
     sources: Records
@@ -71,17 +71,17 @@ class Layout(NamedTuple):
 
 
 def lay_out(tree: JunctionTree, cliques: Sequence[Clique]) -> tuple[Layout, Sizes, tuple[Cut, ...]]:
-    """Work out the walk through a tree whose cliques are multiplied by potentials of smaller ones.
+    """The layout of a tree whose cliques are multiplied by potentials of smaller cliques.
 
-    The cells of potentials lie end to end in the order given; those of the messages over the separators,
-    clique after clique, follow them. A separator of one cell carries no message.
+    The cells of potentials are stored end to end in the given order; those of the messages over the
+    separators follow, clique by clique. A separator of one cell has no message.
 
     Args:
-        tree: has a clique around each of the cliques.
+        tree: contains each of the cliques in one of its own.
         cliques: distinct, each in domain order.
 
     Returns:
-        the walk, the sizes of its tables, and how the axes of each clique of the tree are cut.
+        the layout, the sizes of its tables, and the cut of each clique of the tree.
 
     Raises:
         ValueError: a clique lies in none of the tree's.
@@ -107,14 +107,14 @@ def lay_out(tree: JunctionTree, cliques: Sequence[Clique]) -> tuple[Layout, Size
 
 
 class _Source(NamedTuple):
-    """What multiplies a clique: where its cells begin, and how far apart they lie along its attributes."""
+    """A factor of a clique: offset of its first cell, and strides along its attributes."""
 
     cells: int
     strides: dict[str, int]
 
 
 def _strides(names: Clique, shape: Sequence[int]) -> dict[str, int]:
-    """How far apart cells lie along each attribute of a row-major table."""
+    """Strides of each attribute of a row-major table."""
     strides, stride = {}, 1
     for name, size in zip(reversed(names), reversed(shape), strict=True):
         strides[name] = stride
@@ -137,7 +137,7 @@ class _Builder:
     def add(
         self, clique: Clique, shape: Sequence[int], sources: Sequence[_Source], separator: _Source
     ) -> None:
-        """Take up a clique."""
+        """Add a clique."""
         sizes = dict(zip(clique, shape, strict=True))
         axes = {name: axis for axis, name in enumerate(clique)}
         touched = [frozenset(axes[name] for name in s.strides) for s in (*sources, separator)]
@@ -180,7 +180,7 @@ class _Builder:
         self._tables = begins[3]
 
     def _map(self, sizes: Mapping[str, int], names: Sequence[str], strides: Mapping[str, int]) -> int:
-        """The place of the map from the cells of some attributes, row-major."""
+        """The index of the map from the cells of some attributes, row-major."""
         axes = tuple((sizes[name], strides.get(name, 0)) for name in names)
         if axes not in self._places:
             offsets = np.zeros(1, dtype=np.int64)

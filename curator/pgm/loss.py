@@ -1,4 +1,4 @@
-"""What a model's marginals should come close to: noisy measurements and their weights."""
+"""The loss of a model's marginals: weighted squared distances to the measurements."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class BoxSums:
     """Measured sums over boxes of one clique's cells.
 
     Attributes:
-        clique: whose cells.
-        boxes: over which cells were added up.
-        cells: where the clique's cells lie among those of all cliques.
+        clique: attributes of the marginal.
+        boxes: over which cells are summed.
+        cells: position of the clique's cells among those of all cliques.
         labels: shape (n_r,): the box of each cell; `len(values)` outside all boxes.
         values: shape (boxes,): the measured sums.
         weight: one over the variance of each sum.
@@ -42,20 +42,20 @@ class BoxSums:
         return np.asarray(np.bincount(self.labels, cells[self.cells], len(self.values) + 1)[:-1], dtype=float)
 
     def at_cells(self, sums: Array, outside: float = 0.0) -> Array:
-        """For each of the clique's cells the number of its box."""
+        """For each of the clique's cells the value of its box."""
         return np.append(sums, outside)[self.labels]
 
 
 @dataclass(frozen=True, eq=False)
 class QuadraticLoss:
-    """The weighted squared distance between the marginals of a model and what was measured.
+    """The weighted squared distance between the marginals of a model and the measurements.
 
     Attributes:
-        cliques: distinct, each measured once or more often.
-        shapes: the shape of each.
-        values: shape (n,): the measured cells of all cliques, one clique after another.
+        cliques: distinct, each measured at least once.
+        shapes: of each clique.
+        values: shape (n,): measured cells of all cliques, one clique after another.
         weights: shape (n,): one over the variance of each cell; 0 where only sums over boxes were measured.
-        boxes: those sums: one for each clique and partition of it.
+        boxes: these sums, one entry for each clique and partition of it.
     """
 
     cliques: tuple[Clique, ...]
@@ -66,12 +66,12 @@ class QuadraticLoss:
 
     @classmethod
     def of(cls, domain: Domain, measurements: Sequence[Measurement]) -> QuadraticLoss:
-        """Merge the measurements of the same sums by weights of one over the variance.
+        """Merge measurements of the same sums, weighted by one over the variance.
 
-        A measurement of the empty clique says only what the total is, and is left out.
+        A measurement of the empty clique only determines the total, and is ignored.
 
         Raises:
-            DataError: a clique names an attribute that the domain lacks, or boxes meet or leave the domain.
+            DataError: a clique names an unknown attribute, or boxes overlap or leave the domain.
             ModelError: a clique is not in domain order, or a measurement has another number of cells.
         """
         sums: dict[tuple[Clique, tuple[Box, ...]], Array] = {}
@@ -107,7 +107,7 @@ class QuadraticLoss:
         return loss
 
     def gradient(self, marginals: Array) -> Array:
-        """Its gradient in the marginals, shape (n,); what sums over boxes add to it is constant in each."""
+        """Its gradient with respect to the marginals, shape (n,)."""
         slope = self.weights * (marginals - self.values)
         for coarse in self.boxes:
             over = coarse.weight * (coarse.sums(marginals) - coarse.values)
@@ -115,7 +115,7 @@ class QuadraticLoss:
         return slope
 
     def bend(self, marginals: Array) -> Array:
-        """Sums of the rows of its Hessian in log-marginals, shape (n,): weight x cell x (cell or its box)."""
+        """Row sums of its Hessian in log-marginals, shape (n,): weight x cell x (cell or its box)."""
         rows = self.weights * marginals**2
         for coarse in self.boxes:
             cells = marginals[coarse.cells]
@@ -124,30 +124,30 @@ class QuadraticLoss:
 
     @property
     def largest_weight(self) -> float:
-        """Of a cell or a sum."""
+        """Largest weight of a cell or a sum."""
         return max([float(self.weights.max()), *(coarse.weight for coarse in self.boxes)])
 
     @property
     def count(self) -> int:
-        """How many cells and sums were measured."""
+        """Number of measured cells and sums."""
         return int(np.count_nonzero(self.weights)) + sum(len(coarse.values) for coarse in self.boxes)
 
     def part_of(self, cliques: Collection[Clique]) -> QuadraticLoss:
-        """The loss of these cliques alone, of the same marginals."""
+        """The loss of only these cliques, of the same marginals."""
         sizes = [math.prod(shape) for shape in self.shapes]
         inside = np.repeat([clique in cliques for clique in self.cliques], sizes)
         boxes = tuple(coarse for coarse in self.boxes if coarse.clique in cliques)
         return replace(self, weights=np.where(inside, self.weights, 0.0), boxes=boxes)
 
     def fulfilled(self, marginals: Array, least: float) -> tuple[Array, Array]:
-        """What was measured, as marginals: cells as they are, sums over boxes spread as the model has it.
+        """The measurements as marginals: cells as they are, sums over boxes distributed as in the model.
 
         Args:
-            marginals: shape (n,): of a model.
-            least: cells and sums count as at least this many standard deviations of their noise.
+            marginals: shape (n,), of a model.
+            least: cells and sums are raised to this many standard deviations of their noise.
 
         Returns:
-            the measured marginals and the model's, both with no cell below what counts.
+            the measured marginals and the model's, both raised to this minimum.
         """
         single = self.weights > 0
         floor = np.where(single, least / np.sqrt(np.where(single, self.weights, 1.0)), 0.0)
@@ -165,10 +165,10 @@ class QuadraticLoss:
 
 
 def minimum_variance_total(measurements: Sequence[Measurement]) -> float:
-    """The number of records with the least variance that the sums of the measurements give; at least 1.
+    """The minimum variance estimate of the number of records from the sums of measurements; at least 1.
 
     A sum of n cells has variance n sigma^2; sums are weighted by one over it. Without measurements it is 1.
-    Sums over boxes do not count: boxes may leave cells out. Nor do interactions, which sum to zero.
+    Sums over boxes are ignored, since boxes may leave cells out; so are interactions, which sum to zero.
     """
     measurements = [found for found in measurements if not (found.boxes or found.interaction)]
     if not measurements:
@@ -189,7 +189,7 @@ def split(vector: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
 
 
 def dot(left: Array, right: Array) -> float:
-    """The inner product of two vectors, without BLAS: its threads cost milliseconds where cores are busy."""
+    """The inner product of two vectors, without BLAS: its threads take milliseconds if cores are busy."""
     return float(np.sum(left * right))
 
 

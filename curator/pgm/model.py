@@ -28,19 +28,19 @@ FORMAT = "dpmosaic model 1"
 
 @dataclass(frozen=True, eq=False)
 class MarkovRandomField:
-    """The distribution that the marginals of a junction tree's cliques define.
+    """The distribution given by the marginals of a junction tree's cliques.
 
     Attributes:
         domain: the attributes.
         tree: the cliques.
         beliefs: for each clique of the tree its marginal, an array of the clique's shape.
-        total: number of records, which every marginal sums to.
-        potentials: for each fitted clique its log-potential, shape (n_r,): where a later fit begins. They
-            define this distribution, or one close to it where parts were fitted apart.
-        loss: what the fit has left of its loss; 0 for a model that was not fitted.
+        total: number of records, the sum of every marginal.
+        potentials: for each fitted clique its log-potential, shape (n_r,), from which a later fit starts.
+            They define this distribution, or one close to it if parts were fitted separately.
+        loss: at the end of the fit; 0 for a model that was not fitted.
         iterations: steps of the fit.
-        converged: whether the fit ended because little was left to gain; otherwise it was stopped by the
-            limit of its steps, or by measurements whose scales lie too far apart.
+        converged: whether the fit converged; otherwise the limit of its steps stopped it, or measurements
+            whose scales are too far apart.
     """
 
     domain: Domain
@@ -65,7 +65,7 @@ class MarkovRandomField:
 
     @classmethod
     def uniform(cls, domain: Domain, total: float) -> MarkovRandomField:
-        """The model that gives every cell of the domain the same share of the total."""
+        """The uniform distribution over the cells of the domain."""
         tree = JunctionTree.build(domain, [])
         beliefs = tuple(np.full(shape, total / math.prod(shape)) for shape in tree.shapes)
         return cls(domain, tree, beliefs, total, {}, 0.0, 0)
@@ -87,13 +87,13 @@ class MarkovRandomField:
         pairs: Mapping[Clique, Array] | None = None,
         larger: Sequence[Clique] = (),
     ) -> Table:
-        """Synthetic rows by randomised rounding (`sampling`), then closer to all pairs (`refinement`).
+        """Synthetic rows by randomised rounding (`sampling`), then adjusted to all pairs (`refinement`).
 
         Args:
-            rows: how many.
-            rng: its seed fixes them.
-            pairs: marginals that rows are to have in place of the model's own, in counts of the model.
-            larger: cliques of the model's marginals that rows are to have as well, and the pairs in them.
+            rows: number of rows.
+            rng: source of randomness; its seed determines the rows.
+            pairs: marginals to use instead of the model's own, in counts of the model.
+            larger: larger cliques to whose marginals in the model rows are adjusted too, and to their pairs.
         """
         table = generate(self, rows, rng)
         wanted = dict(pairs or {})
@@ -102,7 +102,7 @@ class MarkovRandomField:
             if marginal is not None:
                 wanted[clique] = marginal
                 covered |= {*itertools.combinations(clique, 2)}
-        # Those given come first: where there are more than can be held, these are what the draw lacks.
+        # Given pairs come first: if not all fit, these are the ones that the drawn rows lack.
         others = [pair for pair in itertools.combinations(self.domain.names, 2) if pair not in covered]
         for clique, marginal in zip(others, self.marginals_within_limits(others), strict=True):
             if marginal is not None:
@@ -112,24 +112,24 @@ class MarkovRandomField:
         return refined(table, places, rng)
 
     def marginal(self, clique: Iterable[str]) -> Array:
-        """The expected counts of a clique's cells, inside the tree or not.
+        """The expected counts of a clique's cells, for any clique.
 
         Returns:
             Shape (n_r,), in row-major order of the clique's attributes in domain order.
 
         Raises:
             DataError: an attribute is unknown or named twice.
-            ModelError: the clique needs too large a table on the way.
+            ModelError: the computation needs too large a table.
         """
         return self.marginals([clique])[0]
 
     def marginals(self, cliques: Iterable[Iterable[str]]) -> list[Array]:
-        """The marginals of several cliques, as `marginal` gives them; what they share is computed once."""
+        """The marginals of several cliques, as by `marginal`; common parts are computed once."""
         queries = MarginalQueries(self.tree, self.beliefs)
         return [queries.marginal(self.domain.canonical(clique)).copy() for clique in cliques]
 
     def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[Array | None]:
-        """As `marginals`, with None for each clique that needs too large a table on the way."""
+        """As `marginals`, with None for each clique whose computation needs too large a table."""
         queries = MarginalQueries(self.tree, self.beliefs)
         found: list[Array | None] = []
         for clique in cliques:
@@ -140,14 +140,14 @@ class MarkovRandomField:
         return found
 
     def l1_distances(self, cliques: Sequence[Clique], vectors: Iterable[Array]) -> list[float | None]:
-        """How far the marginals of cliques lie from given vectors, without keeping the marginals.
+        """L1 distances of the marginals of cliques from given vectors, without storing the marginals.
 
         Args:
             cliques: any, in domain order.
-            vectors: for each a vector of its cells, shape (n_r,).
+            vectors: for each clique one of shape (n_r,).
 
         Returns:
-            sums of absolute differences; None for each clique that needs too large a table on the way.
+            the distances; None for each clique whose computation needs too large a table.
         """
         queries = MarginalQueries(self.tree, self.beliefs)
         found: list[float | None] = []
@@ -172,7 +172,7 @@ class MarkovRandomField:
         return archive.read(path, cls.of_parts, "model")
 
     def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """A form of JSON values, and arrays."""
+        """The model as JSON values and arrays."""
         form = {
             "format": FORMAT,
             "domain": self.domain.to_json(),
@@ -191,10 +191,10 @@ class MarkovRandomField:
 
     @classmethod
     def of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> MarkovRandomField:
-        """What `parts` gave.
+        """The model of these `parts`.
 
         Raises:
-            ValueError: they are of no model; or TypeError, KeyError.
+            ValueError: they are not of a model; or TypeError, KeyError.
         """
         if form["format"] != FORMAT:
             raise ValueError("another format")

@@ -1,4 +1,4 @@
-"""From potentials of measured cliques to their marginals, over and over on one tree."""
+"""From potentials of measured cliques to their marginals, repeatedly on one tree."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Array = NDArray[np.float64]
 
 
 class MarginalOracle:
-    """The marginals of the distribution that potentials of some cliques define.
+    """Computes the marginals of the distribution that potentials of some cliques define.
 
     Attributes:
-        tree: has a clique around each of the cliques.
-        total: what the marginals sum to.
-        evaluations: calls so far.
+        tree: contains each of the cliques in one of its own.
+        total: sum of each marginal.
+        evaluations: number of calls so far.
     """
 
     def __init__(self, tree: JunctionTree, cliques: Sequence[Clique], total: float) -> None:
@@ -41,13 +41,15 @@ class MarginalOracle:
             potentials: shape (n,): log-potentials of the cliques, one after another.
 
         Returns:
-            the marginals, shape (n,), and the log-partition.
+            the marginals, shape (n,), and the logarithm of the partition function.
 
         Raises:
             ModelError: a potential is not finite.
         """
         if not np.isfinite(potentials).all():
-            raise ModelError("expected finite potentials; look for extreme values or scales in measurements")
+            raise ModelError(
+                "expected finite potentials; check the measurements for extreme values or scales"
+            )
         self._work.logs[: self._cells] = potentials
         log_partition = pass_messages(self._layout, self._work, self.total)
         self.evaluations += 1

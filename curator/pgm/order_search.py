@@ -1,7 +1,9 @@
-"""The search for orders of elimination that make few cells; compiled.
+"""The search for elimination orders with few cells; compiled.
 
 A set of vertices is a row of 64-bit words, the lowest vertices first. Cells are floating-point numbers, which
 are exact below `EXACT`.
+
+The file is long because compiled functions that call each other have to be in one file (`compiled`).
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]
 
 EXACT = float(2**53)
-"""Totals below this are exact: every product and every sum on the way is a smaller whole number."""
+"""Totals below this are exact, as all intermediate products and sums are smaller whole numbers."""
 
 _PRICES = 3
-# Over 220 random sets of pairs and triples from nine domains, restarts take off 10% of the cells on average,
-# and a fourth for 80 pairs; ten times this patience takes off 3% more, for five times the time.
+# On 220 random sets of pairs and triples from nine domains, restarts remove 10% of the cells on average, and
+# a quarter for 80 pairs; ten times this patience removes another 3%, for five times the time.
 _PATIENCE = 24
 _MOST_RESTARTS = 256
 
@@ -32,25 +34,24 @@ _LAST = np.uint64(63)
 def search_orders(
     base: Words, sizes: _Floats, added: Words, enough: float, totals: _Floats, order: _Integers
 ) -> int:
-    """Triangulate a graph with each of some cliques added to it on its own.
+    """Triangulate a graph with each of some cliques added to it separately.
 
-    Every triangulation comes from here, alone or as one of many, so that it is the same to the last bit.
-    Vertices whose neighbours are all joined to each other go first, which is never worse where each has two
-    values or more. What is left, the core, is searched through, but for cliques that leave the same core as
-    the first of them.
+    All triangulations are computed here, one or many, so that they are identical. Simplicial vertices are
+    eliminated first, which is never worse if each has at least two values. The remaining core is searched,
+    except for cliques with the same core as the first.
 
     Args:
         base: for each vertex its neighbours, without itself.
         sizes: for each vertex the number of its values.
-        added: one clique a row.
-        enough: a search ends once it has found at most so many cells in total, and if it is not the first,
-            no more follow.
-        totals: written: for each clique added the cells of the maximal cliques. What is more than `enough`
-            does not depend on it.
-        order: written: the order of elimination for the last clique looked at.
+        added: one clique for each row.
+        enough: a search ends once it finds at most this many cells in total, and unless it is the first, no
+            other follows.
+        totals: output: for each added clique the cells of the maximal cliques. Totals above `enough` do not
+            depend on it.
+        order: output: the elimination order for the last clique that was searched.
 
     Returns:
-        How many of the cliques were looked at.
+        The number of cliques that were searched.
     """
     count = len(base)
     graph, rest = np.empty_like(base), np.empty_like(base)
@@ -85,7 +86,7 @@ def search_orders(
 
 @compiled
 def _join(base: Words, clique: Words, graph: Words) -> None:
-    """Write the graph with the vertices of the clique joined to each other."""
+    """Write the graph with edges between all vertices of the clique."""
     count, words = base.shape
     for v in range(count):
         inside = _holds(clique, v)
@@ -99,10 +100,10 @@ def _join(base: Words, clique: Words, graph: Words) -> None:
 def _eliminate_simplicial(
     graph: Words, sizes: _Floats, order: _Integers, rest: _Integers
 ) -> tuple[int, float]:
-    """Take simplicial vertices out of `graph` until none is left.
+    """Eliminate simplicial vertices of `graph` until none is left.
 
     Returns:
-        How many went into `order`, and the cells of the maximal cliques that they made; the others are in
+        The number of vertices written to `order`, and the cells of their maximal cliques; the others are in
         `rest`, lowest first.
     """
     count, words = graph.shape
@@ -143,7 +144,7 @@ def _eliminate_simplicial(
 
 @compiled
 def _compact(graph: Words, vertices: _Integers) -> Words:
-    """The part of a graph over these vertices, which are all that it has edges between, numbered anew."""
+    """The subgraph of these vertices, which have all of the edges, renumbered."""
     count, words = len(vertices), graph.shape[1]
     number = np.zeros(len(graph), np.int64)
     for i in range(count):
@@ -174,10 +175,10 @@ def _same_core(one: Words, its_vertices: _Integers, other: Words, others: _Integ
 
 @compiled
 def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) -> float:
-    """Eliminate greedily by each price, then again with noise until `_PATIENCE` times in a row are in vain.
+    """Eliminate greedily by each price, then with noise until `_PATIENCE` attempts in a row do not improve.
 
-    The noise of the best order so far is kept for half of the vertices, so that luck adds up. It multiplies
-    prices and has heavy tails: they differ by orders of magnitude.
+    For half of the vertices the noise of the best order so far is kept. It multiplies prices and has heavy
+    tails, since prices differ by orders of magnitude.
 
     Returns:
         The cells of the best order.
@@ -218,7 +219,7 @@ def _search(graph: Words, sizes: _Floats, enough: float, best_order: _Integers) 
 def _eliminate(
     original: Words, sizes: _Floats, price: int, noise: _Floats, limit: float, order: _Integers
 ) -> float:
-    """Eliminate all vertices, the cheapest first.
+    """Eliminate all vertices, the one with the lowest price first.
 
     Returns:
         The cells of the maximal cliques; infinity once they reach the limit, if that is finite.
@@ -244,7 +245,7 @@ def _eliminate(
         if total >= limit and limit < np.inf:
             return np.inf
         _take_out(graph, vertex)
-        # The price of others changes only where this elimination joins two of their neighbours.
+        # The price of others changes only if this elimination joins two of their neighbours.
         adds_edges = prices[vertex] >= 0.0
         for i in range(remaining - 1):
             u = left[i]
@@ -257,8 +258,9 @@ def _eliminate(
 def _price(graph: Words, vertex: int, sizes: _Floats, price: int) -> float:
     """Weighted fill x separator / size, separator, or separator / size; -1 where no edge would be added.
 
-    On random graphs over the sizes of Adult the best of these three has 1/2 to 1/6 of the cells of the best
-    of least fill and least weight, the usual pair: they look at what stays behind, not at the clique made.
+    On random graphs with the sizes of Adult, the best of these three has 1/2 to 1/6 of the cells of the
+    better of least fill and least weight, the usual pair: they depend on what remains, not on the clique
+    made.
     """
     words = graph.shape[1]
     separator = 1.0
@@ -290,18 +292,19 @@ def _price(graph: Words, vertex: int, sizes: _Floats, price: int) -> float:
 def _clique_cells(
     graph: Words, vertex: int, sizes: _Floats, waiting: _Integers, waits: int
 ) -> tuple[float, int]:
-    """The cells of the clique that a vertex makes, 0 where it lies in an earlier one.
+    """The cells of the clique that a vertex makes, or 0 if an earlier one contains it.
 
-    It does if and only if it is all the neighbours of an earlier vertex, of whom this one is the first to go.
+    That is the case if and only if it is the set of all neighbours of an earlier vertex, of which this vertex
+    is the first to be eliminated.
 
     Source: Blair and Peyton, An introduction to chordal graphs and clique trees (1993), lemma 4.1.
 
     Args:
-        graph: rows of vertices that went before hold their neighbours at that time.
-        vertex: the next to go.
+        graph: rows of eliminated vertices hold their neighbours at that time.
+        vertex: the next one.
         sizes: of all vertices.
-        waiting: vertices that went before, none of whose neighbours has gone since; this one joins them.
-        waits: how many they are.
+        waiting: eliminated vertices of whose neighbours none is eliminated yet; this vertex is added.
+        waits: their number.
     """
     words = graph.shape[1]
     cells, kept = sizes[vertex], 0
@@ -330,7 +333,7 @@ def _clique_cells(
 
 @compiled
 def _order_cells(original: Words, sizes: _Floats, order: _Integers) -> float:
-    """The cells of the maximal cliques that an order of elimination makes."""
+    """The cells of the maximal cliques of an elimination order."""
     count = len(original)
     graph = original.copy()
     waiting, waits = np.empty(count, np.int64), 0
@@ -345,7 +348,7 @@ def _order_cells(original: Words, sizes: _Floats, order: _Integers) -> float:
 
 @compiled
 def _take_out(graph: Words, vertex: int) -> None:
-    """Join the neighbours of a vertex to each other and take it from their rows; its own row stays."""
+    """Join the neighbours of a vertex to each other and remove it from their rows; its own row stays."""
     for a in range(graph.shape[1]):
         neighbours = graph[vertex, a]
         while neighbours:
@@ -375,7 +378,7 @@ def _holds(row: Words, vertex: int) -> bool:
 
 @compiled
 def _lowest(word: np.uint64) -> int:
-    """The place of the lowest one of a word."""
+    """The index of the lowest set bit of a word."""
     below = (word & (~word + _ONE)) - _ONE
     below -= below >> _ONE & np.uint64(0x5555555555555555)
     below = (below & np.uint64(0x3333333333333333)) + (below >> np.uint64(2) & np.uint64(0x3333333333333333))

@@ -1,4 +1,28 @@
-"""Fitting the cliques of a graphical model apart from each other, and combining them."""
+"""Fitting the cliques of a graphical model separately, and combining them.
+
+The maximal cliques are those of the junction tree that the joint fit would use. Each is fitted to every
+measurement summed to the clique's attributes, so that a measurement counts in each clique with which it
+shares attributes; sums over boxes count where all their attributes are. No messages are passed between
+cliques during the fit. Afterwards `reconcile` makes them agree on their separators.
+
+Difference from the joint fit: if negative counts were allowed, the closest marginals would consist of
+independent residuals, one for each set of attributes, each a weighted mean over the measurements that contain
+this set. A clique sees all of these measurements, with their weights, and so finds its part of the joint fit
+exactly. Two things differ: cells at zero in one clique do not influence other cliques, and the interaction of
+attributes that share cliques but no measurement. If such attributes are in a separator, the fits on both
+sides complete it differently. So neighbours with a separator that no measurement contains are fitted
+together, as one block, within a limit. On Adult, NLTCS and BR2000 (one-way and 10 or 20 two-way marginals,
+sigma 50) the loss is at most 1.2 % above the joint fit's, and without blocks up to 9 times it.
+
+A warm start would not help: the potentials of a whole model describe a part of it only together with the
+messages from the others. The reverse helps: a joint fit that starts from a model made here needs few steps.
+
+Source: ABSyn, section VII and Algorithm 4: cliques trained in parallel, the largest first, on the premise
+    that their intersections have been measured. The sums of measurements outside a clique are its consistency
+    step (VI.A.2.b) for sets of any size; that they lose nothing is the residual decomposition of Xiao, He,
+    Zhang and Kifer, An optimal and scalable matrix mechanism for noisy marginals under convex loss functions
+    (2023). Blocks and the mean on separators are ours.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +47,9 @@ from .reconcile import reconcile
 Array = NDArray[np.float64]
 
 _WORTH_A_THREAD = 2**15
-"""A block of fewer cells than this spends its time in Python, of which one thread runs at a time."""
+"""Smaller blocks spend their time in Python, where threads do not run in parallel."""
 _LEAST_SHARE = 1e-30
-"""Shares of the total are taken for no less, so that their logarithms exist."""
+"""Smallest share of the total, so that logarithms exist."""
 
 
 def estimate_in_parallel(
@@ -40,52 +64,19 @@ def estimate_in_parallel(
     max_block_mb: float = 1.0,
     threads: int | None = None,
 ) -> MarkovRandomField:
-    """Fit each maximal clique on its own, to all that the measurements say about it, and combine the fits.
-
-    The maximal cliques are those of the junction tree that the joint fit would use. Each is fitted by
-    `estimate` to every measurement summed to the clique's attributes, so that a measurement counts in each
-    clique that it touches; sums over boxes count where all their attributes are. No message passes between
-    cliques while they are fitted. Afterwards `reconcile` makes them agree on their separators.
-
-    How far it is from the joint fit: were negative counts allowed, the closest marginals would be made of
-    independent parts, one for each set of attributes, each a weighted mean of what the measurements around
-    that set say of it; a clique sees all of these measurements, with their weights, and so finds its part of
-    the joint fit exactly. What differs is that cells held at zero in one clique do not inform the others, and
-    the interaction of attributes that share cliques but no measurement. Where it concerns a separator, the
-    fits on both sides fill it in differently, so neighbours with a separator that no measurement holds are
-    fitted together, as one block, within a limit. On Adult, NLTCS and BR2000 (one-way and 10 or 20 two-way
-    marginals, sigma 50) the loss is at most 1.2 % above the joint fit's, and without blocks up to 9 times it.
-
-    Source: ABSyn, section VII and Algorithm 4: cliques trained in parallel, the largest first, on the premise
-        that their intersections have been measured. The sums of measurements outside a clique are its
-        consistency step (VI.A.2.b) for sets of any size; that they lose nothing is the residual decomposition
-        of Xiao, He, Zhang and Kifer, An optimal and scalable matrix mechanism for noisy marginals under
-        convex loss functions (2023).
-        Blocks and the mean on separators are ours.
+    """Fit each maximal clique separately and combine the fits (an `Estimator`).
 
     Args:
-        domain: the attributes of the model.
-        measurements: of any cliques; those of one clique are merged, one inside another counts on its own.
-        total: number of records; by default what the measurements say themselves.
-        warm_start: an earlier model of the same domain; checked, but the fits begin anew, since potentials of
-            a whole model stand for a part of it only with the messages from the others. The other way round
-            it pays: a joint fit that begins with this model starts near its end.
-        max_iterations: stop the fit of a block after so many steps.
+        domain: attributes of the model.
+        measurements: those of one clique are merged, one inside another counts separately.
+        total: number of records.
+        warm_start: is checked but not used.
+        max_iterations: largest number of steps for a block.
         tolerance: as for `estimate`, for each block.
-        max_model_mb: largest model to fit, in MiB of its beliefs.
-        max_block_mb: cliques are fitted together only in blocks up to this, in MiB of their beliefs; with 0
-            each clique is fitted alone, as the paper does.
-        threads: how many blocks are fitted at a time where they are large; by default one for each core that
-            the process may use. The result is the same for any number.
-
-    Returns:
-        the model, with the loss of the measurements merged clique by clique, and the steps of the block that
-        took most.
-
-    Raises:
-        DataError: a clique names an attribute that the domain lacks.
-        ModelError: a measurement does not fit the domain, the model would be too large, or the fit of a block
-            does not stay finite.
+        max_model_mb: of beliefs.
+        max_block_mb: largest block of cliques that are fitted together; with 0 each clique is fitted
+            separately, as in the paper.
+        threads: number of large blocks that are fitted at a time, by default one for each core.
     """
     problem = Problem.of(domain, measurements, total=total, warm_start=warm_start, max_model_mb=max_model_mb)
     loss, mass = problem.loss, problem.total
@@ -126,11 +117,11 @@ class _Block:
     """Cliques that are fitted together: a subtree.
 
     Attributes:
-        places: the cliques' places in the tree; the nearest to the root first.
+        places: the cliques' indices in the tree; the nearest to the root first.
         attributes: of all of them, in domain order.
-        cells: of all of them together.
-        separator: what the first shares with its parent, which is in another block; empty for the root.
-        separator_measured: whether a measurement holds all of that; false where it is empty.
+        cells: total of all of them.
+        separator: attributes that the first shares with its parent in another block; empty for the root.
+        separator_measured: whether a measurement contains the separator; false if it is empty.
     """
 
     places: tuple[int, ...]
@@ -141,7 +132,7 @@ class _Block:
 
 
 def _blocks(tree: JunctionTree, measured: Sequence[Clique], max_block_mb: float) -> list[_Block]:
-    """Cut the tree at its measured separators, and where a block would grow too large; parents come first."""
+    """Cut the tree at measured separators, and where a block would be too large; parents come first."""
     members: list[list[int]] = []
     cells: list[int] = []
     block_of: list[int] = []
@@ -174,10 +165,10 @@ def _holds(measured: Sequence[Clique], separator: Clique) -> bool:
 
 
 def _summed_to(part: Domain, loss: QuadraticLoss) -> list[Measurement]:
-    """What the measurements say of some attributes: each summed over the others, where any is left.
+    """The measurements of some attributes: each summed over the others, if any attribute is left.
 
-    A cell that sums others has the sum of their variances. Sums over boxes count where all their attributes
-    are: they say nothing simple of fewer.
+    A sum of cells has the sum of their variances. Sums over boxes are used only if all their attributes are
+    among these.
     """
     found = [
         Measurement(c.clique, c.values, c.weight**-0.5, zcdp_rho=0.0, boxes=c.boxes)
@@ -199,7 +190,7 @@ def _summed_to(part: Domain, loss: QuadraticLoss) -> list[Measurement]:
 def _fitted(
     fit: Callable[[_Block], MarkovRandomField], blocks: Sequence[_Block], threads: int | None
 ) -> list[MarkovRandomField]:
-    """Fit all blocks, the largest first, so that none of the large is left for the end."""
+    """Fit all blocks, the largest first, so that threads end at about the same time."""
     large = sum(block.cells >= _WORTH_A_THREAD for block in blocks)
     workers = min(large, _cores() if threads is None else threads)
     if workers < 2:
@@ -232,9 +223,9 @@ def _potentials(
 ) -> dict[Clique, Array]:
     """Potentials of the product of each block's distribution given its separator.
 
-    A block's marginal of the separator is divided out of it: potentials inside the separator are left out,
-    and what the others sum to for each of its values is taken off the parent's side. Each is credited to the
-    smallest measured clique around it; a separator without one keeps what it has.
+    A block's marginal of the separator is divided out: potentials inside the separator are left out, and the
+    sum of the others for each of its values is subtracted on the parent's side. Each is added to the smallest
+    measured clique that contains it; without such a clique it is not divided out.
     """
     found = {clique: np.zeros(domain.shape(clique)) for clique in measured}
 
@@ -258,5 +249,5 @@ def _potentials(
 
 
 def _widened(domain: Domain, clique: Clique, around: Clique, potential: Array) -> Array:
-    """A clique's potential with an axis for each attribute of one around it, to be broadcast."""
+    """A clique's potential with an axis for each attribute of a larger clique, for broadcasting."""
     return potential.reshape([domain[name].size if name in clique else 1 for name in around])

@@ -1,4 +1,4 @@
-"""Marginals of any cliques, inside a junction tree and across it."""
+"""Marginals of arbitrary cliques of a junction tree's distribution."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .reduction import Reduction
 Array = NDArray[np.float64]
 
 LARGEST_TABLE_CELLS = 2**26
-"""No table on the way to a marginal has more cells than this (512 MiB)."""
+"""Largest number of cells of an intermediate table (512 MiB)."""
 _HELD_CELLS = 2**25
-"""Tables kept for later cliques of the same call have at most so many cells in total."""
+"""Largest total number of cells of the tables that are kept for later cliques of the same call."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +35,11 @@ class _Factor:
 
 @dataclass(frozen=True)
 class _Neighbour:
-    """A clique next to another.
+    """A clique's neighbour.
 
     Attributes:
-        place: the neighbour.
-        separator: mask of what the two share.
+        place: index of the neighbour.
+        separator: mask of the attributes that the two share.
         behind: mask of the attributes on the neighbour's side that are not in the separator.
     """
 
@@ -51,11 +51,11 @@ class _Neighbour:
 class MarginalQueries:
     """Answers one call for marginals; tables that several cliques need are computed once.
 
-    A clique that no clique of the tree contains is assembled along the part of the tree that holds its
+    A clique that no clique of the tree contains is computed along the part of the tree that holds its
     attributes: M_{u->v}(K, S_uv) is the sum over u's other attributes of b_u times
-    M_{w->u}(K_w, S_wu) / b(S_wu) for each neighbour w behind which some wanted attributes K_w lie; the other
-    neighbours would contribute 1. Attributes that no path of separators connects are independent, so theirs
-    are marginals multiplied.
+    M_{w->u}(K_w, S_wu) / b(S_wu) for each neighbour w behind which there are wanted attributes K_w; other
+    neighbours contribute 1. Attributes in different components are independent, and their marginals are
+    multiplied.
     """
 
     def __init__(self, tree: JunctionTree, beliefs: Sequence[Array]) -> None:
@@ -74,7 +74,7 @@ class MarginalQueries:
         """The marginal of a clique in domain order, shape (n_r,).
 
         Raises:
-            ModelError: a table on the way would have more than LARGEST_TABLE_CELLS cells.
+            ModelError: an intermediate table would have more than LARGEST_TABLE_CELLS cells.
         """
         wanted = sum(1 << self._tree.domain.position(name) for name in clique)
         try:
@@ -89,7 +89,7 @@ class MarginalQueries:
             return product.reshape(-1)
         except _TooLarge as cause:
             raise ModelError(
-                f"the marginal of {clique} needs a table of {cause.cells} cells on the way, more than the "
+                f"the marginal of {clique} needs a table of {cause.cells} cells, more than the "
                 f"{LARGEST_TABLE_CELLS} allowed; ask for a smaller clique or one inside the model's"
             ) from cause
 
@@ -105,7 +105,7 @@ class MarginalQueries:
             return self._gathered(self._root(wanted), -1, wanted)
 
     def _root(self, wanted: int) -> int:
-        """Where the messages meet: a clique with most of the wanted cells, the nearest such to the others."""
+        """Target of the messages: a clique with most of the wanted cells, the nearest such to the others."""
         masks = self._tree.masks
         touched = {place for v in bits(wanted) for place in self._holding[v]}
         place = max(touched, key=lambda u: (self._cells(masks[u] & wanted), -u))
@@ -116,7 +116,7 @@ class MarginalQueries:
             place = towards[0].place
 
     def _gathered(self, place: int, towards: int, wanted: int) -> _Factor:
-        """The marginal of `wanted`, all of which lies at `place` or behind its neighbours save `towards`."""
+        """The marginal of `wanted`, all at `place` or behind its neighbours other than `towards`."""
         key = (place, towards, wanted)
         if key in self._held:
             return self._held[key]
@@ -133,7 +133,7 @@ class MarginalQueries:
         return self._hold(key, factor)
 
     def _conditional(self, place: int, near: _Neighbour, retained: int) -> _Factor:
-        """Probabilities of `retained`, behind a neighbour, given the separator; 0 where that has no mass."""
+        """Probabilities of `retained`, behind a neighbour, given the separator; 0 where it has no mass."""
         key = (near.place, -2 - place, retained)
         if key in self._held:
             return self._held[key]
@@ -154,7 +154,7 @@ class MarginalQueries:
         return self._hold(key, _Factor(wanted, values))
 
     def _contract(self, left: _Factor, right: _Factor, keep: int) -> _Factor:
-        """Multiply two tables and sum what is not to be kept; all of that lies in both."""
+        """Multiply two tables and sum over the attributes not in `keep`, which are in both."""
         both = left.mask & right.mask
         batch, inner = both & keep, both & ~keep
         rows, columns = left.mask & ~both, right.mask & ~both
@@ -193,7 +193,7 @@ class MarginalQueries:
 
 @functools.cache
 def _libraries() -> ThreadpoolController:
-    """To keep BLAS to one thread: products are small here, and its threads wait long for busy cores."""
+    """Limits BLAS to one thread: products are small here, and its threads wait for busy cores."""
     return ThreadpoolController()
 
 

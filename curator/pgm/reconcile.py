@@ -1,4 +1,4 @@
-"""Making tables of a junction tree's cliques, fitted apart from each other, agree on separators."""
+"""Consistency on separators for tables of a junction tree's cliques that were fitted separately."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from .reduction import Reduction
 Array = NDArray[np.float64]
 
 _NOTHING = 1e-100
-"""A share of the total below this counts as none: dividing by it would not stay finite."""
+"""Smaller shares of the total are taken as zero: quotients by them could overflow."""
 
 
 def reconcile(tree: JunctionTree, tables: Sequence[Array], averaged: Collection[int]) -> tuple[Array, ...]:
     """Tables near the given ones that are marginals of one distribution.
 
-    Two passes of multiplicative rescaling over the tree. On the way to the root each parent moves to the mean
-    of its own and its child's marginal of their separator, at the edges that `averaged` names. On the way
-    back each child takes its parent's marginal of the separator, so that the tables agree at every edge. What
-    a child says given the separator stays; its other marginals move a little, which is what it costs to have
-    been fitted apart.
+    Two passes of multiplicative rescaling over the tree. In the pass to the root, each parent gets the mean
+    of its own and its child's marginal of their separator, at the edges in `averaged`. In the pass back, each
+    child gets its parent's marginal of the separator, so that the tables agree at every edge. The child's
+    distribution given the separator is kept; its other marginals change a little, which is the price of
+    separate fits.
 
     Source: Deming and Stephan (1940), the rescaling, a step of iterative proportional fitting; its order is
-        that in which rows are drawn clique by clique. ABSyn, Algorithm 4, line 7, asks to combine cliques and
-        leaves open how. The mean is ours: fits to nearly the same evidence have nearly the same error.
+        that in which rows are drawn clique by clique. ABSyn, Algorithm 4, line 7, combines cliques and does
+        not say how. The mean is ours: fits to nearly the same measurements have nearly the same error.
 
     Args:
         tree: the cliques.
         tables: for each clique non-negative counts of the clique's shape, the same sum for all, not zero.
-        averaged: the places of the cliques whose parents listen to them.
+        averaged: indices of the cliques with whose marginal the parent's is averaged.
 
     Returns:
         new tables, in tree order.
@@ -56,9 +56,9 @@ def _onto(tree: JunctionTree, place: int, separator: Clique, table: Array) -> Ar
 
 
 def _rescale(tree: JunctionTree, place: int, separator: Clique, table: Array, wanted: Array) -> None:
-    """Multiply the table by what makes `wanted` its marginal of the separator.
+    """Scale the table so that `wanted` is its marginal of the separator.
 
-    Values of the separator that the table gives nothing take the table's sum over all other values.
+    Values of the separator without mass in the table get the table's sum over all other values.
     """
     reduction = _reduction(tree, place, separator)
     have = reduction.sum(table)

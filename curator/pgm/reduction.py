@@ -1,4 +1,4 @@
-"""Sums and maxima of an array over some of its axes, and their way back, with long runs of memory."""
+"""Sums and maxima of an array over some of its axes, and broadcasting back, in long runs of memory."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _SMALL = 4096
-"""Below this many cells one call of numpy is the fastest."""
+"""With fewer cells, one call of numpy is fastest."""
 _LONG = 16
-"""From this many values on, a sum along the last axis is fast."""
+"""Number of values from which a sum along the last axis is fast."""
 _RUN = 64
-"""From this many values on, numpy's cost of starting an inner loop no longer counts."""
+"""Number of values from which numpy's cost of starting an inner loop is negligible."""
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """A sum or maximum over axes, laid out once for arrays of one shape (row-major).
+    """A sum or maximum over axes, prepared once for arrays of one shape (row-major).
 
-    numpy alone takes up to 50 times longer where the last axis is short and several axes apart are reduced.
+    numpy takes up to 50 times longer if the last axis is short and several separate axes are reduced.
 
     Attributes:
-        kept: the shape of what is left, the reduced axes included with 1.
-        axes: the axes to reduce, for small arrays in one call; None where `steps` are taken.
-        steps: shapes (before, reduced, after) as which the array is seen one after another; the middle axis
-            goes.
-        wide: shape `kept` with its last axes as long as the array's, for broadcasting in long runs; None
-            where that gains nothing.
+        kept: shape of the result, with 1 for reduced axes.
+        axes: axes to reduce, for small arrays in one call; None if `steps` are taken.
+        steps: shapes (before, reduced, after) as which the array is viewed one after another; the middle axis
+            is reduced.
+        wide: shape `kept` with its last axes as long as the array's, for broadcasting in long runs; None if
+            that is not faster.
     """
 
     kept: tuple[int, ...]
@@ -41,7 +41,7 @@ class Reduction:
 
     @classmethod
     def of(cls, shape: Sequence[int], axes: Sequence[int]) -> Reduction:
-        """Lay out the reduction of arrays of a shape over the given axes."""
+        """Prepare the reduction of arrays of a shape over the given axes."""
         kept = tuple(1 if axis in axes else n for axis, n in enumerate(shape))
         if math.prod(shape) <= _SMALL:
             return cls(kept, tuple(axes), (), None)
@@ -67,7 +67,7 @@ class Reduction:
         return self._apply(np.maximum, array)
 
     def widen(self, reduced: Array) -> Array:
-        """Ready a reduced array for an operation with a whole one: repeat it along short last axes."""
+        """Repeat a reduced array along short last axes, for an operation with a whole array."""
         if self.wide is None:
             return reduced
         repeated = np.empty(self.wide)

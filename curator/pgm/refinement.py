@@ -1,8 +1,8 @@
-"""Synthetic rows brought closer to a model's marginals: values are changed row by row where that helps.
+"""Synthetic rows adjusted to a model's marginals: values are changed row by row where that helps.
 
-Rows that follow a model clique by clique (`sampling`) round every clique by itself, and what attributes of
-different cliques have in common is left to chance. At large budgets that chance costs as much accuracy as
-the noise does. It can be taken out, because the model's marginals are known.
+Rows that are drawn clique by clique (`sampling`) round every clique separately, and the joint distribution of
+attributes of different cliques has sampling error. At large budgets this error is as large as that of the
+noise. It can be removed, because the model's marginals are known.
 """
 
 from __future__ import annotations
@@ -21,30 +21,29 @@ Indices = NDArray[np.int64]
 
 _SWEEPS = 3
 MAX_CELLS = 1 << 20
-"""Marginals of more cells are left to chance: rows hardly ever share one of theirs."""
+"""Rows are not adjusted to larger marginals, in whose cells there is rarely more than one row."""
 
 _ALL_CELLS = 1 << 25
-"""No more cells of marginals are held at a time, 8 bytes each; every marginal once for each attribute."""
+"""Largest number of cells in memory, 8 bytes each; every marginal is stored once for each attribute."""
 
 MAX_LARGER_CELLS = _ALL_CELLS // 2
-"""No more of them are of marginals of three and more attributes, so that there is room for pairs."""
+"""Largest number of them for marginals of three and more attributes, so that there is room for pairs."""
 
 _WORK = 1 << 33
-"""A sweep looks at most at so many cells, in a few seconds; of a larger table each takes other rows."""
+"""Largest number of cells that a sweep reads, in a few seconds; in a larger table each takes other rows."""
 
 
 def refined(table: Table, marginals: Mapping[Places, NDArray[np.float64]], rng: np.random.Generator) -> Table:
-    """Change values where that brings the table's marginals closer to those given.
+    """Change values where that brings the table's marginals closer to the given ones.
 
-    In each of three sweeps over the rows in a random order, each value becomes the one for which the sum over
-    marginals and cells of (count - wanted)^2 is least; the sum never grows. Rows keep their places.
+    In each of three sweeps over the rows in random order, each value is set to the one with the least sum
+    over marginals and cells of (count - wanted)^2; the sum never increases. The order of rows is kept.
 
     Args:
-        table: rows that follow the marginals roughly.
-        marginals: for places of two or more attributes in the domain, in order, the wanted counts, shape
-            (n_r,), which add up to the number of rows. The first come first where there are more than can
-            be held.
-        rng: order of the rows.
+        table: rows that approximate the marginals.
+        marginals: for the positions of two or more attributes in the domain, in order, the wanted counts,
+            shape (n_r,), which add up to the number of rows. If not all fit into memory, the first are used.
+        rng: source of the order of the rows.
     """
     views, over = _surplus(table, marginals)
     if not len(over):
@@ -65,14 +64,14 @@ def refined(table: Table, marginals: Mapping[Places, NDArray[np.float64]], rng: 
 
 
 class _Views(NamedTuple):
-    """Where cells are: each marginal once for each of its attributes, with that attribute's values in a row.
+    """The layout of cells: each marginal once for each of its attributes, whose values are contiguous.
 
     Attributes:
-        first: shape (d + 1,): which view is the first of an attribute.
+        first: shape (d + 1,): first view of each attribute.
         owner: shape (views,): the attribute.
         start: shape (views,): its first cell.
         others: shape (views, k): the marginal's other attributes.
-        strides: shape (views, k): how far apart cells of their neighbouring values are.
+        strides: shape (views, k): of the other attributes.
         alike: shape (views, k + 1): the views of the same marginal; -1 for none.
     """
 
@@ -87,7 +86,7 @@ class _Views(NamedTuple):
 def _surplus(
     table: Table, marginals: Mapping[Places, NDArray[np.float64]]
 ) -> tuple[_Views, NDArray[np.float64]]:
-    """Counts less wanted counts, and where they are."""
+    """The views, and counts minus wanted counts."""
     sizes = table.domain.sizes
     found: list[tuple[int, int, Places]] = []
     cells: list[NDArray[np.float64]] = []
@@ -106,7 +105,7 @@ def _surplus(
 
 
 def _views(found: list[tuple[int, int, Places]], sizes: tuple[int, ...]) -> _Views:
-    """The views of which these are the attribute, the first cell and the marginal."""
+    """The views, given attribute, first cell and marginal of each."""
     found = sorted(found)
     most = max((len(places) for _, _, places in found), default=1)
     others, strides = (np.zeros((len(found), most - 1), dtype=np.int64) for _ in range(2))
@@ -128,14 +127,14 @@ def _views(found: list[tuple[int, int, Places]], sizes: tuple[int, ...]) -> _Vie
 def _sweep(
     codes: NDArray[np.int32], sizes: NDArray[np.int64], views: _Views, over: NDArray[np.float64]
 ) -> int:
-    """One pass over all rows of the codes; changes them and the surplus, and returns how many values."""
+    """One pass over all rows of the codes; changes codes and surplus, and returns the number of changes."""
     first, owner, start, others, strides, alike = views
     changed = 0
     sums = np.empty(sizes.max())
     for row in range(len(codes)):
         for a in range(len(sizes)):
             now = codes[row, a]
-            # For each value the sum of the surpluses that a row with it is counted in.
+            # For each value the sum of the surpluses of the cells in which a row with it counts.
             met = sums[: sizes[a]]
             met[:] = 0.0
             for view in range(first[a], first[a + 1]):
@@ -144,7 +143,8 @@ def _sweep(
                     at += strides[view, k] * codes[row, others[view, k]]
                 for value in range(sizes[a]):
                     met[value] += over[at + value]
-            # Half of what another value adds to the sum of squares: its own less this one's, plus one each.
+            # Half the change of the sum of squares by another value: its surplus less this one's, plus one
+            # each.
             best, least = now, met[now] - (first[a + 1] - first[a]) - 1e-6
             for value in range(sizes[a]):
                 if met[value] < least:

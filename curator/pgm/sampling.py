@@ -20,13 +20,13 @@ Codes = NDArray[np.unsignedinteger[Any]]
 Places = NDArray[np.int64]
 
 _MOST_ROWS = 2**32 - 1
-"""A random word of 32 bits can choose among so many."""
+"""Largest number of choices of a random word of 32 bits."""
 
 _AT_ONCE = 2**16
-"""Rows are dealt to, lines rounded and random words drawn in blocks of so many, which stay in the cache."""
+"""Block size of rows, lines and random words; blocks stay in the cache."""
 
 _LONG_RUN = 2**20
-"""Runs of more values than this leave the cache, and are strewn over buckets before they are shuffled."""
+"""Longer runs do not fit into the cache, and are distributed over buckets before they are shuffled."""
 
 
 class TreeModel(Protocol):
@@ -49,24 +49,24 @@ class TreeModel(Protocol):
 
 
 def generate(model: TreeModel, rows: int, rng: np.random.Generator) -> Table:
-    """Make rows whose marginals follow the model's as closely as whole numbers allow.
+    """Make rows whose marginals are as close to the model's as whole numbers allow.
 
     The root's cells get their expected counts, rounded at random. Each further clique takes the rows of every
-    value of its separator, rounds the expected counts of the values of its other attributes, and deals these
-    to the rows in uniformly shuffled order: without the shuffle, attributes that are independent given the
-    separator would come out in step. The rows of the table are in random order.
+    value of its separator, rounds the expected counts of the values of its other attributes, and assigns
+    these to the rows in uniformly shuffled order: without the shuffle, attributes that are independent given
+    the separator would be correlated. The rows of the table are in random order.
 
-    Beside the table this takes up to 9 bytes for each row and 24 for each value of a separator at a time.
+    Memory beside the table: up to 9 bytes for each row and 24 for each value of a separator.
 
     Source: McKenna, Miklau and Sheldon, Winning the NIST contest (2021), with shuffled rows.
 
     Args:
-        model: what to follow.
-        rows: how many rows, at least 1 and less than 2^32.
-        rng: source of randomness; its seed fixes the table.
+        model: distribution of the rows.
+        rows: number of rows, at least 1 and less than 2^32.
+        rng: source of randomness; its seed determines the table.
 
     Raises:
-        ModelError: a marginal of the model holds no positive count, or one that is not finite.
+        ModelError: a marginal of the model has no positive count, or one that is not finite.
     """
     if not 1 <= rows <= _MOST_ROWS:
         raise ValueError(f"rows: expected at least 1 and at most {_MOST_ROWS}, found {rows}")
@@ -88,7 +88,7 @@ def generate(model: TreeModel, rows: int, rng: np.random.Generator) -> Table:
 
 
 def _group_starts(columns: Mapping[str, Codes], shared: Mapping[str, int], rows: int) -> Places:
-    """Where the rows of each value of the separator would start if they were sorted by it, and `rows`."""
+    """Where the rows of each value of the separator start if they are sorted by it; then `rows`."""
     starts = np.zeros(math.prod(shared.values()) + 1, dtype=np.int64)
     if shared:
         for first in range(0, rows, _AT_ONCE):
@@ -100,7 +100,7 @@ def _group_starts(columns: Mapping[str, Codes], shared: Mapping[str, int], rows:
 
 def _groups(columns: Mapping[str, Codes], shared: Mapping[str, int], first: int) -> Codes:
     """The value of the separator of each row of the block that starts at `first`."""
-    # Arithmetic on 16 bits is several times faster than on 64; with 8 there would be more kernels to compile.
+    # Arithmetic on 16 bits is several times faster than on 64; 8 bits would need more compiled kernels.
     dtype = np.promote_types(code_dtype(math.prod(shared.values())), np.uint16)
     leading, *others = shared
     groups: Codes = columns[leading][first : first + _AT_ONCE].astype(dtype)
@@ -113,18 +113,17 @@ def _groups(columns: Mapping[str, Codes], shared: Mapping[str, int], first: int)
 def _fill_runs(
     values: Codes, starts: Places, clique: Clique, belief: Array, shared: Clique, rng: np.random.Generator
 ) -> None:
-    """Write into each group's run of `values` how often its rows take each value: expected counts, rounded.
+    """Fill each group's run of `values` with the values of its rows: expected counts, rounded.
 
-    Where the belief gives a value of the separator no mass, its rows divide as all rows together.
+    If a value of the separator has no mass in the belief, its rows get the distribution of all rows.
 
     Args:
-        values: shape (rows,): to be filled with cells of the attributes that are not shared, in ascending
-            order within each run.
+        values: shape (rows,): output: cells of the attributes that are not shared, ascending within each run.
         starts: shape (groups + 1,): where each group's run starts.
-        clique: names the axes of the belief.
+        clique: attributes of the axes of the belief.
         belief: expected counts, up to a factor.
         shared: attributes of the separator.
-        rng: gives each group its own offset.
+        rng: source of each group's offset.
     """
     weights = belief.reshape(-1)
     steps = [math.prod(belief.shape[axis + 1 :]) for axis in range(belief.ndim)]
@@ -139,20 +138,20 @@ def _fill_runs(
         unfilled = np.diff(part) > 0
         _fill(values, part, weights, lines, outer, steps[last], belief.shape[last], offsets, unfilled)
         if unfilled.any():
-            # Whatever is not a number stays in the sum, to be found.
+            # NaN and infinity remain in the sum, to be found.
             with np.errstate(over="ignore"):
                 overall = belief.sum(axis=tuple(axes), where=~(belief <= 0.0)).reshape(-1)
             lines[:] = 0
             _fill(values, part, overall, lines, lines[:1], 1, len(overall), offsets, unfilled)
         if unfilled.any():
             raise ModelError(
-                f"the model's marginal of {', '.join(clique)} holds no count, or one that is not finite; "
-                "fit the model again"
+                f"the model's marginal of {', '.join(clique)} has no positive count or one that is not "
+                "finite; fit the model again"
             )
 
 
 def _offsets(first: int, stop: int, axes: list[int], shape: tuple[int, ...], steps: list[int]) -> Places:
-    """For the cells first to stop - 1 of these axes, how far into the whole array they lie."""
+    """For the cells first to stop - 1 of these axes, their offsets in the whole array."""
     cells = np.arange(first, stop, dtype=np.int64)
     offsets = np.zeros(stop - first, dtype=np.int64)
     for axis in reversed(axes):
@@ -162,10 +161,10 @@ def _offsets(first: int, stop: int, axes: list[int], shape: tuple[int, ...], ste
 
 
 def _shuffle_runs(values: Codes, starts: Places, rng: np.random.Generator) -> None:
-    """Bring the values of each run into uniformly random order.
+    """Shuffle the values of each run uniformly.
 
     Source: Durstenfeld, Algorithm 235 (1964); for long runs Rao, Generation of random permutations (1961):
-        each value picks a bucket at random, and the buckets are shuffled one by one.
+        each value is put into a random bucket, and the buckets are shuffled one by one.
     """
     cuts = [starts]
     for long in np.flatnonzero(np.diff(starts) > _LONG_RUN):
@@ -195,9 +194,9 @@ def _dealt(
     shared: Mapping[str, int],
     fresh: Mapping[str, int],
 ) -> dict[str, Codes]:
-    """Deal each run to the rows of its group in the order of the rows, and split the cells into columns.
+    """Assign each run to the rows of its group in the order of the rows, and split the cells into columns.
 
-    `starts` is used up: it ends as the end of each run.
+    `starts` is overwritten: afterwards it holds the end of each run.
     """
     if len(fresh) == 1 and not shared:
         return dict.fromkeys(fresh, values)
@@ -209,7 +208,7 @@ def _dealt(
             _deal(_groups(columns, shared, first), starts, values, cells)
         leading, *others = fresh
         for name in reversed(others):
-            # Every other attribute has two codes or more: its size fits the type of the cells.
+            # Every other attribute has at least two codes: its size fits the type of the cells.
             size = cells.dtype.type(fresh[name])
             quotients = cells // size
             made[name][first : first + _AT_ONCE] = cells - quotients * size
@@ -220,7 +219,7 @@ def _dealt(
 
 @compiled
 def _count(codes: Codes, counts: Places) -> None:
-    """Add to `counts` how often each code comes."""
+    """Add the frequency of each code to `counts`."""
     for code in codes:
         counts[code] += 1
 
@@ -237,18 +236,18 @@ def _fill(
     offsets: Array,
     unfilled: NDArray[np.bool_],
 ) -> None:
-    """Divide each run by systematic rounding of the weights of its line; lines without mass are left.
+    """Fill each run by systematic rounding of the weights of its line; lines without mass are skipped.
 
     Args:
-        values: to be filled.
+        values: output.
         starts: where each run starts, and where the last ends.
         weights: of all lines.
-        lines: where in `weights` each line starts.
-        outer: from there, where each stretch of values starts.
-        step: between the weights of a stretch.
-        inner: number of weights of a stretch.
-        offsets: for each line from 0 to 1.
-        unfilled: runs to fill; those that are filled are struck out.
+        lines: where each line starts in `weights`.
+        outer: where each segment of values starts, relative to its line.
+        step: between the weights of a segment.
+        inner: number of weights of a segment.
+        offsets: for each line, from 0 to 1.
+        unfilled: runs to fill; output: without those that were filled.
     """
     for line in range(len(lines)):
         if not unfilled[line]:
@@ -273,7 +272,7 @@ def _fill(
                         values[row] = value
                     filled, latest = max(filled, until), value
                 value += 1
-        # The two sums may differ in their last digit, so the last value with mass takes what is left.
+        # The two sums may differ in their last digit, so the last value with mass takes the rest.
         for row in range(start + filled, start + size):
             values[row] = latest
         unfilled[line] = False
@@ -283,7 +282,7 @@ def _fill(
 def _shuffle(
     values: Codes, starts: Places, group: int, place: int, words: NDArray[np.uint32]
 ) -> tuple[int, int]:
-    """Shuffle run after run until the random words are used up; returns the run and the place to go on at.
+    """Shuffle run after run until the random words are used up; returns the run and position to continue at.
 
     Source: Lemire, Fast random integer generation in an interval (2019), without bias.
     """
@@ -317,7 +316,7 @@ def _scatter(buckets: NDArray[np.uint8], nexts: Places, values: Codes, scattered
 
 @compiled
 def _deal(groups: Codes, nexts: Places, values: Codes, dealt: Codes) -> None:
-    """Give each row the next value of its group's run."""
+    """Assign each row the next value of its group's run."""
     for row in range(len(groups)):
         dealt[row] = values[nexts[groups[row]]]
         nexts[groups[row]] += 1

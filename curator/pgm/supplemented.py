@@ -1,4 +1,4 @@
-"""A model, and what rows are brought to once drawn: pairs that it has no room for, and larger marginals."""
+"""A model with marginals to which drawn rows are adjusted: pairs outside the model, and larger marginals."""
 
 from __future__ import annotations
 
@@ -23,18 +23,17 @@ FORMAT = "dpmosaic supplemented model 2"
 
 @dataclass(frozen=True, eq=False)
 class SupplementedModel:
-    """What rows are to be like: as a model, but for some pairs.
+    """A model in which some pairs are replaced.
 
-    One pair costs a junction tree the product of the sizes of all attributes that it brings together, and a
-    table of rows nothing. There need be no distribution that has all these marginals; rows come as close as
-    they can, by the sum of squares.
+    A further pair can make a junction tree much larger; in a table of rows it needs no room. There may be no
+    distribution with all these marginals; rows come as close as possible, by the sum of squares.
 
     Attributes:
-        model: the distribution that rows are drawn from.
+        model: distribution from which rows are drawn.
         pairs: two attributes in domain order -> their marginal, shape (n_a n_b,), not negative; its sum is
             the model's total.
-        larger: cliques of three and more attributes, none with one of the pairs in it: rows are to have
-            these marginals of the model too, and not its pairs alone.
+        larger: cliques of three and more attributes that contain none of the pairs; rows are adjusted to
+            their marginals in the model too, not only to its pairs.
     """
 
     model: MarkovRandomField
@@ -72,21 +71,21 @@ class SupplementedModel:
         return self.model.size_mb + sum(marginal.size for marginal in self.pairs.values()) * 8 / 2**20
 
     def generate(self, rows: int, rng: np.random.Generator) -> Table:
-        """Rows drawn from the model, then brought to the pairs, the larger marginals, and the other pairs."""
+        """Rows drawn from the model, then adjusted to pairs, larger marginals and the model's own pairs."""
         return self.model.generate(rows, rng, self.pairs, self.larger)
 
     def marginal(self, clique: Iterable[str]) -> Array:
-        """The expected counts of a clique's cells, as the pairs say, or else the model.
+        """The expected counts of a clique's cells, from the pairs or else from the model.
 
         Raises:
             DataError: an attribute is unknown or named twice.
-            ModelError: the clique needs too large a table on the way.
+            ModelError: the computation needs too large a table.
         """
         named = self.domain.canonical(clique)
         return self.pairs[named].copy() if named in self.pairs else self.model.marginal(named)
 
     def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[Array | None]:
-        """Several marginals, with None for each clique that needs too large a table on the way."""
+        """Several marginals, with None for each clique whose computation needs too large a table."""
         asked = [self.domain.canonical(clique) for clique in cliques]
         others = [clique for clique in asked if clique not in self.pairs]
         found = dict(zip(others, self.model.marginals_within_limits(others), strict=True))
@@ -101,7 +100,7 @@ class SupplementedModel:
 
     @classmethod
     def load(cls, path: str | Path) -> SupplementedModel:
-        """Read what `save` wrote.
+        """Read a model that `save` wrote.
 
         Raises:
             DataError: the file cannot be read, or holds no such model.

@@ -1,1 +1,1 @@
-"""Mechanisms that the papers compare with, as far as their published descriptions allow."""
+"""Baselines of the papers' experiments, reconstructed from published descriptions."""

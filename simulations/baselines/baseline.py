@@ -1,4 +1,4 @@
-"""What a baseline is, and what several of them need."""
+"""The type of a baseline, its measurer, and helpers that several baselines share."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Release = Callable[[Table, Grid, Budget, str, str | None, RandomStream], Table]
 
 @dataclass(frozen=True)
 class Baseline:
-    """A mechanism that a paper compares with.
+    """A mechanism from a paper's comparison.
 
     Attributes:
         name: as papers write it.
-        what: what it does.
-        reconstructed: what its published description leaves open or has otherwise, and how it was filled in
-            here; sentences.
-        release: runs it.
+        what: description in a sentence.
+        reconstructed: sentences on what its published description leaves open or does differently, and what
+            is done here.
+        release: function that runs it.
     """
 
     name: str
@@ -45,18 +45,18 @@ class Baseline:
 
 
 class FloatMeasurer(Measurer):
-    """Adds N(0, 1 / 2 rho) in floating point to marginals of a table: for simulation alone.
+    """Adds N(0, 1 / 2 rho) in floating point to marginals of a table: only for simulation.
 
-    Guarantee: rho-zCDP for real numbers, under zero-out adjacency; floating point keeps it from holding to
-    the letter (Mironov 2012).
+    Guarantee: rho-zCDP for real numbers, under zero-out adjacency; not exactly in floating point (Mironov
+    2012).
 
     Args:
-        table: the rows of whoever measures.
+        table: rows to measure.
         granted: upper limit of all costs, zCDP.
-        rng: where the noise comes from.
+        rng: source of the noise.
     """
 
-    not_private = "noise is drawn in floating point, from a seed: for simulation alone"
+    not_private = "noise is drawn in floating point, from a seed: only for simulation"
 
     def __init__(self, table: Table, granted: Fraction, rng: np.random.Generator) -> None:
         super().__init__(table.domain, table.record_count, granted)
@@ -64,7 +64,7 @@ class FloatMeasurer(Measurer):
         self._rng = rng
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
-        """The same in every cell; baselines know no interactions."""
+        """The same in every cell; baselines measure no interactions."""
         return math.sqrt(1 / (2 * float(zcdp_rho)))
 
     def choose(self, scores: Sequence[float], sensitivity: float, zcdp_rho: Fraction, step: str) -> int:
@@ -78,7 +78,7 @@ class FloatMeasurer(Measurer):
         return int(np.argmax(noisy))
 
     def histogram(self, places: NDArray[np.int64], cells: int, zcdp_rho: Fraction, step: str) -> Array:
-        """Noisy counts of the cells that records lie in, shape (cells,).
+        """Noisy counts of records by cell, shape (cells,).
 
         Guarantee: rho-zCDP, as each record lies in one cell.
         """
@@ -93,7 +93,7 @@ class FloatMeasurer(Measurer):
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         if query.boxes or query.interaction:
-            raise ValueError("baselines ask for single cells of whole marginals")
+            raise ValueError("baselines measure single cells of whole marginals")
         sigma = self.expected_sigma(query.clique, query.zcdp_rho)
         exact = self._table.marginal(query.clique)
         noisy = exact + self._rng.normal(0, sigma, exact.size)
@@ -108,7 +108,7 @@ def horizontal_parties(name: str, table: Table, grid: Grid) -> list[Table]:
     """
     pieces = partition(table, grid)
     if any(len(parties) > 1 for parties in pieces):
-        raise DataError(f"{name} is for parties that hold whole rows; give a grid of Kx1")
+        raise DataError(f"{name}: expected parties that hold all attributes; give a grid of Kx1")
     return [parties[0] for parties in pieces]
 
 
@@ -120,12 +120,12 @@ def vertical_parties(name: str, table: Table, grid: Grid) -> list[Table]:
     """
     pieces = partition(table, grid)
     if len(pieces) > 1:
-        raise DataError(f"{name} is for parties that hold the same records; give a grid of 1xS")
+        raise DataError(f"{name}: expected parties that hold the same records; give a grid of 1xS")
     return pieces[0]
 
 
 def mutual_information(joint: Array) -> float:
-    """Of the two axes of a table of counts, in nats; negative counts count as none."""
+    """Mutual information of the two axes of a table of counts, in nats; negative counts are taken as 0."""
     counts = np.maximum(joint, 0.0)
     total = counts.sum()
     if total <= 0:

@@ -1,7 +1,7 @@
-"""Views that cover every pair of attributes once: few marginals in which each pair can be counted.
+"""Views that cover every pair of attributes once: few marginals that contain all pairs.
 
 Source: Cheng et al., "Multi-party high-dimensional data publishing under differential privacy" (2019): a
-non-overlapping covering design, whose parameters are chosen for least noise.
+non-overlapping covering design with the parameters of least noise.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _LARGEST_VIEW = 4
 
 
 def covering_views(domain: Domain) -> list[Clique]:
-    """Views that no two share a pair, of the size whose pairs have least noise.
+    """Views of which no two share a pair, of the size that gives pairs the least noise.
 
-    A pair of a view is a sum of its other cells, and the budget is split over the views, so its variance is
-    in proportion to the number of views times the cells of a view over those of the pair.
+    A pair's marginal is a sum over the other attributes of its view, and the budget is split over the views.
+    So its variance is proportional to the number of views times the cells of the view over those of the pair.
     """
     if len(domain) < 2:
         return []
@@ -28,7 +28,7 @@ def covering_views(domain: Domain) -> list[Clique]:
 
 
 def _greedy(names: Sequence[str], size: int) -> list[Clique]:
-    """Views of at most this size, each grown by the first attributes whose pairs are all open."""
+    """Views of at most this size, each extended by the first attributes whose pairs are all uncovered."""
     free = ~np.eye(len(names), dtype=bool)
     views = []
     for first in range(len(names)):

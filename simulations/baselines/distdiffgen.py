@@ -1,10 +1,11 @@
-"""DistDiffGen: two vertical parties specialise attributes for the sake of one label.
+"""DistDiffGen: two vertical parties specialise attributes to predict one label.
 
 Source: Mohammed et al., "Secure two-party differentially private data release for vertically partitioned
-data" (2014), as its published description has it: every attribute starts generalised to one value, an
-exponential mechanism picks what to specialise next, and the counts of the leaves get noise.
+data" (2014), after its published description: every attribute starts generalised to one value, an
+exponential mechanism selects what to specialise next, and noise is added to the counts of the leaves.
 
-Half of the budget picks, half counts. The secure protocols of the two parties give what one place would.
+Half of the budget is for selection, half for counts. The secure protocols of the two parties compute the same
+as one trusted place.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ Interval = tuple[int, int]
 def release(
     table: Table, grid: Grid, budget: Budget, protocol: str, label: str | None, stream: RandomStream
 ) -> Table:
-    """Rows drawn evenly inside the leaves; parties measure as this module says, on no protocol.
+    """Rows drawn uniformly inside the leaves; parties measure as this module says, `protocol` is ignored.
 
     Raises:
         DataError: there are not two vertical parties, or no label.
     """
     if len(vertical_parties("distdiffgen", table, grid)) != 2:
-        raise DataError("distdiffgen is for two parties that hold the same records; give a grid of 1x2")
+        raise DataError("distdiffgen: expected two parties that hold the same records; give a grid of 1x2")
     if label is None:
-        raise DataError("distdiffgen specialises attributes for a label; name one")
+        raise DataError("distdiffgen: expected a label to specialise attributes for, got none; name one")
     granted = budget.granted(gaussian_only=False)
     measurer = FloatMeasurer(table, granted, stream.child("noise").generator())
     cut = _cut(table, label, measurer, granted * _HALF)
@@ -49,7 +50,7 @@ def release(
 def _cut(table: Table, label: str, measurer: FloatMeasurer, rho: Fraction) -> dict[str, list[Interval]]:
     """The intervals of codes that each attribute is specialised to; a specialisation halves one of them.
 
-    The score is the number of records that have the commonest label of their half, which one record changes
+    The score is the number of records that have the most common label of their half; one record changes it
     by at most 1.
     """
     cut: dict[str, list[Interval]] = {
@@ -96,7 +97,7 @@ def _rows(
     rho: Fraction,
     rng: np.random.Generator,
 ) -> Table:
-    """As many rows as the table has, by the noisy counts of the leaves and labels."""
+    """As many rows as the table has, drawn from the noisy counts of leaves and labels."""
     split = [name for name, found in cut.items() if len(found) > 1]
     shape = [len(cut[name]) for name in split] + [table.domain[label].size]
     places = [_places(table.column(name), cut[name]) for name in split]
@@ -114,21 +115,20 @@ def _rows(
 
 
 def _places(codes: NDArray[np.unsignedinteger], found: list[Interval]) -> NDArray[np.int64]:
-    """The place of each code's interval."""
+    """The index of each code's interval."""
     return np.asarray(np.searchsorted([high for _, high in found], codes, side="right"), dtype=np.int64)
 
 
 DISTDIFFGEN = Baseline(
     "DistDiffGen",
-    "Two parties that hold the same records specialise attributes for the sake of one label, and count the "
-    "leaves.",
+    "Two parties that hold the same records specialise attributes to predict a label, and count the leaves.",
     (
-        "The halves of an attribute's codes stand for the taxonomies that the authors are given.",
-        "An interval is scored by how many records have the commonest label of their half, over all records "
-        "and not leaf by leaf.",
+        "Halves of an attribute's codes replace the taxonomies that the authors are given.",
+        "An interval is scored by the number of records that have the most common label of their half, over "
+        "all records and not leaf by leaf.",
         "There are eight specialisations; half of the budget pays for them, half for the counts of the "
         "leaves, with Gaussian noise and zero-concentrated accounting.",
-        "Rows are drawn evenly inside the leaves; the authors publish the leaves.",
+        "Rows are drawn uniformly inside the leaves; the authors publish the leaves.",
     ),
     release,
 )

@@ -1,11 +1,11 @@
 """DP-SUBN: horizontal parties update a Bayesian network one after the other.
 
-Source: Cheng et al., "Multi-party high-dimensional data publishing under differential privacy" (2019), as its
-published description has it: correlations of pairs from a non-overlapping covering design, a search frontier
-made of strongly correlated pairs, and parties that treat what those before them found as prior knowledge.
+Source: Cheng et al., "Multi-party high-dimensional data publishing under differential privacy" (2019), after
+its published description: correlations of pairs from a non-overlapping covering design, a search frontier
+of strongly correlated pairs, and parties that use the results of the parties before them as prior knowledge.
 
-A record is with one party, so each spends the whole budget (parallel composition): a third on correlations,
-a third on the network, a third on its tables.
+Each record belongs to one party, so each party spends the whole budget (parallel composition): a third on
+correlations, a third on the network, a third on its tables.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .baseline import Array, Baseline, FloatMeasurer, horizontal_parties, mutual
 from .covering import covering_views
 
 FRONTIER = 4
-"""Attributes that may become parents of one: its strongest correlated ones among those before it."""
+"""Size of the search frontier: the most correlated attributes among those before one."""
 _THIRD = Fraction(1, 3)
 _NOISES_PER_CELL = 4.0
 _MOST_PARENTS = 3
@@ -40,7 +40,7 @@ Parents = dict[str, Clique]
 def release(
     table: Table, grid: Grid, budget: Budget, protocol: str, label: str | None, stream: RandomStream
 ) -> Table:
-    """Rows of the network that the parties agree on; they measure as this module says, on no protocol.
+    """Rows of the network that the parties agree on; they measure as this module says, `protocol` is ignored.
 
     Raises:
         DataError: a party does not hold all attributes.
@@ -95,7 +95,7 @@ def _summed(
 
 
 def _order(domain: Domain, correlations: Mapping[frozenset[str], float]) -> list[str]:
-    """Attributes in the order in which they join: always the one that is closest to any before it."""
+    """Attributes in the order in which they join: always the one most correlated with any before it."""
     left = list(domain.names)
     order = [left.pop(0)]
     closest = {name: correlations[frozenset((name, order[0]))] for name in left}
@@ -116,7 +116,7 @@ def _closest(name: str, others: Sequence[str], correlations: Mapping[frozenset[s
 def _candidates(
     domain: Domain, name: str, frontier: Sequence[str], records: int, sigma: float
 ) -> list[Clique]:
-    """Sets of parents whose table is useful, those of the strongest correlations and most parents first."""
+    """Sets of parents whose table exceeds its noise; most parents and strongest correlations first."""
     found: list[Clique] = []
     for count in range(min(_MOST_PARENTS, len(frontier)), -1, -1):
         for chosen in combinations(frontier, count):
@@ -136,8 +136,8 @@ def _updated(
     """One party's turn: for each attribute, the best of the frontier's parents on its own rows."""
     chosen = dict(parents)
     n = rows.record_count
-    # One record changes n times a mutual information by at most so much (PrivBayes 2017, Lemma 1). Leaving
-    # one out changes it by log n + 1 + log s at most, s the values of an attribute: less, while s < 0.68 n.
+    # Bound on the change of n times a mutual information by one record (PrivBayes 2017, Lemma 1). Leaving one
+    # out changes it by at most log n + 1 + log s, s the values of an attribute: less, while s < 0.68 n.
     sensitivity = 2 * math.log((n + 1) / 2) + (n - 1) * math.log((n + 1) / (n - 1)) if n > 1 else 1.0
     for name, sets in candidates.items():
         if len(sets) > 1:
@@ -162,7 +162,7 @@ def _network(
     records: int,
 ) -> BayesianNetwork:
     """The network with tables that are the sums of the parties' noisy ones."""
-    # One level alone: no attribute is coarsened.
+    # Only one level: no attribute is coarsened.
     levels = Levels(domain, max(2, *(attribute.size for attribute in domain.attributes)))
     cliques = [domain.canonical((name, *parents[name])) for name in order]
     tables = _summed(measurers, cliques, part * len(domain), "tables")
@@ -179,15 +179,15 @@ DP_SUBN = Baseline(
     "covering design, a search frontier of strongly correlated pairs, one exponential mechanism for each "
     "attribute.",
     (
-        "Of the authors' three variants the paper uses the third; the description that is public does not "
-        "set them apart, so which one this stands for is open.",
+        "Of the authors' three variants the paper uses the third; the public description does not tell them "
+        "apart, so it is open which of them this is.",
         "The budget is split in thirds, for correlations, network and tables, by zero-concentrated "
         "accounting with Gaussian noise; the authors add Laplace noise under pure differential privacy.",
         "Attributes join in the order of a maximum spanning tree of noisy mutual information, the frontier "
-        "of each holds its four closest ones before it, at most three of them become parents, and only where "
-        "the table has four deviations of noise in an average cell.",
-        "Each party has one turn, and chooses by the mutual information on its own rows; noisy tables of the "
-        "parties are added up.",
+        "of each holds the four most correlated ones before it, at most three of them become parents, if an "
+        "average cell of the table is at least four standard deviations of noise.",
+        "Each party has one turn, and selects by the mutual information of its own rows; the parties' noisy "
+        "tables are summed.",
         "The covering design is a greedy one of views of two to four attributes that share no pair.",
     ),
     release,

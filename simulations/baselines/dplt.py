@@ -1,11 +1,11 @@
-"""DPLT: vertical parties summarise groups of their attributes by latent ones, which a tree joins.
+"""DPLT: vertical parties summarise groups of their attributes by latent attributes, joined by a tree.
 
-Source: Tang et al., "Differentially private publication of vertically partitioned data" (2019), as its
-published description has it: latent attributes derived from each local table, a tree over them, and noise
-that parties add jointly, as one trusted place would.
+Source: Tang et al., "Differentially private publication of vertically partitioned data" (2019), after its
+published description: latent attributes derived from each local table, a tree over them, and noise that
+parties add jointly, as one trusted place would.
 
-All parties hold the same records, so what they spend adds up: 30 % on pairs inside parties, 40 % on the
-groups' tables, 30 % on pairs of latent attributes.
+All parties hold the same records, so their costs add up: 30 % for pairs within parties, 40 % for the groups'
+tables, 30 % for pairs of latent attributes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .baseline import Array, Baseline, FloatMeasurer, mutual_information, vertic
 
 PAIRS, GROUPS, LATENT = Fraction(3, 10), Fraction(2, 5), Fraction(3, 10)
 CLASSES = 4
-"""Values of a latent attribute."""
+"""Number of values of a latent attribute."""
 _LARGEST_GROUP = 4
 _MOST_CELLS = 256
 _STEPS = 100
@@ -53,7 +53,7 @@ class _Group:
 def release(
     table: Table, grid: Grid, budget: Budget, protocol: str, label: str | None, stream: RandomStream
 ) -> Table:
-    """Rows drawn from the tree; parties measure as this module says, on no protocol.
+    """Rows drawn from the tree; parties measure as this module says, `protocol` is ignored.
 
     Raises:
         DataError: there is more than one slice.
@@ -81,7 +81,7 @@ def release(
 def _groups(
     columns: Table, measurer: FloatMeasurer, share: Fraction, rng: np.random.Generator
 ) -> list[_Group]:
-    """A party's attributes in groups of close ones, with their latent attributes."""
+    """A party's attributes in groups of correlated ones, with their latent attributes."""
     domain = columns.domain
     cliques = _grouped(domain, measurer, share * PAIRS)
     part = share * GROUPS / len(cliques)
@@ -96,7 +96,7 @@ def _groups(
 
 
 def _grouped(domain: Domain, measurer: FloatMeasurer, rho: Fraction) -> list[Clique]:
-    """Attributes joined by noisy mutual information, the closest first, while tables are small."""
+    """Attributes grouped by noisy mutual information, largest first, while the groups' tables are small."""
     pairs = list(combinations(domain.names, 2))
     if not pairs:
         return [domain.names]
@@ -115,7 +115,7 @@ def _grouped(domain: Domain, measurer: FloatMeasurer, rho: Fraction) -> list[Cli
 
 
 def _classes(counts: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The likeliest latent class of each cell, of a latent class model fitted by expectation maximisation."""
+    """The most likely class of each cell, by a latent class model fitted by expectation maximisation."""
     classes = min(CLASSES, counts.size)
     weights = counts.ravel() / counts.sum()
     codes = np.indices(counts.shape).reshape(counts.ndim, -1)
@@ -200,7 +200,7 @@ def _joint(joints: dict[tuple[str, str], Array], first: int, second: int) -> Arr
 def _drawn(
     joint: Array, overall: Array, given: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """One draw for each entry of `given`, from its row of a table; from all where the row is empty."""
+    """One draw for each entry of `given`, from its row of the table, or from `overall` if it is empty."""
     rows = np.where(joint.sum(axis=1, keepdims=True) > 0, joint, overall)
     levels = np.cumsum(rows, axis=1)
     levels /= levels[:, -1:]
@@ -214,16 +214,16 @@ def _drawn(
 
 DPLT = Baseline(
     "DPLT",
-    "Parties that hold the same records sum up groups of their attributes by latent attributes, which a tree "
-    "joins.",
+    "Parties that hold the same records summarise groups of their attributes by latent attributes, joined by "
+    "a tree.",
     (
-        "The budget is split 30 : 40 : 30 over pairs inside parties, tables of groups, and pairs of latent "
+        "The budget is split 30 : 40 : 30 over pairs within parties, tables of groups, and pairs of latent "
         "attributes, by zero-concentrated accounting; parties share the first two evenly.",
-        "Groups have at most four attributes and 256 cells, and join by noisy mutual information.",
-        "A latent attribute has four classes, of a latent class model fitted to a group's noisy table; it is "
-        "a function of the group's cell, where the authors draw it.",
-        "All pairs of latent attributes are measured; the authors search fewer by an index over the tree.",
-        "Noise is that of one trusted place: the authors' parties draw it jointly, so that it is the same.",
+        "Groups have at most four attributes and 256 cells, and are formed by noisy mutual information.",
+        "A latent attribute has four classes, from a latent class model of a group's noisy table; it is a "
+        "function of the group's cell, while the authors draw it.",
+        "All pairs of latent attributes are measured; the authors measure fewer, by an index over the tree.",
+        "Noise is that of one trusted place; the noise that the authors' parties draw jointly is the same.",
     ),
     release,
 )

@@ -1,7 +1,7 @@
-"""Ind-PrivBayes: every horizontal party makes its own synthetic rows, and the union of these is the result.
+"""Ind-PrivBayes: every horizontal party makes its own synthetic rows; their union is the result.
 
-Source: RandDPGen, section 6.1. A record is with one party, so each spends the whole budget (parallel
-composition).
+Source: RandDPGen, section 6.1. Each record belongs to one party, so each party spends the whole budget
+(parallel composition).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .baseline import Baseline, horizontal_parties
 def release(
     table: Table, grid: Grid, budget: Budget, protocol: str, label: str | None, stream: RandomStream
 ) -> Table:
-    """The union of what each party makes alone; nobody else sees its rows, whatever the protocol.
+    """The union of the parties' synthetic rows; nobody else sees a party's rows, whatever the protocol.
 
     Raises:
         DataError: a party does not hold all attributes.
@@ -26,7 +26,7 @@ def release(
     made = []
     for number, rows in enumerate(horizontal_parties("ind-privbayes", table, grid)):
         seed = int.from_bytes(stream.child_key("party", str(number))[:6], "big")
-        # PrivBayes learns the same whatever the workload, which says what error bounds are worked out for.
+        # PrivBayes ignores the workload; a small one saves the computation of error bounds.
         found = simulate(
             rows, budget=budget, protocol="trusted", mechanism=PrivBayes(), workload="1way", seed=seed
         )
@@ -36,12 +36,13 @@ def release(
 
 IND_PRIVBAYES = Baseline(
     "Ind-PrivBayes",
-    "Every party that holds whole rows runs PrivBayes on them alone; the union of the rows is the result.",
+    "Every party holds all attributes of its records and runs PrivBayes on them; the result is the union of "
+    "the rows.",
     (
         "PrivBayes is the version of 2018 with this program's defaults; the paper compares with that of "
         "2017, whose scores are mutual information and whose noise is Laplace noise.",
-        "A party's noise is discrete Gaussian, and each party spends the whole budget: a record is with one "
-        "party.",
+        "A party's noise is discrete Gaussian, and each party spends the whole budget: a record belongs to "
+        "one party.",
     ),
     release,
 )

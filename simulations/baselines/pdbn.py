@@ -1,7 +1,7 @@
-"""PDBN: PrivBayes over vertical parties.
+"""PDBN: PrivBayes across vertical parties.
 
-Source: RandDPGen, section 6.1: "learning a K-degree Bayesian network on vertically partitioned data", which
-is all that the paper says of it.
+Source: RandDPGen, section 6.1: "learning a K-degree Bayesian network on vertically partitioned data"; the
+paper says no more about it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .baseline import Baseline, vertical_parties
 def release(
     table: Table, grid: Grid, budget: Budget, protocol: str, label: str | None, stream: RandomStream
 ) -> Table:
-    """What PrivBayes makes over the protocol.
+    """The synthetic table of PrivBayes over the protocol.
 
     Raises:
         DataError: there is more than one slice.
@@ -32,11 +32,11 @@ def release(
 
 PDBN = Baseline(
     "PDBN",
-    "PrivBayes over parties that hold the same records, as one Bayesian network.",
+    "PrivBayes across parties that hold the same records, as one Bayesian network.",
     (
-        "The paper says that it learns a K-degree Bayesian network on vertically partitioned data and "
-        "nothing more. How parties measure is a choice here: by the protocol that the line names.",
-        "PrivBayes is the version of 2018 with this program's defaults, which bounds tables by their noise "
+        "The paper says only that it learns a K-degree Bayesian network on vertically partitioned data. Here "
+        "parties measure by the protocol that the line names.",
+        "PrivBayes is the version of 2018 with this program's defaults, which limits tables by their noise "
         "and not by a degree K.",
     ),
     release,

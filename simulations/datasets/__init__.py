@@ -1,1 +1,1 @@
-"""Public tables to try things on."""
+"""Public tables for trying out releases."""

@@ -1,7 +1,7 @@
 """The Adult table of the UCI Machine Learning Repository (Becker and Kohavi 1996, CC BY 4.0).
 
-48,842 records of the US census of 1994: the repository's training part, then its test part. The domain below
-is that of its published description; numeric bounds are the published ranges, which the literature uses.
+48,842 records of the US census of 1994: the repository's training part, then its test part. The domain
+follows the published description; numeric bounds are the published ranges, which the literature uses.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ DOMAIN: dict[str, Any] = {
 def joined(parts: list[str]) -> str:
     """Both parts as one CSV with a header.
 
-    The repository has a blank after each comma, a line that is no record in the test part (it begins with |),
+    The repository's files have a blank after each comma, a comment line in the test part (it begins with |),
     a full stop after the test part's labels, and an empty line at the end of each part.
 
     Raises:
@@ -84,6 +84,8 @@ def joined(parts: list[str]) -> str:
                 continue
             cells = line.rstrip(".").split(", ")
             if len(cells) != len(DOMAIN):
-                raise DataError(f"adult: expected {len(DOMAIN)} cells in every line; get the files anew")
+                raise DataError(
+                    f"adult: expected {len(DOMAIN)} cells in every line; download the files again"
+                )
             writer.writerow(cells)
     return text.getvalue()

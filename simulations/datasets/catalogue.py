@@ -1,4 +1,4 @@
-"""The public tables that can be had by name, and those that one has to ask for."""
+"""Public tables that can be downloaded by name, and others that have to be requested."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Dataset:
     """A table that `dpmosaic datasets get` writes.
 
     Attributes:
-        what: it is.
-        records: how many.
-        terms: under which it may be used.
-        origin: where it comes from.
-        domain: its domain file.
-        read: its CSV; may download.
+        what: description.
+        records: number of rows.
+        terms: licence.
+        origin: source of the data.
+        domain: content of its domain file.
+        read: function that returns its CSV; may download it.
     """
 
     what: str
@@ -38,10 +38,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A table of the literature that nobody can fetch by a stable address and checksum.
+    """A table of the literature without a stable address and checksum.
 
     Attributes:
-        what: it is.
+        what: description.
         ask: where to get it, and under which terms.
     """
 
@@ -56,16 +56,20 @@ def get(name: str, folder: Path) -> tuple[Path, Path]:
         Their paths.
 
     Raises:
-        DataError: there is no such table, a file is there already, or the download failed.
+        DataError: there is no such table, a file exists already, or the download failed.
         MissingExtraError: the package that bundles the table is not installed.
     """
     if name not in DATASETS:
-        advice = f"; {name} is not for download: {ELSEWHERE[name].ask}" if name in ELSEWHERE else ""
+        advice = (
+            f"; {name} cannot be downloaded by this command: {ELSEWHERE[name].ask}"
+            if name in ELSEWHERE
+            else ""
+        )
         raise DataError(f"data set: expected one of {', '.join(DATASETS)}, got {name!r}{advice}")
     table, domain = folder / f"{name}.csv", folder / f"{name}.domain.json"
     for path in (table, domain):
         if path.exists():
-            raise DataError(f"{path} is there already; choose another folder or remove it")
+            raise DataError(f"{path} exists already; choose another folder or remove the file")
     content = DATASETS[name].read()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,7 +78,7 @@ def get(name: str, folder: Path) -> tuple[Path, Path]:
         unfinished.write_text(content, encoding="utf-8")
         unfinished.replace(table)
     except OSError as cause:
-        raise DataError(f"cannot write into {folder}: {cause.strerror}; choose another") from cause
+        raise DataError(f"cannot write into {folder}: {cause.strerror}; choose another folder") from cause
     return table, domain
 
 
@@ -120,11 +124,11 @@ ELSEWHERE: Mapping[str, Elsewhere] = {
     ),
     "br2000": Elsewhere(
         "Brazilian census of 2000, 14 attributes",
-        "IPUMS International gives it to registered users, who may not pass it on",
+        "IPUMS International gives it to registered users, who may not redistribute it",
     ),
     "nltcs": Elsewhere(
         "National Long Term Care Survey, 16 attributes",
-        "its archive (NACDA) has terms of its own; the table of 16 bits lies beside many papers' programs",
+        "its archive (NACDA) has its own terms; many papers publish the table with their code",
     ),
     "titanic": Elsewhere("Passengers of the Titanic, 9 attributes", "kaggle.com, for registered users"),
     "loans": Elsewhere(

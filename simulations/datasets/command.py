@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 
 from .catalogue import DATASETS, ELSEWHERE, get
 
-datasets_commands = typer.Typer(help="Public tables to try things on.", invoke_without_command=True)
+datasets_commands = typer.Typer(help="Public tables for trying out releases.", invoke_without_command=True)
 
 
 @datasets_commands.callback()
@@ -22,7 +22,7 @@ def show(
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
 ) -> None:
-    """Show which public tables there are, and how to get them."""
+    """List public tables and where to get them."""
     if context.invoked_subcommand is not None:
         return
     if json_output:
@@ -35,12 +35,12 @@ def show(
         return
     console = Console()
     shown = Grid(title="dpmosaic datasets get NAME FOLDER", title_justify="left")
-    for heading in ("name", "what", "records", "where from", "terms"):
+    for heading in ("name", "what", "records", "origin", "terms"):
         shown.add_column(heading, justify="right" if heading == "records" else "left")
     for name, held in DATASETS.items():
         shown.add_row(name, held.what, f"{held.records:,}", held.origin, held.terms)
     console.print(shown)
-    others = Grid(title="Used in the literature, to be asked for", title_justify="left")
+    others = Grid(title="Used in the literature, available elsewhere", title_justify="left")
     for heading in ("name", "what", "where"):
         others.add_column(heading)
     for name, other in ELSEWHERE.items():
@@ -53,6 +53,6 @@ def fetch(
     name: Annotated[str, typer.Argument(help="As `dpmosaic datasets` lists it.")],
     folder: Annotated[Path, typer.Argument(help="Where to write NAME.csv and NAME.domain.json.")],
 ) -> None:
-    """Write a public table and its domain file into a folder; what is downloaded has to have its checksum."""
+    """Write a public table and its domain file into a folder; downloads are checked by checksum."""
     table, domain = get(name, folder)
     typer.echo(f"{DATASETS[name].records:,} records ({DATASETS[name].terms}) in {table}, domain in {domain}")

@@ -1,4 +1,4 @@
-"""Downloads a public file whose checksum is known; a file that differs in one bit never gets its name."""
+"""Downloads a public file and keeps it only if its checksum is the known one."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 from ...common.errors import DataError
 
 SILENCE_S = 30.0
-"""How long a server may say nothing."""
+"""Longest time without data from the server."""
 
 DEADLINE_S = 600.0
-"""How long a download may take."""
+"""Longest time for a download."""
 
 _BLOCK_BYTES = 2**16
 
@@ -31,7 +31,7 @@ class Remote:
 
     Attributes:
         url: http or https.
-        size: in bytes; no more is written.
+        size: in bytes; a larger file is refused.
         sha256: of its content, hex.
     """
 
@@ -52,34 +52,34 @@ def download(
     deadline_s: float = DEADLINE_S,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Downloads a file, and gives it its name once its checksum holds.
+    """Downloads a file and moves it to its path once its checksum is right.
 
     Args:
-        remote: what to download.
-        path: where to, in a folder that exists; replaced where something is there.
-        silence_s: how long the server may say nothing.
-        deadline_s: how long everything may take.
-        clock: seconds that only grow.
+        remote: the file.
+        path: destination, in an existing folder; an existing file is replaced.
+        silence_s: longest time without data from the server.
+        deadline_s: longest time for the download.
+        clock: monotonic seconds.
 
     Raises:
-        DataError: the server cannot be reached, answers something else, or the checksum differs.
+        DataError: the server cannot be reached, sends another file, or the checksum differs.
     """
     until = clock() + deadline_s
     digest, received = hashlib.sha256(), 0
-    # In the same folder, so that giving it its name is one step.
+    # In the same folder, so that the move is atomic.
     number, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(number, "wb") as file:
             for block in _blocks(remote.url, silence_s):
                 received += len(block)
                 if received > remote.size:
-                    raise _refused(remote, f"is larger than the {remote.size:,} bytes")
+                    raise _refused(remote, f"is larger than the expected {remote.size:,} bytes")
                 if clock() > until:
                     raise DataError(f"{remote.url} took longer than {deadline_s:g} s; try again later")
                 digest.update(block)
                 file.write(block)
         if digest.hexdigest() != remote.sha256:
-            raise _refused(remote, f"has not the SHA-256 {remote.sha256}")
+            raise _refused(remote, f"does not have the expected SHA-256 {remote.sha256}")
         os.replace(temporary, path)
     finally:
         Path(temporary).unlink(missing_ok=True)
@@ -92,16 +92,18 @@ def _blocks(url: str, silence_s: float) -> Iterator[bytes]:
                 yield block
     except HTTPError as cause:
         cause.close()
-        raise DataError(f"{url} answered with status {cause.code}; look whether the file moved") from cause
+        raise DataError(
+            f"{url} answered with status {cause.code}; check whether the file has moved"
+        ) from cause
     except (OSError, http.client.HTTPException) as cause:
         reason = getattr(cause, "reason", None) or type(cause).__name__
         raise DataError(
-            f"cannot read {url} ({reason}); look at the network and its proxy, and try again"
+            f"cannot read {url} ({reason}); check the network and its proxy, and try again"
         ) from cause
 
 
 def _refused(remote: Remote, why: str) -> DataError:
     return DataError(
-        f"{remote.url} {why} of the file that was expected: it changed, or something on the way did; "
-        "nothing was kept"
+        f"{remote.url} {why}: the file was changed at its source or on the way; nothing was kept. Try again, "
+        "or report that the file has changed"
     )

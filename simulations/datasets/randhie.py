@@ -1,7 +1,7 @@
 """The table of the demo: the RAND Health Insurance Experiment that statsmodels bundles (public domain).
 
-20,190 records, 10 columns. The domain below is what anybody may know from the published description of the
-experiment, with bins chosen by hand. An insurer knows a person's plan, a clinic the person's health.
+20,190 records, 10 columns. The domain follows the published description of the experiment, with bins chosen
+by hand. An insurer knows a person's plan, a clinic the person's health.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DOMAIN = {
 
 
 def load() -> Table:
-    """The table, coded.
+    """The encoded table.
 
     Raises:
         MissingExtraError: statsmodels is not installed.

@@ -31,29 +31,32 @@ def evaluate(
         str | None, typer.Option(help="Train classifiers to predict this attribute from all others.")
     ] = None,
     holdout: Annotated[
-        Path | None, typer.Option(help="With --label: real rows, unseen by the release, to test them on.")
+        Path | None,
+        typer.Option(
+            help="With --label: real rows that the release has not used, to test the classifiers on."
+        ),
     ] = None,
     pay: Annotated[
         tuple[str, str, str] | None,
         typer.Option(metavar="SPLIT AMOUNT GROUP", help="Attributes of the NIST regression score."),
     ] = None,
     workload: Annotated[str, typer.Option(help="1way, 2way, 3way, or a JSON file.")] = "2way",
-    seed: Annotated[int, typer.Option(help="Of what the metrics draw: splits, subsets, queries.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of splits, subsets and queries of the metrics.")] = 0,
     report: Annotated[
-        Path | None, typer.Option(help="Write a page to look at; it shows real distributions.")
+        Path | None, typer.Option(help="Write an HTML page; it shows real distributions.")
     ] = None,
     certificate: Annotated[
-        Path | None, typer.Option(help="With --report: of the release, to show what it promised too.")
+        Path | None, typer.Option(help="With --report: the release's certificate, to show its promise.")
     ] = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
 ) -> None:
-    """Compare a synthetic table with the real one. The result tells of real rows: not for publication."""
+    """Compare a synthetic table with the real one. The result depends on real rows: not for publication."""
     if holdout is not None and label is None:
-        raise DataError("--holdout is what classifiers are tested on; give --label too, or leave it out")
+        raise DataError("--holdout is for testing classifiers; give --label too, or leave it out")
     if certificate is not None and report is None:
-        raise DataError("--certificate goes into a report; give --report too, or leave it out")
+        raise DataError("--certificate is for the report; give --report too, or leave it out")
     require_extra("curator" if label is None else "eval")
     from ...curator.releasing import outputs as files
     from ...curator.report.page import evaluation_report
@@ -100,5 +103,7 @@ def _certificate_of(path: Path, domain: Domain) -> Certificate:
 
     certificate = Certificate.load(path)
     if certificate.plan.domain_digest not in (domain.digest(), Binarisation(domain).domain.digest()):
-        raise DataError(f"{path} is of a release with another domain; give the one that belongs to the table")
+        raise DataError(
+            f"{path}: is of a release with another domain; give the certificate of this table's release"
+        )
     return certificate

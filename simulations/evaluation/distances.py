@@ -24,7 +24,7 @@ class Distance:
     """How far a synthetic marginal is from the real one.
 
     Attributes:
-        clique: whose marginals.
+        clique: attributes of the marginal.
         total_variation: half the L1 distance of the shares of records, in 0..1.
         kl: Kullback-Leibler divergence KL(real || synthetic), in nats.
     """
@@ -35,11 +35,11 @@ class Distance:
 
 
 def marginal_distance(real: Table, synthetic: Table, clique: Clique) -> Distance:
-    """The distance of one marginal; a clique may have any number of cells, as rows alone are counted.
+    """The distance of one marginal; a clique may have any number of cells, as only occupied ones are counted.
 
-    Source: RandDPGen, section 3.1. The paper's KL runs over the cells of "the" distribution; over the full
-    domain it is infinite for every synthetic table that misses a real record, so it is taken per marginal
-    here, with half a record added to every cell of the synthetic marginal.
+    Source: RandDPGen, section 3.1. The paper does not say over which cells its KL is taken; over the full
+    domain it is infinite for every synthetic table that misses a real record. Here it is taken per marginal,
+    with half a record added to every cell of the synthetic marginal.
     """
     cells = real.domain.cells(clique)
     if cells <= real.record_count + synthetic.record_count:
@@ -81,7 +81,7 @@ def worst(distances: Sequence[Distance], count: int) -> list[Distance]:
 
 
 def check_comparable(real: Table, synthetic: Table) -> None:
-    """Refuses tables that have nothing to compare.
+    """Refuses tables that cannot be compared.
 
     Raises:
         DataError: the tables have different domains, or one has no record.
@@ -89,7 +89,7 @@ def check_comparable(real: Table, synthetic: Table) -> None:
     if real.domain != synthetic.domain:
         raise DataError("the two tables have different domains; encode both with the same one")
     if not (real.record_count and synthetic.record_count):
-        raise DataError("an empty table has nothing to compare; give both tables records")
+        raise DataError("an empty table cannot be compared; give both tables records")
 
 
 def _distances(real: Table, synthetic: Table, k: int) -> list[Distance]:
@@ -98,7 +98,7 @@ def _distances(real: Table, synthetic: Table, k: int) -> list[Distance]:
 
 
 def _occupied(real: Table, synthetic: Table, clique: Sequence[str]) -> tuple[Counts, Counts]:
-    """Counts of both tables in the cells that have a record of either."""
+    """Counts of both tables in the cells that are occupied in either."""
     codes = np.zeros(real.record_count + synthetic.record_count, dtype=np.int64)
     bound = 1
     for name in clique:

@@ -1,4 +1,4 @@
-"""Everything that a synthetic table is compared with the real one by: not for publication."""
+"""All metrics that compare a synthetic table with the real one: not for publication."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NistScores:
     Attributes:
         clustering: see `clustering_score`.
         classification: see `classification_score`.
-        regression: see `regression_score`; None where nobody said what to compare.
+        regression: see `regression_score`; None without its attributes.
     """
 
     clustering: float
@@ -40,12 +40,12 @@ class Evaluation:
     """A synthetic table compared with the real one.
 
     Attributes:
-        records: of the real table, and of the synthetic one.
+        records: numbers of records of the real table and of the synthetic one.
         kway: errors over k-way marginals, k = 1 to 4.
-        workload_error: of the workload.
+        workload_error: see `Workload.error`.
         range_queries: errors over random range queries.
-        nist: scores of the challenge.
-        predictions: misclassification rates; none without a label.
+        nist: scores of the NIST challenge.
+        predictions: misclassification rates; empty without a label.
         attributes: the distance of each attribute.
         pairs: the distance of each pair.
     """
@@ -92,11 +92,11 @@ def evaluate(
     Args:
         real: the table that was released.
         synthetic: of the same domain.
-        label: what classifiers predict; none are trained where left out.
-        holdout: real rows that the release has not seen, to test classifiers on; goes with a label.
-        workload: of the workload error; all pairs where left out, or the only attribute.
-        pay: what the regression score looks at.
-        seed: of what metrics draw: splits, subsets, queries.
+        label: attribute that classifiers predict; by default none are trained.
+        holdout: real rows that the release has not used, to test classifiers on; needs a label.
+        workload: of the workload error; by default all pairs, or the only attribute.
+        pay: attributes of the regression score.
+        seed: of splits, subsets and queries.
 
     Raises:
         DataError: the tables have different domains, one is empty, or label or pay do not fit.

@@ -1,4 +1,4 @@
-"""How close a synthetic table is to the real one. These compare with private rows: not for publication."""
+"""Average errors over k-way marginals. They are computed from private rows: not for publication."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class KwayError:
 
     Attributes:
         k: attributes of each marginal.
-        cliques: how many marginals were compared.
+        cliques: number of marginals that were compared.
         total_variation: average total variation distance, in 0..1.
         kl: average Kullback-Leibler divergence KL(real || synthetic), in nats.
     """

@@ -1,8 +1,8 @@
-"""The three scores of the 2018 NIST challenge: from 0 to 10^6, and higher is better.
+"""The three scores of the 2018 NIST challenge: from 0 to 10^6, higher is better.
 
 Source: Bao et al., "Synthetic data generation with differential privacy via Bayesian networks", section 4.
-The challenge scored one table; here attributes are given, and its gender, income and city are any three.
-These compare with private rows: not for publication.
+The challenge was about one table; here its gender, income and city are any three attributes. The scores are
+computed from private rows: not for publication.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ MARGINALS = 100
 SUBSETS = 300
 
 _LEAST_FREQUENCY = 1e-6
-"""A frequency below this counts as this; the contest's value, so that none has an infinite logarithm."""
+"""Smaller frequencies are raised to this, the contest's value, so that logarithms are finite."""
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Pay:
-    """What the regression score looks at.
+    """The attributes of the regression score.
 
     Attributes:
-        split: whose values are compared, as gender in the challenge; code 0 with all others.
-        amount: what is compared, as income: a numeric attribute by the middles of its bins, any other by its
-            codes; a missing value or a negative amount counts as 0.
-        group: what the comparison is made within, as cities.
+        split: attribute by which amounts are compared (gender in the challenge): code 0 with all others.
+        amount: attribute that is compared (income): a numeric attribute by the middles of its bins, any other
+            by its codes; a missing value or a negative amount counts as 0.
+        group: attribute within whose values the comparison is made (city).
     """
 
     split: str
@@ -49,7 +49,7 @@ class Pay:
 def clustering_score(real: Table, synthetic: Table, rng: np.random.Generator) -> float:
     """10^6 times one minus half the L1 distance of three-way marginals, averaged over 100 random ones.
 
-    With fewer than three attributes the marginal is that of all.
+    With fewer than three attributes, the marginal of all attributes is used.
     """
     check_comparable(real, synthetic)
     k = min(3, len(real.domain))
@@ -62,12 +62,12 @@ def clustering_score(real: Table, synthetic: Table, rng: np.random.Generator) ->
 
 
 def classification_score(real: Table, synthetic: Table, rng: np.random.Generator) -> float:
-    """How alike the frequencies of random subsets of the domain are, on a logarithmic scale.
+    """The similarity of the frequencies of random subsets of the domain, on a logarithmic scale.
 
-    A third of the attributes is picked, of each a random range if it is numeric or else a random set of
-    values, and the rows inside all of them are counted. With d the root mean square difference of the
+    A third of the attributes is drawn, for each a random range if it is numeric and a random set of values
+    otherwise, and the rows inside all of them are counted. With d the root mean square difference of the
     logarithms of the frequencies over 300 repeats, the score is 10^6 max(0, 1 + d / ln(1/1000)). The paper's
-    text lacks the one, without which every score is negative.
+    text lacks the 1, without which every score is negative.
     """
     check_comparable(real, synthetic)
     names = real.domain.names
@@ -81,24 +81,23 @@ def classification_score(real: Table, synthetic: Table, rng: np.random.Generator
 
 
 def regression_score(real: Table, synthetic: Table, pay: Pay) -> float:
-    """The mean of a score of inequality and one of pay gaps.
+    """The mean of a score of inequality and a score of pay gaps.
 
-    Inequality: 10^6 times one minus the mean square difference between the Gini coefficients of amounts, of
-    all groups and split values that the real table has rows of; the paper has "measured on the joint
-    distribution of gender and income", which we read so. Where the synthetic table has no such row the
-    difference is 1.
+    Inequality: 10^6 times one minus the mean square difference between the Gini coefficients of amounts, over
+    all groups and split values with rows in the real table; this is how we read the paper's "measured on the
+    joint distribution of gender and income". Where the synthetic table has no such row, the difference is 1.
 
-    Pay gap: the mean amount of split code 0 less that of the others, 0 where either has no row. Groups that
-    the real table has rows of are ranked by it, equal ones alike; the score is 10^6 times one minus the mean
-    square difference of the ranks over the largest that there is, (m^2 - 1) / 3 for m groups.
+    Pay gap: the mean amount of split code 0 minus that of the others, 0 where either has no row. Groups with
+    rows in the real table are ranked by it, with equal ranks for ties; the score is 10^6 times one minus the
+    mean square difference of the ranks over its largest possible value, (m^2 - 1) / 3 for m groups.
 
     Raises:
-        DataError: the three attributes are not three, or the split has one value.
+        DataError: the three attributes are not different, or the split has one value.
     """
     check_comparable(real, synthetic)
     if len({pay.split, pay.amount, pay.group}) < 3:
         raise DataError(
-            "the regression score needs three different attributes; name a split, an amount, a group"
+            "the regression score needs three different attributes; name a split, an amount and a group"
         )
     if real.domain[pay.split].size < 2:
         raise DataError(f"{pay.split!r} has one value, so there is no gap to compare; name another split")
@@ -116,7 +115,7 @@ def regression_score(real: Table, synthetic: Table, pay: Pay) -> float:
 
 
 def _subset(table: Table, name: str, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which codes are inside: a range of numbers, or any set of values that is not empty."""
+    """A random subset of the codes: a range if numeric, else any set that is not empty."""
     attribute = table.domain[name]
     inside = np.zeros(attribute.size, dtype=bool)
     if isinstance(attribute, NumericAttribute):
@@ -143,7 +142,7 @@ def _joint(table: Table, pay: Pay) -> Array:
 
 
 def _amounts(table: Table, name: str) -> Array:
-    """What each code of the attribute is worth."""
+    """The amount that each code stands for."""
     attribute = table.domain[name]
     if not isinstance(attribute, NumericAttribute):
         return np.arange(attribute.size, dtype=np.float64)
@@ -153,15 +152,15 @@ def _amounts(table: Table, name: str) -> Array:
 
 
 def _ginis(counts: Array, amounts: Array) -> Array:
-    """The Gini coefficient of each row of counts; NaN without a count, 0 where nobody has anything.
+    """The Gini coefficient of each row of counts; NaN without a count, 0 where all amounts are 0.
 
-    Half the mean absolute difference of two draws, over the mean.
+    It is half the mean absolute difference of two draws, over the mean.
     """
     order = np.argsort(amounts, kind="stable")
     counts, amounts = counts[:, order], amounts[order]
     people = counts.sum(axis=1)
     money = counts @ amounts
-    # A step between amounts parts the people below from those above, and each such pair differs by it.
+    # A step between two amounts separates the people below from those above; each such pair differs by it.
     below = np.cumsum(counts, axis=1)[:, :-1]
     differences = (below * (people[:, None] - below)) @ np.diff(amounts)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -170,7 +169,7 @@ def _ginis(counts: Array, amounts: Array) -> Array:
 
 
 def _gaps(counts: Array, amounts: Array) -> Array:
-    """For each group the mean amount of split code 0 less that of the others, shape (groups,)."""
+    """For each group the mean amount of split code 0 minus that of the others, shape (groups,)."""
     first, others = counts[:, 0], counts[:, 1:].sum(axis=1)
     people = first.sum(axis=1), others.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""How well models that are trained on the synthetic table predict real rows: not for publication."""
+"""Classifiers trained on the synthetic table and tested on real rows: not for publication."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .distances import check_comparable
 CLASSIFIERS = ("svm", "tree")
 TEST_SHARE = 0.2
 MOST_ROWS = 100_000
-"""Of more rows a seeded random sample of this many is trained on."""
+"""Largest number of training rows; of more, a seeded random sample is used."""
 
 _DEPTH = 10
 _SEED = 0
@@ -30,12 +30,12 @@ class Prediction:
     """Misclassification rates on the same real rows, in 0..1.
 
     Attributes:
-        label: the attribute that is predicted from all others.
+        label: attribute that is predicted from all others.
         classifier: "svm" or "tree".
-        synthetic: of the classifier that is trained on synthetic rows.
-        real: of the one that is trained on real rows.
-        majority: of always answering what most of those real rows have.
-        test_rows: how many rows the rates are over.
+        synthetic: rate of the classifier that is trained on synthetic rows.
+        real: rate of the classifier that is trained on real rows.
+        majority: rate of always predicting the most common label of those real rows.
+        test_rows: number of rows that were tested.
     """
 
     label: str
@@ -47,7 +47,7 @@ class Prediction:
 
     @property
     def misclassification_variance(self) -> float:
-        """How much more the synthetic rows' classifier errs than the real ones'; chance can make it negative.
+        """The rate of the classifier of synthetic rows minus that of real rows; chance can make it negative.
 
         Source: RandDPGen, section 6.1, "misclassification variance".
         """
@@ -64,16 +64,16 @@ def predictions(
 ) -> list[Prediction]:
     """Misclassification rates of each classifier, trained on either table.
 
-    Source: RandDPGen, section 6.1: 80 % of the synthetic rows are trained on and 20 % of the real ones are
-        tested on; the classifier to compare with is trained on the other 80 % of the real rows.
+    Source: RandDPGen, section 6.1: trained on 80 % of the synthetic rows and tested on 20 % of the real rows;
+        the classifier for comparison is trained on the other 80 % of the real rows.
 
     Args:
-        real: the rows to train the classifier on that the synthetic ones' is compared with.
+        real: training rows of the classifier for comparison.
         synthetic: of the same domain.
-        label: the attribute to predict.
-        holdout: real rows to test on, which the release has not seen: then all of `real` and `synthetic` is
-            trained on. A random fifth of the real rows where left out.
-        classifiers: of "svm" and "tree"; see `misclassification_rate`.
+        label: attribute to predict.
+        holdout: real rows to test on, which the release has not used; then all of `real` and `synthetic` is
+            used for training. By default a random fifth of the real rows.
+        classifiers: "svm", "tree"; see `misclassification_rate`.
         seed: of the split.
 
     Raises:
@@ -105,20 +105,21 @@ def predictions(
 def misclassification_rate(
     train: Table, test: Table, label: str, classifier: str = "svm", seed: int = _SEED
 ) -> float:
-    """The share of test rows whose label a classifier of the training rows gets wrong.
+    """The share of test rows whose label a classifier predicts wrongly.
 
     "svm" is a linear support vector machine with squared hinge loss and C = 1, one against the rest where the
-    label has more than two values. The papers say "SVM" and name neither kernel nor loss; this one is solved
-    exactly at any size, where a kernel's matrix grows with the square of the rows. Numeric attributes enter
-    as a number from 0 to 1 with an indicator of a missing value, all others as one indicator for each code.
+    label has more than two values. The papers say "SVM" and name neither kernel nor loss; a linear
+    one is solved exactly at any size, while a kernel matrix grows with the square of the rows. A numeric
+    attribute is encoded as a number from 0 to 1 and an indicator of a missing value, any other by one
+    indicator for each code.
     "tree" is a decision tree of depth 10 over the codes as numbers.
 
     Source: RandDPGen, section 6.1, and PPSyn, section 5.2.1 (SVM); DP-Select, section 5.1.3 (tree).
 
     Args:
-        train: rows to train on; a random sample of them where there are more than `MOST_ROWS`.
-        test: rows to test on, of the same domain.
-        label: the attribute to predict, from all others.
+        train: training rows; of more than `MOST_ROWS` a random sample is used.
+        test: test rows, of the same domain.
+        label: attribute to predict from all others.
         classifier: "svm" or "tree".
         seed: of the sample, and of the tree's choice among equally good splits.
 
@@ -154,7 +155,7 @@ def _classifier(name: str, domain: Domain, label: str, seed: int) -> tuple[Any, 
 
     others = [other for other in domain if other != label]
     if name == "svm":
-        # In the primal the solver is deterministic and needs few steps.
+        # The solver of the primal problem is deterministic and needs few steps.
         return LinearSVC(C=1.0, dual=False), lambda table: _indicators(table.project(others))
     if name == "tree":
         model = DecisionTreeClassifier(max_depth=_DEPTH, random_state=seed)
@@ -166,13 +167,13 @@ def _split(table: Table, rng: np.random.Generator) -> tuple[Table, Table]:
     """Four fifths of the rows, and the rest."""
     tested = round(TEST_SHARE * table.record_count)
     if not tested:
-        raise DataError("expected at least 3 records to train on most and test on the rest; give more")
+        raise DataError("expected at least 3 records, to train and to test on, got fewer; give more")
     order = rng.permutation(table.record_count)
     return table.take(order[tested:]), table.take(order[:tested])
 
 
 def _indicators(table: Table) -> Any:
-    """One entry for each row and attribute: a sparse matrix in CSR form, shape (N, features)."""
+    """Features as a sparse CSR matrix, shape (N, features), with one entry for each row and attribute."""
     from scipy.sparse import csr_matrix
 
     width = 0

@@ -1,4 +1,4 @@
-"""Errors of range queries. They compare with private rows: not for publication."""
+"""Errors of range queries. They are computed from private rows: not for publication."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ...common.errors import DataError
 
 _SEED = 0
 _QUERIES = {3: 210, 5: 37}
-"""How many sets of attributes the paper's experiments draw, by their number of attributes (section 5.1.2)."""
+"""Number of queries in the paper's experiments, by their number of attributes (section 5.1.2)."""
 
 
 @dataclass(frozen=True)
 class RangeQuery:
-    """How many records lie between two codes, both counted, in each of some attributes.
+    """How many records lie between two codes, both included, in each of some attributes.
 
     Attributes:
         clique: the attributes, in domain order.
@@ -29,7 +29,7 @@ class RangeQuery:
     ranges: tuple[tuple[int, int], ...]
 
     def share(self, table: Table) -> float:
-        """The share of a table's records inside."""
+        """The share of a table's records that lie inside."""
         inside = np.ones(table.record_count, dtype=bool)
         for name, (low, high) in zip(self.clique, self.ranges, strict=True):
             codes = table.column(name)
@@ -42,10 +42,10 @@ class RangeError:
     """Errors over range queries.
 
     Attributes:
-        dimensions: attributes of each query.
-        queries: how many there were.
+        dimensions: number of attributes of each query.
+        queries: number of queries.
         mean_squared: mean squared difference between shares of records.
-        mean_absolute: mean absolute difference.
+        mean_absolute: mean absolute difference between them.
     """
 
     dimensions: int
@@ -57,8 +57,8 @@ class RangeError:
 def range_queries(domain: Domain, dimensions: int, count: int, seed: int = _SEED) -> list[RangeQuery]:
     """Random queries, the same for every mechanism.
 
-    Attributes are drawn by weights that are squares of exponential variables, so that some come up more
-    often. Both ends of a range are drawn evenly.
+    Attributes are drawn with weights that are squares of exponential variables, so that some are more
+    frequent. Both ends of a range are drawn uniformly.
 
     Source: PPSyn, section 5.1.2, which does not say how the ranges are drawn.
 
@@ -67,12 +67,12 @@ def range_queries(domain: Domain, dimensions: int, count: int, seed: int = _SEED
     """
     if not 1 <= dimensions <= len(domain):
         raise DataError(
-            f"range queries: expected 1 to {len(domain)} dimensions, for its attributes, got {dimensions}; "
-            "ask for fewer"
+            f"range queries: expected 1 to {len(domain)} dimensions, as it has attributes, got "
+            f"{dimensions}; use fewer"
         )
     rng = np.random.default_rng([seed, dimensions])
     weights = rng.exponential(size=len(domain)) ** 2
-    # Rounding must leave enough attributes that can be drawn.
+    # After rounding, enough attributes must have a positive weight.
     weights = weights / weights.sum() + 1e-6
     drawn = [
         rng.choice(len(domain), size=dimensions, replace=False, p=weights / weights.sum())
@@ -91,7 +91,7 @@ def range_errors(
 ) -> list[RangeError]:
     """Errors over random range queries: 210 of 3 attributes and 37 of 5, as in the paper.
 
-    Source: PPSyn, section 5.1, metric 2, on shares of records, so that tables of any size compare.
+    Source: PPSyn, section 5.1, metric 2, on shares of records, so that tables of different sizes compare.
     """
     found = []
     for count in dimensions:

@@ -32,7 +32,7 @@ def score_tables(found: Evaluation) -> list[ScoreTable]:
 
 
 def furthest_tables(found: Evaluation) -> list[ScoreTable]:
-    """The attributes and the pairs that are furthest off."""
+    """The attributes and the pairs with the largest distances."""
     tables = [_furthest("Furthest attributes", "attribute", found.attributes)]
     if found.pairs:
         tables.append(_furthest("Furthest pairs", "pair", found.pairs))
@@ -44,7 +44,7 @@ def _marginals(found: Evaluation) -> ScoreTable:
         "Marginals",
         ("attributes", "compared", "total variation", "KL"),
         tuple((f"{e.k}", f"{e.cliques}", f"{e.total_variation:.4f}", f"{e.kl:.4f}") for e in found.kway),
-        f"Averages; 0 is the same, a total variation of 1 has nothing in common. Workload error: "
+        f"Averages; 0 means equal, a total variation of 1 means disjoint. Workload error: "
         f"{found.workload_error:.4f}.",
     )
 
@@ -64,8 +64,8 @@ def _predictions(found: Evaluation) -> ScoreTable:
         f"Misclassification of {found.predictions[0].label}",
         ("classifier", "synthetic", "real", "difference", "majority"),
         rows,
-        f"Shares of {found.predictions[0].test_rows:,} real records that classifiers get wrong which learned "
-        "from synthetic records, and from real ones.",
+        f"Shares of {found.predictions[0].test_rows:,} real records predicted wrongly by classifiers trained "
+        "on synthetic records, and on real ones.",
     )
 
 
@@ -77,7 +77,7 @@ def _range_queries(found: Evaluation) -> ScoreTable:
             (f"{e.dimensions}", f"{e.queries}", f"{e.mean_absolute:.5f}", f"{e.mean_squared:.2e}")
             for e in found.range_queries
         ),
-        "Errors of the share of records that lies between two values of each attribute.",
+        "Errors of the share of records that lie between two values of each attribute.",
     )
 
 

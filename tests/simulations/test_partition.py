@@ -48,7 +48,7 @@ def rows_of(table):
 
 @settings(deadline=None)
 @given(tables_and_counts())
-def test_even_pieces_make_up_the_table_and_differ_in_size_by_one_at_most(drawn):
+def test_even_parts_make_up_the_table_and_differ_in_size_by_at_most_one(drawn):
     table, horizontal, vertical = drawn
     grid = Grid.even(table.domain, table.record_count, horizontal, vertical)
     pieces = partition(table, grid)
@@ -62,7 +62,7 @@ def test_even_pieces_make_up_the_table_and_differ_in_size_by_one_at_most(drawn):
 
 @settings(deadline=None)
 @given(tables_and_counts(), st.integers(0, 2**32))
-def test_random_pieces_make_up_the_rows_of_the_table(drawn, seed):
+def test_random_parts_make_up_the_rows_of_the_table(drawn, seed):
     table, horizontal, vertical = drawn
     grid = Grid.random(table.domain, table.record_count, horizontal, vertical, seed)
     pieces = partition(table, grid)
@@ -73,7 +73,7 @@ def test_random_pieces_make_up_the_rows_of_the_table(drawn, seed):
 
 @settings(deadline=None)
 @given(tables(), st.data())
-def test_pieces_by_attributes_make_up_the_table(table, data):
+def test_parts_by_attributes_make_up_the_table(table, data):
     names = data.draw(st.permutations(table.domain.names))
     cuts = sorted(data.draw(st.sets(st.integers(1, len(names) - 1)))) if len(names) > 1 else []
     groups = [names[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(names)], strict=True)]
@@ -140,7 +140,7 @@ def test_a_file_lays_out_a_ragged_grid(file):
 
 
 @pytest.mark.parametrize("text", ["", "2", "2x", "x3", "2x3x1", "-1x2", "two by three", "missing.json", "\0"])
-def test_text_that_is_no_grid_is_refused_with_both_forms(text):
+def test_refuses_text_that_is_no_grid_and_names_both_forms(text):
     with pytest.raises(DataError, match=r"expected KxS such as 2x2, or a JSON file"):
         Grid.parse(text, DOMAIN, 5)
 
@@ -163,12 +163,12 @@ def test_text_that_is_no_grid_is_refused_with_both_forms(text):
         [{"rows": 5, "groups": [[["a"]]]}],
     ],
 )
-def test_a_file_that_is_no_grid_is_refused_with_both_forms(file, content):
+def test_refuses_a_file_that_is_no_grid_and_names_both_forms(file, content):
     with pytest.raises(DataError, match=r"expected KxS such as 2x2, or a JSON file"):
         Grid.parse(file(content), DOMAIN, 5)
 
 
-def test_a_file_in_another_encoding_is_refused(tmp_path):
+def test_refuses_a_file_in_another_encoding(tmp_path):
     path = tmp_path / "grid.json"
     path.write_bytes(b'[{"rows": 5, "groups": [["\xe9"]]}]')
     with pytest.raises(DataError, match="expected KxS"):
@@ -186,13 +186,13 @@ def test_a_file_in_another_encoding_is_refused(tmp_path):
         ("99999999999999999999x2", "at most one slice per record"),
     ],
 )
-def test_a_grid_that_the_table_is_too_small_for_is_refused(text, reason):
+def test_refuses_a_grid_that_the_table_is_too_small_for(text, reason):
     with pytest.raises(DataError, match=reason):
         Grid.parse(text, DOMAIN, 5)
 
 
 @pytest.mark.parametrize("make", [Grid.even, lambda *counts: Grid.random(*counts, seed=1)])
-def test_even_and_random_grids_refuse_what_a_command_line_is_refused(make):
+def test_even_and_random_grids_refuse_the_same_as_the_command_line(make):
     with pytest.raises(DataError, match="parties in a slice"):
         make(DOMAIN, 5, 2, 4)
     with pytest.raises(DataError, match="one slice per record"):
@@ -209,12 +209,12 @@ def test_even_and_random_grids_refuse_what_a_command_line_is_refused(make):
         (1, [["a", "a"], ["b", "c"]], "attributes named twice: a"),
     ],
 )
-def test_groups_that_make_no_grid_are_refused(horizontal, groups, reason):
+def test_refuses_groups_that_make_no_grid(horizontal, groups, reason):
     with pytest.raises(DataError, match=reason):
         Grid.by_attributes(DOMAIN, 5, horizontal, groups)
 
 
-def test_a_file_with_an_unknown_attribute_is_refused_by_name(file):
+def test_refuses_a_file_with_an_unknown_attribute_by_name(file):
     with pytest.raises(DataError, match="unknown attribute 'z'"):
         Grid.parse(file([{"rows": 5, "groups": [["a", "b", "c", "z"]]}]), DOMAIN, 5)
 
@@ -237,7 +237,7 @@ WHOLE = (("a",), ("b", "c"))
         ([(3, (*WHOLE, ("z",))), (2, WHOLE)], "slice 1 do not cover every attribute exactly once"),
     ],
 )
-def test_a_grid_that_does_not_fit_the_table_is_refused(layouts, reason):
+def test_refuses_a_grid_that_does_not_fit_the_table(layouts, reason):
     grid = Grid(tuple(SliceLayout(rows, groups) for rows, groups in layouts))
     with pytest.raises(DataError, match=reason):
         partition(table_of(5), grid)

@@ -68,7 +68,7 @@ def test_encoding_what_was_decoded_gives_the_codes_back(attribute, seed):
 
 @settings(deadline=None)
 @given(st.one_of(coded(), real(), integer()), st.integers(0, 2**32))
-def test_numbers_survive_being_written_as_text(attribute, seed):
+def test_numbers_written_as_text_have_the_same_codes(attribute, seed):
     rng = np.random.default_rng(seed)
     codes = np.arange(attribute.size)
     cells = ["" if v is None or math.isnan(v) else repr(v) for v in attribute.decode(codes, rng).tolist()]
@@ -111,7 +111,7 @@ def test_decoding_an_integer_bin_gives_every_integer_of_it():
     ("bounds", "bins", "integer"),
     [((17, 90), 74, True), ((17, 90), 73, False), ((0.5, 3.5), 4, False), ((3, 3), 1, True)],
 )
-def test_left_open_a_bin_per_integer_means_integers(bounds, bins, integer):
+def test_by_default_one_bin_for_each_integer_means_integers(bounds, bins, integer):
     assert NumericAttribute("x", *bounds, bins).integer is integer
 
 
@@ -137,7 +137,7 @@ def test_a_missing_number_is_the_last_code_of_a_nullable_attribute():
         (CategoricalAttribute("age", (1, 2)), "77secret", "expected one of the categories"),
     ],
 )
-def test_a_value_without_a_code_is_refused_by_row_without_its_content(attribute, cell, reason):
+def test_refuses_a_value_without_a_code_by_row_and_hides_the_value(attribute, cell, reason):
     good = attribute.decode(np.zeros(16, dtype=int), np.random.default_rng(1)).tolist()
     with pytest.raises(DataError, match=r"^column 'age', row 17: ") as refusal:
         attribute.encode([*good, cell])
@@ -170,13 +170,13 @@ def test_categories_of_one_type_decode_to_that_type(listed, dtype):
 
 
 @pytest.mark.parametrize("n", [0, -1, True, 2.0, LARGEST_SIZE + 1])
-def test_a_coded_attribute_needs_a_sensible_number_of_codes(n):
+def test_refuses_an_invalid_number_of_codes(n):
     with pytest.raises(DataError, match="attribute 'x': expected from 1 to"):
         CodedAttribute("x", n)
 
 
 @pytest.mark.parametrize("name", ["", 3, None])
-def test_an_attribute_needs_a_name(name):
+def test_refuses_an_attribute_without_a_name(name):
     with pytest.raises(DataError, match="name is text"):
         CodedAttribute(name, 2)
 
@@ -191,10 +191,10 @@ def test_an_attribute_needs_a_name(name):
         ((True, "true"), "listed twice"),
         ((None,), 'write a missing value as ""'),
         ((math.nan,), "finite number"),
-        ((["a"],), "a category is text"),
+        ((["a"],), "expected categories that are text"),
     ],
 )
-def test_categories_that_do_not_hold_together_are_refused(listed, reason):
+def test_refuses_invalid_categories(listed, reason):
     with pytest.raises(DataError, match=reason):
         CategoricalAttribute("x", listed)
 
@@ -221,6 +221,6 @@ def test_categories_that_do_not_hold_together_are_refused(listed, reason):
         ((1.0, 1.0 + 2**-50, 100), "bins too narrow"),
     ],
 )
-def test_bounds_and_bins_that_do_not_hold_together_are_refused(arguments, reason):
+def test_refuses_invalid_bounds_and_bins(arguments, reason):
     with pytest.raises(DataError, match=f"attribute 'x': {reason}"):
         NumericAttribute("x", *arguments)

@@ -36,7 +36,7 @@ def test_digits_past_the_last_code_are_clipped_to_it():
     assert decoded.column("a").tolist() == [0, 1, 2, 3, 4, 4, 4, 4]
 
 
-def test_a_table_of_another_domain_is_refused():
+def test_refuses_a_table_of_another_domain():
     table = Table.from_codes(Domain.coded({"b": 5}), np.array([[0]]))
     binarisation = Binarisation(Domain.coded({"a": 5}))
     for refuse in (binarisation.encode, binarisation.decode):
@@ -44,6 +44,6 @@ def test_a_table_of_another_domain_is_refused():
             refuse(table)
 
 
-def test_names_that_meet_are_refused():
+def test_refuses_equal_names_of_binary_attributes():
     with pytest.raises(DataError, match=r"'a\.bit0' is declared twice"):
         Binarisation(Domain.coded({"a": 4, "a.bit0": 1})).domain  # noqa: B018

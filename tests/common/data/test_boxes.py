@@ -98,7 +98,7 @@ def test_no_box_has_no_sum_and_every_cell_lies_outside():
         pytest.param((), id="no range"),
     ],
 )
-def test_a_box_that_does_not_lie_in_the_domain_is_refused_by_its_number(box):
+def test_refuses_a_box_outside_the_domain_by_its_number(box):
     good = ((0, 1), (0, 1))
     with pytest.raises(DataError, match="box 1: expected for each attribute a non-empty range of its codes"):
         box_labels((2, 3), [good, box])
@@ -114,13 +114,13 @@ def test_a_box_that_does_not_lie_in_the_domain_is_refused_by_its_number(box):
         pytest.param([((0, 1), (1, 2)), ((1, 2), (1, 2)), ((0, 2), (0, 3))], id="one inside the other"),
     ],
 )
-def test_boxes_that_meet_are_refused_by_the_number_of_the_later_one(boxes):
+def test_refuses_overlapping_boxes_by_the_number_of_the_later_one(boxes):
     with pytest.raises(DataError, match="box 2: it meets another box"):
         box_labels((2, 3), boxes)
 
 
 @given(SHAPES, st.data())
-def test_boxes_are_refused_exactly_where_a_record_would_count_twice(shape, data):
+def test_refuses_boxes_exactly_if_a_record_would_count_twice(shape, data):
     boxes = data.draw(st.lists(st.tuples(*map(ranges, shape)), min_size=2, max_size=4))
     meeting = any(overlap(one, other) for one, other in itertools.combinations(boxes, 2))
     counted = np.zeros(shape, dtype=int)

@@ -34,7 +34,7 @@ def test_a_domain_file_names_attributes_in_order(domain):
     assert domain["code"].size == 3
 
 
-def test_a_domain_survives_json(domain, tmp_path):
+def test_a_domain_is_the_same_after_json(domain, tmp_path):
     path = tmp_path / "domain.json"
     path.write_text(json.dumps(domain.to_json()), encoding="utf-8")
     assert Domain.load(path) == domain
@@ -89,12 +89,12 @@ def test_an_unknown_or_repeated_attribute_is_named(domain):
         ({"a": {"type": "numeric", "min": 0, "max": 1, "bins": 2, "step": 1}}, "unknown keys step"),
     ],
 )
-def test_a_form_that_is_no_domain_is_refused(form, reason):
+def test_refuses_a_form_that_is_no_domain(form, reason):
     with pytest.raises(DataError, match=reason):
         Domain.from_json(form)
 
 
-def test_an_attribute_declared_twice_is_refused():
+def test_refuses_an_attribute_declared_twice():
     with pytest.raises(DataError, match="attribute 'a' is declared twice"):
         Domain((CodedAttribute("a", 2), CodedAttribute("a", 3)))
 
@@ -108,7 +108,7 @@ def test_an_attribute_declared_twice_is_refused():
         (b'{"a": {"type": "numeric", "min": 0, "max": Infinity, "bins": 2}}', "finite numbers"),
     ],
 )
-def test_a_file_that_is_no_domain_is_refused(tmp_path, content, reason):
+def test_refuses_a_file_that_is_no_domain(tmp_path, content, reason):
     path = tmp_path / "domain.json"
     path.write_bytes(content)
     with pytest.raises(DataError, match=reason):

@@ -74,7 +74,7 @@ def test_a_difference_adds_up_two_cells_for_each_attribute_half_of_them_negative
 
 
 @given(SHAPED, st.integers(0, 2**32), st.integers(-(10**9), 10**9))
-def test_differences_tell_the_interaction_and_not_what_is_constant_along_an_axis(shape, seed, largest):
+def test_differences_determine_the_interaction_and_not_what_is_constant_along_an_axis(shape, seed, largest):
     values = values_of(shape, seed)
     sent = differences(values, shape)
     np.testing.assert_allclose(from_differences(sent, shape), projection(shape) @ values, atol=1e-9)

@@ -61,7 +61,7 @@ def test_joined_tables_hold_the_rows_of_all_in_order(table):
     assert joined.digest() == table.digest()
 
 
-def test_tables_of_different_domains_are_not_joined(table):
+def test_refuses_to_join_tables_of_different_domains(table):
     with pytest.raises(DataError, match="different domains"):
         Table.concatenate([table, table.project(["a"])])
     with pytest.raises(ValueError, match="at least one table"):
@@ -87,7 +87,7 @@ def test_a_table_without_rows_has_empty_marginals(table):
     assert table.rows(0, 0).marginal(("a", "d")).tolist() == [0] * 6
 
 
-def test_digests_tell_tables_apart(table):
+def test_different_tables_have_different_digests(table):
     assert table.rows(0, 499).digest() != table.digest()
     assert table.take(np.arange(499, -1, -1)).digest() != table.digest()
     renamed = Table.from_codes(Domain.coded({"x": 2}), {"x": table.column("a")})
@@ -106,7 +106,7 @@ def test_digests_tell_tables_apart(table):
         (np.zeros(2, dtype=int), r"expected codes of shape \(records, 2\)"),
     ],
 )
-def test_codes_that_do_not_fit_the_domain_are_refused(codes, reason):
+def test_refuses_codes_that_do_not_fit_the_domain(codes, reason):
     with pytest.raises(DataError, match=reason):
         Table.from_codes(Domain.coded({"a": 2, "b": 2}), codes)
 
@@ -127,13 +127,13 @@ def test_raw_columns_are_encoded_by_name_and_others_ignored():
     assert [column.tolist() for column in table.columns] == [[1, 0], [9, 3]]
 
 
-def test_encoding_refuses_missing_columns_ragged_columns_and_no_rows():
+def test_refuses_to_encode_missing_columns_ragged_columns_and_no_rows():
     domain = Domain.coded({"a": 2, "b": 2})
     with pytest.raises(DataError, match="expected a column 'b', found none"):
         encode_table(domain, {"a": [1]})
     with pytest.raises(DataError, match="column 'b': its number of rows differs"):
         encode_table(domain, {"a": [1], "b": [1, 0]})
-    with pytest.raises(DataError, match="an empty table has nothing to release"):
+    with pytest.raises(DataError, match="expected a table of at least one row, got an empty one"):
         encode_table(domain, {"a": [], "b": []})
 
 

@@ -29,12 +29,12 @@ def texts(values):
         pd.Series([1, 2.5, None], dtype="Float64").to_numpy(dtype=object),
     ],
 )
-def test_numbers_come_in_many_clothes(values):
+def test_numbers_are_read_from_numbers_and_text(values):
     assert np.array_equal(read_numbers("x", values), [1, 2.5, np.nan], equal_nan=True)
 
 
 @pytest.mark.parametrize("cell", ["secret", "1_000", "1,5", " ", b"1x", object()])
-def test_a_cell_that_is_no_number_is_refused_by_row_without_its_content(cell):
+def test_refuses_a_cell_that_is_no_number_by_row_and_hides_the_cell(cell):
     with pytest.raises(DataError) as refusal:
         read_numbers("x", ["1", "", cell])
     assert str(refusal.value) == (
@@ -43,7 +43,7 @@ def test_a_cell_that_is_no_number_is_refused_by_row_without_its_content(cell):
 
 
 @pytest.mark.parametrize("cell", ["inf", float("-inf"), "1e999", 10**400])
-def test_an_infinite_number_is_refused(cell):
+def test_refuses_an_infinite_number(cell):
     with pytest.raises(DataError, match="column 'x', row 2: expected a finite number"):
         read_numbers("x", [0, cell])
 
@@ -95,11 +95,11 @@ def test_texts_keep_their_rows(values, expected):
 @pytest.mark.parametrize(
     "values", [np.array(["2020-01-01"], dtype="M8[D]"), np.array([1j]), np.array([b"a"])]
 )
-def test_a_column_of_another_kind_is_refused_by_its_type(values):
+def test_refuses_a_column_of_another_kind_by_its_type(values):
     with pytest.raises(DataError, match="column 'x': expected text or numbers, found"):
         read_texts("x", values)
 
 
-def test_a_column_of_two_dimensions_is_refused():
+def test_refuses_a_column_of_two_dimensions():
     with pytest.raises(DataError, match="one value per row"):
         read_numbers("x", np.zeros((2, 2)))

@@ -60,12 +60,12 @@ def test_a_workload_is_read_from_json(tmp_path):
         ({"kway": 9}, "expected k from 1"),
     ],
 )
-def test_a_form_that_is_no_workload_is_refused(form, reason):
+def test_refuses_a_form_that_is_no_workload(form, reason):
     with pytest.raises(DataError, match=reason):
         Workload.from_json(DOMAIN, form)
 
 
-def test_a_file_that_is_no_workload_is_refused(tmp_path):
+def test_refuses_a_file_that_is_no_workload(tmp_path):
     path = tmp_path / "workload.json"
     with pytest.raises(DataError, match=r"workload\.json cannot be read"):
         Workload.load(DOMAIN, path)
@@ -74,7 +74,7 @@ def test_a_file_that_is_no_workload_is_refused(tmp_path):
         Workload.load(DOMAIN, path)
 
 
-def test_every_clique_needs_its_weight():
+def test_refuses_a_clique_without_a_weight():
     with pytest.raises(ValueError, match="2 cliques need as many weights, not 1"):
         Workload((("a",), ("b",)), (1.0,))
 
@@ -129,7 +129,7 @@ def test_synthetic_marginals_are_scaled_to_the_number_of_real_records():
     assert workload.error(real, table([1, 0, 0, 0])) == pytest.approx(1)
 
 
-def test_tables_that_cannot_be_compared_are_refused():
+def test_refuses_tables_that_cannot_be_compared():
     real = table([0, 0, 0, 0])
     workload = Workload((("a",),), (1.0,))
     with pytest.raises(DataError, match="different domains"):

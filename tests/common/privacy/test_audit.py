@@ -53,16 +53,16 @@ def noisy_cell(counts, sigma, seed, runs=RUNS):
     return noisy_counts(tables, sigma, RandomStream.from_seed(seed))[:, 1] / grid_of(sigma)
 
 
-def test_a_noisy_marginal_is_no_more_telling_than_promised_and_the_audit_is_not_blind():
+def test_a_noisy_marginal_passes_the_audit_and_the_audit_has_power():
     found = audited_epsilon(noisy_cell(WITH, SIGMA, 1), noisy_cell(WITHOUT, SIGMA, 2))
     assert 0.6 * EPSILON < found <= EPSILON
 
 
-def test_half_the_noise_is_caught():
+def test_the_audit_detects_half_the_noise():
     assert audited_epsilon(noisy_cell(WITH, SIGMA / 2, 1), noisy_cell(WITHOUT, SIGMA / 2, 2)) > EPSILON
 
 
-def test_a_doubled_sensitivity_is_caught():
+def test_the_audit_detects_a_doubled_sensitivity():
     doubled = noisy_cell(np.array([5, 8, 2]), SIGMA, 1)
     assert audited_epsilon(doubled, noisy_cell(WITHOUT, SIGMA, 2)) > EPSILON
 
@@ -78,7 +78,7 @@ def noisy_interaction(counts, sigma, seed):
     return noisy @ np.array([differences(cell, PAIR)[0] for cell in np.eye(4)])
 
 
-def test_an_interaction_at_half_the_noise_is_no_more_telling_than_promised_and_its_cells_would_be():
+def test_an_interaction_at_half_the_noise_passes_the_audit_and_its_cells_would_not():
     sigma = gaussian_sigma(Budget(EPSILON, DELTA).granted(gaussian_only=True), Adjacency.ZERO_OUT, PAIR)
     assert sigma == pytest.approx(SIGMA / 2, rel=1e-4)
     sent = [noisy_interaction(counts, sigma, seed) for seed, counts in ((1, PAIR_WITHOUT), (2, PAIR_WITH))]
@@ -88,7 +88,7 @@ def test_an_interaction_at_half_the_noise_is_no_more_telling_than_promised_and_i
     assert audited_epsilon(noisy_cell(WITH, sigma, 1), noisy_cell(WITHOUT, sigma, 2)) > 1.5 * EPSILON
 
 
-def test_noise_drawn_twice_from_one_key_is_caught():
+def test_the_audit_detects_noise_drawn_twice_from_one_key():
     """Two answers under one key: their difference has no noise left, so it tells the tables apart."""
     first = noisy_counts(np.broadcast_to(WITH, (200, 3)), SIGMA, RandomStream.from_seed(3))
     again = noisy_counts(np.broadcast_to(WITHOUT, (200, 3)), SIGMA, RandomStream.from_seed(3))

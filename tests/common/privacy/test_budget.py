@@ -9,30 +9,30 @@ from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf])
-def test_an_epsilon_that_is_not_positive_and_finite_is_refused(epsilon):
+def test_refuses_an_epsilon_that_is_not_positive_and_finite(epsilon):
     with pytest.raises(BudgetError, match="epsilon: expected a positive finite number"):
         Budget(epsilon, 1e-9)
 
 
 @pytest.mark.parametrize("delta", [0, 1, -1e-9, 1.5, math.nan])
-def test_a_delta_outside_zero_to_one_is_refused(delta):
+def test_refuses_a_delta_outside_zero_to_one(delta):
     with pytest.raises(BudgetError, match="delta: expected a number in"):
         Budget(1.0, delta)
 
 
-def test_epsilon_without_delta_is_refused():
+def test_refuses_epsilon_without_delta():
     with pytest.raises(BudgetError, match="delta"):
         Budget(1.0)
 
 
 @pytest.mark.parametrize("given", [{}, {"epsilon": 1.0, "delta": 1e-9, "zcdp_rho": 0.1}])
-def test_a_budget_is_given_one_way_and_not_both(given):
+def test_refuses_a_budget_given_in_both_ways_or_none(given):
     with pytest.raises(BudgetError, match="either epsilon with delta or rho"):
         Budget(**given)
 
 
 @pytest.mark.parametrize("rho", [0, -0.5, math.inf])
-def test_a_rho_that_is_not_positive_and_finite_is_refused(rho):
+def test_refuses_a_rho_that_is_not_positive_and_finite(rho):
     with pytest.raises(BudgetError, match="rho: expected"):
         Budget(zcdp_rho=rho)
 
@@ -63,7 +63,7 @@ def test_an_accountant_adds_up_and_keeps_what_was_charged():
     assert accountant.charges == (first, second)
 
 
-def test_a_charge_past_the_grant_by_the_last_digit_is_refused_and_changes_nothing():
+def test_refuses_a_charge_above_the_grant_by_the_last_digit_and_changes_nothing():
     accountant = Accountant(Fraction(1)).charge(Charge("a", (), Fraction(1, 2)))
     with pytest.raises(BudgetError, match="more than is left"):
         accountant.charge(

@@ -72,22 +72,22 @@ def test_costs_are_multiples_of_the_unit_so_that_their_sums_are_exact():
 
 
 @pytest.mark.parametrize("rho", [0, -1])
-def test_no_budget_buys_no_measurement(rho):
+def test_refuses_a_measurement_without_budget(rho):
     with pytest.raises(BudgetError, match="grant more"):
         gaussian_sigma(Fraction(rho), Adjacency.ZERO_OUT)
 
 
-def test_a_budget_that_calls_for_less_noise_than_the_grid_can_carry_is_refused():
+def test_refuses_a_budget_that_allows_less_noise_than_the_grid_supports():
     with pytest.raises(BudgetError, match="lower the budget"):
         gaussian_sigma(Fraction(10**15), Adjacency.ZERO_OUT)
 
 
-def test_more_noise_than_can_be_drawn_is_refused_before_it_is_charged():
+def test_refuses_more_noise_than_can_be_drawn_before_it_is_charged():
     with pytest.raises(BudgetError, match="at most 2\\^40"):
         gaussian_cost(2.0**41, Adjacency.ZERO_OUT)
 
 
-def test_an_unknown_adjacency_is_refused_with_the_known_ones():
+def test_refuses_an_unknown_adjacency_and_names_the_known_ones():
     with pytest.raises(BudgetError, match="zero-out, replace-one"):
         Adjacency.named("swap")
 
@@ -145,7 +145,7 @@ def test_a_batch_of_scores_costs_as_much_as_its_scores_one_by_one(adjacency):
 
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("count", [1, 7])
-def test_a_budget_too_small_for_its_scores_is_refused_and_a_little_more_is_not(adjacency, count):
+def test_refuses_a_budget_too_small_for_its_scores_and_accepts_a_little_more(adjacency, count):
     least = 4 * count * adjacency.squared_sensitivity
     assert score_cost(2.0**30, adjacency, count) > 0
     for units in (-1, 0, 1, least - 1):
@@ -156,13 +156,13 @@ def test_a_budget_too_small_for_its_scores_is_refused_and_a_little_more_is_not(a
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
-def test_scores_that_would_need_less_noise_than_the_grid_carries_are_refused(adjacency):
+def test_refuses_scores_with_less_noise_than_the_grid_supports(adjacency):
     with pytest.raises(BudgetError, match="lower the budget"):
         score_sigma(Fraction(10**13), adjacency, 1)
     assert score_sigma(Fraction(10**13), adjacency, 100) > 2.0**-20
 
 
-def test_scores_with_more_noise_than_can_be_drawn_are_refused():
+def test_refuses_scores_with_more_noise_than_can_be_drawn():
     with pytest.raises(BudgetError, match="at most 2\\^40"):
         score_cost(2.0**41, Adjacency.ZERO_OUT, 3)
 
@@ -233,7 +233,7 @@ def test_for_one_budget_the_interaction_of_a_binary_pair_has_half_the_noise_of_i
     "shape", [(1,), (3, 1), (0, 2), (16_385,), (2, 16_385), (16_384, 16_384, 4_097), (2**14,) * 4]
 )
 @pytest.mark.parametrize("adjacency", Adjacency)
-def test_an_interaction_whose_noise_would_show_its_grid_is_refused_by_everybody(shape, adjacency):
+def test_refuses_an_interaction_that_the_proof_of_its_cost_does_not_cover(shape, adjacency):
     for ask in (
         lambda: adjacency.squared_interaction_sensitivity(shape),
         lambda: gaussian_cost(3.0, adjacency, shape),

@@ -63,7 +63,7 @@ def exact_excess(draws, scale):
 
 
 @given(SIGMAS, CROWDS)
-def test_the_honest_parties_alone_draw_the_noise_that_is_charged_and_hardly_more(sigma, crowd):
+def test_the_noise_of_honest_parties_is_at_least_the_charged_one_and_hardly_more(sigma, crowd):
     scale = crowd.share_scale(sigma)
     honest = crowd.parties - crowd.tolerated
     charged = (Fraction(sigma) * grid_of(sigma)) ** 2
@@ -101,7 +101,7 @@ def test_the_bound_grows_with_every_draw_so_that_it_covers_any_number_of_them(sc
 
 
 @pytest.mark.parametrize("variance", [0.06, 0.1, 0.2])
-def test_the_grid_shows_in_a_sum_of_gaussian_weights_as_much_as_the_lemma_says(variance):
+def test_a_sum_of_gaussian_weights_depends_on_its_centre_as_the_lemma_says(variance):
     """The sum over the integers, for centres all over a cell, against its mean sqrt(2 pi variance)."""
     points, centres = np.arange(-20, 21)[:, None], np.linspace(0, 1, 101)
     sums = np.exp(-((points - centres) ** 2) / (2 * variance)).sum(axis=0)
@@ -193,20 +193,20 @@ def test_even_the_furthest_draw_of_every_party_stays_within_the_stated_largest(s
 
 
 @pytest.mark.parametrize("sigma", [2.0**-20, 1.0, 256.0])
-def test_thousands_of_parties_may_draw_and_more_are_refused(sigma):
+def test_accepts_thousands_of_parties_and_refuses_more(sigma):
     assert DistributedNoise(8_300, 0).excess(sigma) <= MAX_EXCESS
     with pytest.raises(BudgetError, match="let fewer parties take part"):
         DistributedNoise(8_400, 0).share_scale(sigma)
 
 
 @pytest.mark.parametrize("ask", ["draw", "largest", "total_sigma"])
-def test_nothing_is_drawn_or_planned_where_the_sum_would_show_its_grain(ask):
+def test_refuses_noise_whose_sum_would_not_be_close_to_a_discrete_gaussian(ask):
     crowd = DistributedNoise(20_000, 1)
     with pytest.raises(BudgetError, match="1 tolerated"):
         getattr(crowd, ask)(1.0, *([3, RandomStream.from_seed(1)] if ask == "draw" else []))
 
 
-def test_the_scale_for_a_budget_survives_being_divided():
+def test_the_scale_for_a_budget_can_be_divided_among_parties():
     sigma = gaussian_sigma(Fraction(1, 1000), Adjacency.REPLACE_ONE)
     crowd = DistributedNoise(4, 1)
     honest = math.sqrt(3) * crowd.share_scale(sigma) / grid_of(sigma)
@@ -214,12 +214,12 @@ def test_the_scale_for_a_budget_survives_being_divided():
 
 
 @pytest.mark.parametrize("parties", [0, -3])
-def test_noise_that_nobody_draws_is_refused(parties):
+def test_refuses_noise_of_no_party(parties):
     with pytest.raises(BudgetError, match="at least 1"):
         DistributedNoise(parties, 0)
 
 
 @pytest.mark.parametrize("tolerated", [-1, 3, 4])
-def test_collusions_that_leave_nobody_honest_are_refused(tolerated):
+def test_refuses_collusions_that_leave_nobody_honest(tolerated):
     with pytest.raises(BudgetError, match="0 to 2 of 3 parties"):
         DistributedNoise(3, tolerated)

@@ -78,7 +78,7 @@ def test_an_answer_is_a_discrete_gaussian_around_the_interaction_up_to_the_state
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3)])
-def test_at_scales_too_small_for_the_lemma_the_grid_shows(shape):
+def test_at_scales_too_small_for_the_lemma_the_distribution_depends_on_the_grid(shape):
     """Or the comparison above could not fail."""
     counts = np.zeros(math.prod(shape), dtype=int)
     found = answers(shape, 0.35, counts)
@@ -124,7 +124,7 @@ def test_the_privacy_loss_of_an_answer_is_that_of_the_gaussian_that_it_is_charge
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3)])
-def test_noise_that_was_added_for_an_interaction_does_not_pay_for_its_marginal(shape):
+def test_noise_for_an_interaction_does_not_protect_its_marginal(shape):
     """The cells themselves would be far more telling than the differences are charged for."""
     scale = 3.0
     mu = math.sqrt(float(Adjacency.ZERO_OUT.squared_interaction_sensitivity(shape)) / (scale**2 - 2.5))

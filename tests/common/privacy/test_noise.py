@@ -46,7 +46,7 @@ def test_draws_have_the_probabilities_of_the_discrete_gaussian(sigma):
 
 
 @pytest.mark.parametrize("sigma", [1e6, 3.3e7])
-def test_draws_of_a_large_scale_are_gaussian_to_the_last_digit_that_a_test_can_see(sigma):
+def test_draws_of_a_large_scale_pass_a_test_for_gaussians(sigma):
     draws = discrete_gaussian(sigma, 200_000, RandomStream.from_seed(12))
     assert stats.kstest(draws / sigma, "norm").pvalue > 1e-4
     assert stats.chisquare(np.bincount(draws % 16, minlength=16)).pvalue > 1e-4
@@ -68,12 +68,12 @@ def test_no_candidate_is_accepted_with_a_probability_above_one(sigma):
     assert envelope.cumulative[-1] <= 2**60
 
 
-def test_the_tail_that_is_cut_weighs_less_than_the_stated_distance():
+def test_the_tail_that_is_cut_has_less_probability_than_the_stated_distance():
     assert 2 * math.erfc(noise.TAIL_SIGMAS / math.sqrt(2)) < noise.STATISTICAL_DISTANCE
 
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, math.nan, 2.0**41])
-def test_a_scale_out_of_range_is_refused(sigma):
+def test_refuses_a_scale_out_of_range(sigma):
     with pytest.raises(ValueError, match="sigma must lie"):
         discrete_gaussian(sigma, 1, RandomStream.from_seed(1))
 

@@ -86,17 +86,17 @@ def test_the_multiplier_is_the_least_that_fits_and_so_many_steps_can_be_paid_and
     assert affordable_steps(0.02, multiplier, 15, 0.025) in (249, 250)
 
 
-def test_a_promise_too_small_for_every_order_is_refused():
-    with pytest.raises(BudgetError, match="expected a larger one beside delta = 1e-09"):
+def test_refuses_a_promise_too_small_for_every_order():
+    with pytest.raises(BudgetError, match="expected a larger one with delta = 1e-09"):
         renyi_order(1e-4, 1e-9)
 
 
-def test_noise_that_no_budget_pays_for_is_refused():
-    with pytest.raises(BudgetError, match="expected a budget that some noise keeps to"):
+def test_refuses_a_budget_too_small_for_any_noise():
+    with pytest.raises(BudgetError, match="expected a budget that allows some noise"):
         noise_multiplier(1.0, 100, 5, 1e-14)
 
 
 @pytest.mark.parametrize(("rate", "multiplier"), [(0.0, 1.0), (1.1, 1.0), (0.5, 0.0), (0.5, math.nan)])
-def test_a_rate_or_a_multiplier_out_of_range_is_refused(rate, multiplier):
+def test_refuses_a_rate_or_a_multiplier_out_of_range(rate, multiplier):
     with pytest.raises(ValueError, match="rate in"):
         sampled_gaussian_rho(rate, multiplier, 1, 2)

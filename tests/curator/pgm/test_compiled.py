@@ -23,6 +23,6 @@ def test_infinities_and_nan_keep_their_meaning() -> None:
     assert np.isnan(compiled(total)(np.array([np.inf, -np.inf])))
 
 
-def test_functions_are_compiled_even_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_are_compiled_even_without_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
     assert compiled(total)(np.ones(3)) == 3.0

@@ -66,14 +66,16 @@ def covariance(oracle: MarginalOracle, loss: QuadraticLoss, potentials: Array, j
     ],
     ids=["inside", "another total", "on an edge", "in a corner"],
 )
-def test_one_marginal_ends_at_the_nearest_with_the_total(values: list[float], nearest: list[float]) -> None:
+def test_one_marginal_is_fitted_by_the_nearest_one_with_the_total(
+    values: list[float], nearest: list[float]
+) -> None:
     oracle, loss = problem({("a",): values}, 10.0)
     end = descend(oracle, loss, np.zeros(3), 500, 1e-9).end
     np.testing.assert_allclose(end.marginals, nearest, atol=1e-3)
     assert end.loss == pytest.approx(loss.of_marginals(np.array(nearest)), rel=1e-5, abs=1e-5)
 
 
-def test_what_it_returns_belongs_to_its_end() -> None:
+def test_the_result_belongs_to_the_end_point() -> None:
     oracle, loss = noisy_pairs()
     end = descend(oracle, loss, np.zeros(len(loss.values)), 5, 0.0).end
     np.testing.assert_array_equal(end.marginals, oracle(end.potentials)[0])
@@ -92,13 +94,13 @@ def test_the_slope_is_the_covariance_times_the_gradient(moves: int, sigma: float
 
 
 @pytest.mark.parametrize("moves", [0, 1, 5])
-def test_it_stops_when_told_and_says_that_it_has_not_converged(moves: int) -> None:
+def test_it_stops_at_its_limit_and_says_that_it_has_not_converged(moves: int) -> None:
     oracle, loss = noisy_pairs(1e4)
     found = descend(oracle, loss, np.zeros(len(loss.values)), moves, 1e-9)
     assert (found.moves, found.converged) == (moves, False)
 
 
-def test_it_stops_by_itself_once_ten_moves_gain_little() -> None:
+def test_it_stops_once_ten_moves_gain_little() -> None:
     oracle, loss = noisy_pairs()
     counts = []
     for tolerance in (1e-1, 1e-3, 1e-6):
@@ -110,16 +112,16 @@ def test_it_stops_by_itself_once_ten_moves_gain_little() -> None:
     assert counts[0] < counts[1] < counts[2] < 300
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_it_never_ends_above_its_start(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    oracle, loss = noisy_pairs(10.0 ** rng.uniform(0, 6), 10.0 ** rng.uniform(-3, 3), seed)
-    start = rng.normal(scale=10.0 ** rng.uniform(-1, 2.5), size=len(loss.values))
-    begun = loss.of_marginals(oracle(start)[0])
-    assert descend(oracle, loss, start, 30, 1e-3).end.loss <= begun
+def test_it_never_ends_above_its_start() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        oracle, loss = noisy_pairs(10.0 ** rng.uniform(0, 6), 10.0 ** rng.uniform(-3, 3), seed)
+        start = rng.normal(scale=10.0 ** rng.uniform(-1, 2.5), size=len(loss.values))
+        begun = loss.of_marginals(oracle(start)[0])
+        assert descend(oracle, loss, start, 30, 1e-3).end.loss <= begun
 
 
-def test_it_begins_at_the_end_and_stays_there() -> None:
+def test_it_stays_at_a_minimum() -> None:
     oracle, loss = problem({("a",): [1.0, 2.0, 3.0]}, 6.0)
     start = np.log([1.0, 2.0, 3.0])
     found = descend(oracle, loss, start, 100, 1e-3)
@@ -135,7 +137,7 @@ def test_cells_of_a_few_records_beside_many_millions_are_fitted_too() -> None:
     np.testing.assert_allclose(found.end.marginals[1:3], [4.0, 2.0], atol=0.05)
 
 
-def test_scales_too_far_apart_to_be_fitted_are_told() -> None:
+def test_a_fit_of_scales_too_far_apart_is_reported_as_not_converged() -> None:
     rng = np.random.default_rng(1)
     every = [c for k in (1, 2) for c in itertools.combinations(DOMAIN.names, k)]
     measurements = []
@@ -149,7 +151,7 @@ def test_scales_too_far_apart_to_be_fitted_are_told() -> None:
     assert np.isfinite(found.end.marginals).all()
 
 
-def test_a_loss_beyond_floating_point_is_refused() -> None:
+def test_refuses_a_loss_beyond_floating_point() -> None:
     oracle, loss = problem({("a",): [1e200, 0.0, 0.0]}, 1.0)
     with (
         np.errstate(over="ignore"),
@@ -188,7 +190,7 @@ def test_the_direction_undoes_the_latest_move(kept: int, cellwise: bool) -> None
     np.testing.assert_allclose(found, before.potentials - last.potentials, rtol=1e-6, atol=1e-8)
 
 
-def test_without_memory_the_direction_is_that_of_the_first_guess() -> None:
+def test_without_memory_the_direction_is_that_of_the_initial_hessian() -> None:
     rng, hessian, guess = quadratic()
     here, diagonal = point(rng, hessian, guess), rng.uniform(0.5, 2.0, 7)
     memory = descent._Memory(7)
@@ -197,7 +199,7 @@ def test_without_memory_the_direction_is_that_of_the_first_guess() -> None:
 
 
 @pytest.mark.parametrize("kept", [2, descent._REMEMBERED, 40])
-def test_a_move_along_which_the_loss_curves_downwards_leaves_no_trace(kept: int) -> None:
+def test_a_move_along_which_the_loss_is_concave_is_not_remembered(kept: int) -> None:
     rng, hessian, guess = quadratic()
     memory = descent._Memory(7)
     points = [point(rng, hessian, guess) for _ in range(kept + 1)]

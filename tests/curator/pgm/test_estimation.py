@@ -1,14 +1,11 @@
 import itertools
 import warnings
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from dpmosaic.common.data.boxes import Box, box_labels, box_sums
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.errors import ModelError
 from dpmosaic.common.measurement import Measurement
@@ -16,79 +13,7 @@ from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.loss import QuadraticLoss
 from dpmosaic.curator.pgm.model import MarkovRandomField
-
-Array = NDArray[np.float64]
-Summed = Callable[[Domain, Array, Clique], Array]
-
-
-def noisy(
-    domain: Domain, cliques: Sequence[Clique], summed: Summed, sigma: float, seed: int = 0
-) -> tuple[list[Measurement], Array]:
-    """Noisy marginals of a random table of about 1000 records, and the table."""
-    rng = np.random.default_rng(seed)
-    table = rng.dirichlet(np.full(int(np.prod(domain.sizes)), 0.5)).reshape(domain.sizes) * 1000
-    measurements = []
-    for clique in cliques:
-        values = summed(domain, table, clique)
-        measurements.append(
-            Measurement(clique, values + rng.normal(scale=sigma, size=len(values)), sigma, 0.0)
-        )
-    return measurements, table
-
-
-def random_boxes(shape: Sequence[int], rng: np.random.Generator, cuts: int) -> tuple[Box, ...]:
-    """Boxes that cover all cells, made by so many cuts, and then perhaps one of them left out."""
-    boxes: list[list[tuple[int, int]]] = [[(0, n) for n in shape]]
-    for _ in range(cuts):
-        box = boxes[rng.integers(len(boxes))]
-        axis = int(rng.integers(len(shape)))
-        low, high = box[axis]
-        if high - low > 1:
-            cut = int(rng.integers(low + 1, high))
-            boxes.append([*box[:axis], (cut, high), *box[axis + 1 :]])
-            box[axis] = (low, cut)
-    kept = boxes[1:] if len(boxes) > 2 and rng.random() < 0.5 else boxes
-    return tuple(tuple(box) for box in kept)
-
-
-def coarse(domain: Domain, measurement: Measurement, rng: np.random.Generator, cuts: int) -> Measurement:
-    """The same over random boxes; the noise of a sum has the deviation of a cell's."""
-    shape = domain.shape(measurement.clique)
-    boxes = random_boxes(shape, rng, cuts)
-    return replace(measurement, values=box_sums(measurement.values, shape, boxes), boxes=boxes)
-
-
-def reached_by(marginal: Array, domain: Domain, measurement: Measurement) -> Array:
-    """What a marginal says of what was measured."""
-    if not measurement.boxes:
-        return marginal
-    return box_sums(marginal, domain.shape(measurement.clique), measurement.boxes)
-
-
-def loss_of(marginals: Sequence[Array], measurements: Sequence[Measurement]) -> float:
-    return sum(
-        float(((found - m.values) ** 2).sum()) / (2 * m.sigma**2)
-        for found, m in zip(marginals, measurements, strict=True)
-    )
-
-
-def least_loss(domain: Domain, measurements: Sequence[Measurement], total: float) -> float:
-    """The least loss over all joint tables of a total, by non-negative least squares."""
-    cells = np.indices(domain.sizes).reshape(len(domain), -1)
-    rows, targets = [], []
-    for m in measurements:
-        axes = [domain.position(name) for name in m.clique]
-        code = np.ravel_multi_index(tuple(cells[axes]), domain.shape(m.clique))
-        if m.boxes:
-            code = box_labels(domain.shape(m.clique), m.boxes)[code]
-        rows.append((np.arange(len(m.values))[:, None] == code) / m.sigma)
-        targets.append(m.values / m.sigma)
-    # The total as one more measurement, far more exact than any other.
-    weight = 1e4 / min((m.sigma for m in measurements), default=1.0)
-    rows.append(np.full((1, cells.shape[1]), weight))
-    targets.append(np.array([total * weight]))
-    _, norm = nnls(np.concatenate(rows), np.concatenate(targets), maxiter=10_000)
-    return float(norm**2) / 2
+from support.fits import Summed, least_loss, loss_of, noisy
 
 
 @pytest.mark.parametrize("sigma", [1.0, 20.0, 400.0])
@@ -120,40 +45,7 @@ def test_repeated_and_nested_measurements_of_different_scales_are_fitted_togethe
     assert found <= least_loss(domain, measurements, 1000.0) * 1.002 + 1e-3
 
 
-@pytest.mark.parametrize("sigma", [1.0, 20.0, 400.0])
-@pytest.mark.parametrize("cuts", [0, 2, 8])
-def test_with_sums_over_boxes_the_loss_is_the_least_that_any_joint_table_has(
-    shape: tuple[Domain, list[Clique]], sigma: float, cuts: int, summed: Summed
-) -> None:
-    """One-way marginals in cells, the cliques over boxes, the first of them both ways and twice."""
-    domain, cliques = shape
-    rng = np.random.default_rng(7 * cuts + int(sigma))
-    fine, _ = noisy(domain, [*((name,) for name in domain), *cliques, *cliques[:1]], summed, sigma)
-    several = fine[len(domain) :]
-    measurements = [*fine[: len(domain)], *(coarse(domain, m, rng, cuts) for m in several), *several[:1]]
-    model = estimate(domain, measurements, total=1000.0, max_iterations=5000, tolerance=1e-7)
-    marginals = model.marginals([m.clique for m in measurements])
-    reached = [reached_by(m, domain, one) for m, one in zip(marginals, measurements, strict=True)]
-    found = loss_of(reached, measurements)
-    best = least_loss(domain, measurements, 1000.0)
-    assert best * (1 - 1e-6) - 1e-6 <= found <= best * 1.002 + 1e-3
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_sums_over_boxes_alone_are_fitted(
-    shape: tuple[Domain, list[Clique]], seed: int, summed: Summed
-) -> None:
-    domain, cliques = shape
-    rng = np.random.default_rng(seed)
-    fine, _ = noisy(domain, cliques, summed, 20.0, seed=seed)
-    measurements = [coarse(domain, m, rng, 4) for m in fine]
-    model = estimate(domain, measurements, total=1000.0, max_iterations=5000, tolerance=1e-7)
-    marginals = model.marginals(cliques)
-    reached = [reached_by(m, domain, one) for m, one in zip(marginals, measurements, strict=True)]
-    assert loss_of(reached, measurements) <= least_loss(domain, measurements, 1000.0) * 1.002 + 1e-3
-
-
-def test_where_cells_deviate_differently_the_loss_is_the_least_that_any_joint_table_has(
+def test_with_different_noise_of_cells_the_loss_is_the_least_that_any_joint_table_has(
     summed: Summed,
 ) -> None:
     """By non-negative least squares, with a row for each cell over its own sigma."""
@@ -179,48 +71,6 @@ def test_where_cells_deviate_differently_the_loss_is_the_least_that_any_joint_ta
     alike = estimate(domain, plain, total=1000.0, tolerance=1e-9, max_iterations=10_000)
     marginals = np.concatenate([alike.marginal(clique).ravel() for clique in cliques])
     assert QuadraticLoss.of(domain, found).of_marginals(marginals) > 1.1 * model.loss
-
-
-def test_inside_a_box_cells_keep_the_shape_that_other_measurements_give_them(summed: Summed) -> None:
-    """Of all tables that fit exactly the model has the most entropy: here a scaled product in each box."""
-    domain = Domain.coded({"a": 4, "b": 3})
-    rows, columns = np.array([100.0, 200, 300, 400]), np.array([500.0, 300, 200])
-    boxes = (((0, 2), (0, 3)), ((2, 4), (0, 1)), ((2, 4), (1, 3)))
-    sums = np.array([300.0, 100.0, 600.0])
-    measurements = [
-        Measurement(("a",), rows, 1e-2, 0.0),
-        Measurement(("a", "b"), sums, 1e-2, 0.0, boxes=boxes),
-    ]
-    table = estimate(domain, measurements, total=1000.0, tolerance=1e-9).marginal(("a", "b")).reshape(4, 3)
-    expected = np.empty((4, 3))
-    expected[:2] = rows[:2, None] / 3
-    expected[2:, 0] = 100 * rows[2:] / 700
-    expected[2:, 1:] = 300 * rows[2:, None] / 700
-    np.testing.assert_allclose(table, expected, rtol=1e-3)
-    # Columns as well: the box of all columns takes their shape.
-    fitted = estimate(
-        domain,
-        [
-            Measurement(("b",), columns, 1e-2, 0.0),
-            Measurement(("a", "b"), sums[:1], 1e-2, 0.0, boxes=boxes[:1]),
-        ],
-        total=1000.0,
-        tolerance=1e-9,
-    )
-    table = fitted.marginal(("a", "b")).reshape(4, 3)
-    np.testing.assert_allclose(table[0], 150 * columns / 1000, rtol=1e-3)
-
-
-def test_a_warm_start_with_sums_over_boxes_reaches_the_same_loss(summed: Summed) -> None:
-    domain = Domain.coded({"a": 4, "b": 5, "c": 3})
-    rng = np.random.default_rng(3)
-    fine, _ = noisy(domain, [("a",), ("b",), ("c",), ("a", "b"), ("b", "c")], summed, 5.0)
-    measurements = [*fine[:3], coarse(domain, fine[3], rng, 6), coarse(domain, fine[4], rng, 4)]
-    before = estimate(domain, measurements[:4], total=1000.0)
-    warm = estimate(domain, measurements, total=1000.0, warm_start=before, tolerance=1e-7)
-    assert warm.loss == pytest.approx(
-        estimate(domain, measurements, total=1000.0, tolerance=1e-7).loss, rel=1e-3
-    )
 
 
 def test_exact_marginals_are_recovered(shape: tuple[Domain, list[Clique]], summed: Summed) -> None:
@@ -256,13 +106,13 @@ def test_without_measurements_the_model_is_uniform() -> None:
     assert estimate(domain, []).total == 1.0
 
 
-def test_a_measured_total_alone_gives_the_uniform_model() -> None:
+def test_only_a_measured_total_gives_the_uniform_model() -> None:
     domain = Domain.coded({"a": 2, "b": 3})
     model = estimate(domain, [Measurement((), np.array([12.0]), 1.0, 0.0)])
     np.testing.assert_allclose(model.marginal(("a", "b")), np.full(6, 2.0))
 
 
-def test_the_total_is_read_from_the_measurements_unless_given(summed: Summed) -> None:
+def test_the_total_is_estimated_from_the_measurements_unless_given(summed: Summed) -> None:
     domain = Domain.coded({"a": 2, "b": 3})
     measurements, _ = noisy(domain, [("a",), ("b",)], summed, 0.5)
     assert estimate(domain, measurements).total == pytest.approx(1000.0, abs=5)
@@ -297,7 +147,7 @@ def test_a_tree_that_is_as_small_is_kept(summed: Summed) -> None:
     assert estimate(domain, measurements[:2], total=1000.0, warm_start=before).tree != before.tree
 
 
-def test_a_warm_start_survives_measurements_that_are_gone(summed: Summed) -> None:
+def test_a_warm_start_works_without_some_of_its_measurements(summed: Summed) -> None:
     domain = Domain.coded({name: 3 for name in "abcd"})
     cliques = list(itertools.combinations(domain.names, 2))
     measurements, _ = noisy(domain, cliques, summed, 5.0)
@@ -310,7 +160,7 @@ def test_a_warm_start_survives_measurements_that_are_gone(summed: Summed) -> Non
     assert warm.loss == pytest.approx(cold.loss, rel=1e-3, abs=1e-3)
 
 
-def test_a_fit_stops_when_told_and_again_when_nothing_is_gained(summed: Summed) -> None:
+def test_a_fit_stops_at_its_limit_and_when_nothing_is_gained(summed: Summed) -> None:
     domain = Domain.coded({"a": 3, "b": 4})
     measurements, _ = noisy(domain, [("a", "b")], summed, 30.0)
     assert estimate(domain, measurements, max_iterations=7).iterations == 7
@@ -345,13 +195,13 @@ def test_measurements_that_are_all_negative_are_fitted() -> None:
     np.testing.assert_allclose(model.marginal(("a", "b")), [0, 0, 1, 2, 3, 4], atol=0.05)
 
 
-def test_a_loss_that_overflows_is_refused() -> None:
+def test_refuses_a_loss_that_overflows() -> None:
     domain = Domain.coded({"a": 2})
     with pytest.raises(ModelError, match="finite"):
         estimate(domain, [Measurement(("a",), np.array([1e200, -1e200]), 1e-8, 0.0)], total=10.0)
 
 
-def test_a_model_over_the_limit_is_refused_before_it_is_built() -> None:
+def test_refuses_a_model_over_the_limit_before_it_is_built() -> None:
     domain = Domain.coded({f"x{i}": 100 for i in range(12)})
     cliques = list(itertools.combinations(domain.names, 2))
     measurements = [Measurement(clique, np.zeros(10_000), 1.0, 0.0) for clique in cliques]
@@ -362,12 +212,12 @@ def test_a_model_over_the_limit_is_refused_before_it_is_built() -> None:
 
 
 @pytest.mark.parametrize("total", [0.0, -1.0, np.nan, np.inf])
-def test_a_total_that_is_no_number_of_records_is_refused(total: float) -> None:
+def test_refuses_a_total_that_is_no_number_of_records(total: float) -> None:
     with pytest.raises(ValueError, match="total: expected a positive number"):
         estimate(Domain.coded({"a": 2}), [], total=total)
 
 
-def test_a_warm_start_of_another_domain_is_refused() -> None:
+def test_refuses_a_warm_start_of_another_domain() -> None:
     other = MarkovRandomField.uniform(Domain.coded({"b": 2}), 1.0)
     with pytest.raises(ValueError, match="of the same domain"):
         estimate(Domain.coded({"a": 2}), [], warm_start=other)

@@ -109,17 +109,17 @@ class EstimatorContract:
         assert model.loss == 0
         assert self.fit(DOMAIN, []).total == 1.0
 
-    def test_a_measured_total_alone_gives_the_uniform_model(self) -> None:
+    def test_only_a_measured_total_gives_the_uniform_model(self) -> None:
         model = self.fit(DOMAIN, [Measurement((), np.array([72.0]), 1.0, 0.0)])
         np.testing.assert_allclose(model.marginal(("a", "b")), np.full(6, 12.0))
 
-    def test_attributes_that_nobody_measured_are_uniform_and_independent(self, summed: Summed) -> None:
+    def test_unmeasured_attributes_are_uniform_and_independent(self, summed: Summed) -> None:
         table = tree_table(DOMAIN)
         model = self.fit(DOMAIN, measured(DOMAIN, table, [("a",)], summed, 0.0), total=1000.0)
         expected = np.outer(summed(DOMAIN, table, ("a",)), np.full(3, 1 / 3)).reshape(-1)
         np.testing.assert_allclose(model.marginal(("a", "b")), expected, atol=0.1)
 
-    def test_parts_that_nothing_joins_are_independent(self, summed: Summed) -> None:
+    def test_components_are_independent(self, summed: Summed) -> None:
         table = random_table(DOMAIN)
         model = self.fit(DOMAIN, measured(DOMAIN, table, [("a", "b"), ("c", "d")], summed, 0.0), total=1000.0)
         one, two = summed(DOMAIN, table, ("a", "b")), summed(DOMAIN, table, ("c", "d"))
@@ -135,7 +135,7 @@ class EstimatorContract:
         # Weights 1/4 and 1/16: four fifths and one fifth.
         np.testing.assert_allclose(model.marginal(("a", "b")), [106.0, 194.0, 306.0, 394.0], atol=0.1)
 
-    def test_a_marginal_and_one_around_it_share_what_they_say_by_their_variances(self) -> None:
+    def test_a_marginal_and_a_larger_one_are_combined_by_their_variances(self) -> None:
         domain = Domain.coded({"a": 2, "b": 4})
         inner = Measurement(("a",), np.array([400.0, 600.0]), 3.0, 0.0)
         outer = Measurement(("a", "b"), np.repeat([130.0, 120.0], 4), 2.0, 0.0)
@@ -143,7 +143,7 @@ class EstimatorContract:
         # Sums of four cells have variance 16 against 9: 520 and 400 meet at 400 + 120 x 9 / 25.
         np.testing.assert_allclose(model.marginal(("a",)), [443.2, 556.8], atol=0.2)
 
-    def test_neighbours_share_what_they_say_of_a_separator_by_their_variances(self) -> None:
+    def test_measurements_of_a_separator_by_neighbours_are_combined_by_their_variances(self) -> None:
         domain = Domain.coded({"a": 3, "b": 2, "c": 4})
         one = Measurement(("a", "b"), np.tile([200.0, 133.0 + 1 / 3], 3), 4.0, 0.0)
         two = Measurement(("b", "c"), np.repeat([125.0, 125.0], 4), 2.0, 0.0)
@@ -176,7 +176,7 @@ class EstimatorContract:
         for clique in TREE:
             np.testing.assert_allclose(warm.marginal(clique), cold.marginal(clique), atol=0.5)
 
-    def test_a_fit_stops_when_told(self, summed: Summed) -> None:
+    def test_a_fit_stops_at_its_limit(self, summed: Summed) -> None:
         measurements = measured(DOMAIN, random_table(DOMAIN), TREE, summed, 5.0)
         assert self.fit(DOMAIN, measurements, max_iterations=3, tolerance=0.0).iterations == 3
 
@@ -187,17 +187,17 @@ class EstimatorContract:
         assert set(back.potentials) == set(TREE)
         np.testing.assert_array_equal(back.marginal(("a", "b")), model.marginal(("a", "b")))
 
-    def test_an_unknown_attribute_is_refused(self) -> None:
+    def test_refuses_an_unknown_attribute(self) -> None:
         with pytest.raises(DataError, match="unknown attribute 'x'"):
             self.fit(DOMAIN, [Measurement(("x",), np.zeros(2), 1.0, 0.0)])
 
-    def test_a_measurement_of_another_shape_is_refused(self) -> None:
+    def test_refuses_a_measurement_of_another_shape(self) -> None:
         with pytest.raises(ModelError, match="expected 6 cells"):
             self.fit(DOMAIN, [Measurement(("a", "b"), np.zeros(5), 1.0, 0.0)])
         with pytest.raises(ModelError, match="in domain order"):
             self.fit(DOMAIN, [Measurement(("b", "a"), np.zeros(6), 1.0, 0.0)])
 
-    def test_a_model_over_the_limit_is_refused_before_it_is_built(self) -> None:
+    def test_refuses_a_model_over_the_limit_before_it_is_built(self) -> None:
         domain = Domain.coded({f"x{i}": 100 for i in range(12)})
         cliques = list(itertools.combinations(domain.names, 2))
         measurements = [Measurement(clique, np.zeros(10_000), 1.0, 0.0) for clique in cliques]
@@ -205,11 +205,11 @@ class EstimatorContract:
             self.fit(domain, measurements)
 
     @pytest.mark.parametrize("total", [0.0, -1.0, np.nan, np.inf])
-    def test_a_total_that_is_no_number_of_records_is_refused(self, total: float) -> None:
+    def test_refuses_a_total_that_is_no_number_of_records(self, total: float) -> None:
         with pytest.raises(ValueError, match="total: expected a positive number"):
             self.fit(DOMAIN, [], total=total)
 
-    def test_a_warm_start_of_another_domain_is_refused(self) -> None:
+    def test_refuses_a_warm_start_of_another_domain(self) -> None:
         other = MarkovRandomField.uniform(Domain.coded({"b": 2}), 1.0)
         with pytest.raises(ValueError, match="of the same domain"):
             self.fit(DOMAIN, [], warm_start=other)

@@ -29,13 +29,13 @@ def problem(
 
 
 @pytest.mark.parametrize("order", [CHAIN, CHAIN[::-1], CHAIN[3:]])
-def test_exact_marginals_of_a_tree_are_met_at_once(order: list[Clique]) -> None:
+def test_exact_marginals_of_a_tree_are_fitted_by_the_initial_potentials(order: list[Clique]) -> None:
     oracle, loss = problem(order)
     marginals, _ = oracle(initial_potentials(oracle, loss, {}))
     np.testing.assert_allclose(marginals, loss.values, rtol=1e-6)
 
 
-def test_a_new_clique_is_met_at_once_from_a_warm_start() -> None:
+def test_a_new_clique_is_fitted_by_the_initial_potentials_of_a_warm_start() -> None:
     oracle, loss = problem(CHAIN[:-1])
     potentials = initial_potentials(oracle, loss, {})
     parts = np.split(potentials, np.cumsum([np.prod(s) for s in loss.shapes])[:-1])
@@ -77,7 +77,7 @@ def test_negative_and_zero_measurements_give_finite_potentials() -> None:
     assert np.all(np.isfinite(oracle(potentials)[0]))
 
 
-def test_a_warm_start_that_measurements_have_left_far_behind_gives_way_to_a_cold_one() -> None:
+def test_a_warm_start_far_from_the_measurements_is_replaced_by_a_cold_one() -> None:
     # It says that the second value of a is impossible, which no descent would fix.
     oracle, loss = problem([("a",), ("c",)])
     known = {("a",): np.array([0.0, -1000.0])}

@@ -29,7 +29,9 @@ def assert_running_intersection(tree: JunctionTree) -> None:
         assert nx.is_connected(graph.subgraph(holders))
 
 
-def test_every_clique_has_a_home_and_the_intersection_runs(shape: tuple[Domain, list[Clique]]) -> None:
+def test_every_clique_is_contained_and_the_running_intersection_holds(
+    shape: tuple[Domain, list[Clique]],
+) -> None:
     domain, cliques = shape
     tree = JunctionTree.build(domain, cliques)
     assert_running_intersection(tree)
@@ -37,20 +39,20 @@ def test_every_clique_has_a_home_and_the_intersection_runs(shape: tuple[Domain, 
     assert tree.cells == tree_cells(domain, cliques) == sum(math.prod(s) for s in tree.shapes)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_size_is_that_of_the_built_tree_for_random_cliques(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    domain = Domain.coded({f"x{i}": int(rng.integers(1, 9)) for i in range(rng.integers(1, 12))})
-    cliques = random_cliques(rng, domain)
-    tree = JunctionTree.build(domain, cliques)
-    assert_running_intersection(tree)
-    assert tree_cells(domain, cliques) == tree.cells
-    assert size_mb(domain, cliques) == tree.cells * 8 / 2**20
-    assert not any(set(one) < set(two) for one in tree.cliques for two in tree.cliques)
-    for clique in cliques:
-        home = tree.home(clique)
-        assert home is not None
-        assert set(clique) <= set(tree.cliques[home])
+def test_size_is_that_of_the_built_tree_for_random_cliques() -> None:
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        domain = Domain.coded({f"x{i}": int(rng.integers(1, 9)) for i in range(rng.integers(1, 12))})
+        cliques = random_cliques(rng, domain)
+        tree = JunctionTree.build(domain, cliques)
+        assert_running_intersection(tree)
+        assert tree_cells(domain, cliques) == tree.cells
+        assert size_mb(domain, cliques) == tree.cells * 8 / 2**20
+        assert not any(set(one) < set(two) for one in tree.cliques for two in tree.cliques)
+        for clique in cliques:
+            home = tree.home(clique)
+            assert home is not None
+            assert set(clique) <= set(tree.cliques[home])
 
 
 def test_an_attribute_in_no_clique_becomes_a_clique_of_its_own() -> None:
@@ -74,27 +76,27 @@ def test_the_root_has_the_most_cells_and_separators_are_what_is_shared() -> None
     }
 
 
-def test_home_is_the_smallest_clique_around() -> None:
+def test_home_is_the_smallest_containing_clique() -> None:
     tree = JunctionTree.build(DOMAIN, [("a", "b"), ("b", "d"), ("c", "d")])
     assert tree.cliques[tree.home(("d",)) or 0] == ("c", "d")
     assert tree.home(("a", "c")) is None
     assert tree.home(()) is not None
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_growth_tells_the_size_of_each_tree_with_a_candidate_more(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    domain = Domain.coded({f"x{i}": int(rng.integers(2, 9)) for i in range(rng.integers(4, 16))})
-    cliques = random_cliques(rng, domain)
-    candidates = [*itertools.combinations(domain.names, 2), (), *random_cliques(rng, domain)]
-    growth = TreeGrowth(domain, cliques)
-    counted = [tree_cells(domain, [*cliques, candidate]) for candidate in candidates]
-    assert growth.cells_with(candidates) == counted
-    for limit_mb in (0.0, *(cells * 8 / 2**20 for cells in sorted(counted)[::7])):
-        fitting = [k for k, c in enumerate(candidates) if size_mb(domain, [*cliques, c]) <= limit_mb]
-        for start in (0, len(candidates) // 2):
-            expected = next((k - start for k in fitting if k >= start), None)
-            assert growth.first_within(candidates[start:], limit_mb) == expected
+def test_growth_gives_the_size_of_the_tree_with_each_candidate() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        domain = Domain.coded({f"x{i}": int(rng.integers(2, 9)) for i in range(rng.integers(4, 16))})
+        cliques = random_cliques(rng, domain)
+        candidates = [*itertools.combinations(domain.names, 2), (), *random_cliques(rng, domain)]
+        growth = TreeGrowth(domain, cliques)
+        counted = [tree_cells(domain, [*cliques, candidate]) for candidate in candidates]
+        assert growth.cells_with(candidates) == counted
+        for limit_mb in (0.0, *(cells * 8 / 2**20 for cells in sorted(counted)[::7])):
+            fitting = [k for k, c in enumerate(candidates) if size_mb(domain, [*cliques, c]) <= limit_mb]
+            for start in (0, len(candidates) // 2):
+                expected = next((k - start for k in fitting if k >= start), None)
+                assert growth.first_within(candidates[start:], limit_mb) == expected
 
 
 def test_growth_finds_the_only_candidate_that_fits_after_many_that_do_not() -> None:
@@ -137,7 +139,7 @@ def test_trees_are_never_larger_than_by_the_usual_rule_and_smaller_on_average(
     assert np.exp(np.mean(np.log(ratios))) < share
 
 
-def test_unknown_attributes_are_refused() -> None:
+def test_refuses_unknown_attributes() -> None:
     with pytest.raises(DataError, match="unknown attribute 'x'"):
         JunctionTree.build(DOMAIN, [("a", "x")])
     with pytest.raises(DataError, match="unknown attribute 'x'"):
@@ -165,8 +167,6 @@ def test_unknown_attributes_are_refused() -> None:
         ((("a", "b"), ("c",)), (-1, 0), "lie in no clique"),
     ],
 )
-def test_a_tree_that_does_not_hold_together_is_refused(
-    cliques: tuple[Clique, ...], parents: tuple[int, ...], says: str
-) -> None:
+def test_refuses_an_invalid_tree(cliques: tuple[Clique, ...], parents: tuple[int, ...], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         JunctionTree(DOMAIN, cliques, parents)

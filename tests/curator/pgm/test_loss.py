@@ -33,7 +33,7 @@ def test_loss_and_gradient_are_those_of_the_formula() -> None:
     np.testing.assert_allclose(loss.gradient(marginals), slopes, rtol=1e-6, atol=1e-6)
 
 
-def test_cells_that_deviate_differently_count_by_their_own_sigmas() -> None:
+def test_cells_of_different_noise_are_weighted_by_their_own_sigmas() -> None:
     loss = QuadraticLoss.of(DOMAIN, [uneven(("a",), [1, 5], [2.0, 0.5]), measured(("b",), [0, 1, 2], 0.5)])
     marginals = np.array([2.0, 4.0, 1.0, 1.0, 4.0])
     expected = 1 / (2 * 4) + 1 / (2 * 0.25) + (1 + 0 + 4) / (2 * 0.25)
@@ -66,7 +66,7 @@ def test_cells_are_merged_by_the_inverse_variance_of_each() -> None:
     np.testing.assert_allclose(loss.weights, [1.25, 1 / 16 + 1 / 4])
 
 
-def test_a_fit_begins_with_no_cell_below_what_counts_by_its_own_sigma() -> None:
+def test_initial_cells_are_raised_to_a_share_of_their_own_sigma() -> None:
     loss = QuadraticLoss.of(DOMAIN, [uneven(("b",), [-3, -3, 9], [1.0, 4.0, 2.0])])
     target, model = loss.fulfilled(np.array([5.0, 0.0, 0.0]), 0.5)
     np.testing.assert_allclose(target, [0.5, 2.0, 9.0])
@@ -116,7 +116,7 @@ def test_sums_over_the_same_boxes_are_merged_and_over_others_are_not() -> None:
     assert (loss.cliques, len(loss.values), loss.count) == ((("a", "b"),), 6, 3)
 
 
-def test_part_of_a_loss_counts_its_cliques_alone() -> None:
+def test_part_of_a_loss_counts_only_its_cliques() -> None:
     single, boxed = measured(("a",), [1, 5], 2.0), over_boxes([LEFT, CORNER], [6, 4], 0.5)
     loss = QuadraticLoss.of(DOMAIN, [single, boxed])
     marginals = np.array([2.0, 4.0, 3.0, 1.0, 7.0, 2.0, 1.5, 5.0])
@@ -127,7 +127,7 @@ def test_part_of_a_loss_counts_its_cliques_alone() -> None:
         assert part.count == 2
 
 
-def test_sums_are_spread_as_the_model_has_it_to_begin_a_fit_with() -> None:
+def test_initial_cells_of_sums_are_distributed_as_in_the_model() -> None:
     loss = QuadraticLoss.of(DOMAIN, [over_boxes([LEFT, CORNER], [10, -4], 0.5)])
     target, model = loss.fulfilled(np.array([3.0, 1.0, 7.0, 2.0, 1.5, 4.5]), 0.5)
     np.testing.assert_allclose(model, [3.0, 1.0, 7.0, 2.0, 1.5, 4.5])
@@ -135,7 +135,7 @@ def test_sums_are_spread_as_the_model_has_it_to_begin_a_fit_with() -> None:
     np.testing.assert_allclose(target, [6.0, 1.0, 7.0, 4.0, 0.25 / 4, 0.25 * 3 / 4])
 
 
-def test_where_cells_were_measured_a_fit_begins_with_them_whatever_sums_say() -> None:
+def test_measured_cells_are_initial_cells_whatever_the_sums_are() -> None:
     cells = measured(("a", "b"), [3, 1, 7, 2, 1.5, 4.5])
     loss = QuadraticLoss.of(DOMAIN, [cells, over_boxes([LEFT, CORNER], [10, -4], 0.5)])
     target, _ = loss.fulfilled(np.full(6, 2.0), 0.5)
@@ -188,7 +188,7 @@ def test_the_total_weighs_sums_by_their_variance() -> None:
     assert found == pytest.approx((100 / 2 + 120 / 12 + 80 / 0.25) / (1 / 2 + 1 / 12 + 1 / 0.25))
 
 
-def test_an_interaction_says_nothing_of_the_total() -> None:
+def test_an_interaction_does_not_affect_the_total() -> None:
     alone = Measurement(("b",), np.array([50.0, -20.0, -30.0]), 0.01, 0.0, interaction=True)
     marginal = measured(("a",), [40, 60])
     assert minimum_variance_total([marginal, alone]) == minimum_variance_total([marginal]) == 100.0
@@ -200,7 +200,7 @@ def test_the_total_is_at_least_one() -> None:
     assert minimum_variance_total([]) == 1.0
 
 
-def test_measurements_that_do_not_fit_the_domain_are_refused() -> None:
+def test_refuses_measurements_that_do_not_fit_the_domain() -> None:
     with pytest.raises(ModelError, match="in domain order, found \\('b', 'a'\\)"):
         QuadraticLoss.of(DOMAIN, [measured(("b", "a"), [1] * 6)])
     with pytest.raises(ModelError, match="expected 3 cells for \\('b',\\), found 2"):

@@ -60,14 +60,14 @@ def test_marginals_are_copies_and_beliefs_are_read_only(fitted: MarkovRandomFiel
         fitted.beliefs[0][...] = 0.0
 
 
-def test_unknown_and_repeated_attributes_are_refused(fitted: MarkovRandomField) -> None:
+def test_refuses_unknown_and_repeated_attributes(fitted: MarkovRandomField) -> None:
     with pytest.raises(DataError, match="unknown attribute 'x'"):
         fitted.marginal(("x",))
     with pytest.raises(DataError, match="named twice"):
         fitted.marginal(("a", "a"))
 
 
-def test_parts_that_do_not_fit_together_are_refused(fitted: MarkovRandomField) -> None:
+def test_refuses_parts_that_do_not_fit_together(fitted: MarkovRandomField) -> None:
     other = JunctionTree.build(Domain.coded({"a": 2}), [])
     with pytest.raises(ValueError, match="another domain"):
         MarkovRandomField(DOMAIN, other, fitted.beliefs, 1.0, {}, 0.0, 0)
@@ -101,7 +101,7 @@ def test_the_file_holds_the_model_and_nothing_else(fitted: MarkovRandomField, tm
     assert set(zipfile.ZipFile(path).namelist()) == expected
 
 
-def test_files_that_are_no_model_are_refused(fitted: MarkovRandomField, tmp_path: Path) -> None:
+def test_refuses_files_that_are_no_model(fitted: MarkovRandomField, tmp_path: Path) -> None:
     path = tmp_path / "model.npz"
     with pytest.raises(DataError, match="cannot be read"):
         MarkovRandomField.load(path)
@@ -138,7 +138,7 @@ def test_files_that_are_no_model_are_refused(fitted: MarkovRandomField, tmp_path
         ("form", lambda array: np.frombuffer(array.tobytes().replace(b'"parents"', b'"perents"'), np.uint8)),
     ],
 )
-def test_a_model_file_with_one_part_changed_is_refused(
+def test_refuses_a_model_file_with_one_part_changed(
     fitted: MarkovRandomField, tmp_path: Path, name: str, change: object
 ) -> None:
     path = tmp_path / "model.npz"
@@ -151,7 +151,7 @@ def test_a_model_file_with_one_part_changed_is_refused(
         MarkovRandomField.load(path)
 
 
-def test_a_clique_too_large_is_refused() -> None:
+def test_refuses_a_clique_too_large() -> None:
     model = MarkovRandomField.uniform(Domain.coded({f"x{i}": 100 for i in range(10)}), 1.0)
     with pytest.raises(ModelError, match="ask for a smaller clique"):
         model.marginal(model.domain.names)

@@ -92,7 +92,7 @@ def noisy(
 
 @pytest.mark.parametrize("cliques", SETS.values(), ids=SETS)
 @pytest.mark.parametrize("kind", ["dense", "few cells", "structural zeros", "one cell"])
-def test_noisy_marginals_of_any_scale_come_within_reach_of_the_least_loss(
+def test_noisy_marginals_of_any_scale_come_close_to_the_least_loss(
     kind: str, cliques: list[Clique], summed: Summed
 ) -> None:
     for total, sigma in itertools.product(TOTALS, SIGMAS):
@@ -132,7 +132,7 @@ def test_scales_of_all_sizes_in_one_fit_stay_finite(
     ],
     ids=["zeros", "negative", "all negative", "contradictory", "huge", "huge in one cell"],
 )
-def test_measurements_that_no_table_has_are_fitted_as_well_as_can_be(
+def test_inconsistent_measurements_are_fitted_as_well_as_possible(
     values: Callable[[np.random.Generator, int], Array], total: float | None, sigma: float
 ) -> None:
     rng = np.random.default_rng(0)
@@ -166,7 +166,7 @@ def test_after_many_warm_starts_a_fit_is_about_as_good_as_a_cold_one(
     assert model.loss <= estimate(DOMAIN, measurements, total=1e4).loss * 1.1
 
 
-def test_a_hundred_attributes_that_nothing_joins_are_fitted_each_on_its_own() -> None:
+def test_a_hundred_unconnected_attributes_are_fitted_separately() -> None:
     rng = np.random.default_rng(0)
     domain = Domain.coded({f"x{i}": int(rng.integers(1, 9)) for i in range(100)})
     measurements = []
@@ -223,7 +223,7 @@ def test_a_fit_says_whether_it_converged(estimator: Estimator, summed: Summed) -
     assert not estimator(DOMAIN, measurements, total=1e4, max_iterations=2).converged
 
 
-def test_values_beyond_what_a_loss_can_hold_are_refused() -> None:
+def test_refuses_values_whose_loss_overflows() -> None:
     huge = Measurement(("a",), np.array([1e200, -1e200]), 1.0, 0.0)
     with pytest.raises(ModelError, match="not finite"):
         estimate(DOMAIN, [huge], total=1.0)

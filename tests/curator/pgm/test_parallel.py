@@ -94,7 +94,7 @@ def test_sums_over_boxes_are_fitted_in_the_clique_that_holds_their_attributes(su
     np.testing.assert_allclose(box_sums(apart.marginal(("a", "b")), (4, 3), boxes), sums, atol=20)
 
 
-def test_what_is_summed_to_a_part_has_the_variance_of_all_that_was_added_up() -> None:
+def test_a_sum_of_cells_has_the_sum_of_their_variances() -> None:
     domain = Domain.coded({"a": 2, "b": 3})
     sigmas = np.array([1.0, 2.0, 3.0, 4.0, 1.0, 2.0])
     values = np.arange(6.0)
@@ -112,7 +112,7 @@ def test_what_is_summed_to_a_part_has_the_variance_of_all_that_was_added_up() ->
         assert found.sigma**2 == pytest.approx(np.mean(expected))
 
 
-def test_cells_held_at_zero_cost_little(summed: Summed) -> None:
+def test_cells_at_zero_increase_the_loss_little(summed: Summed) -> None:
     domain = Domain.coded({"a": 6, "b": 5, "c": 6, "d": 5})
     cliques: list[Clique] = [("a",), ("b",), ("c",), ("d",), ("a", "b"), ("b", "c"), ("c", "d")]
     table = in_step(domain, 4.0)
@@ -123,7 +123,7 @@ def test_cells_held_at_zero_cost_little(summed: Summed) -> None:
     assert joint.loss * (1 - 1e-3) < apart.loss < joint.loss * 1.05
 
 
-def test_cliques_are_fitted_together_where_nobody_measured_what_they_share(summed: Summed) -> None:
+def test_cliques_with_an_unmeasured_separator_are_fitted_together(summed: Summed) -> None:
     exact = [Measurement(c, summed(SQUARE, in_step(SQUARE, 2.0), c), 1.0, 0.0) for c in LOOP]
     together, alone = (
         estimate_in_parallel(SQUARE, exact, total=1000.0, tolerance=1e-6, max_block_mb=limit)
@@ -134,7 +134,7 @@ def test_cliques_are_fitted_together_where_nobody_measured_what_they_share(summe
     assert alone.loss > 100
 
 
-def test_cliques_are_fitted_alone_where_what_they_share_is_measured(
+def test_cliques_with_measured_separators_are_fitted_separately(
     summed: Summed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fitted = spy(monkeypatch)
@@ -192,7 +192,7 @@ def test_the_potentials_define_the_models_distribution(
         )
 
 
-def test_a_joint_fit_that_begins_with_the_model_has_little_left_to_do(summed: Summed) -> None:
+def test_a_joint_fit_that_starts_from_the_model_needs_few_steps(summed: Summed) -> None:
     domain = Domain.coded({"a": 6, "b": 5, "c": 6, "d": 5})
     cliques: list[Clique] = [("a",), ("b",), ("c",), ("d",), ("a", "b"), ("b", "c"), ("c", "d")]
     measurements = noisy(domain, in_step(domain, 3.0), cliques, summed, [10.0] * len(cliques))
@@ -234,7 +234,7 @@ def test_large_blocks_are_fitted_at_the_same_time_with_the_same_result(
     assert models[0].loss == models[1].loss
 
 
-def test_a_fit_that_fails_in_a_thread_is_refused_as_it_would_be_outside() -> None:
+def test_a_fit_that_fails_in_a_thread_raises_the_same_error_as_outside() -> None:
     domain = Domain.coded({"a": 200, "b": 200, "c": 200})
     values = np.zeros(200 * 200)
     values[:2] = 1e200, -1e200

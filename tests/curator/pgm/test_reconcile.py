@@ -53,7 +53,7 @@ def test_tables_that_agree_already_stay(shape: tuple[Domain, list[Clique]], summ
         np.testing.assert_allclose(one, two, rtol=1e-12)
 
 
-def test_without_averaging_the_root_stays_and_what_children_say_given_the_separator(
+def test_without_averaging_the_root_and_conditional_distributions_of_children_are_kept(
     chain: JunctionTree,
 ) -> None:
     given = tables_of(chain)
@@ -70,7 +70,7 @@ def test_an_averaged_separator_becomes_the_mean_of_both_sides(chain: JunctionTre
         np.testing.assert_allclose(table.sum(axis=axis), (given[0].sum(axis=0) + given[1].sum(axis=1)) / 2)
 
 
-def test_the_given_tables_are_left_alone(chain: JunctionTree) -> None:
+def test_the_given_tables_are_not_changed(chain: JunctionTree) -> None:
     given = tables_of(chain)
     before = [table.copy() for table in given]
     reconcile(chain, given, [1])
@@ -79,7 +79,7 @@ def test_the_given_tables_are_left_alone(chain: JunctionTree) -> None:
 
 
 @pytest.mark.parametrize("nothing", [0.0, 1e-310])
-def test_a_value_that_a_child_gives_nothing_takes_the_childs_other_attributes_as_they_are(
+def test_a_value_without_mass_in_a_child_gets_the_childs_distribution_of_other_attributes(
     nothing: float, chain: JunctionTree
 ) -> None:
     root = np.full((4, 2), 12.5)
@@ -88,7 +88,7 @@ def test_a_value_that_a_child_gives_nothing_takes_the_childs_other_attributes_as
     np.testing.assert_allclose(found, [[15.0, 35.0], [15.0, 35.0]])
 
 
-def test_a_value_that_a_parent_gives_nothing_is_emptied(chain: JunctionTree) -> None:
+def test_a_value_without_mass_in_a_parent_is_emptied(chain: JunctionTree) -> None:
     root = np.zeros((4, 2))
     root[:, 0] = 25.0
     _, found = reconcile(chain, [root, np.full((2, 2), 25.0)], [])

@@ -47,7 +47,7 @@ def test_a_table_comes_much_closer_to_the_marginals_of_another(cliques, left):
 
 
 @pytest.mark.parametrize("cliques", [PAIRS, MIXED])
-def test_no_single_change_is_left_that_would_help_once_sweeps_change_nothing(cliques, monkeypatch):
+def test_after_the_last_sweep_no_single_change_helps(cliques, monkeypatch):
     monkeypatch.setattr(refinement, "_SWEEPS", 100)
     wanted = marginals_of(random_table(40, seed=1), cliques)
     table = refined(random_table(40, seed=2), wanted, rng())
@@ -71,7 +71,7 @@ def test_the_surplus_is_kept_up_to_date(cliques):
     assert over.tolist() == pytest.approx(counted.tolist(), abs=1e-9)
 
 
-def test_what_fits_already_stays_as_it_is():
+def test_a_table_that_fits_is_not_changed():
     table = random_table(500, seed=1)
     assert refined(table, marginals_of(table), rng()).digest() == table.digest()
 
@@ -83,7 +83,7 @@ def test_without_marginals_nothing_changes(monkeypatch):
     assert refined(table, marginals_of(random_table(50, seed=2)), rng()).digest() == table.digest()
 
 
-def test_of_a_large_table_each_sweep_looks_at_some_rows_and_no_row_twice(monkeypatch):
+def test_each_sweep_of_a_large_table_reads_some_rows_and_none_twice(monkeypatch):
     monkeypatch.setattr(refinement, "_WORK", 3 * 14 * 30)
     before = random_table(1000, seed=2)
     looked = []
@@ -99,7 +99,7 @@ def test_of_a_large_table_each_sweep_looks_at_some_rows_and_no_row_twice(monkeyp
     assert 30 < differ.sum() <= 90
 
 
-def test_a_model_s_rows_are_closer_to_its_pairs_than_rounding_alone_makes_them():
+def test_rows_of_a_model_are_closer_to_its_pairs_than_by_rounding_only():
     """Also between attributes that no clique of the model has together."""
     table = random_table(3000, seed=3)
     fitted = [("a", "b"), ("b", "c"), ("c", "d")]

@@ -81,7 +81,7 @@ def test_marginals_across_the_tree_are_close_to_the_models(shape: tuple[Domain, 
         assert np.all(np.abs(table.marginal(clique) - expected) < 6 * np.sqrt(expected) + 12)
 
 
-def test_attributes_independent_given_a_third_come_out_independent() -> None:
+def test_conditional_independence_is_preserved() -> None:
     model = random_model(CHAIN, [("a", "b"), ("b", "c")], seed=3)
     p_values = [
         independence_p_value(
@@ -94,14 +94,14 @@ def test_attributes_independent_given_a_third_come_out_independent() -> None:
     assert stats.kstest(p_values, "uniform").pvalue > 1e-5
 
 
-def test_the_check_of_independence_sees_rows_that_are_dealt_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_of_independence_detects_rows_without_a_shuffle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "_shuffle_runs", lambda values, starts, rng: None)
     table = generate(random_model(CHAIN, [("a", "b"), ("b", "c")], seed=3), 20_000, np.random.default_rng(0))
     assert independence_p_value(table.marginal(("a", "b", "c")).reshape(4, 3, 4)) < 1e-100
 
 
 @pytest.mark.parametrize("long", [100, 2**20])
-def test_attributes_that_no_clique_joins_come_out_independent(
+def test_attributes_of_different_components_are_independent(
     long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sampling, "_LONG_RUN", long)
@@ -121,82 +121,6 @@ def test_rows_come_in_random_order(long: int, monkeypatch: pytest.MonkeyPatch) -
     )
     # False alarm 1e-6.
     assert stats.chi2_contingency(halves).pvalue > 1e-6
-
-
-@pytest.mark.parametrize("long", [1, 2**20])
-def test_every_order_of_a_run_is_as_likely_as_any_other(long: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "_LONG_RUN", long)
-    runs = 12_000
-    values = np.tile(np.arange(4, dtype=np.uint8), runs)
-    sampling._shuffle_runs(values, np.arange(0, 4 * runs + 1, 4), np.random.default_rng(12))
-    orders = values.reshape(runs, 4)
-    np.testing.assert_array_equal(np.sort(orders, axis=1), np.tile(np.arange(4), (runs, 1)))
-    _, counts = np.unique(orders, axis=0, return_counts=True)
-    assert len(counts) == 24
-    # False alarm 1e-6.
-    assert stats.chisquare(counts).pvalue > 1e-6
-    # Neighbouring runs are shuffled each on its own; false alarm 1e-6.
-    followed = np.zeros((4, 4))
-    np.add.at(followed, (orders[:-1, 0], orders[1:, 0]), 1)
-    assert stats.chi2_contingency(followed).pvalue > 1e-6
-
-
-def test_values_of_a_strewn_run_reach_every_place_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "_LONG_RUN", 1000)
-    size, repeats, rng = 2000, 300, np.random.default_rng(13)
-    met = np.zeros((20, 20))
-    for _ in range(repeats):
-        values = np.arange(size, dtype=np.uint16)
-        sampling._shuffle_runs(values, np.array([0, size]), rng)
-        np.testing.assert_array_equal(np.sort(values), np.arange(size))
-        np.add.at(met, (np.arange(size) * 20 // size, values.astype(np.int64) * 20 // size), 1)
-    # The margins of each permutation are fixed, so the statistic has (20 - 1)^2 degrees of freedom up to a
-    # factor 2000 / 1999. False alarm 1e-6 on either side: the cells of too regular an order vary too little.
-    expected = size * repeats / 400
-    statistic = ((met - expected) ** 2).sum() / expected
-    assert 1e-6 < stats.chi2.sf(statistic, 19**2) < 1 - 1e-6
-
-
-def test_every_bucket_of_a_strewn_run_is_shuffled_from_end_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    cuts = []
-
-    def note(values: object, starts: NDArray[np.int64], *rest: object) -> tuple[int, int]:
-        cuts.extend(starts)
-        return len(starts) - 1, 0
-
-    monkeypatch.setattr(sampling, "_LONG_RUN", 1000)
-    monkeypatch.setattr(sampling, "_shuffle", note)
-    runs = [np.arange(3000), np.arange(500)[::-1], np.arange(0), np.arange(2000)]
-    values = np.concatenate(runs).astype(np.uint16)
-    sampling._shuffle_runs(values, np.array([0, 3000, 3500, 3500, 5500]), np.random.default_rng(18))
-    assert len(cuts) == 5 + 2 * 256
-    assert cuts == sorted(cuts)
-    # Inside a bucket the values are still in order, so that wherever they fall a bucket begins.
-    falls = np.flatnonzero(values[:-1] > values[1:]) + 1
-    assert len(falls[falls < 3000]) > 200
-    assert set(falls) - set(range(3001, 3500)) <= set(cuts)
-    np.testing.assert_array_equal(values[3000:3500], runs[1])
-
-
-def test_words_that_would_favour_an_index_are_left_out() -> None:
-    values = np.arange(3, dtype=np.uint8)
-    starts = np.array([0, 3])
-    words = np.array([0, 2**32 - 1, 0], dtype=np.uint32)
-    # 2^32 is one more than a multiple of 3, so one word is left out of the draw among 3; none among 2.
-    assert sampling._shuffle(values, starts, 0, 0, words) == (1, 3)
-    np.testing.assert_array_equal(values, [2, 1, 0])
-
-
-def test_a_shuffle_goes_on_where_its_words_ran_out() -> None:
-    words = np.random.default_rng(14).integers(0, 2**32, size=100, dtype=np.uint32)
-    starts = np.array([0, 7, 7, 8, 30, 50])
-    whole, pieces = np.arange(50, dtype=np.uint8), np.arange(50, dtype=np.uint8)
-    assert sampling._shuffle(whole, starts, 0, 0, words) == (5, 50)
-    group = place = 0
-    for start in range(0, 100, 3):
-        group, place = sampling._shuffle(pieces, starts, group, place, words[start : start + 3])
-    np.testing.assert_array_equal(pieces, whole)
-    assert not np.array_equal(whole, np.arange(50))
 
 
 def test_rounding_has_the_right_expectation() -> None:
@@ -242,20 +166,24 @@ def test_tiny_and_huge_totals_make_the_same_table(factor: float) -> None:
     assert first.digest() == second.digest()
 
 
-def test_beliefs_without_mass_are_refused() -> None:
+def test_refuses_beliefs_without_mass() -> None:
     for belief in (np.zeros((2, 3)), np.full((2, 3), -1.0)):
-        with pytest.raises(ModelError, match="marginal of a, b holds no count, or one that is not finite"):
+        with pytest.raises(
+            ModelError, match="marginal of a, b has no positive count or one that is not finite"
+        ):
             generate(one_clique(belief), 10, np.random.default_rng(0))
 
 
-def test_counts_that_are_not_finite_are_refused_where_their_rows_are_dealt() -> None:
+def test_refuses_counts_that_are_not_finite_when_their_rows_are_drawn() -> None:
     domain = Domain.coded({"a": 5, "b": 3, "c": 4})
     tree = JunctionTree.build(domain, [("a", "b"), ("b", "c")])
     for wrong in (np.nan, np.inf, 1e308):
         belief = np.ones((3, 4))
         belief[1:, 2:] = wrong
         model = MarkovRandomField(domain, tree, (np.ones((5, 3)), belief), 1.0, {}, 0.0, 0)
-        with pytest.raises(ModelError, match="marginal of b, c holds no count, or one that is not finite"):
+        with pytest.raises(
+            ModelError, match="marginal of b, c has no positive count or one that is not finite"
+        ):
             generate(model, 1500, np.random.default_rng(0))
 
 
@@ -312,7 +240,7 @@ def test_separators_may_lie_between_the_other_attributes() -> None:
     ],
     ids=lambda case: " ".join(map(str, case.values())) if isinstance(case, dict) else "",
 )
-def test_codes_of_every_width_are_dealt(sizes: dict[str, int], cliques: list[Clique]) -> None:
+def test_codes_of_every_width_are_drawn(sizes: dict[str, int], cliques: list[Clique]) -> None:
     check_groups(random_model(Domain.coded(sizes), cliques), 100_000)
 
 
@@ -340,7 +268,7 @@ def test_one_row_is_drawn_from_the_model() -> None:
     assert stats.chisquare(counts, 2000 * model.marginal(("a", "b"))).pvalue > 1e-6
 
 
-def test_the_seed_fixes_the_table() -> None:
+def test_the_seed_determines_the_table() -> None:
     model = random_model(CHAIN, [("a", "b"), ("b", "c")])
     first, again, other = (generate(model, 500, np.random.default_rng(seed)).digest() for seed in (1, 1, 2))
     assert first == again
@@ -348,6 +276,6 @@ def test_the_seed_fixes_the_table() -> None:
 
 
 @pytest.mark.parametrize("rows", [0, -3, 2**32])
-def test_numbers_of_rows_out_of_reach_are_refused(rows: int) -> None:
+def test_refuses_numbers_of_rows_out_of_reach(rows: int) -> None:
     with pytest.raises(ValueError, match="rows: expected at least 1"):
         generate(random_model(CHAIN, []), rows, np.random.default_rng(0))

@@ -40,7 +40,7 @@ def supplemented():
     return SupplementedModel(MarkovRandomField.uniform(DOMAIN, RECORDS), {("a", "b"): PAIRS["a", "b"]})
 
 
-def test_rows_come_to_all_pairs_though_the_model_has_none():
+def test_rows_are_adjusted_to_all_pairs_though_the_model_has_none():
     model = MarkovRandomField.uniform(DOMAIN, RECORDS)
     for pairs, most in (({}, None), (PAIRS, 2)):
         rows = SupplementedModel(model, pairs).generate(RECORDS, np.random.default_rng(1))
@@ -48,7 +48,7 @@ def test_rows_come_to_all_pairs_though_the_model_has_none():
         assert apart > 40 if most is None else apart <= most
 
 
-def test_rows_come_to_larger_marginals_of_the_model_and_not_to_its_pairs_alone(monkeypatch):
+def test_rows_are_adjusted_to_larger_marginals_of_the_model_and_not_only_to_its_pairs(monkeypatch):
     """Rows that start from another model of the same pairs: what three attributes have in common is off."""
     model = fitted()
     wanted = model.marginal("abc")
@@ -73,7 +73,7 @@ def test_other_numbers_of_rows_follow_the_scaled_pairs():
     assert max(np.abs(rows.marginal(pair) - 3 * wanted).max() for pair, wanted in PAIRS.items()) <= 4
 
 
-def test_pairs_that_no_table_has_together_are_met_halfway():
+def test_inconsistent_pairs_are_approximated_together():
     """a is b, b is c, and a is never c: the squares of what is wrong are spread over all three."""
     domain = Domain.coded(dict.fromkeys("abc", 2))
     same, differ = np.array([150.0, 0, 0, 150]), np.array([0, 150.0, 150, 0])
@@ -111,7 +111,7 @@ def test_cliques_and_size_count_both(supplemented):
         (("a", "c"), np.full(6, 1.0), "does not sum"),
     ],
 )
-def test_what_is_no_marginal_of_a_pair_is_refused(clique, marginal, message):
+def test_refuses_vectors_that_are_no_marginal_of_a_pair(clique, marginal, message):
     with pytest.raises(ValueError, match=message):
         SupplementedModel(MarkovRandomField.uniform(DOMAIN, RECORDS), {clique: marginal})
 
@@ -124,7 +124,7 @@ def test_what_is_no_marginal_of_a_pair_is_refused(clique, marginal, message):
         (("a", "b", "c"), "a pair of .* is not the model's"),
     ],
 )
-def test_larger_marginals_that_the_model_does_not_give_are_refused(larger, message):
+def test_refuses_larger_marginals_that_the_model_does_not_give(larger, message):
     model = MarkovRandomField.uniform(DOMAIN, RECORDS)
     with pytest.raises(ValueError, match=message):
         SupplementedModel(model, {("a", "b"): PAIRS["a", "b"]}, (larger,))

@@ -72,7 +72,7 @@ def test_a_huge_budget_gives_the_pairs_of_the_table(name, at_most):
     assert pairs.total_variation < at_most
 
 
-def test_a_huge_budget_specialises_what_tells_the_label():
+def test_a_huge_budget_specialises_the_attributes_that_predict_the_label():
     """The label c is a == 0: a or b is specialised first, and c follows it in the rows."""
     made = released("distdiffgen", table(2000), HUGE)
     columns = [made.column(name) for name in "ac"]
@@ -80,7 +80,7 @@ def test_a_huge_budget_specialises_what_tells_the_label():
 
 
 @pytest.mark.parametrize("name", ["dp-subn", "dplt", "distdiffgen"])
-def test_no_record_pays_for_more_than_is_granted(name, measurers):
+def test_no_record_is_charged_more_than_the_grant(name, measurers):
     """Rows at different parties are different records; columns of the same records add up."""
     released(name, table(), Budget(zcdp_rho=0.25))
     spent = [granted - measurer.accountant.remaining for measurer, granted in measurers]
@@ -107,7 +107,7 @@ def test_each_party_of_ind_privbayes_spends_the_whole_budget_on_its_own_rows(mon
     ("name", "grid"),
     [("ind-privbayes", "2x2"), ("dp-subn", "1x2"), ("pdbn", "2x1"), ("dplt", "2x2"), ("distdiffgen", "1x3")],
 )
-def test_parties_of_another_shape_are_refused(name, grid):
+def test_refuses_a_grid_of_another_shape(name, grid):
     real = table()
     with pytest.raises(DataError, match="give a grid of"):
         BASELINES[name].release(
@@ -115,7 +115,7 @@ def test_parties_of_another_shape_are_refused(name, grid):
         )
 
 
-def test_distdiffgen_needs_a_label():
+def test_refuses_distdiffgen_without_a_label():
     real = table()
     with pytest.raises(DataError, match="name one"):
         BASELINES["distdiffgen"].release(
@@ -130,7 +130,7 @@ def test_every_baseline_says_in_sentences_what_was_reconstructed():
         assert all(sentence[0].isupper() and sentence.endswith(".") for sentence in found.reconstructed)
 
 
-def test_noise_has_the_variance_that_was_paid_for():
+def test_noise_has_the_variance_that_was_charged():
     """The variance of 20,000 draws lies within 5 deviations of its estimate: one false alarm in a million."""
     domain = Domain.coded({"x": 20_000})
     real = Table.from_codes(domain, np.zeros((1, 1), dtype=int))
@@ -152,7 +152,7 @@ def test_choices_have_the_probabilities_of_the_exponential_mechanism():
     assert Fraction(10_000) - measurer.accountant.remaining <= 4000 * rho
 
 
-def test_what_is_not_paid_for_is_not_measured():
+def test_refuses_a_measurement_above_the_grant():
     measurer = FloatMeasurer(table(10), Fraction(1, 10), np.random.default_rng(0))
     with pytest.raises(BudgetError):
         measurer.histogram(np.zeros(10, dtype=int), 2, Fraction(1, 5), "leaves")
@@ -179,7 +179,7 @@ def test_every_pair_is_in_exactly_one_view(attributes):
     assert covering_views(Domain.coded({"x": 2})) == []
 
 
-def test_an_even_grid_is_cut_as_the_partition_says():
+def test_an_even_grid_is_partitioned_evenly():
     assert [
         rows.record_count for rows in baseline.horizontal_parties("x", table(5), Grid.parse("2x1", DOMAIN, 5))
     ] == [3, 2]

@@ -67,14 +67,14 @@ def test_adult_is_downloaded_joined_and_fits_its_domain(repository, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["adult.csv", "adult.domain.json"]
 
 
-def test_a_changed_repository_is_refused_and_leaves_nothing(repository, tmp_path):
+def test_refuses_a_changed_repository_and_leaves_nothing(repository, tmp_path):
     (repository / "adult.test").write_text(TEST.replace("17", "18"))
-    with pytest.raises(DataError, match=r"adult\.test has not the SHA-256"):
+    with pytest.raises(DataError, match=r"adult\.test does not have the expected SHA-256"):
         get("adult", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_a_line_of_another_length_is_refused():
+def test_refuses_a_line_of_another_length():
     with pytest.raises(DataError, match="expected 15 cells"):
         adult.joined(["39, State-gov\n"])
 
@@ -82,11 +82,11 @@ def test_a_line_of_another_length_is_refused():
 def test_the_table_of_the_demo_is_written_without_a_network(tmp_path):
     table, domain = get("randhie", tmp_path)
     assert read_table(table, Domain.load(domain)).digest() == randhie.load().digest()
-    with pytest.raises(DataError, match="is there already"):
+    with pytest.raises(DataError, match="exists already"):
         get("randhie", tmp_path)
 
 
-def test_every_domain_is_one_and_every_checksum_has_its_length():
+def test_every_domain_is_valid_and_every_checksum_has_its_length():
     for dataset in DATASETS.values():
         assert len(Domain.from_json(dataset.domain)) >= 10
     for part in adult.PARTS:
@@ -102,7 +102,7 @@ def test_the_list_names_all_tables_and_where_to_ask_for_others():
     assert all(name in shown for name in (*DATASETS, *ELSEWHERE))
 
 
-def test_other_names_are_refused_with_what_is_known_of_them(tmp_path):
+def test_refuses_other_names_and_says_where_to_get_known_tables(tmp_path):
     with pytest.raises(DataError, match=r"one of randhie, adult, got 'iris'$"):
         get("iris", tmp_path)
     with pytest.raises(DataError, match="registered users"):

@@ -61,7 +61,7 @@ def remote(server, path, content=CONTENT):
 
 
 @pytest.mark.parametrize("path", ["good", "moved"])
-def test_what_has_its_checksum_gets_its_name(server, tmp_path, path):
+def test_a_file_with_the_right_checksum_is_kept(server, tmp_path, path):
     (tmp_path / "table").write_text("an older one")
     download(remote(server, path), tmp_path / "table")
     assert (tmp_path / "table").read_bytes() == CONTENT
@@ -71,34 +71,34 @@ def test_what_has_its_checksum_gets_its_name(server, tmp_path, path):
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("other", "has not the SHA-256"),
-        ("short", "has not the SHA-256|IncompleteRead"),
-        ("endless", "is larger than the 179,200 bytes"),
+        ("other", "does not have the expected SHA-256"),
+        ("short", "does not have the expected SHA-256|IncompleteRead"),
+        ("endless", "is larger than the expected 179,200 bytes"),
         ("missing", "status 404"),
         ("silent", "cannot read"),
     ],
 )
-def test_what_is_something_else_leaves_nothing_behind(server, tmp_path, path, said):
+def test_another_file_is_refused_and_leaves_nothing_behind(server, tmp_path, path, said):
     expected = CONTENT * 2 if path == "short" else CONTENT
     with pytest.raises(DataError, match=said):
         download(remote(server, path, expected), tmp_path / "table", silence_s=0.3)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_download_that_goes_on_for_too_long_is_given_up(server, tmp_path):
+def test_a_download_that_takes_too_long_is_stopped(server, tmp_path):
     ticks = iter([0.0, 601.0])
     with pytest.raises(DataError, match="longer than 600 s"):
         download(remote(server, "good"), tmp_path / "table", clock=lambda: next(ticks, time.monotonic()))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_that_is_not_there_is_one_sentence(tmp_path):
-    with pytest.raises(DataError, match="look at the network"):
+def test_an_unreachable_server_is_reported_in_one_sentence(tmp_path):
+    with pytest.raises(DataError, match="check the network"):
         download(remote("http://127.0.0.1:9", "good"), tmp_path / "table")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://a/b", "adult.data"])
-def test_other_addresses_than_those_of_the_web_are_refused(url):
+def test_refuses_addresses_other_than_http_and_https(url):
     with pytest.raises(ValueError, match="http or https"):
         Remote(url, 1, "")

@@ -51,7 +51,7 @@ def test_marginals_of_more_cells_than_memory_holds_are_compared_row_by_row(sizes
     assert found.kl == pytest.approx(sum(n / 30 * math.log(n / 30 / smoothed[x]) for x, n in p.items()))
 
 
-def test_what_cannot_be_compared_is_refused():
+def test_refuses_tables_that_cannot_be_compared():
     real = table(5, 0)
     with pytest.raises(DataError, match="different domains"):
         attribute_distances(real, table(5, 0, Domain.coded({"a": 3})))

@@ -56,7 +56,7 @@ def test_without_a_label_no_classifier_is_trained(folder):
     assert json.loads(done.stdout)["predictions"] == []
 
 
-def test_a_holdout_without_a_label_is_refused(folder):
+def test_refuses_a_holdout_without_a_label(folder):
     done = run(folder, "--holdout", folder / "test.csv")
     assert isinstance(done.exception, DataError)
     assert "give --label" in str(done.exception)
@@ -97,7 +97,7 @@ def test_a_release_of_binary_digits_has_its_page_and_goes_with_the_table(folder)
     assert done.exit_code == 0
 
 
-def test_a_certificate_of_another_table_or_without_a_report_is_refused(folder):
+def test_refuses_a_certificate_of_another_table_or_without_a_report(folder):
     assert release(folder).exit_code == 0
     certificate = folder / "out/certificate.json"
     other = json.loads(certificate.read_text())
@@ -109,7 +109,7 @@ def test_a_certificate_of_another_table_or_without_a_report_is_refused(folder):
     assert not (folder / "e.html").exists()
 
 
-def test_a_page_that_cannot_be_written_is_one_sentence(folder):
+def test_a_page_that_cannot_be_written_is_reported_in_one_sentence(folder):
     done = run(folder, "--report", folder / "domain.json" / "e.html")
     assert isinstance(done.exception, DataError)
     assert "choose another place" in str(done.exception)

@@ -72,6 +72,6 @@ def test_tables_of_one_attribute_have_the_metrics_that_they_can_have():
     assert ([error.k for error in found.kway], found.pairs, found.range_queries) == ([1], (), ())
 
 
-def test_tables_of_different_domains_are_refused():
+def test_refuses_tables_of_different_domains():
     with pytest.raises(DataError, match="different domains"):
         evaluate(table(5, 0), table(5, 0, Domain.coded({"a": 3})))

@@ -56,6 +56,6 @@ def test_many_marginals_are_sampled_the_same_way_every_time_and_few_are_all_take
     assert len(kway_cliques(DOMAIN, 2)) == 3
 
 
-def test_marginals_of_more_attributes_than_there_are_left_out():
+def test_marginals_of_more_attributes_than_there_are_are_left_out():
     one = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1]]))
     assert [error.k for error in kway_errors(one, one)] == [1]

@@ -171,7 +171,7 @@ def test_amounts_are_the_middles_of_bins_or_codes(attribute, expected):
     assert nist._amounts(table, "p").tolist() == pytest.approx(expected)
 
 
-def test_what_cannot_be_compared_is_refused():
+def test_refuses_tables_that_cannot_be_compared():
     table = random_table(5)
     other = Table.from_codes(Domain.coded({"a": 2}), np.zeros((5, 1), dtype=int))
     with pytest.raises(DataError, match="different domains"):

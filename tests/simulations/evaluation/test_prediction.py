@@ -80,7 +80,7 @@ def test_the_tree_has_depth_ten_and_reads_the_codes():
     assert misclassification_rate(train, test, "label", "tree") == pytest.approx(rates[1])
 
 
-def test_a_training_table_of_one_label_predicts_that():
+def test_a_training_table_of_one_label_predicts_this_label():
     zeros = Table.from_codes(DOMAIN, np.zeros((10, 4), dtype=int))
     test = table(300, 1)
     assert misclassification_rate(zeros, test, "label") == pytest.approx(test.column("label").mean())
@@ -93,7 +93,7 @@ def test_more_rows_than_the_limit_are_sampled_with_the_seed(monkeypatch):
     assert rates[0] == rates[1] != rates[2]
 
 
-def test_useless_synthetic_rows_cost_what_they_cost_over_the_real_ones():
+def test_the_difference_of_useless_synthetic_rows_is_that_of_the_rates():
     real, useless = table(3000, 0), table(3000, 1, 0.5)
     for found in predictions(real, useless, "label"):
         assert found.test_rows == 600
@@ -115,7 +115,7 @@ def test_rows_that_are_tested_on_are_not_among_the_real_ones_that_are_trained_on
     assert found.real > 0.3
 
 
-def test_a_holdout_is_what_is_tested_on():
+def test_a_holdout_is_used_for_testing():
     real, synthetic = table(400, 0), table(300, 1)
     (found,) = predictions(real, synthetic, "label", table(77, 2), classifiers=["tree"])
     assert found.test_rows == 77
@@ -123,7 +123,7 @@ def test_a_holdout_is_what_is_tested_on():
     assert found.real == misclassification_rate(real, table(77, 2), "label", "tree")
 
 
-def test_what_cannot_be_predicted_is_refused():
+def test_refuses_labels_and_tables_that_cannot_be_used():
     real = table(30, 0)
     with pytest.raises(DataError, match="unknown attribute 'nothing'"):
         predictions(real, real, "nothing")

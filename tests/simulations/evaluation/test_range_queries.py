@@ -73,7 +73,7 @@ def test_a_table_is_at_no_distance_from_itself_and_sizes_do_not_count():
 
 
 @pytest.mark.parametrize("dimensions", [0, 7])
-def test_queries_of_more_attributes_than_there_are_refused(dimensions):
+def test_refuses_queries_of_more_attributes_than_there_are(dimensions):
     with pytest.raises(DataError, match="1 to 6 dimensions"):
         range_queries(DOMAIN, dimensions, 10)
 
