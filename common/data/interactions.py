@@ -1,8 +1,9 @@
 """Interactions: what a marginal says beyond all smaller ones, and how parties send it as whole numbers.
 
-The interaction of attributes is their marginal without its mean along each axis: the projection P on what
-sums to zero along every axis. A marginal is the sum of the interactions of all its subsets, so whoever knows
-the smaller ones needs this part alone, and a record moves it less than it moves the marginal (`cost`).
+The interaction of attributes is what ResidualPlanner calls the residual of their marginal: the marginal
+without its mean along each axis, its projection P on what sums to zero along every axis. A marginal is the
+sum of the interactions of all its subsets, so whoever knows the smaller ones needs only this part, and a
+record moves it less than it moves the marginal (`cost`).
 
 Source: the residuals of Xiao, He, Zhang and Kifer, "ResidualPlanner" (2023), and of Mullins, Fuentes, Xiao,
     Kifer, Musco and Sheldon, "Efficient and private marginal reconstruction" (2024).
