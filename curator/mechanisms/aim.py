@@ -102,33 +102,21 @@ class AIM(GaussianMechanism):
             )
         # The last round begins as soon as no more is left than two rounds cost.
         times = max(0, math.ceil(left / cost) - 2)
-        rounds = (
-            Step(
-                "scores",
-                "Scores in rounds",
-                Asks.SCORES,
-                (1 - measures) * cost * times,
-                may,
-                (),
-                times,
-                SCORED,
-            ),
-            Step("round", "Measured in rounds", Asks.MARGINALS, measures * cost * times, may, (), times, 1),
-        )
+        scores, measured = (1 - measures) * cost * times, measures * cost * times
         again = tuple(dict.fromkeys([*one_way.cliques, *may]))
+        singles, most = one_way.cliques, attributes + times
+        rest = left - times * cost
+        rounds: tuple[Step, ...] = ()
+        if times:
+            rounds = (
+                Step("scores", "Scores in rounds", Asks.SCORES, scores, may, times=times, at_once=SCORED),
+                Step("round", "Measured in rounds", Asks.MARGINALS, measured, may, times=times, at_once=1),
+            )
         return (
             one_way,
             Step("first scores", "Scores of all candidates", Asks.SCORES, first_scores, may),
-            *(rounds if times else ()),
-            Step(
-                "last round",
-                "Last measurements",
-                Asks.MARGINALS,
-                left - times * cost,
-                again,
-                one_way.cliques,
-                at_once=attributes + times,
-            ),
+            *rounds,
+            Step("last round", "Last measurements", Asks.MARGINALS, rest, again, singles, at_once=most),
             Step("last scores", "Scores of the released model", Asks.SCORES, last_scores, may),
         )
 

@@ -25,7 +25,7 @@ EVERY_PROTOCOL = ("masked", "trusted", "indicator", "theorem", "indicator-mle")
 BY_SCORES = ("masked", "trusted")
 """Protocols that give exact distances with noise."""
 CENTRAL = ("trusted",)
-"""One place that holds the table and hands out records: in simulation alone."""
+"""One place that holds the table and hands out records: in simulation only."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Entry:
             where `CENTRAL`, "trusted" where one process holds the table and simulates.
         variants: a configured mechanism for each variant; "default" first.
         on_paper: variants that read exact marginals or records: not private. They run over the protocol
-            "theorem" alone; where `CENTRAL`, over "trusted" in simulation, labelled.
+            "theorem" only; where `CENTRAL`, over "trusted" in simulation, labelled.
     """
 
     what: str
@@ -101,7 +101,7 @@ CATALOGUE: Mapping[str, Entry] = {
     ),
     "dp-select": Entry(
         "generates a pool of records by a DP-GAN and selects those whose marginals come close to the table's",
-        "rows that a network made up, where one place holds the table and a minute of one core is no matter",
+        "rows that a network made up, where one place holds the table and a minute of one core is affordable",
         CENTRAL,
         {"default": DPSelect, "paper": DPSelect.of_the_paper},
         on_paper=("paper",),
@@ -114,7 +114,7 @@ CATALOGUE: Mapping[str, Entry] = {
     ),
     "independent": Entry(
         "measures one-way marginals and takes the attributes to be independent",
-        "the floor to compare with, or a budget too small for anything else",
+        "the baseline to compare with, or a budget too small for anything else",
         EVERY_PROTOCOL,
         {"default": Independent},
     ),

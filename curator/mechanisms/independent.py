@@ -1,4 +1,4 @@
-"""One-way marginals and nothing else: the floor that every other mechanism is compared with."""
+"""One-way marginals and nothing else: the baseline of every other mechanism."""
 
 from __future__ import annotations
 

@@ -147,25 +147,14 @@ def error_bounds(
     bounds: dict[Clique, float] = {}
     for clique, marginal in marginals.items():
         if marginal is not None and clique in scored:
-            known = scored[clique]
-            quantile = NormalDist().inv_cdf(1 - failure)
-            moved = float(np.abs(marginal - known.reference).sum())
-            bounds[clique] = moved + max(0.0, known.distance + quantile * known.sigma)
+            bounds[clique] = _score_bound(scored[clique], marginal, failure)
         if marginal is not None and clique in averages:
             average = averages[clique]
             distance = float(np.abs(marginal - average.values).sum())
             noise = noise_bound(marginal.size, average.sigma, average.gaussian, failure)
             bounds[clique] = min(bounds.get(clique, math.inf), distance + noise)
-    gaussian = [] if first is None else [c for c in candidates if c.gaussian]
-    starts = [] if first is None else first.marginals_within_limits([c.clique for c in gaussian])
-    for candidate, start in zip(gaussian, starts, strict=True):
-        marginal = marginals[candidate.clique]
-        if start is None or marginal is None:
-            continue
-        moved = float(np.abs(marginal - start).sum())
-        distance = float(np.abs(start - candidate.values).sum())
-        noise = math.sqrt(-2 * math.log(failure)) * candidate.sigma * math.sqrt(start.size)
-        bounds[candidate.clique] = min(bounds[candidate.clique], moved + distance + noise)
+    for clique, bound in _candidate_bounds(first, candidates, marginals, failure).items():
+        bounds[clique] = min(bounds[clique], bound)
     chosen = [set(clique) for clique in selected]
     return tuple(
         ErrorBound(
@@ -177,6 +166,34 @@ def error_bounds(
         )
         for clique, l1 in bounds.items()
     )
+
+
+def _score_bound(known: ScoredDistance, marginal: NDArray[np.float64], failure: float) -> float:
+    """Of the distance between a model's marginal and the table's, by a score of another public marginal."""
+    quantile = NormalDist().inv_cdf(1 - failure)
+    moved = float(np.abs(marginal - known.reference).sum())
+    return moved + max(0.0, known.distance + quantile * known.sigma)
+
+
+def _candidate_bounds(
+    first: ReleasedModel | None,
+    candidates: Sequence[Measurement],
+    marginals: Mapping[Clique, NDArray[np.float64] | None],
+    failure: float,
+) -> dict[Clique, float]:
+    """Corollary 5.2, for the candidates whose marginals both models can give."""
+    gaussian = [] if first is None else [c for c in candidates if c.gaussian]
+    starts = [] if first is None else first.marginals_within_limits([c.clique for c in gaussian])
+    bounds = {}
+    for candidate, start in zip(gaussian, starts, strict=True):
+        marginal = marginals[candidate.clique]
+        if start is None or marginal is None:
+            continue
+        moved = float(np.abs(marginal - start).sum())
+        distance = float(np.abs(start - candidate.values).sum())
+        noise = math.sqrt(-2 * math.log(failure)) * candidate.sigma * math.sqrt(start.size)
+        bounds[candidate.clique] = moved + distance + noise
+    return bounds
 
 
 def bounds_of_rows(
