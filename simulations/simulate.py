@@ -84,8 +84,7 @@ def simulate(
         table: the real table; `dpmosaic.read_table` reads one.
         budget: the promise.
         grid: which party holds what; "KxS", a file, or a Grid.
-        protocol: its name or the registry's value: "masked", "trusted", "indicator", "theorem" or
-            "indicator-mle".
+        protocol: a name, "masked", "trusted", "indicator", "theorem" or "indicator-mle", or its value.
         mechanism: a name, or a configured mechanism such as `RandDPGen(alpha=0.2)`.
         workload: "1way", "2way", "3way", a file, or a Workload.
         adjacency: which tables are neighbours.
@@ -114,18 +113,13 @@ def simulate(
     )
     if record_wise and order.protocol is not INDICATOR:
         raise DataError("record_wise goes only with the protocol 'indicator'; leave it out or choose that")
-    if isinstance(grid, str):
-        grid = Grid.parse(grid, table.domain, table.record_count)
+    grid = Grid.parse(grid, table.domain, table.record_count) if isinstance(grid, str) else grid
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     setting = _setting(table, order, grid, stream, record_wise)
+    layout = Layout(tuple(cut.rows for cut in grid.slices), tuple(cut.groups for cut in grid.slices))
+    factor, seeded = setting.cost_factor, seed is not None
     made = make_release(
-        order,
-        Layout(tuple(piece.rows for piece in grid.slices), tuple(piece.groups for piece in grid.slices)),
-        setting.measurer,
-        stream,
-        cost_factor=setting.cost_factor,
-        seeded=seed is not None,
-        report=report,
+        order, layout, setting.measurer, stream, cost_factor=factor, seeded=seeded, report=report
     )
     metrics = _metrics(table, order.workload, made, setting, time.perf_counter() - started)
     return Simulation(made.synthetic, made.fitted, made.certificate, metrics)

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from dpmosaic import command
+from dpmosaic import Certificate, command
 
 INSTALLED = all(find_spec(module) for module in ("torch", "opacus"))
 TINY = ["--set", "epochs=0.2", "--set", "sample_rate=0.05", "--set", "hidden=8"]
@@ -54,6 +54,7 @@ def test_the_certificate_covers_every_step_with_one_epsilon_and_one_delta(simula
     assert status == 0, error
     certificate = json.loads((folder / "out/certificate.json").read_text())
     assert certificate["differentially_private"]
+    assert Certificate.from_json(certificate).to_json() == certificate
     promise = certificate["promise"]
     assert (promise["epsilon"], promise["delta"], promise["spent_within_grant"]) == (2.0, 1e-9, True)
     assert 1 < promise["composition"]["epsilon_by_dp_accounting"] <= 2.0

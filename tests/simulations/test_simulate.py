@@ -1,4 +1,5 @@
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -154,6 +155,18 @@ def test_the_certificate_accounts_for_every_step(protocol):
     assert scored == ["scores"] * {"masked": 5, "indicator": 0}[protocol]
     assert all(len(charge.noise_sigmas_by_slice) == 2 for charge in charges)
     assert certificate.plan.parties == ((("a", "b"), ("c", "d")),) * 2
+
+
+@pytest.mark.parametrize("protocol", protocols())
+def test_a_certificate_is_read_as_it_comes_out_of_its_file(protocol):
+    certificate = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol, seed=1).certificate
+    form = json.loads(json.dumps(certificate.to_json()))
+    read = dpmosaic.Certificate.from_json(form)
+    assert read == certificate
+    assert read.digest() == certificate.digest()
+    assert read.plan.attributes == {"a": 3, "b": 2, "c": 4, "d": 2}
+    assert read.plan.domain_digest == DOMAIN.digest()
+    assert sum(read.steps.values()) == pytest.approx(read.promise.zcdp_rho_spent)
 
 
 @pytest.mark.parametrize(
