@@ -13,8 +13,6 @@ from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigm
 from dpmosaic.curator.measurers.measurer import Query
 
 TWO_VALUES_AT_LEAST = [clique for clique in CLIQUES if "e" not in clique]
-
-
 BOXES = (((0, 1), (0, 3)), ((1, 2), (0, 1)), ((1, 2), (1, 2)))
 """Of the clique b, d: one record may lie in none."""
 
