@@ -14,17 +14,10 @@ from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
 from support.parties import layout, measurer_over, random_table
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4, "e": 1})
-
-
 CLIQUES = [c for size in range(1, 6) for c in itertools.combinations(DOMAIN.names, size)]
-
-
 RECORDS = 60
-
-
 EXACT = Fraction(10**7)
 """The cost of a query whose noise is far below half a count; 31 of them fit 32 bits for 60 records."""
-
 
 EXACT_64 = 300 * EXACT
 """The same with noise so fine that its grid takes 64 bits."""
@@ -44,12 +37,15 @@ GRIDS = {
     "1x2": "1x2",
     "2x2": "2x2",
     "3x3": "3x3",
-    "1x4": ((layout(RECORDS, "ae c b d"),)),
-    "parties of one attribute each": ((layout(RECORDS, "e d c b a"),)),
+    "1x4": (layout(RECORDS, "ae c b d"),),
+    "parties of one attribute each": (layout(RECORDS, "e d c b a"),),
     "other splits and numbers of parties": (
-        (layout(20, "abcde"), layout(15, "ac bde"), layout(18, "be d ac"), layout(7, "a b c d e"))
+        layout(20, "abcde"),
+        layout(15, "ac bde"),
+        layout(18, "be d ac"),
+        layout(7, "a b c d e"),
     ),
-    "slices of one record": ((layout(1, "a bd ce"), layout(RECORDS - 2, "abd c e"), layout(1, "abcde"))),
+    "slices of one record": (layout(1, "a bd ce"), layout(RECORDS - 2, "abd c e"), layout(1, "abcde")),
 }
 
 

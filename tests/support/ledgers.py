@@ -8,26 +8,12 @@ from dpmosaic.common.messages import AnswerForm, MarginalQuery, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
 
 TERMS = ReleaseTerms("r", 2, "indicator", Adjacency.ZERO_OUT, 1.0)
-
-
 QUERY = MarginalQuery("r", "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
-
-
 OTHER = replace(QUERY, query_id="q2")
-
-
 HALF = Fraction(1, 2)
-
-
 DATA = "d" * 64
-
-
 KEY, SECOND_KEY = b"k" * 32, b"s" * 32
-
-
 SECRET, SECOND_SECRET = b"e" * 32, b"f" * 32
-
-
 INTRODUCTION = b"who takes part, encoded"
 
 

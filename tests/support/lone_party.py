@@ -21,20 +21,10 @@ from dpmosaic.party.policy import Policy
 from support.parties import party_of
 
 DOMAIN = Domain.coded({"a": 100, "b": 60, "c": 3})
-
-
 IDENTITY = Identity.from_seed(b"n" * 32)
-
-
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
-
-
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 3.0)
-
-
 RECORD_WISE = replace(QUERY, form=AnswerForm.RECORD_WISE, clique=("b", "c"))
-
-
 POLICY = Policy(
     protocols=frozenset({"trusted", "indicator"}),
     adjacencies=frozenset(Adjacency),

@@ -16,24 +16,13 @@ from dpmosaic.common.protocols.scores.query import references_digest, score_shap
 from dpmosaic.common.wire.streams import decode_answer
 
 NORTH, EAST, WEST, SOUTH = range(4)
-
-
 ZERO, ONE = EAST, SOUTH
 """The evaluators; north and west share their cells anew."""
 
-
 CLIQUES = (("a",), ("a", "c"), ("b", "d"), ("a", "c", "d"))
-
-
 SIGMA = 4.0
-
-
 COST = score_cost(SIGMA, Adjacency.ZERO_OUT, len(CLIQUES))
-
-
 CELLS = (2, 8, 6, 16)
-
-
 ANYTHING = np.arange(sum(CELLS), dtype=np.int64) % 7
 
 

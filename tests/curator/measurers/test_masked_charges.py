@@ -13,8 +13,6 @@ from support.grids import CLIQUES, GRIDS, release, table_of
 from support.parties import Link
 
 TWO_VALUES_AT_LEAST = [clique for clique in CLIQUES if "e" not in clique]
-
-
 BOXES = (((0, 1), (0, 3)), ((1, 2), (0, 1)), ((1, 2), (1, 2)))
 """Of the clique b, d: one record may lie in none."""
 

@@ -65,8 +65,6 @@ def test_many_records_are_multiplied_in_many_blocks(monkeypatch):
 
 
 TWO_VALUES_AT_LEAST = [clique for clique in CLIQUES if "e" not in clique]
-
-
 BOXES = (((0, 1), (0, 3)), ((1, 2), (0, 1)), ((1, 2), (1, 2)))
 """Of the clique b, d: one record may lie in none."""
 

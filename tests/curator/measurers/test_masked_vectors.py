@@ -20,8 +20,6 @@ from dpmosaic.party.answerers.masked.session import MaskedSession
 from support.grids import CLIQUES, EXACT, GRIDS, release
 
 VECTORS = Path(__file__).parents[2] / "common" / "protocols" / "masked" / "vectors"
-
-
 TWO_VALUES_AT_LEAST = [clique for clique in CLIQUES if "e" not in clique]
 
 

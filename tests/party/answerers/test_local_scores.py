@@ -25,8 +25,6 @@ from dpmosaic.party.ledger import Ledger
 from support.parties import party_of
 
 TABLE = Table.from_codes(Domain.coded({"a": 2, "c": 4}), np.array([[0, 1], [1, 3], [1, 3], [0, 0], [1, 2]]))
-
-
 LOCAL = ScoreQuery(
     "r", "s", (("a",), ("a", "c")), 0.01, references_digest([np.ones(10, dtype=np.int64)]), 1, 8
 )

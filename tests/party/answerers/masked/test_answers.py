@@ -22,17 +22,9 @@ from dpmosaic.common.wire import codec, queries, streams
 from dpmosaic.party.serving.servicer import PartyServicer
 
 NORTH, EAST, WEST, SOUTH = range(4)
-
-
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
-
-
 PAIR = (A, C)
-
-
 QUERY = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0)
-
-
 GRIDS = {
     "three parties and one": None,
     "four parties": {"p": (0, A), "q": (0, B), "r": (0, C), "s": (0, D)},

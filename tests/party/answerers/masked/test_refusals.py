@@ -20,17 +20,9 @@ from dpmosaic.common.messages import (
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
 
 NORTH, EAST, WEST, SOUTH = range(4)
-
-
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
-
-
 PAIR = (A, C)
-
-
 QUERY = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0)
-
-
 COST = gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
@@ -40,8 +32,6 @@ def generous(masked, **plan):
 
 
 EAST_OPENS = Delivery("r", DeliveryKind.OPENING, (C,), EAST)
-
-
 ATTEMPTS = {
     "open": lambda party: party.open(OpeningRequest("r", (A,), EAST)),
     "deliver an opening": lambda party: party.deliver(EAST_OPENS, [b""]),
