@@ -64,7 +64,12 @@ class BatchRun:
 
     @staticmethod
     def steps(config: ABSynSettings, facts: PublicFacts) -> tuple[Step, ...]:
-        """One-way marginals, scores of all pairs, and what is left for the selected pairs."""
+        """One-way marginals, scores of all pairs, and what is left for the selected pairs.
+
+        Raises:
+            DataError: the protocol gives no exact distances.
+        """
+        check_scores(facts, "absyn")
         one_way, scores = Fraction(config.one_way), Fraction(config.scores)
         pairs = tuple(measurable_cliques(facts, list(itertools.combinations(facts.domain.names, 2))))
         if not pairs:
@@ -101,7 +106,6 @@ class BatchRun:
         )
 
     def _check(self) -> None:
-        check_scores(self._measurer, "absyn")
         scores = by_name(self._steps).get("scores")
         check_smallest(self._domain, scores.cliques if scores else (), self._config.max_model_mb)
 

@@ -124,15 +124,6 @@ class PaperRun:
         self._rounds: list[Round] = []
 
     @staticmethod
-    def check(measurer: Measurer) -> None:
-        """Refuses every protocol that shows no exact marginals, before anything is charged.
-
-        Raises:
-            DataError: names the one that does.
-        """
-        showing_marginals(measurer)
-
-    @staticmethod
     def steps(config: PPSynSettings, facts: PublicFacts, candidates: Workload) -> tuple[Step, ...]:
         """As Algorithm 1 sets out, with T rounds; there are more where rounds cost less than their part."""
         one_way, scores, rounds = Fraction(config.one_way), Fraction(config.scores), config.rounds

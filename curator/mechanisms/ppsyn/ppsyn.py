@@ -72,7 +72,6 @@ class PPSyn(PPSynSettings):
                 candidate is small enough; nothing has been charged.
             ModelError: the smallest candidate makes too large a model; nothing has been charged.
         """
-        self._variant.check(measurer)
         candidates = self.candidates(measurer.domain, workload)
         return self._variant(self, measurer, candidates, stream, report).run()
 

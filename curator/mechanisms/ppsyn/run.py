@@ -69,20 +69,15 @@ class PartitionRun:
         self._scored: dict[Clique, ScoredDistance] = {}
 
     @staticmethod
-    def check(measurer: Measurer) -> None:
-        """Refuses a protocol that gives no scores, before anything is charged.
-
-        Raises:
-            DataError: names those that do.
-        """
-        check_scores(measurer, "ppsyn")
-
-    @staticmethod
     def steps(config: PPSynSettings, facts: PublicFacts, candidates: Workload) -> tuple[Step, ...]:
         """Of the default; rounds and last round share what is left evenly as long as rounds spend their part.
 
         The model is scored once in each round and once more at the end.
+
+        Raises:
+            DataError: the protocol gives no exact distances.
         """
+        check_scores(facts, "ppsyn")
         one_way, scores, rounds = Fraction(config.one_way), Fraction(config.scores), config.rounds
         weights = dict(zip(candidates.cliques, candidates.weights, strict=True))
         cliques = tuple(c for c in measurable_cliques(facts, candidates.cliques) if weights[c])

@@ -6,7 +6,7 @@ differs from the default is in `privbayes.py` and docs/adr/0014-privbayes-over-p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from ....common.data.domain import Clique, Domain
@@ -18,6 +18,7 @@ from .levels import Levels, Nodes
 from .run import Array, NetworkRun, pair_steps
 from .scores import pairs_to_score
 from .table_consistency import NoisyTable, consistent, cut
+from .threshold import Threshold
 
 
 class PaperRun(NetworkRun):
@@ -55,11 +56,9 @@ class PaperRun(NetworkRun):
         """As they are."""
         return distances
 
-    def _search(
-        self, scores: Mapping[frozenset[str], float], small: Callable[[Nodes], bool], part: Fraction
-    ) -> NetworkSearch:
+    def _search(self, scores: Mapping[frozenset[str], float], threshold: Threshold) -> NetworkSearch:
         objective = PaperObjective(self._levels, scores)
-        return NetworkSearch(self._levels, small, objective, refine_with_parents=True)
+        return NetworkSearch(self._levels, threshold.allows, objective, refine_with_parents=True)
 
     def _sizes(self, tables: Sequence[Nodes]) -> list[float]:
         """Evenly."""

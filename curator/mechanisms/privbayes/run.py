@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +22,10 @@ from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
 from .ap_pairs import LessNoise, Network, NetworkSearch
 from .levels import Levels, Node, Nodes, names
 from .network import BayesianNetwork, DrawingStep, head_steps
-from .scores import countable, independent_counts, pairs_to_score, without_sampling
+from .scores import independent_counts, pairs_to_score, without_sampling
 from .settings import PrivBayesSettings
 from .table_consistency import NoisyTable, consistent_and_nonnegative, cut
+from .threshold import Threshold
 
 Array = NDArray[np.float64]
 
@@ -60,26 +60,19 @@ class NetworkRun:
 
     @classmethod
     def steps(cls, config: PrivBayesSettings, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
-        """One-way marginals and pairs for the network, and what is left for its tables.
-
-        The cliques of the tables are those of one and two attributes and of the workload that are small
-        enough at their coarsest. The network may hold larger ones, which are too many to list.
-        """
+        """One-way marginals and pairs for the network, and what is left for its tables."""
         half = Fraction(config.network_share) / 2
         first = one_way_step(facts.domain, half)
         learning = (first, *cls._pair_steps(facts, half))
         left = 1 - sum((step.share for step in learning), Fraction(0))
         levels = Levels(facts.domain, config.group)
-        records, part = facts.record_count, left * facts.granted / cls._table_count(levels)
-        wanted = dict.fromkeys((*combinations(facts.domain.names, 2), *workload.cliques))
-        fitting = (
-            clique
-            for clique in wanted
-            if len(clique) > 1
-            and fits(config, levels, facts, [Node(n, levels.coarsest(n)) for n in clique], part, records)
-        )
-        cliques = (*first.cliques, *fitting)
-        return (*learning, Step("tables", "Tables of the network", Asks.MARGINALS, left, cliques))
+        part = left * facts.granted / cls._table_count(levels)
+        threshold = Threshold(levels, facts, config.noises_per_cell, part, facts.record_count)
+        cliques = (*first.cliques, *threshold.cliques(workload.cliques))
+        # One for each attribute, and one more for its finer codes.
+        most = sum(2 if levels.coarsest(name) else 1 for name in facts.domain.names)
+        tables = Step("tables", "Tables of the network", Asks.MARGINALS, left, cliques, at_once=most)
+        return (*learning, tables)
 
     @classmethod
     def _pair_steps(cls, facts: PublicFacts, share: Fraction) -> tuple[Step, ...]:
@@ -146,18 +139,14 @@ class NetworkRun:
         """Section 2.1.2."""
         part = self._measurer.accountant.remaining / self._table_count(self._levels)
 
-        def small(nodes: Nodes) -> bool:
-            return fits(self._config, self._levels, self._measurer, nodes, part, self._records)
+        threshold = Threshold(self._levels, self._measurer, self._config.noises_per_cell, part, self._records)
+        return self._search(scores, threshold).run()
 
-        return self._search(scores, small, part).run()
-
-    def _search(
-        self, scores: Mapping[frozenset[str], float], small: Callable[[Nodes], bool], part: Fraction
-    ) -> NetworkSearch:
+    def _search(self, scores: Mapping[frozenset[str], float], threshold: Threshold) -> NetworkSearch:
         # Of a single attribute: what is noisier than that does not fit.
-        sigma = self._measurer.expected_sigma(self._domain.names[:1], part)
+        sigma = self._measurer.expected_sigma(self._domain.names[:1], threshold.part)
         objective = LessNoise(self._levels, scores, sigma)
-        return NetworkSearch(self._levels, small, objective, refine_with_parents=False)
+        return NetworkSearch(self._levels, threshold.allows, objective, refine_with_parents=False)
 
     def _measure(self, network: Network) -> None:
         """Algorithm 4: noisy counts for the head and every pair."""
@@ -236,28 +225,3 @@ def pair_steps(facts: PublicFacts, pairs: Sequence[Clique], share: Fraction) -> 
         asks, name, title = Asks.MARGINALS, "candidates", "Noisy pairs in place of scores"
         pairs = [pairs[place] for place in measurable(facts, pairs, facts.granted * share)]
     return (Step(name, title, asks, share, tuple(pairs), tuple(pairs)),) if pairs else ()
-
-
-def fits(
-    config: PrivBayesSettings,
-    levels: Levels,
-    facts: PublicFacts,
-    nodes: Sequence[Node],
-    part: Fraction,
-    records: float,
-) -> bool:
-    """The threshold tau: whether a table is small enough for its noise.
-
-    Args:
-        config: the parameters.
-        levels: of the nodes.
-        facts: of the table and the protocol.
-        nodes: of the table, in domain order.
-        part: of the budget that a table gets.
-        records: of the whole table.
-    """
-    clique = names(nodes)
-    if not countable(facts.domain, clique):
-        return False
-    noise = config.noises_per_cell * facts.expected_sigma(clique, part)
-    return levels.cells(nodes) * noise <= records
