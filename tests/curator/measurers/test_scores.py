@@ -10,11 +10,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
-<<<<<<< HEAD
-=======
-from support.grids import CLIQUES, DOMAIN, GRIDS, RECORDS, release, table_of
-from support.parties import Link, layout
->>>>>>> protocols/protocols
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
@@ -24,7 +19,8 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.client import PartyClient
-from support.parties import Link, layout, measurer_over, random_table
+from support.grids import CLIQUES, DOMAIN, GRIDS, RECORDS, release, table_of
+from support.parties import Link, layout
 
 EXACT = Fraction(10**8)
 """What scores of all cliques may cost so that their noise is far below half a record; fits 32 bits."""
