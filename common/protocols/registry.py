@@ -1,6 +1,7 @@
 """The measurement protocols by name: who may use each, what it gives, whom it takes trusting whom.
 
-A protocol is an entry here, a measurer at the curator and an answerer at the party.
+A protocol is an entry here, a measurer (`curator/measurers/catalogue.py`) and an answerer
+(`party/answerers/catalogue.py`).
 """
 
 from __future__ import annotations

@@ -54,11 +54,7 @@ def serve(
         ledger, approvals = Ledger(home.file(LEDGER)), Approvals(home.file(REQUESTS))
         log: Log = EventLog(log_to, shareable)
         party = home.party(settings, ledger, approvals)
-        checks: dict[str, Callable[[], None]] = {
-            "ledger": ledger.check_writable,
-            "source": lambda: _readable(settings),
-            "certificate": lambda: _valid(home),
-        }
+        checks = _checks(home, settings, ledger)
         servicer = PartyServicer(party)
         counting: Metrics | None = None
         if (metrics_at := metrics or settings.metrics) is not None:
@@ -83,6 +79,15 @@ def serve(
             counting.stop()
         ledger.close()
         approvals.close()
+
+
+def _checks(home: PartyHome, settings: Settings, ledger: Ledger) -> dict[str, Callable[[], None]]:
+    """What has to hold for the party to be healthy; each check raises where it does not."""
+    return {
+        "ledger": ledger.check_writable,
+        "source": lambda: _readable(settings),
+        "certificate": lambda: _valid(home),
+    }
 
 
 def _watch(descriptor: int, stop: Stop) -> None:

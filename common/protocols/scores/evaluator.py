@@ -49,10 +49,8 @@ def evaluate(
     if share.shape != (shape.total,) or share.dtype != shape.ring.dtype:
         raise ValueError(f"expected {shape.total} words of {shape.ring.bits} bits as shares")
     masks = draw_masks(shape, stream)
-    rest = read_complement(
-        shape,
-        stream.bytes(shape.dealt_bytes) if dealt is None else _octets(dealt, shape.dealt_bytes, "dealer"),
-    )
+    size = shape.dealt_bytes
+    rest = read_complement(shape, stream.bytes(size) if dealt is None else _octets(dealt, size, "dealer"))
     tables, products = rest.tables_and_products(shape)
     one = np.full(shape.plane_bytes, 0 if index else 0xFF, dtype=np.uint8)
 
