@@ -11,8 +11,10 @@ Nothing of a package is imported before its name is asked for, so that a broken 
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
@@ -25,13 +27,13 @@ PROTOCOLS = "dpmosaic.protocols"
 """Values: `Protocol` of `common.protocols.registry`."""
 
 MEASURERS = "dpmosaic.measurers"
-"""Values: `Begin` of `curator.measurers.catalogue`, under the protocol's name."""
+"""Values: `Measuring` of `curator.measurers.catalogue`, under the protocol's name."""
 
 ANSWERERS = "dpmosaic.answerers"
-"""Values: factories of `party.answerers.catalogue`, under the protocol's name."""
+"""Values: subclasses of `Answerer` of `party.answerers.answerer`, under the protocol's name."""
 
 SOURCES = "dpmosaic.sources"
-"""Values: factories of `party.sources.catalogue`."""
+"""Values: `Factory` of `party.sources.catalogue`."""
 
 METRICS = "dpmosaic.metrics"
 """Values: `Metric` of `simulations.evaluation.evaluation`."""
@@ -95,7 +97,7 @@ def extensions(group: str, taken: Mapping[str, object]) -> dict[str, Extension]:
         DataError: two packages, or a package and dpmosaic, use one name.
     """
     found: dict[str, Extension] = {}
-    for point in metadata.entry_points(group=group):
+    for point in _points(group, tuple(sys.path)):
         package, version = (point.dist.name, point.dist.version) if point.dist else ("unknown", "")
         other = found[point.name].package if point.name in found else _OWN if point.name in taken else None
         if other not in (None, package):
@@ -104,6 +106,12 @@ def extensions(group: str, taken: Mapping[str, object]) -> dict[str, Extension]:
             )
         found[point.name] = Extension(point.name, point.module, point.attr, package, version)
     return found
+
+
+@lru_cache
+def _points(group: str, path: tuple[str, ...]) -> tuple[metadata.EntryPoint, ...]:
+    """The entry points of a group; reading the metadata of all packages takes long enough to do it once."""
+    return tuple(metadata.entry_points(group=group))
 
 
 def origin(value: object) -> tuple[str, str] | None:

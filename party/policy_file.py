@@ -13,8 +13,8 @@ from ..common.data.domain import Domain
 from ..common.errors import DataError
 from ..common.privacy.cost import Adjacency
 from .policy import Policy
-from .sources.query import QuerySource
-from .sources.source import FileSource, Source
+from .sources.catalogue import source_of
+from .sources.source import Source
 
 NAME = "policy.toml"
 
@@ -32,6 +32,9 @@ domain = "domain.json"
 # query = "SELECT * FROM read_parquet('rows/*.parquet') ORDER BY id"
 # With query, a DuckDB file, opened for reading alone:
 # database = "rows.duckdb"
+# What another installed package brings, with its options:
+# kind = "NAME"
+# options = { key = "value" }
 
 [serve]
 listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach it
@@ -49,7 +52,7 @@ approval = true                  # a person approves every release: dpmosaic par
 """
 
 _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
-    "source": {"domain": str, "file": str, "query": str, "database": str},
+    "source": {"domain": str, "file": str, "query": str, "database": str, "kind": str, "options": dict},
     "serve": {"listen": str, "metrics": str},
     "policy": {
         "protocols": list,
@@ -81,7 +84,7 @@ class Settings:
     listen: str
     metrics: str | None
     domain: Domain
-    _source: Mapping[str, str]
+    _source: Mapping[str, Any]
     _folder: Path
 
     @classmethod
@@ -118,16 +121,7 @@ class Settings:
         Raises:
             DataError: none is named, or more than one, or it is not there.
         """
-        file, query = self._source.get("file"), self._source.get("query")
-        if (file is None) == (query is None):
-            raise DataError(f"{NAME}: expected either file or query in [source]; name where the rows live")
-        database = self._source.get("database")
-        if file is not None:
-            if database is not None:
-                raise DataError(f"{NAME}: database in [source] goes with query; take it out")
-            return FileSource(self._folder / file)
-        assert query is not None
-        return QuerySource(query, self._folder, None if database is None else self._folder / database)
+        return source_of(self._source, self._folder)
 
 
 def _check_keys(name: str, form: Mapping[str, Any]) -> None:

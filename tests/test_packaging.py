@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("common", "party", "curator", "simulations")
-ROOT_FILES = ("__init__.py", "command.py", "py.typed")
+ROOT_FILES = ("__init__.py", "command.py", "py.typed", "testing.py")
 
 OPTIONAL_MODULES = {
     "dp-accounting": "dp_accounting",

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import DataError
+from ..extensions import PROTOCOLS, extensions
 
 
 class Users(enum.Enum):
@@ -111,9 +112,24 @@ BUILT_IN: Mapping[str, Protocol] = {
 }
 
 
-def protocols() -> Mapping[str, Protocol]:
-    """All protocols by name, the default first."""
-    return BUILT_IN
+def protocol_names() -> tuple[str, ...]:
+    """The names of all protocols, the default first and those of other packages last."""
+    return (*BUILT_IN, *extensions(PROTOCOLS, BUILT_IN))
+
+
+def find_protocol(name: str) -> Protocol | None:
+    """The protocol of this name; None where there is none.
+
+    Raises:
+        DataError: a package brings it that cannot be used.
+    """
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    extension = extensions(PROTOCOLS, BUILT_IN).get(name)
+    found: Protocol | None = None if extension is None else extension.load(Protocol)
+    if found is not None and found.name != name:
+        raise DataError(f"protocol {name!r}: its package calls it {found.name!r}; fix the package's metadata")
+    return found
 
 
 def protocol_named(name: str, *, for_daemons: bool = False) -> Protocol:
@@ -126,7 +142,12 @@ def protocol_named(name: str, *, for_daemons: bool = False) -> Protocol:
     Raises:
         DataError: there is none; names those there are.
     """
-    known = [p.name for p in protocols().values() if not for_daemons or p.users is Users.DAEMONS]
-    if name not in known:
+    found = find_protocol(name)
+    if found is None or (for_daemons and found.users is not Users.DAEMONS):
+        known = [
+            known
+            for known in protocol_names()
+            if not for_daemons or known not in BUILT_IN or BUILT_IN[known].users is Users.DAEMONS
+        ]
         raise DataError(f"protocol: expected one of {', '.join(known)}, got {name!r}")
-    return protocols()[name]
+    return found

@@ -40,6 +40,7 @@ def issue(
     accountant: Accountant,
     fitted: FittedModel,
     *,
+    packages: Mapping[str, str] | None = None,
     not_private: str | None = None,
     cost_factor: int = 1,
     seeded: bool = False,
@@ -51,6 +52,7 @@ def issue(
         plan: what was asked for.
         accountant: what was charged.
         fitted: what came out.
+        packages: versions of other packages that bring the mechanism or the protocol, by name.
         not_private: why the result is not differentially private at the stated cost; None where it is.
         cost_factor: what the parties were charged, as a multiple of the accounts (see `indicator-mle`).
         seeded: the noise came from a known seed.
@@ -62,7 +64,7 @@ def issue(
         differentially_private=not labels,
         labels=tuple(labels),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        versions=_versions(),
+        versions=_versions() | dict(packages or {}),
         plan=plan,
         promise=_promise(plan, accountant, not_private is None, cost_factor, observers),
         steps=_steps(accountant),

@@ -10,7 +10,7 @@ from ...common.card import Card, FederationList
 from ...common.crypto.identity import Identity, verify
 from ...common.errors import MosaicError, ProtocolError
 from ...common.messages import ReleaseTerms
-from ...common.protocols.registry import protocols
+from ...common.protocols.registry import find_protocol
 from ...common.statement import TERMS, Statement, check_statement
 from .certificate import Certificate
 
@@ -91,7 +91,7 @@ def _party(card: Card, statement: Statement, terms: bytes, certificate: Certific
         spent = float(check_statement(statement, card.identity, terms, certificate.digest()))
     except MosaicError as error:
         return Line(what, False, str(error))
-    protocol = protocols().get(certificate.plan.protocol)
+    protocol = find_protocol(certificate.plan.protocol)
     # Else a party is charged for its own part of a query alone.
     alike = protocol is None or protocol.charges_alike
     if not (spent == claimed if alike else spent <= claimed):

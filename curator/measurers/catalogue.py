@@ -8,6 +8,8 @@ from fractions import Fraction
 
 from ...common.crypto.randomness import RandomStream
 from ...common.errors import DataError
+from ...common.extensions import MEASURERS as GROUP
+from ...common.extensions import extensions
 from ...common.messages import Acceptance, ReleaseTerms
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.masked.plan import MaskedPlan
@@ -72,8 +74,11 @@ def measuring(protocol: str) -> Measuring:
     Raises:
         DataError: over parties it does not; names the protocols by which it does.
     """
-    if protocol not in MEASURERS:
-        raise DataError(
-            f"protocol: expected one that parties speak ({', '.join(MEASURERS)}), got {protocol!r}"
-        )
-    return MEASURERS[protocol]
+    if protocol in MEASURERS:
+        return MEASURERS[protocol]
+    others = extensions(GROUP, MEASURERS)
+    if protocol not in others:
+        known = ", ".join((*MEASURERS, *others))
+        raise DataError(f"protocol: expected one that parties speak ({known}), got {protocol!r}")
+    found: Measuring = others[protocol].load(Measuring)
+    return found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ...common.errors import DataError
+from ...common.extensions import MECHANISMS, extensions
+from ...common.protocols.registry import Protocol, Scores, protocol_named, protocol_names
 from .absyn.absyn import ABSyn
 from .aim import AIM
 from .dp_gan.dp_gan import DPGan
@@ -21,11 +24,21 @@ from .ppsyn.ppsyn import PPSyn
 from .privbayes.privbayes import PrivBayes
 from .randdpgen.randdpgen import RandDPGen
 
-EVERY_PROTOCOL = ("masked", "trusted", "indicator", "theorem", "indicator-mle")
-BY_SCORES = ("masked", "trusted")
-"""Protocols that give exact distances with noise."""
-CENTRAL = ("trusted",)
-"""One place that holds the table and hands out records: in simulation only."""
+
+class Needs(enum.Enum):
+    """What a mechanism needs of a protocol."""
+
+    MARGINALS = "noisy marginals"
+    SCORES = "exact distances with noise"
+    """With `masked`, at most one collusion."""
+    RECORDS = "the records in one place"
+    """In simulation only, where one process holds the table."""
+
+    def met_by(self, protocol: Protocol) -> bool:
+        """Whether a protocol gives that, in some release at least."""
+        if self is Needs.RECORDS:
+            return protocol.one_party
+        return self is Needs.MARGINALS or protocol.scores is not Scores.NEVER
 
 
 @dataclass(frozen=True)
@@ -35,90 +48,114 @@ class Entry:
     Attributes:
         what: what it does.
         use: when to choose it.
-        protocols: those that it runs over; where `BY_SCORES`, "masked" with at most one collusion;
-            where `CENTRAL`, "trusted" where one process holds the table and simulates.
+        needs: what it needs of a protocol.
         variants: a configured mechanism for each variant; "default" first.
         on_paper: variants that read exact marginals or records: not private. They run over the protocol
-            "theorem" only; where `CENTRAL`, over "trusted" in simulation, labelled.
+            "theorem" only; where the mechanism needs records, over "trusted" in simulation, labelled.
     """
 
     what: str
     use: str
-    protocols: tuple[str, ...]
+    needs: Needs
     variants: Mapping[str, Callable[[], Mechanism]]
     on_paper: tuple[str, ...] = ()
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """The names of the protocols that it runs over."""
+        return tuple(name for name in protocol_names() if self.needs.met_by(protocol_named(name)))
 
 
 CATALOGUE: Mapping[str, Entry] = {
     "mosaic": Entry(
         "measures interactions where scores show that the model lacks them, and shrinks them by their noise",
         "the default",
-        EVERY_PROTOCOL,
+        Needs.MARGINALS,
         {"default": Mosaic},
     ),
     "randdpgen": Entry(
         "scores all marginals in four rounds, measures more in each, and everything once more at the end",
         "to compare with the RandDPGen paper",
-        EVERY_PROTOCOL,
+        Needs.MARGINALS,
         {"default": RandDPGen, "paper": RandDPGen.of_the_paper},
     ),
     "aim": Entry(
         "measures one marginal after the other, the worst for its noise, and pays more once it learns little",
         "marginals of three and more attributes, or to compare with what others report",
-        BY_SCORES,
+        Needs.SCORES,
         {"default": AIM},
     ),
     "mst": Entry(
         "measures the pairs of a spanning tree of the attributes that depend most on each other",
         "many attributes and little time: one batch of scores, one fit, a small model",
-        BY_SCORES,
+        Needs.SCORES,
         {"default": MST},
     ),
     "mwem": Entry(
         "measures a fixed number of marginals, the worst first, starting from the uniform distribution",
         "few marginals of a small domain, or to compare with what others report",
-        BY_SCORES,
+        Needs.SCORES,
         {"default": MWEM},
     ),
     "absyn": Entry(
         "scores all pairs once and selects in one batch those that leave least noise and missing dependence",
         "fewer steps than the default, and as a rule less time",
-        BY_SCORES,
+        Needs.SCORES,
         {"default": ABSyn, "paper": ABSyn.of_the_paper},
     ),
     "ppsyn": Entry(
         "measures marginals over boxes of cells, those first that improve the model most for their cost",
         "attributes of many values and small budgets",
-        BY_SCORES,
+        Needs.SCORES,
         {"default": PPSyn, "paper": PPSyn.of_the_paper},
         on_paper=("paper",),
     ),
     "privbayes": Entry(
         "measures a Bayesian network of attributes that depend most on each other, large ones coarsened",
         "many attributes and little time; it draws rows without fitting a model",
-        EVERY_PROTOCOL,
+        Needs.MARGINALS,
         {"default": PrivBayes, "paper": PrivBayes.of_the_paper},
     ),
     "dp-select": Entry(
         "generates a pool of records by a DP-GAN and selects those whose marginals come close to the table's",
         "rows that a network made up, where one place holds the table and a minute of one core is affordable",
-        CENTRAL,
+        Needs.RECORDS,
         {"default": DPSelect, "paper": DPSelect.of_the_paper},
         on_paper=("paper",),
     ),
     "dp-gan": Entry(
         "trains a generative network against a critic whose gradients are noisy",
         "comparing with others: marginals that are measured say more",
-        CENTRAL,
+        Needs.RECORDS,
         {"default": DPGan},
     ),
     "independent": Entry(
         "measures one-way marginals and takes the attributes to be independent",
         "the baseline to compare with, or a budget too small for anything else",
-        EVERY_PROTOCOL,
+        Needs.MARGINALS,
         {"default": Independent},
     ),
 }
+
+
+def mechanism_names() -> tuple[str, ...]:
+    """The names of all mechanisms, those of other packages last."""
+    return (*CATALOGUE, *extensions(MECHANISMS, CATALOGUE))
+
+
+def entry_named(name: str) -> Entry:
+    """The mechanism of this name.
+
+    Raises:
+        DataError: there is none, or a package brings it that cannot be used.
+    """
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    others = extensions(MECHANISMS, CATALOGUE)
+    if name not in others:
+        raise DataError(f"mechanism: expected one of {', '.join(mechanism_names())}, got {name!r}")
+    found: Entry = others[name].load(Entry)
+    return found
 
 
 @dataclass(frozen=True)
@@ -150,9 +187,7 @@ def mechanism_named(
         DataError: no mechanism has this name, variant or parameter, or a value is of another type; lists what
             there is.
     """
-    if name not in CATALOGUE:
-        raise DataError(f"mechanism: expected one of {', '.join(CATALOGUE)}, got {name!r}")
-    variants = CATALOGUE[name].variants
+    variants = entry_named(name).variants
     if variant not in variants:
         raise DataError(f"variant of {name}: expected one of {', '.join(variants)}, got {variant!r}")
     mechanism: Any = variants[variant]()
@@ -169,7 +204,7 @@ def mechanism_named(
 
 def parameters(name: str) -> list[Parameter]:
     """The parameters of a mechanism of the catalogue, with the values of the default variant."""
-    mechanism = CATALOGUE[name].variants["default"]()
+    mechanism = entry_named(name).variants["default"]()
     return [Parameter(key, _words(hint), getattr(mechanism, key)) for key, hint in _hints(mechanism).items()]
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from ...common.extensions import origin
 from ...common.extras import require_extra
+
+if TYPE_CHECKING:
+    from .catalogue import Entry, Parameter
 
 
 def mechanisms(
@@ -19,33 +24,49 @@ def mechanisms(
 ) -> None:
     """List the mechanisms: what each does, when to use it, over which protocols, what `--set` changes."""
     require_extra("curator")
-    from .catalogue import CATALOGUE, CENTRAL, parameters
+    from .catalogue import entry_named, mechanism_names, parameters
 
     if json_output:
-        form = {
-            name: {
-                "what": entry.what,
-                "use": entry.use,
-                "protocols": entry.protocols,
-                "variants": list(entry.variants),
-                "on_paper": entry.on_paper,
-                "parameters": [vars(parameter) for parameter in parameters(name)],
-            }
-            for name, entry in CATALOGUE.items()
-        }
+        form = {name: _form(entry_named(name), parameters(name)) for name in mechanism_names()}
         typer.echo(json.dumps(form))
         return
     console = Console()
-    for name, entry in CATALOGUE.items():
-        set_by = ", ".join(f"{known.name}={str(known.default).lower()}" for known in parameters(name))
-        shown = Grid(title=name, title_justify="left", title_style="bold", show_header=False, box=None)
-        shown.add_row("what it does", entry.what)
-        shown.add_row("use it for", entry.use)
-        central = entry.protocols == CENTRAL
-        where = " (in simulation; needs the extra 'gan')" if central else ""
-        shown.add_row("protocols", ", ".join(entry.protocols) + where)
-        note = " (not private)" if central else " (protocol theorem alone: not private)"
-        noted = dict.fromkeys(entry.on_paper, note)
-        shown.add_row("variants", ", ".join(name + noted.get(name, "") for name in entry.variants))
-        shown.add_row("parameters", set_by or "none")
-        console.print(shown)
+    for name in mechanism_names():
+        console.print(_shown(name, entry_named(name), parameters(name)))
+
+
+def _form(entry: Entry, parameters: Sequence[Parameter]) -> dict[str, object]:
+    return {
+        "what": entry.what,
+        "use": entry.use,
+        "protocols": entry.protocols,
+        "variants": list(entry.variants),
+        "on_paper": entry.on_paper,
+        "parameters": [vars(parameter) for parameter in parameters],
+        "package": _package(entry),
+    }
+
+
+def _shown(name: str, entry: Entry, parameters: Sequence[Parameter]) -> Grid:
+    from .catalogue import Needs
+
+    records = entry.needs is Needs.RECORDS
+    shown = Grid(title=name, title_justify="left", title_style="bold", show_header=False, box=None)
+    shown.add_row("what it does", entry.what)
+    shown.add_row("use it for", entry.use)
+    where = " (in simulation; needs the extra 'gan')" if records else ""
+    shown.add_row("protocols", ", ".join(entry.protocols) + where)
+    note = " (not private)" if records else " (only over the protocol theorem: not private)"
+    noted = dict.fromkeys(entry.on_paper, note)
+    shown.add_row("variants", ", ".join(variant + noted.get(variant, "") for variant in entry.variants))
+    set_by = (f"{known.name}={str(known.default).lower()}" for known in parameters)
+    shown.add_row("parameters", ", ".join(set_by) or "none")
+    if (package := _package(entry)) is not None:
+        shown.add_row("package", package)
+    return shown
+
+
+def _package(entry: Entry) -> str | None:
+    """The package that brings a mechanism, with its version; None for dpmosaic."""
+    found = origin(entry.variants["default"]())
+    return None if found is None else " ".join(found)

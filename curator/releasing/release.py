@@ -10,6 +10,7 @@ from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table
 from ...common.data.workload import Workload
 from ...common.errors import DataError
+from ...common.extensions import origin
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.registry import Protocol
@@ -123,8 +124,15 @@ def make_release(
         cost_factor=cost_factor,
         seeded=seeded,
         observers=measurer.observers,
+        packages=_packages(order, measurer),
     )
     return Released(synthetic, fitted, certificate)
+
+
+def _packages(order: ReleaseOrder, measurer: Measurer) -> dict[str, str]:
+    """Versions of other packages that bring the mechanism or measure by the protocol, by name."""
+    found = (origin(order.mechanism), origin(measurer))
+    return dict(package for package in found if package is not None)
 
 
 def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = ()) -> StatedPlan:

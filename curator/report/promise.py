@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...common.privacy.conversion import zcdp_epsilon
-from ...common.protocols.registry import protocols
+from ...common.protocols.registry import find_protocol
 from ..certificates.certificate import Certificate
 
 _DELTA = 1e-9
@@ -79,7 +79,7 @@ def promise_of(certificate: Certificate) -> PlainPromise:
     if epsilon is None:
         epsilon = zcdp_epsilon(promise.zcdp_rho_granted, delta)
     odds = math.exp(min(epsilon, 700.0))
-    protocol = protocols().get(plan.protocol)
+    protocol = find_protocol(plan.protocol)
     return PlainPromise(
         epsilon,
         delta,

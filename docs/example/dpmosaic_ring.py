@@ -1,10 +1,11 @@
 """Ring: measures every attribute, and every attribute together with the next one."""
 
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpmosaic.curator.mechanisms.catalogue import EVERY_PROTOCOL, Entry
+from dpmosaic.curator.mechanisms.catalogue import Entry, Needs
 from dpmosaic.curator.mechanisms.mechanism import GaussianMechanism
 from dpmosaic.curator.mechanisms.parts.allocation import measure_split
 from dpmosaic.curator.mechanisms.parts.ending import averages_of, ended
@@ -15,7 +16,7 @@ from dpmosaic.curator.pgm.estimation import estimate
 
 @dataclass(frozen=True)
 class Ring(GaussianMechanism):
-    """Pairs of neighbours in the domain's order; its field is a parameter that `--set one_way=0.3` changes."""
+    """Pairs of neighbours in the domain's order; `--set one_way=0.3` changes its parameter."""
 
     name: ClassVar[str] = "ring"
     one_way: float = 0.2
@@ -24,7 +25,7 @@ class Ring(GaussianMechanism):
         """One-way marginals for a share of the budget, pairs for the rest."""
         names = facts.domain.names
         singles = tuple((name,) for name in names)
-        pairs = tuple(zip(names, names[1:], strict=False))
+        pairs = tuple(itertools.pairwise(names))
         share = Fraction(self.one_way) if pairs else Fraction(1)
         steps = [Step("one-way", "One-way marginals", Asks.MARGINALS, share, singles, singles)]
         if pairs:
@@ -43,4 +44,4 @@ class Ring(GaussianMechanism):
         return ended(measurer, steps, model, found, averages=averages, selected=steps[-1].cliques)
 
 
-ENTRY = Entry("measures every attribute with the next one", "an example", EVERY_PROTOCOL, {"default": Ring})
+ENTRY = Entry("measures every attribute with the next one", "an example", Needs.MARGINALS, {"default": Ring})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...common.errors import PolicyError
+from ...common.extensions import ANSWERERS as GROUP
+from ...common.extensions import extensions
 from ...common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from .answerer import Answerer
 from .indicator import IndicatorAnswerer
@@ -24,6 +26,11 @@ def answerer_of(protocol: str) -> type[Answerer]:
     Raises:
         PolicyError: parties have none.
     """
-    if protocol not in ANSWERERS:
-        raise PolicyError(f"no party takes part in the protocol {protocol!r}; use one of {sorted(ANSWERERS)}")
-    return ANSWERERS[protocol]
+    if protocol in ANSWERERS:
+        return ANSWERERS[protocol]
+    others = extensions(GROUP, ANSWERERS)
+    if protocol not in others:
+        known = sorted((*ANSWERERS, *others))
+        raise PolicyError(f"no party takes part in the protocol {protocol!r}; use one of {known}")
+    found: type[Answerer] = others[protocol].load(type)
+    return found

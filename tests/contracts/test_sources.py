@@ -4,7 +4,7 @@ import duckdb
 
 from dpmosaic.party.sources.query import QuerySource
 from dpmosaic.party.sources.source import FileSource
-from dpmosaic.simulations.contracts.source import SourceContract
+from dpmosaic.testing import SourceContract
 
 
 def written(path, names, rows, form):

@@ -94,9 +94,11 @@ def test_rows_lie_in_a_file_or_in_what_a_query_gives(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "either file or query"),
-        ('file = "rows.csv"\nquery = "SELECT 1"', "either file or query"),
+        ("", "one of file, query or kind"),
+        ('file = "rows.csv"\nquery = "SELECT 1"', "one of file, query or kind"),
         ('file = "rows.csv"\ndatabase = "rows.duckdb"', "goes with query"),
+        ('file = "rows.csv"\noptions = { a = 1 }', "go with kind"),
+        ('kind = "acme"', "one that an installed package brings .none., got 'acme'"),
         ('query = "SELECT 1 ORDER BY 1"\ndatabase = "rows.duckdb"', "found none"),
     ],
 )

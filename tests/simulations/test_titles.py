@@ -5,7 +5,7 @@ import pytest
 from markupsafe import escape
 
 from dpmosaic import Budget, Domain, Table, simulate
-from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, CENTRAL, mechanism_named
+from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, Needs, mechanism_named
 from dpmosaic.curator.report.page import release_report
 
 TINY = {"dp-gan": {"epochs": "1"}, "dp-select": {"pool": "2", "epochs": "1"}, "mwem": {"rounds": "2"}}
@@ -14,7 +14,7 @@ TINY = {"dp-gan": {"epochs": "1"}, "dp-select": {"pool": "2", "epochs": "1"}, "m
 def cases():
     for name, entry in CATALOGUE.items():
         for variant in entry.variants:
-            central = entry.protocols == CENTRAL
+            central = entry.needs is Needs.RECORDS
             protocol = "theorem" if variant in entry.on_paper and not central else "trusted"
             marks = [pytest.mark.gan] if central else []
             yield pytest.param(name, variant, protocol, id=f"{name} {variant}", marks=marks)

@@ -7,7 +7,7 @@ import numpy as np
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.measurers.measurer import Query
-from support.releases import Trial
+from dpmosaic.simulations.contracts.trial import Trial
 
 DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2, "d": 5})
 TRIAL = Trial(Fraction(1), protocol="masked", grid="2x2")

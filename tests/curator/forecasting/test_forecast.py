@@ -15,7 +15,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.forecasting.display import print_forecast
 from dpmosaic.curator.forecasting.forecast import forecast
-from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, CENTRAL, EVERY_PROTOCOL
+from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, Needs
 from dpmosaic.curator.releasing.plan import ReleasePlan
 from dpmosaic.simulations import network
 from dpmosaic.simulations.partition import Grid, partition
@@ -83,9 +83,9 @@ def forecastable():
     """Every variant that measures marginals, over each protocol that it selects in its own way for."""
     for name, entry in CATALOGUE.items():
         for variant in entry.variants:
-            if entry.protocols != CENTRAL and variant not in entry.on_paper:
+            if entry.needs is not Needs.RECORDS and variant not in entry.on_paper:
                 for case, keys in PROTOCOLS.items():
-                    if not keys or entry.protocols == EVERY_PROTOCOL:
+                    if not keys or entry.needs is Needs.MARGINALS:
                         yield pytest.param(name, variant, keys, id=f"{name} {variant} {case}")
 
 
@@ -194,7 +194,7 @@ def test_steps_are_shown_with_their_titles_and_the_names_that_they_are_charged_u
         assert title in shown.getvalue()
 
 
-@pytest.mark.parametrize("mechanism", [name for name in CATALOGUE if CATALOGUE[name].protocols == CENTRAL])
+@pytest.mark.parametrize("mechanism", [name for name in CATALOGUE if CATALOGUE[name].needs is Needs.RECORDS])
 def test_a_mechanism_that_reads_records_has_no_forecast(tmp_path, mechanism):
     promise = {"epsilon": 1.0, "delta": 1e-9, "rho": None}
     setting = Setting(tmp_path, "1x1", mechanism=mechanism, protocol="trusted", **promise)

@@ -7,7 +7,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
-from support.releases import measurer_over, run_mechanism
+from dpmosaic.simulations.contracts.trial import measurer_over, run_mechanism
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
 

@@ -21,7 +21,7 @@ from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.releasing.agreement import Proposal, agree
 from dpmosaic.curator.releasing.over_parties import layout_of
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
-from support.releases import Trial
+from dpmosaic.simulations.contracts.trial import Trial
 
 DOMAIN = Domain.coded({"a": 3, "b": 2})
 TABLE = Table.from_codes(DOMAIN, np.column_stack([np.arange(60) % 3, np.arange(60) % 2]))

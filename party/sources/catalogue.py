@@ -1,0 +1,58 @@
+"""Where a party's rows live, as its policy file says: a file, a query, or a source of another package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...common.errors import DataError
+from ...common.extensions import SOURCES, extensions
+from .query import QuerySource
+from .source import FileSource, Source
+
+Factory = Callable[[Mapping[str, Any], Path], Source]
+"""From the options of the policy file and the party's folder, where relative paths start."""
+
+_KINDS = ("file", "query", "kind")
+
+
+def source_of(keys: Mapping[str, Any], folder: Path) -> Source:
+    """The source that a policy file names.
+
+    Args:
+        keys: of its section [source].
+        folder: of the party.
+
+    Raises:
+        DataError: none is named, or more than one, or it is not there.
+    """
+    named = [kind for kind in _KINDS if keys.get(kind) is not None]
+    if len(named) != 1:
+        raise DataError(
+            "policy.toml: expected one of file, query or kind in [source]; name where the rows live"
+        )
+    database = keys.get("database")
+    if database is not None and named != ["query"]:
+        raise DataError("policy.toml: database in [source] goes with query; take it out")
+    if keys.get("options") is not None and named != ["kind"]:
+        raise DataError("policy.toml: options in [source] go with kind; take them out")
+    match named:
+        case ["file"]:
+            return FileSource(folder / keys["file"])
+        case ["query"]:
+            return QuerySource(keys["query"], folder, None if database is None else folder / database)
+        case _:
+            return _extended(keys["kind"])(keys.get("options") or {}, folder)
+
+
+def _extended(kind: str) -> Factory:
+    known = extensions(SOURCES, {})
+    if kind not in known:
+        installed = ", ".join(known) or "none"
+        raise DataError(
+            f"policy.toml: kind in [source]: expected one that an installed package brings ({installed}), "
+            f"got {kind!r}; install the package, or use file or query"
+        )
+    found: Factory = known[kind].load()
+    return found
