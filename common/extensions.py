@@ -36,7 +36,7 @@ SOURCES = "dpmosaic.sources"
 """Values: `Factory` of `party.sources.catalogue`."""
 
 METRICS = "dpmosaic.metrics"
-"""Values: `Metric` of `simulations.evaluation.evaluation`."""
+"""Values: `Metric` of `simulations.evaluation.other_metrics`."""
 
 _OWN = "dpmosaic"
 

@@ -5,6 +5,8 @@ from importlib.util import find_spec
 import hypothesis
 import pytest
 
+from support.packages import install as install
+
 hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
 

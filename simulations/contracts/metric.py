@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table
-
-Metric = Callable[[Table, Table], Mapping[str, float]]
+from ..evaluation.other_metrics import Metric
 
 _DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 5})
 

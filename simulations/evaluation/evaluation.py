@@ -12,6 +12,7 @@ from ...common.data.workload import Workload
 from .distances import Distance, attribute_distances, check_comparable, pair_distances
 from .metrics import KwayError, kway_errors
 from .nist import Pay, classification_score, clustering_score, regression_score
+from .other_metrics import OtherMetric, other_metrics
 from .prediction import Prediction, predictions
 from .range_queries import RangeError, range_errors
 
@@ -48,6 +49,7 @@ class Evaluation:
         predictions: misclassification rates; empty without a label.
         attributes: the distance of each attribute.
         pairs: the distance of each pair.
+        others: figures of metrics of other packages.
     """
 
     records: tuple[int, int]
@@ -58,6 +60,7 @@ class Evaluation:
     predictions: tuple[Prediction, ...]
     attributes: tuple[Distance, ...]
     pairs: tuple[Distance, ...]
+    others: tuple[OtherMetric, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -74,6 +77,7 @@ class Evaluation:
             ],
             "attributes": [_distance(distance) for distance in self.attributes],
             "pairs": [_distance(distance) for distance in self.pairs],
+            "others": [asdict(other) for other in self.others],
         }
 
 
@@ -120,6 +124,7 @@ def evaluate(
         tuple(predicted),
         tuple(attribute_distances(real, synthetic)),
         tuple(pair_distances(real, synthetic)),
+        other_metrics(real, synthetic),
     )
 
 

@@ -6,6 +6,7 @@ from ...common.data.table import Table
 from ...curator.report.comparison import Comparison, ScoreTable
 from .distances import Distance, worst
 from .evaluation import Evaluation
+from .other_metrics import OtherMetric
 
 _SHOWN = 5
 
@@ -28,7 +29,7 @@ def score_tables(found: Evaluation) -> list[ScoreTable]:
     if found.range_queries:
         tables.append(_range_queries(found))
     tables.append(_nist(found))
-    return tables
+    return [*tables, *map(_other, found.others)]
 
 
 def furthest_tables(found: Evaluation) -> list[ScoreTable]:
@@ -91,6 +92,11 @@ def _nist(found: Evaluation) -> ScoreTable:
         tuple((name, f"{points:,.0f}") for name, points in scores),
         "1,000,000 is perfect.",
     )
+
+
+def _other(found: OtherMetric) -> ScoreTable:
+    rows = tuple((name, f"{figure:.6g}") for name, figure in found.figures.items())
+    return ScoreTable(found.name, ("figure", "value"), rows, f"By the package {found.package}.")
 
 
 def _furthest(title: str, heading: str, distances: tuple[Distance, ...]) -> ScoreTable:

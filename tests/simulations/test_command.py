@@ -266,5 +266,5 @@ def test_mechanisms_are_listed_for_people_and_for_scripts(dpmosaic):
     shown = dpmosaic("mechanisms")
     assert shown.returncode == 0
     assert all(name in shown.stdout for name in listed)
-    assert "paper (protocol theorem alone: not private)" in shown.stdout
+    assert "paper (only over the protocol theorem: not private)" in shown.stdout
     assert "paper (not private)" in shown.stdout

@@ -7,7 +7,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.registry import Users, protocols
+from dpmosaic.common.protocols.registry import BUILT_IN, Users
 from dpmosaic.curator.measurers.catalogue import MEASURERS, measuring
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
@@ -17,14 +17,14 @@ TABLE = random_table(Domain.coded({"a": 2, "b": 3}), records=30)
 
 
 def test_the_curator_measures_by_every_protocol_of_daemons_and_by_no_other():
-    assert set(MEASURERS) == {p.name for p in protocols().values() if p.users is Users.DAEMONS}
+    assert set(MEASURERS) == {p.name for p in BUILT_IN.values() if p.users is Users.DAEMONS}
 
 
 @pytest.mark.parametrize("protocol", MEASURERS)
 def test_a_release_is_planned_and_measured_as_its_protocol_says(protocol):
     """The noise of so large a budget ends below half a count."""
     granted = Fraction(10**7)
-    pieces = cut(TABLE, "1x1" if protocols()[protocol].one_party else "2x1")
+    pieces = cut(TABLE, "1x1" if BUILT_IN[protocol].one_party else "2x1")
     policy = policy_for(protocol, granted_rho=float(granted))
     federation = connect(TABLE.domain, started(pieces, policy, RandomStream.from_seed(1)))
     by = measuring(protocol)
