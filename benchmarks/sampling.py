@@ -18,9 +18,9 @@ from collections.abc import Callable
 import numpy as np
 
 from dpmosaic.common.data.domain import Clique, Domain
-from dpmosaic.curator.pgm.belief_propagation import Schedule, calibrate
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.model import MarkovRandomField
+from dpmosaic.curator.pgm.oracle import MarginalOracle
 from dpmosaic.curator.pgm.sampling import generate
 
 SIZES = dict(zip("abcdefghijklmn", (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2), strict=True))
@@ -39,8 +39,9 @@ def model_of(case: str) -> MarkovRandomField:
     cliques: list[Clique] = [domain.canonical(pair) for pair in CASES[case].split()]
     tree = JunctionTree.build(domain, cliques)
     rng = np.random.default_rng(0)
-    beliefs, _ = calibrate(Schedule.of(tree), [rng.normal(size=shape) for shape in tree.shapes], 48_842.0)
-    return MarkovRandomField(domain, tree, tuple(beliefs), 48_842.0, {}, 0.0, 0)
+    oracle = MarginalOracle(tree, tree.cliques, 48_842.0)
+    oracle(rng.normal(size=tree.cells))
+    return MarkovRandomField(domain, tree, oracle.beliefs(), 48_842.0, {}, 0.0, 0)
 
 
 def ours(case: str) -> Callable[[int], object]:
