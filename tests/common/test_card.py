@@ -58,7 +58,7 @@ def test_what_is_no_card_is_refused(form):
 
 def test_a_curator_has_no_domain_and_a_party_has_one():
     for role in (PARTY, CURATOR, "dealer"):
-        with pytest.raises(DataError, match="card is that of"):
+        with pytest.raises(DataError, match="expected the card of"):
             Card(role, "a", bytes(32), CERTIFICATE, None if role == PARTY else DOMAIN)
 
 

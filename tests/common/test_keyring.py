@@ -36,7 +36,7 @@ def test_an_authority_may_sign_the_certificate(tmp_path):
 def test_the_certificate_of_another_key_is_refused(tmp_path):
     made = Keyring.create(tmp_path, "clinic")
     (made.folder / "tls.crt").write_bytes(self_signed("clinic", new_tls_key(), datetime.now(UTC)).pem)
-    with pytest.raises(DataError, match="not a certificate of"):
+    with pytest.raises(DataError, match="does not belong to"):
         assert made.certificate
 
 

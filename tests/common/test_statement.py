@@ -87,5 +87,5 @@ def test_a_claim_survives_the_trip_and_a_wrong_one_is_refused():
         statements.pb.Claim(release_id="r", certificate=b"short"),
         statements.pb.Claim(release_id="r", certificate=DIGEST, spent_rho=float("nan")),
     ):
-        with pytest.raises(ProtocolError, match="claim does not hold"):
+        with pytest.raises(ProtocolError, match="consistent claim"):
             statements.decode_claim(wrong.SerializeToString())

@@ -25,7 +25,7 @@ def test_a_release_waits_until_a_person_approves_exactly_it(approvals):
     assert [(r.terms, r.decision) for r in approvals.requests()] == [(TERMS, PENDING)]
     assert approvals.decide("ab", APPROVED).decision == APPROVED
     approvals.check(TERMS)
-    with pytest.raises(PolicyError, match="approved another"):
+    with pytest.raises(PolicyError, match="decided on other terms"):
         approvals.check(replace(TERMS, granted_rho=2.0))
 
 

@@ -46,7 +46,7 @@ def test_a_trusted_curator_is_let_in_and_a_revoked_one_is_not(home):
     listed = federation(home, card("other"))
     home.trust(listed)
     assert home.trusted() == [listed]
-    assert home.side().lets_in(listed.curator.certificate.fingerprint)
+    assert home.side().accepts(listed.curator.certificate.fingerprint)
     home.revoke("curator")
     assert home.side().pinned == ()
     with pytest.raises(DataError, match="no curator 'curator'"):
@@ -71,7 +71,7 @@ def test_a_new_identity_under_a_known_name_is_refused(home):
 
 def test_a_federation_that_lacks_the_party_or_names_it_wrongly_is_refused(home):
     for listed in (card("other"), card("clinic")):
-        with pytest.raises(PolicyError, match="send the curator its card"):
+        with pytest.raises(PolicyError, match="send the party's card to the curator"):
             home.trust(FederationList(card("curator", CURATOR), (listed,)))
 
 

@@ -51,7 +51,7 @@ def test_after_a_restart_terms_are_decoded_once_from_the_ledger(decoded, tmp_pat
 
 
 def test_so_many_releases_are_kept_and_others_are_decoded_again(table, ledger, decoded, monkeypatch):
-    monkeypatch.setattr(releases, "MOST", 2)
+    monkeypatch.setattr(releases, "MAX_ACTIVE", 2)
     party = started(table, ledger)
     for release_id in ("r", "s", "t"):
         party.accept(encode_terms(replace(TERMS, release_id=release_id)))
@@ -67,7 +67,7 @@ def test_so_many_releases_are_kept_and_others_are_decoded_again(table, ledger, d
 
 
 def test_a_release_that_gave_way_asks_for_its_deliveries_again(monkeypatch):
-    monkeypatch.setattr(releases, "MOST", 1)
+    monkeypatch.setattr(releases, "MAX_ACTIVE", 1)
     release = Release().accept().introduce().prepare(("a", "c"))
     first = release.frames(SHARE)
     others = replace(release.terms, release_id="s")
@@ -84,7 +84,7 @@ def test_a_release_that_gave_way_asks_for_its_deliveries_again(monkeypatch):
 def test_bytes_that_no_pinned_curator_signed_are_not_even_decoded(table, decoded, came):
     ledger = Ledger()
     party = party_of("p", table, policy_for("indicator"), ledger=ledger, curators=[CURATOR.public])
-    with pytest.raises(PolicyError, match="not signed by a curator"):
+    with pytest.raises(PolicyError, match="not signed by a pinned curator"):
         party.accept(came, CURATOR.sign(PURPOSE, encode_terms(TERMS)))
     assert decoded == []
     assert ledger.reserved() == 0

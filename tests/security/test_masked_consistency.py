@@ -108,6 +108,6 @@ def test_a_party_answers_one_question_under_one_id(other, ledgers):
     curator = Curator(table_of("equal", PAIR), "3x1")
     curator.measurer()
     sum_of(curator, [ASKED] * 3)
-    with pytest.raises(ProtocolError, match="stands for another query"):
+    with pytest.raises(ProtocolError, match="was used for another query"):
         list(curator.clients[0].answer(other, 1, 1200, 1))
     assert ledgers[0].spent("release") == gaussian_cost(2.0, Adjacency.ZERO_OUT)

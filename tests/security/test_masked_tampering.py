@@ -79,7 +79,7 @@ def assert_nothing_is_answered(curator, ledgers, chain):
     curator.clients[1].deal(dealt, [np.zeros(cells, dtype=ring.dtype)])
     query = MarginalQuery("release", "q", AnswerForm.SHARE, clique, 1.0)
     for client in curator.clients:
-        with pytest.raises(ProtocolError, match="deliver all openings"):
+        with pytest.raises(ProtocolError, match="deliver all of them"):
             client.multiply(MultiplyRequest("release", (chain,)))
         with pytest.raises(ProtocolError, match="a product that was not computed"):
             list(client.answer(query, 1, cells, 1))

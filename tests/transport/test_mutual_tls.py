@@ -128,7 +128,7 @@ def test_the_partys_own_certificate_asks_for_health_and_for_nothing_else(loopbac
 def test_a_certificate_that_is_not_that_of_the_key_is_refused(loopback):
     key, _ = loopback.pair("curator")
     _, other = loopback.pair("curator")
-    with pytest.raises(DataError, match="not that of the TLS key"):
+    with pytest.raises(DataError, match="does not belong to the TLS key"):
         TlsSide(key, other, ())
 
 

@@ -99,7 +99,7 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ({"roster": [entry(slice=1)]}, "slice by slice"),
         ({"roster": [entry("p"), entry("q", slice=2)]}, "slice by slice"),
         ({"roster": [entry("p", slice=1), entry("q")]}, "slice by slice"),
-        ({"roster": [entry(), entry(slice=1)]}, "two parties alike"),
+        ({"roster": [entry(), entry(slice=1)]}, "the same name"),
         ({"roster": [entry(attributes=["a"])]}, "every attribute exactly once"),
         ({"roster": [entry(attributes=["a", "b", "c"])]}, "every attribute exactly once"),
         ({"roster": [entry(attributes=["a", "a", "b"])]}, "every attribute exactly once"),
@@ -112,11 +112,11 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ({"tolerated": 1}, "tolerated collusions"),
         ({"ring_bits": 0}, "32 or 64 bits"),
         ({"ring_bits": 33}, "32 or 64 bits"),
-        ({"evaluators": [0, 1]}, "two parties as evaluators"),
-        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1]}, "two parties as evaluators"),
-        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1, 1]}, "two parties as evaluators"),
-        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 2]}, "two parties as evaluators"),
-        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 1, 0]}, "two parties as evaluators"),
+        ({"evaluators": [0, 1]}, "two evaluators or none"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1]}, "two evaluators or none"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1, 1]}, "two evaluators or none"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 2]}, "two evaluators or none"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 1, 0]}, "two evaluators or none"),
         (
             {"roster": [entry(name, slice=i) for i, name in enumerate("pqr")], "tolerated": 2}
             | {"evaluators": [0, 1]},
@@ -171,7 +171,7 @@ def test_a_plan_comes_with_the_protocol_masked_and_with_no_other(data):
 
 
 def test_two_plans_are_refused():
-    with pytest.raises(ProtocolError, match="one plan at most"):
+    with pytest.raises(ProtocolError, match="at most one plan"):
         decode_terms(terms([plan(), plan()]))
 
 
@@ -197,4 +197,4 @@ def test_a_length_past_the_end_is_refused_without_memory_for_it(tag, length):
     whole = terms(protocol="p")
     at = whole.index(text("r")) if tag == b"\x01" else whole.rindex(items([]))
     stated = whole[:at] + tag + length.to_bytes(4, "big") + whole[at + 5 :]
-    assert peak_of_refusing(stated, "a length past its end") < 2**20
+    assert peak_of_refusing(stated, "a length beyond its end") < 2**20

@@ -64,7 +64,7 @@ def test_a_request_asks_for_the_same_name():
 
 @pytest.mark.parametrize("name", ["", "A", "a b", "-a", "a-", "a.b", "a/b", "é", "a" * 43, "a\n"])
 def test_a_name_that_cannot_stand_everywhere_is_refused(name):
-    with pytest.raises(DataError, match="small letters"):
+    with pytest.raises(DataError, match="lower-case letters"):
         check_name(name)
 
 

@@ -54,7 +54,7 @@ def test_an_answered_query_is_answered_again_though_the_grant_is_used_up(ledger)
 )
 def test_another_query_under_a_used_id_is_refused(ledger, change):
     ledger.charge(QUERY, HALF, DATA, KEY)
-    with pytest.raises(ProtocolError, match="query id stands for another query"):
+    with pytest.raises(ProtocolError, match="query id was used for another query"):
         ledger.charge(replace(QUERY, **change), HALF, DATA, KEY)
     assert ledger.spent("r") == HALF
 
@@ -62,7 +62,7 @@ def test_another_query_under_a_used_id_is_refused(ledger, change):
 def test_a_score_query_under_the_id_of_a_marginal_query_is_refused(ledger):
     score = ScoreQuery("r", "q1", (("a",),), 2.0, bytes(32), 1, 2)
     ledger.charge(QUERY, HALF, DATA, KEY)
-    with pytest.raises(ProtocolError, match="query id stands for another query"):
+    with pytest.raises(ProtocolError, match="query id was used for another query"):
         ledger.charge(score, HALF, DATA, KEY)
     first = ledger.charge(replace(score, query_id="q2"), HALF, DATA, KEY)
     assert ledger.charge(replace(score, query_id="q2"), HALF, DATA, SECOND_KEY) == first

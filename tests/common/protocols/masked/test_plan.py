@@ -267,7 +267,7 @@ TWO_SLICES = roster(["abc", "de"], ["abcde"])
         ({0: {"slice": 1}, 1: {"slice": 1}, 2: {"slice": 0}}, "slice by slice"),
         ({0: {"slice": 1}, 1: {"slice": 1}, 2: {"slice": 2}}, "from slice 0 on"),
         ({2: {"slice": 2}}, "slice by slice"),
-        ({2: {"name": "p0"}}, "two parties alike"),
+        ({2: {"name": "p0"}}, "the same name"),
         ({1: {"record_count": 8}}, "slice 1: .* different numbers of records"),
     ],
 )

@@ -197,7 +197,7 @@ def test_a_key_that_is_none_is_refused_though_it_is_signed(masked, ephemeral):
     release = masked.Release().accept()
     forged = masked.signed("east", release.terms, ephemeral)
     acceptances = (release.acceptances[NORTH], forged, *release.acceptances[WEST:])
-    with pytest.raises(ProtocolError, match="no X25519 key"):
+    with pytest.raises(ProtocolError, match="not a valid X25519 key"):
         release.parties["north"].introduce(release.introduction("north", acceptances=acceptances))
     assert release.ledgers["north"].release("r").introduction is None
 

@@ -163,11 +163,11 @@ def test_an_opening_past_the_limit_is_neither_sealed_nor_taken(release, monkeypa
     release.sealed(EAST, (C,), NORTH)
     release.deliver(OPENING, (C,), NORTH, sealed, EAST)
     monkeypatch.setattr(party_masked, "MAX_OPENING_BYTES", whole - 1)
-    with pytest.raises(PolicyError, match="past the protocol's limit"):
+    with pytest.raises(PolicyError, match="larger than the protocol's limit"):
         release.sealed(EAST, (C,), NORTH)
-    with pytest.raises(PolicyError, match="past the protocol's limit"):
+    with pytest.raises(PolicyError, match="larger than the protocol's limit"):
         release.deliver(OPENING, (C,), NORTH, sealed, EAST)
-    with pytest.raises(PolicyError, match="past the protocol's limit"):
+    with pytest.raises(PolicyError, match="larger than the protocol's limit"):
         release.deliver(DEALT_ROWS, PAIR, EAST, [])
     # What is added up over records is small, however many there are.
     release.deal(PAIR)
@@ -211,7 +211,7 @@ def test_an_opening_that_is_not_whole_and_in_order_is_refused_and_an_earlier_one
     with pytest.raises(ProtocolError, match="sealed stream"):
         release.deliver(OPENING, (C,), EAST, frames, NORTH)
     release.deal((C, D))
-    with pytest.raises(ProtocolError, match="deliver all openings"):
+    with pytest.raises(ProtocolError, match="deliver all of them"):
         release.multiply(EAST, (C, D))
     for step in release.deliveries(("c", "d")):
         step()
@@ -274,7 +274,7 @@ def test_what_belongs_to_a_score_query_is_refused_without_one(release, kind):
 
 def test_what_served_one_product_is_freed_and_single_parts_are_kept(release):
     release.prepare(("a", "c", "d"))
-    with pytest.raises(ProtocolError, match="deliver all openings"):
+    with pytest.raises(ProtocolError, match="deliver all of them"):
         release.sealed(WEST, (A, D), EAST)
     release.deal((A, D))
     for party in (NORTH, WEST):

@@ -97,7 +97,7 @@ def test_a_block_may_be_written_over_without_a_trace():
 
 
 def test_what_was_never_put_cannot_be_read():
-    with pytest.raises(ProtocolError, match="not delivered; deliver all openings"):
+    with pytest.raises(ProtocolError, match="not delivered; deliver all of them"):
         read(Openings(Ring(32)), "key")
 
 

@@ -112,7 +112,7 @@ def test_what_was_delivered_for_one_release_is_no_good_for_another(masked):
     other.parties = one.parties
     other.accept().introduce()
     one.prepare(("a", "c"))
-    with pytest.raises(ProtocolError, match="deliver all openings"):
+    with pytest.raises(ProtocolError, match="deliver all of them"):
         other.multiply(NORTH, PAIR)
     with pytest.raises(ProtocolError, match="does not open"):
         other.deliver(DeliveryKind.OPENING, (C,), NORTH, one.sealed(EAST, (C,), NORTH), EAST)
@@ -137,7 +137,7 @@ def test_what_was_delivered_for_one_release_is_no_good_for_another(masked):
         ({"boxes": (((0, 1), (2, 2)),)}, DataError, "non-empty range"),
         ({"boxes": (((0, 1), (3, 1)),)}, DataError, "non-empty range"),
         ({"boxes": (((0, 1), (0, 5)),)}, DataError, "non-empty range"),
-        ({"boxes": (((0, 2), (0, 2)), ((1, 2), (1, 3)))}, DataError, "box 1: it meets another box"),
+        ({"boxes": (((0, 2), (0, 2)), ((1, 2), (1, 3)))}, DataError, "box 1: it overlaps another box"),
     ],
 )
 def test_a_query_that_does_not_fit_is_refused_by_everybody_and_charged_nothing(release, change, kind, reason):

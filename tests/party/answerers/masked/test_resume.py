@@ -108,7 +108,7 @@ def test_what_was_delivered_goes_with_the_process_and_is_asked_for_again(masked,
     with pytest.raises(ProtocolError, match="deliver it first"):
         release.multiply(EAST, (A, C))
     release.deal((A, C))
-    with pytest.raises(ProtocolError, match="deliver all openings"):
+    with pytest.raises(ProtocolError, match="deliver all of them"):
         release.multiply(EAST, (A, C))
     release.exchange(NORTH, (A,), EAST)
     release.multiply(EAST, (A, C))
@@ -128,7 +128,7 @@ def test_what_was_delivered_goes_with_the_process_and_is_asked_for_again(masked,
 def test_another_query_under_a_used_id_is_refused_and_spends_nothing(release, change):
     first = release.prepare(("a", "c")).prepare(THREE).frames(QUERY)
     for party in release.parties.values():
-        with pytest.raises(ProtocolError, match="query id stands for another query"):
+        with pytest.raises(ProtocolError, match="query id was used for another query"):
             party.answer(replace(QUERY, **change))
     assert set(release.spent().values()) == {COST}
     assert release.frames(QUERY) == first

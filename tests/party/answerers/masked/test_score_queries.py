@@ -110,7 +110,7 @@ def test_scores_past_the_grant_are_refused(new_release):
 def test_without_evaluators_in_the_plan_no_party_scores(new_release):
     scoring = Scoring(new_release(evaluators=())).multiply()
     for place in range(4):
-        with pytest.raises(ProtocolError, match="nobody who evaluates"):
+        with pytest.raises(ProtocolError, match="no evaluators"):
             scoring.prepare(place)
     assert_nothing_charged(scoring)
 

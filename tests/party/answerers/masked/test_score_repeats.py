@@ -72,9 +72,9 @@ CHANGED = {
 def test_one_id_stands_for_one_score_query(scoring, place, change):
     scoring.release.prepare(("a", "b"))
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="stands for another query"):
+    with pytest.raises(ProtocolError, match="was used for another query"):
         scoring.party(place).prepare_scores(replace(QUERY, **change))
-    with pytest.raises(ProtocolError, match="stands for another query"):
+    with pytest.raises(ProtocolError, match="was used for another query"):
         scoring.party(place).answer_scores(replace(QUERY, **change))
     assert set(scoring.release.spent().values()) == {COST}
 

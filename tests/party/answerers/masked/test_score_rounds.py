@@ -48,7 +48,7 @@ def test_evaluator_0_opens_nothing_without_the_cells_of_all_parties(scoring, mis
 @pytest.mark.parametrize("kind", ["references", "randomness", "cells", "a round"])
 def test_a_party_that_does_not_evaluate_is_sent_nothing(scoring, to, kind):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="only evaluators are sent"):
+    with pytest.raises(ProtocolError, match="only evaluators receive"):
         {
             "references": lambda: scoring.send_references(to),
             "randomness": lambda: scoring.deal(to),
@@ -70,20 +70,20 @@ def test_a_step_is_opened_for_the_evaluator_that_it_is_for_alone(scoring, sender
     scoring.prepare().share()
     for to in (*range(4), 9):
         if to != (ONE if sender == ZERO else ZERO):
-            with pytest.raises(ProtocolError, match="goes to the evaluator"):
+            with pytest.raises(ProtocolError, match="expected the evaluator"):
                 scoring.sealed(min(1, scoring.plan.evaluators.count(sender)), sender, to)
 
 
 @pytest.mark.parametrize("sender", [ZERO, ONE, 9])
 def test_cells_come_from_parties_that_do_not_evaluate(scoring, sender):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="cells come from parties"):
+    with pytest.raises(ProtocolError, match="expected cells from a party"):
         scoring.hand(0, sender, ZERO, [])
 
 
 def test_evaluator_1_is_sent_no_cells(scoring):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="cells come from parties"):
+    with pytest.raises(ProtocolError, match="expected cells from a party"):
         scoring.hand(0, NORTH, ONE, scoring.sealed(0, NORTH, ZERO))
 
 
