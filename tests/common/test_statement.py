@@ -66,7 +66,7 @@ def test_a_statement_crosses_in_frames(count):
     assert max(map(len, frames)) < 1 << 20
 
 
-def test_a_statement_that_is_cut_or_goes_on_is_refused():
+def test_a_statement_that_ends_early_or_continues_is_refused():
     frames = list(statements.encode_statement(statement()))
     for wrong in ([], frames[:-1], [*frames, frames[0]], [b"\xff"]):
         with pytest.raises(ProtocolError):

@@ -135,7 +135,7 @@ def test_refuses_boxes_exactly_if_a_record_would_count_twice(shape, data):
 
 
 @given(partitions())
-def test_a_record_counts_in_one_sum_at_most(partition):
+def test_a_record_counts_in_at_most_one_sum(partition):
     """Sums over boxes have the sensitivity of the marginal: one record changes one of them by one."""
     shape, boxes = partition
     assume(boxes)

@@ -19,7 +19,7 @@ def test_a_batch_without_cliques_or_a_clique_without_cells_is_refused(cells):
 
 @pytest.mark.parametrize(("bits", "ring"), [(1, NARROW), (0, WIDE), (33, NARROW), (65, WIDE)])
 def test_differences_of_one_bit_or_wider_than_the_ring_are_refused(bits, ring):
-    with pytest.raises(ValueError, match=f"2 to {ring.bits} bits in this ring, not {bits}"):
+    with pytest.raises(ValueError, match=f"2 to {ring.bits} bits for differences, not {bits}"):
         ScoreShape((1,), bits, ring)
 
 
@@ -83,13 +83,13 @@ def test_the_lengths_of_an_example_are_those_counted_by_hand():
     assert shape.dealt_bytes == 2 * 44 + 48 * 2
 
 
-def test_many_cells_take_fourteen_dealt_bytes_each_and_less_than_six_opened_ones():
+def test_many_cells_need_fourteen_dealt_bytes_each_and_less_than_six_opened_ones():
     shape = ScoreShape((1000,) * 8, 18, NARROW)
     assert shape.dealt_bytes == 14 * shape.total
     assert sum(map(shape.opened_bytes, range(shape.rounds))) == 5.625 * shape.total
 
 
 @pytest.mark.parametrize("round", [-1, 4, 5])
-def test_a_round_that_is_not_there_has_no_length(round):
-    with pytest.raises(ValueError, match="4 rounds"):
+def test_refuses_the_length_of_an_unknown_round(round):
+    with pytest.raises(ValueError, match="from 0 to 3"):
         ScoreShape((5,), 18, NARROW).opened_bytes(round)
