@@ -1,1 +1,1 @@
-"""What both sides of a release must agree on."""
+"""Values, messages and protocols that the parties and the curator share."""

@@ -1,4 +1,4 @@
-"""What institutions hand each other to become a federation: signed cards, and the list of all of them."""
+"""Signed cards that institutions exchange to form a federation, and the list of all cards."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ PARTY, CURATOR = "party", "curator"
 
 @dataclass(frozen=True)
 class Card:
-    """What others may know of a party or curator, signed by it.
+    """Public facts about a party or the curator, signed by it.
 
     Attributes:
         role: `PARTY` or `CURATOR`.
-        name: as the federation knows it.
-        identity: its long-term Ed25519 public key, 32 bytes; whoever compares it out of band trusts the card.
-        certificate: what it shows in TLS.
-        domain: the attributes that a party holds; None for a curator.
-        signature: by the identity, over all of the above.
+        name: name in the federation.
+        identity: long-term Ed25519 public key, 32 bytes; compared out of band before a card is trusted.
+        certificate: TLS certificate.
+        domain: attributes that a party holds; None for a curator.
+        signature: signature by the identity over all of the above.
     """
 
     role: str
@@ -40,7 +40,7 @@ class Card:
     def __post_init__(self) -> None:
         check_name(self.name)
         if self.role not in (PARTY, CURATOR) or (self.domain is not None) != (self.role == PARTY):
-            raise DataError("a card is that of a party with its domain, or of a curator without one")
+            raise DataError("expected the card of a party with a domain, or of a curator without one")
         if self.signature:
             try:
                 verify(self.identity, "card", _signed(self._body()), self.signature)
@@ -51,17 +51,17 @@ class Card:
     def issue(
         cls, role: str, name: str, identity: Identity, certificate: Certificate, domain: Domain | None = None
     ) -> Card:
-        """A card, signed."""
+        """Creates and signs a card."""
         draft = cls(role, name, identity.public, certificate, domain)
         signature = identity.sign("card", _signed(draft._body()))
         return cls(role, name, identity.public, certificate, domain, signature)
 
     @classmethod
     def from_json(cls, form: object) -> Card:
-        """Reads a card and verifies that its owner signed it.
+        """Reads a card and verifies its owner's signature.
 
         Raises:
-            DataError: it is no card, or altered.
+            DataError: it is not a card, or was altered.
         """
         try:
             if not isinstance(form, dict) or form["format"] != _CARD:
@@ -79,7 +79,7 @@ class Card:
             raise DataError(f"expected a card of the form {_CARD!r}; ask its owner for a new one") from None
 
     def to_json(self) -> dict[str, Any]:
-        """What a card's file says."""
+        """The card as JSON values."""
         return self._body() | {"signature": self.signature.hex()}
 
     def _body(self) -> dict[str, Any]:
@@ -97,10 +97,10 @@ class Card:
 
 @dataclass(frozen=True)
 class FederationList:
-    """All cards of a federation; its curator hands it to every party.
+    """All cards of a federation; the curator gives the list to every party.
 
     Attributes:
-        curator: the curator's card.
+        curator: card of the curator.
         parties: cards of all parties.
     """
 
@@ -109,17 +109,17 @@ class FederationList:
 
     def __post_init__(self) -> None:
         if self.curator.role != CURATOR or any(card.role != PARTY for card in self.parties):
-            raise DataError("a federation has the card of one curator, and cards of parties")
+            raise DataError("expected the card of one curator and the cards of parties")
         names = [card.name for card in (self.curator, *self.parties)]
         if len(set(names)) < len(names):
-            raise DataError("a federation names two of its members alike; give each a name of its own")
+            raise DataError("two members of the federation have the same name; give each a unique name")
 
     @classmethod
     def from_json(cls, form: object) -> FederationList:
-        """Reads a federation's file; every card in it is verified.
+        """Reads the list of a federation and verifies every card.
 
         Raises:
-            DataError: it is no such file, or a card in it is altered.
+            DataError: it is not such a list, or a card was altered.
         """
         if not isinstance(form, dict) or form.get("format") != _FEDERATION:
             raise DataError(f"expected a file of the form {_FEDERATION!r}; ask the curator for it")
@@ -127,7 +127,7 @@ class FederationList:
         return cls(Card.from_json(form.get("curator")), tuple(Card.from_json(card) for card in parties))
 
     def to_json(self) -> dict[str, Any]:
-        """What a federation's file says."""
+        """The list as JSON values."""
         parties = [card.to_json() for card in self.parties]
         return {"format": _FEDERATION, "curator": self.curator.to_json(), "parties": parties}
 
@@ -136,7 +136,7 @@ def read_json(path: Path) -> object:
     """The content of a JSON file.
 
     Raises:
-        DataError: it cannot be read, or is no JSON.
+        DataError: it cannot be read, or is not JSON.
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -147,7 +147,7 @@ def read_json(path: Path) -> object:
 
 
 def as_text(form: dict[str, Any]) -> str:
-    """JSON as a file holds it."""
+    """JSON text of a file."""
     return json.dumps(form, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -1,16 +1,16 @@
-"""Every error that dpmosaic raises for what a user, a party or a curator can fix.
+"""Every error that dpmosaic raises for a problem that a user, a party or a curator can fix.
 
     MosaicError
     ├── DataError          a table, domain, workload or option does not fit
-    ├── BudgetError        a privacy parameter is out of range, or a charge goes past what was granted
+    ├── BudgetError        a privacy parameter is out of range, or a charge exceeds the grant
     ├── PolicyError        a party's policy does not allow what was asked
     ├── ProtocolError      the two sides disagree: a wrong message, version, query or protocol
-    │   └── DeliveriesLost a step needs what was not delivered, or went with the party's last process
+    │   └── DeliveriesLost a step needs a message that was not delivered since the party was started
     ├── ModelError         a graphical model cannot be built, fitted or kept in memory
     ├── MissingExtraError  an optional dependency is not installed
-    └── PartyUnavailable   a party does not answer; the only kind that is worth another try
+    └── PartyUnavailable   a party does not answer; the only kind that is retried
 
-A message names what was expected, what came and what to do; never a data value, a count or a key.
+A message states what was expected, what came and what to do; never a data value, a count or a key.
 Wrong arguments from our own code stay ValueError or TypeError.
 """
 
@@ -22,11 +22,11 @@ class MosaicError(Exception):
 
 
 class DataError(MosaicError):
-    """A table, domain, workload or option does not fit; says which and how to fix it."""
+    """A table, domain, workload or option does not fit; the message states which and how to fix it."""
 
 
 class BudgetError(MosaicError):
-    """A privacy parameter is out of range, or a charge would go past what was granted."""
+    """A privacy parameter is out of range, or a charge would exceed the grant."""
 
 
 class PolicyError(MosaicError):
@@ -38,7 +38,7 @@ class ProtocolError(MosaicError):
 
 
 class DeliveriesLost(ProtocolError):
-    """A step needs what was not delivered to the party, or not since it was started; deliver it (again)."""
+    """A step needs a message that was not delivered since the party was started; deliver it (again)."""
 
 
 class ModelError(MosaicError):
@@ -46,8 +46,8 @@ class ModelError(MosaicError):
 
 
 class MissingExtraError(MosaicError):
-    """An optional dependency is not installed; names the extra that brings it."""
+    """An optional dependency is not installed; the message names the extra that contains it."""
 
 
 class PartyUnavailable(MosaicError):
-    """A party does not answer; the only kind of error that is worth another try."""
+    """A party does not answer; the only kind of error that is retried."""

@@ -1,4 +1,4 @@
-"""Optional dependencies: one clear sentence where one is missing."""
+"""Checks of optional dependencies."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _MODULES = {
 
 
 def require_extra(extra: str) -> None:
-    """Refuses to go on without an extra's packages.
+    """Returns only if the packages of an extra are installed.
 
     Args:
         extra: one of pyproject's optional dependencies.
 
     Raises:
-        MissingExtraError: names the extra and the command that installs it.
+        MissingExtraError: a package is missing; the message states the command that installs it.
     """
     missing = [module for module in _MODULES[extra] if find_spec(module) is None]
     if missing:
         raise MissingExtraError(
-            f"this needs {', '.join(missing)}, which the extra {extra!r} brings: "
+            f"this needs {', '.join(missing)} of the extra {extra!r}; install it: "
             f"pip install 'dpmosaic[{extra}]'"
         )

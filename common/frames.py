@@ -1,4 +1,4 @@
-"""The size of a frame, which sealing and the wire agree on."""
+"""Size of a frame, shared by sealed streams and the wire format."""
 
 FRAME_BYTES = 1 << 20
-"""Payload of one frame; no message is larger."""
+"""Largest payload of a frame; no message has a larger one."""

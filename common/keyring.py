@@ -1,4 +1,4 @@
-"""The keys of a party or curator, in files that only their owner may read."""
+"""Keys of a party or curator, in files that only their owner can read."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Keyring:
     """Name, identity and TLS key of one institution.
 
     Attributes:
-        folder: of the files.
-        name: as the federation knows it.
-        identity: its long-term key.
-        tls_key: its TLS key, PEM.
+        folder: folder of the files.
+        name: name in the federation.
+        identity: long-term key.
+        tls_key: private TLS key, PEM.
     """
 
     folder: Path
@@ -34,20 +34,20 @@ class Keyring:
 
     @classmethod
     def create(cls, home: Path, name: str, *, request: bool = False) -> Keyring:
-        """Makes new keys, and a certificate or a request for one.
+        """Creates keys, and a certificate or a certificate signing request.
 
         Args:
-            home: the institution's folder; made where it is not there.
-            name: of the party or curator.
-            request: leave the certificate to the institution's own authority.
+            home: folder of the institution; created if missing.
+            name: name of the party or curator.
+            request: create a signing request for the institution's own authority, no certificate.
 
         Raises:
-            DataError: there are keys already, the name does not fit, or the folder cannot be written.
+            DataError: keys exist already, the name is invalid, or the folder cannot be written.
         """
         check_name(name)
         folder = home / FOLDER
         if folder.exists():
-            raise DataError(f"{home} holds keys already; choose another folder, or keep what is there")
+            raise DataError(f"{home} contains keys already; choose another folder, or keep these keys")
         seed, tls_key = os.urandom(32), new_tls_key()
         files = {_NAME: name.encode(), _IDENTITY: seed.hex().encode(), _TLS_KEY: tls_key}
         if request:
@@ -75,15 +75,15 @@ class Keyring:
         try:
             identity = Identity.from_seed(bytes.fromhex(read_private(folder / _IDENTITY).decode().strip()))
         except ValueError:
-            raise DataError(f"{folder / _IDENTITY} is damaged; take it from the backup") from None
+            raise DataError(f"{folder / _IDENTITY} is damaged; restore it from a backup") from None
         return cls(folder, name, identity, read_private(folder / _TLS_KEY))
 
     @property
     def certificate(self) -> Certificate:
-        """Its certificate as it now lies in the folder.
+        """The certificate, read from the folder now.
 
         Raises:
-            DataError: there is none, or that of another key.
+            DataError: there is none, or it belongs to another key.
         """
         path = self.folder / CERTIFICATE
         if not path.exists():
@@ -92,12 +92,12 @@ class Keyring:
             )
         certificate = Certificate(path.read_bytes())
         if not certificate.is_of(self.tls_key):
-            raise DataError(f"{path} is not a certificate of {_TLS_KEY}; put both from one pair in place")
+            raise DataError(f"{path} does not belong to {_TLS_KEY}; use a certificate and key of one pair")
         return certificate
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Writes a file that only its owner may read, whole or not at all."""
+    """Writes a file that only its owner can read, atomically."""
     draft = path.with_name(path.name + ".new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
@@ -108,20 +108,20 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def private_file(path: Path) -> Path:
-    """A path whose file only its owner may read; an empty one is made where there is none."""
+    """The path of a file that only its owner can read; creates an empty file if there is none."""
     path.touch(mode=0o600)
     return path
 
 
 def read_private(path: Path) -> bytes:
-    """The content of a file that ought to be there.
+    """The content of a file that only its owner can read.
 
     Raises:
-        DataError: it is not, or others may read or write it.
+        DataError: it is missing, or other users can read or write it.
     """
     try:
         if path.stat().st_mode & 0o077:
-            raise DataError(f"others may read {path}; take their rights away: chmod 600 {path}")
+            raise DataError(f"other users can read {path}; remove their permissions: chmod 600 {path}")
         return path.read_bytes()
     except OSError as cause:
         raise DataError(f"cannot read {path}: {cause.strerror}; run init, or fix the path") from cause

@@ -1,4 +1,4 @@
-"""Noisy answers to marginal queries, as every mechanism sees them."""
+"""Noisy answers to marginal queries, as mechanisms receive them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from .data.domain import Clique
 
 @dataclass(frozen=True)
 class Measurement:
-    """A noisy marginal with what its noise is worth.
+    """A noisy marginal with the scale of its noise and its cost.
 
     Attributes:
-        clique: the attributes of the marginal, in domain order.
+        clique: attributes of the marginal, in domain order.
         values: shape (n_r,), float64: noisy counts in row-major order of the clique.
         sigma: standard deviation of the noise of one cell, in counts (root mean square over cells
             where cells differ).
-        zcdp_rho: what the answer cost.
-        gaussian: the cells' noise is independent and Gaussian; products of noisy indicators are not.
-        boxes: where not empty, values are sums over these boxes of cells, shape (len(boxes),).
-        interaction: values are the interaction of a marginal whose cells had noise of scale sigma.
-        sigmas: shape (n_r,), float64: standard deviations cell by cell, where they differ; else None.
+        zcdp_rho: cost of the answer.
+        gaussian: whether the noise of the cells is independent and Gaussian; that of products of noisy
+            indicators is not.
+        boxes: if not empty, values are sums over these boxes of cells, shape (len(boxes),).
+        interaction: whether values are the interaction of a marginal whose cells had noise of scale sigma.
+        sigmas: shape (n_r,), float64: standard deviations of the cells if they differ; else None.
     """
 
     clique: Clique
@@ -39,15 +40,15 @@ class Measurement:
     def __post_init__(self) -> None:
         if self.values.ndim != 1:
             raise ValueError(
-                f"a measurement's values are one vector of cells, not of shape {self.values.shape}"
+                f"the values of a measurement must be one vector of cells, not of shape {self.values.shape}"
             )
         if not (np.isfinite(self.sigma) and self.sigma > 0):
-            raise ValueError(f"a measurement's sigma is a positive number, not {self.sigma}")
+            raise ValueError(f"the sigma of a measurement must be a positive number, not {self.sigma}")
         if not np.all(np.isfinite(self.values)):
-            raise ValueError("a measurement's values are finite numbers")
+            raise ValueError("the values of a measurement must be finite numbers")
         if self.boxes and (self.interaction or self.sigmas is not None):
-            raise ValueError("sums over boxes are no interaction, and have one sigma")
+            raise ValueError("a measurement of boxes cannot be an interaction, and has one sigma")
         if self.sigmas is not None and not (
             self.sigmas.shape == self.values.shape and np.all(np.isfinite(self.sigmas) & (self.sigmas > 0))
         ):
-            raise ValueError("a measurement's sigmas are positive numbers, one for each cell")
+            raise ValueError("the sigmas of a measurement must be positive numbers, one for each cell")

@@ -1,4 +1,4 @@
-"""What a curator and a party say to each other, as frozen values; `wire` puts them on the wire."""
+"""Messages between the curator and a party, as frozen values; `wire` encodes them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.registry import MASKED
 
 PROTOCOL_VERSION = 5
-"""Raised with every change that makes an older party or curator misread a message."""
+"""Incremented with every change that an older party or curator would misread."""
 
 
 @dataclass(frozen=True)
 class PartyDescription:
-    """What others may know of a party.
+    """Public facts about a party.
 
     Attributes:
-        name: as the federation knows it.
-        protocol_version: what it speaks.
-        software_version: of this package, at the party.
-        domain: the attributes that it holds.
-        record_count: rows of its slice; public.
+        name: name in the federation.
+        protocol_version: version of the messages that it understands.
+        software_version: version of this package at the party.
+        domain: attributes that it holds.
+        record_count: number of rows of its slice; public.
         protocols: names of the protocols that its policy allows.
-        identity: its long-term Ed25519 public key, 32 bytes.
+        identity: long-term Ed25519 public key, 32 bytes.
     """
 
     name: str
@@ -42,15 +42,15 @@ class PartyDescription:
 
 @dataclass(frozen=True)
 class ReleaseTerms:
-    """What a party is asked to take part in.
+    """Terms of a release, which every party accepts or refuses.
 
     Attributes:
-        release_id: unique among the releases that the party has ever taken part in.
-        protocol_version: what the curator speaks.
+        release_id: unique among all releases that the party ever took part in.
+        protocol_version: version of the messages that the curator understands.
         protocol: name of the measurement protocol.
         adjacency: which tables are neighbours.
-        granted_rho: upper limit of all costs of the release, zCDP.
-        masked: what the protocol `masked` needs; None with any other.
+        granted_rho: upper limit of the total cost of the release, zCDP.
+        masked: plan of the protocol `masked`; None with any other protocol.
     """
 
     release_id: str
@@ -62,20 +62,20 @@ class ReleaseTerms:
 
     def __post_init__(self) -> None:
         if not self.release_id or not self.protocol:
-            raise ValueError("a release has an id and a protocol")
+            raise ValueError("a release needs an id and a protocol")
         if not 0 < self.granted_rho < math.inf:
-            raise ValueError("a release's budget is a positive finite rho")
+            raise ValueError("the budget of a release must be a positive finite rho")
         if (self.masked is not None) != (self.protocol == MASKED.name):
-            raise ValueError("a release by the protocol 'masked' has a masked plan, any other has none")
+            raise ValueError("a release needs a masked plan with the protocol 'masked', and none with others")
 
 
 @dataclass(frozen=True)
 class Acceptance:
-    """What a party signs when it takes part.
+    """A party's signed acceptance of a release.
 
     Attributes:
-        ephemeral: its X25519 public key for this release, 32 bytes.
-        signature: Ed25519 by its identity, over the terms and the ephemeral key.
+        ephemeral: the party's X25519 public key for this release, 32 bytes.
+        signature: Ed25519 signature by its identity, over the terms and the ephemeral key.
     """
 
     ephemeral: bytes
@@ -84,11 +84,11 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class Introduction:
-    """What makes the parties of a masked release known to each other.
+    """Introduces the parties of a masked release to each other.
 
     Attributes:
-        release_id: an accepted release.
-        acceptances: of every party, in the roster's order.
+        release_id: id of an accepted release.
+        acceptances: acceptances of all parties, in roster order.
         mask_seed: 32 bytes that the dealer and the addressed party share.
     """
 
@@ -98,19 +98,19 @@ class Introduction:
 
     def __post_init__(self) -> None:
         if len(self.mask_seed) != KEY_BYTES:
-            raise ValueError(f"a mask seed has {KEY_BYTES} bytes")
+            raise ValueError(f"a mask seed must have {KEY_BYTES} bytes")
 
 
 @dataclass(frozen=True)
 class OpeningRequest:
-    """Asks a party to seal for another one what it opens to it.
+    """Asks a party for an opening, sealed for another party.
 
     Attributes:
-        release_id: an accepted release.
-        chain: the parts multiplied so far; a chain of one part is the party's own indicators.
-        recipient: place in the roster.
-        query_id: of a score query, whose step is asked for in place of a chain.
-        step: 0 for the party's shares of the cells, k for what an evaluator opens in round k - 1.
+        release_id: id of an accepted release.
+        chain: the parts multiplied so far; a chain of one part means the party's own indicators.
+        recipient: index of the other party in the roster.
+        query_id: id of a score query if one of its steps is requested instead of a chain.
+        step: 0 for the party's shares of the cells, k for an evaluator's opening of round k - 1.
     """
 
     release_id: str
@@ -121,7 +121,7 @@ class OpeningRequest:
 
 
 class DeliveryKind(enum.Enum):
-    """What is delivered; the value is the number on the wire."""
+    """Kind of a delivery; the value is its number on the wire."""
 
     OPENING = 1
     DEALT_ROWS = 2
@@ -133,14 +133,14 @@ class DeliveryKind(enum.Enum):
 
 @dataclass(frozen=True)
 class Delivery:
-    """Says what a stream of words is.
+    """Header of a stream of words.
 
     Attributes:
-        release_id: an accepted release.
-        kind: what another party opened, what the dealer deals, or public references.
-        chain: of the opened matrix, or of the product.
-        sender: place in the roster of who opened it; 0 for the dealer's.
-        query_id: of a score query, where it belongs to one.
+        release_id: id of an accepted release.
+        kind: opening of another party, message of the dealer, or public references.
+        chain: chain of the opened matrix, or of the product.
+        sender: index in the roster of the party that opened it; 0 for the dealer.
+        query_id: id of the score query that it belongs to, if any.
         step: see `OpeningRequest`.
     """
 
@@ -154,11 +154,11 @@ class Delivery:
 
 @dataclass(frozen=True)
 class MultiplyRequest:
-    """Asks a party for its shares of products.
+    """Asks a party to compute its shares of products.
 
     Attributes:
-        release_id: an accepted release.
-        chains: of two or more parts each, of the party's slice.
+        release_id: id of an accepted release.
+        chains: chains of the party's slice, each of two or more parts.
     """
 
     release_id: str
@@ -166,7 +166,7 @@ class MultiplyRequest:
 
 
 class AnswerForm(enum.Enum):
-    """How a party answers; the value is the number on the wire."""
+    """Form of an answer; the value is its number on the wire."""
 
     HISTOGRAM = 1
     RECORD_WISE = 2
@@ -175,16 +175,17 @@ class AnswerForm(enum.Enum):
 
 @dataclass(frozen=True)
 class MarginalQuery:
-    """One question to one party.
+    """One query to one party.
 
     Attributes:
-        release_id: an accepted release.
-        query_id: unique within the release; the same id with the same question gets the same answer.
-        form: one histogram, one indicator vector for each record, or a masked share of one histogram.
+        release_id: id of an accepted release.
+        query_id: unique within the release; the same query with the same id gets the same answer.
+        form: one histogram, one indicator vector per record, or a masked share of one histogram.
         clique: attributes in domain order: of this party, or with SHARE of the whole table.
-        sigma: scale of the noise in counts.
-        boxes: sums over these boxes are asked for, in place of single cells.
-        interaction: the differences of the marginal are asked for, which tell its interaction alone.
+        sigma: scale of the noise, in counts.
+        boxes: boxes whose sums are requested instead of single cells.
+        interaction: whether the differences of the marginal are requested, which determine only its
+            interaction.
     """
 
     release_id: str
@@ -197,25 +198,25 @@ class MarginalQuery:
 
     def __post_init__(self) -> None:
         if not self.query_id or not self.clique:
-            raise ValueError("a query has an id and at least one attribute")
+            raise ValueError("a query needs an id and at least one attribute")
         if self.boxes and self.interaction:
-            raise ValueError("a query asks for sums over boxes or for an interaction, not for both")
+            raise ValueError("a query is for sums over boxes or for an interaction, not for both")
         if not 0 < self.sigma < math.inf:
-            raise ValueError("a query's sigma is a positive finite number")
+            raise ValueError("the sigma of a query must be a positive finite number")
 
 
 @dataclass(frozen=True)
 class ScoreQuery:
-    """Asks for the L1 distances of marginals to public references, with noise.
+    """A query for noisy L1 distances of marginals to public references.
 
     Attributes:
-        release_id: an accepted release.
-        query_id: unique within the release, among marginal queries too.
-        cliques: attributes of the whole table, each clique in domain order.
+        release_id: id of an accepted release.
+        query_id: unique within the release, also among marginal queries.
+        cliques: cliques of the whole table, each in domain order.
         sigma: scale of the noise of every score, in records.
         references: SHA-256 of the references, one clique after the other, as little-endian int64.
-        largest_reference: no reference of a cell exceeds it in absolute value.
-        largest_total: the absolute values of no clique's references add up to more.
+        largest_reference: upper bound of the absolute reference of a cell.
+        largest_total: upper bound of the sum of a clique's absolute references.
     """
 
     release_id: str
@@ -228,8 +229,8 @@ class ScoreQuery:
 
     def __post_init__(self) -> None:
         if not self.query_id or not self.cliques or not all(self.cliques):
-            raise ValueError("a score query has an id and cliques of at least one attribute")
+            raise ValueError("a score query needs an id and cliques of at least one attribute")
         if not 0 < self.sigma < math.inf:
-            raise ValueError("a query's sigma is a positive finite number")
+            raise ValueError("the sigma of a query must be a positive finite number")
         if not 0 <= self.largest_reference <= self.largest_total < 1 << 62:
-            raise ValueError("a score query's bounds are whole numbers, the larger one for the total")
+            raise ValueError("the bounds of a score query must be whole numbers, the total's the larger")

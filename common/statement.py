@@ -1,8 +1,8 @@
-"""What a party signs of a release: its ledger's entries, each bound to all before it, and the certificate.
+"""A party's signed statement of a release: its ledger entries, chained by hashes, and the certificate.
 
-The entries of a release form a chain: a link is the digest of the one before and of the entry. The first link
-is that of the terms, so that no entry can be taken out, put in or moved to another release. Who knows the
-parties' identities verifies all of it, without the parties.
+A link of the chain is the digest of the previous link and of the entry. The first link is that of the terms,
+so no entry can be removed, inserted or moved to another release. The statement can be verified without the
+parties, from their identities.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .crypto.identity import Identity, verify
 from .errors import ProtocolError
 
 TERMS, ENTRY, CERTIFICATE = "terms of a release", "ledger entry", "certificate of a release"
-"""What a signature is for."""
+"""Purposes of signatures."""
 
 DIGEST_BYTES = 32
 _PREFIX = b"dpmosaic ledger 1"
@@ -24,13 +24,13 @@ _PREFIX = b"dpmosaic ledger 1"
 
 @dataclass(frozen=True)
 class Entry:
-    """One charged query, as a party's ledger has it.
+    """One charged query in a party's ledger.
 
     Attributes:
         query_id: unique within the release.
         query: SHA-256 of the query.
-        zcdp_rho: its cost, as the party computed it.
-        signature: the party's, over the link that the entry makes.
+        zcdp_rho: cost, as the party computed it.
+        signature: the party's signature over the link of the entry.
     """
 
     query_id: str
@@ -41,12 +41,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a curator asks parties to sign at the end of a release.
+    """A certificate that the curator asks the parties to sign at the end of a release.
 
     Attributes:
-        release_id: of the release.
+        release_id: id of the release.
         certificate: SHA-256 of the certificate.
-        zcdp_rho_spent: what the certificate says was spent.
+        zcdp_rho_spent: cost that the certificate states.
     """
 
     release_id: str
@@ -55,16 +55,16 @@ class Claim:
 
     def __post_init__(self) -> None:
         if not self.release_id or len(self.certificate) != DIGEST_BYTES or not self.zcdp_rho_spent >= 0:
-            raise ValueError("a claim names a release, the digest of its certificate and what was spent")
+            raise ValueError("a claim needs a release, the digest of its certificate and the cost spent")
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What a party says at the end of a release.
+    """A party's signed statement at the end of a release.
 
     Attributes:
-        entries: of its ledger, in order.
-        signature: over the last link and the certificate.
+        entries: ledger entries of the release, in order.
+        signature: signature over the last link and the certificate.
     """
 
     entries: tuple[Entry, ...]
@@ -72,49 +72,49 @@ class Statement:
 
 
 def first_link(terms: bytes) -> bytes:
-    """The link of the encoded terms, on which the first entry builds."""
+    """The link of the encoded terms, which precedes the first entry."""
     return hashlib.sha256(_PREFIX + hashlib.sha256(terms).digest()).digest()
 
 
 def next_link(link: bytes, query_id: str, query: bytes, zcdp_rho: Fraction) -> bytes:
-    """The link of an entry on those before it."""
+    """The link of an entry after the given link."""
     fields = (link, query_id.encode(), query, str(zcdp_rho).encode())
     return hashlib.sha256(b"".join(len(field).to_bytes(4, "big") + field for field in fields)).digest()
 
 
 def state(identity: Identity, entries: Iterable[Entry], link: bytes, claim: Claim) -> Statement:
-    """A party's statement.
+    """Signs a party's statement.
 
     Run by: each party, last step of a release.
 
     Args:
-        identity: of the party.
-        entries: of its ledger for the release.
-        link: of the last of them.
-        claim: what the curator asks it to sign.
+        identity: identity of the party.
+        entries: its ledger entries of the release.
+        link: link of the last entry.
+        claim: certificate that the curator asks it to sign.
     """
     return Statement(tuple(entries), identity.sign(CERTIFICATE, link + claim.certificate))
 
 
 def check_statement(statement: Statement, identity: bytes, terms: bytes, certificate: bytes) -> Fraction:
-    """What a party spent on a release, if all that it states was signed by it.
+    """The cost of a release at a party, if the party signed the whole statement.
 
-    Run by: the curator, and anybody who has the certificate.
+    Run by: the curator, and any reader of the certificate.
 
     Args:
-        statement: of the party.
-        identity: of the party, pinned.
-        terms: encoded.
+        statement: statement of the party.
+        identity: pinned public key of the party.
+        terms: encoded terms of the release.
         certificate: SHA-256 of the certificate.
 
     Raises:
-        ProtocolError: an entry is altered, missing or moved, or the certificate is another one.
+        ProtocolError: an entry is altered, missing or moved, or the statement is of another certificate.
     """
     link = first_link(terms)
     seen = set()
     for entry in statement.entries:
         if entry.query_id in seen or entry.zcdp_rho < 0:
-            raise ProtocolError("expected a ledger that charges each query once, got another; ask the party")
+            raise ProtocolError("expected a ledger that charges each query once; ask the party's operator")
         seen.add(entry.query_id)
         link = next_link(link, entry.query_id, entry.query, entry.zcdp_rho)
         verify(identity, ENTRY, link, entry.signature)

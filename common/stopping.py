@@ -1,4 +1,4 @@
-"""How a process that serves is told to stop."""
+"""Stop request for a serving process."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from queue import Empty, SimpleQueue
 
 
 class Stop:
-    """Something to wait for that a signal's handler and any thread can bring about.
+    """A stop request that a signal handler or any thread can make.
 
-    An event will not do: its lock may be held where a signal comes in, and a simple queue can be put into
-    anywhere.
+    A `threading.Event` does not suffice: its lock may be held when a signal arrives, while `SimpleQueue.put`
+    is reentrant.
     """
 
     def __init__(self) -> None:
-        self._told: SimpleQueue[None] = SimpleQueue()
+        self._requests: SimpleQueue[None] = SimpleQueue()
 
     def at_signals(self) -> Stop:
-        """SIGTERM and SIGINT bring it about; to be called by the main thread."""
+        """Lets SIGTERM and SIGINT request the stop; to be called in the main thread."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self.tell())
+            signal.signal(number, lambda *_: self.request())
         return self
 
-    def tell(self) -> None:
-        """Ends one wait, under way or to come."""
-        self._told.put(None)
+    def request(self) -> None:
+        """Ends one wait, now or later."""
+        self._requests.put(None)
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Whether it was told to stop, at the latest after so many seconds."""
+        """Waits for a request, at most so many seconds; returns whether there was one."""
         try:
-            self._told.get(timeout=seconds)
+            self._requests.get(timeout=seconds)
         except Empty:
             return False
         return True

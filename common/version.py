@@ -1,3 +1,3 @@
-"""The version of the distribution; certificates, descriptions and reports name it."""
+"""Version of the distribution, stated in certificates, descriptions and reports."""
 
 __version__ = "0.1.0"

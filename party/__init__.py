@@ -1,1 +1,1 @@
-"""The program of one institution."""
+"""Program of one institution."""

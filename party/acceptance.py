@@ -1,4 +1,4 @@
-"""What a party signs when it takes part in a release."""
+"""A party's signed acceptance of a release."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from ..common.crypto.identity import Identity
 from ..common.messages import Acceptance, ReleaseTerms
 
 ACCEPTANCE = "acceptance of a release"
-"""What the signature is for."""
+"""Purpose of the signature."""
 
 
 def accept(terms: ReleaseTerms, identity: Identity, secret: bytes) -> Acceptance:
-    """The party's signature of a release, with the key that the other parties agree on keys with.
+    """Signs a release and the party's ephemeral key, for key agreement with the other parties.
 
     Args:
-        terms: of the release.
-        identity: of the party.
-        secret: 32 bytes that the ledger keeps for this release alone.
+        terms: terms of the release.
+        identity: identity of the party.
+        secret: 32 bytes that the ledger stores for this release only.
     """
     ephemeral = EphemeralKey.from_seed(secret).public
     return Acceptance(ephemeral, identity.sign(ACCEPTANCE, terms_digest(terms) + ephemeral))

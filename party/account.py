@@ -1,4 +1,4 @@
-"""One accepted release in a party's ledger: the only way from a query to noise."""
+"""One accepted release in a party's ledger: the only way to obtain noise for a query."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from .ledger import Ledger
 
 
 class Account:
-    """Charges a release's queries before their noise can be drawn, and keeps what a restart needs.
+    """Charges the queries of a release before their noise can be drawn, and stores what a restart needs.
 
     Args:
-        terms: of the release, which the ledger has accepted.
-        ledger: of the party.
-        data_digest: of the rows that queries are answered from.
-        identity: of the party; signs every entry.
-        keys: where noise keys come from; never the same words again.
+        terms: terms of a release that the ledger has accepted.
+        ledger: ledger of the party.
+        data_digest: digest of the rows that queries are answered from.
+        identity: identity of the party; signs every entry.
+        keys: source of noise keys; never repeats its words.
     """
 
     def __init__(
         self, terms: ReleaseTerms, ledger: Ledger, data_digest: str, identity: Identity, keys: RandomStream
     ) -> None:
         self.terms = terms
-        """Of the release."""
+        """Terms of the release."""
         self.keys = keys
-        """Words that never come again, whatever the party's process went through."""
+        """Stream of words that never repeat, also after a restart of the process."""
         self._ledger = ledger
         self._data_digest = data_digest
         self._identity = identity
 
     def charge(self, query: MarginalQuery | ScoreQuery, interaction: Sequence[int] = ()) -> RandomStream:
-        """The stream of a query's noise, once its cost is on disk.
+        """Charges a query and returns the stream of its noise, after the charge is on disk.
 
-        The cost is computed here, from the noise that is added here; the same query again costs nothing and
-        has the same noise.
+        The party computes the cost from the noise that it adds itself. A repeated query costs nothing and has
+        the same noise.
 
         Args:
-            query: what is asked.
-            interaction: shape of the marginal where its differences alone are answered; else empty.
+            query: query to charge.
+            interaction: shape of the marginal if only its differences are answered; else empty.
 
         Raises:
-            ProtocolError: the id stands for another query or other data, or the release is certified.
-            BudgetError: the release's grant does not cover it; nothing is charged.
+            ProtocolError: the id was used for another query or other data, or the release is certified.
+            BudgetError: the query exceeds the grant of the release; nothing is charged.
         """
         if isinstance(query, ScoreQuery):
             cost = score_cost(query.sigma, self.terms.adjacency, len(query.cliques))
@@ -59,11 +59,11 @@ class Account:
         return RandomStream(entry.noise_key)
 
     def bind(self, query: MarginalQuery | ScoreQuery, values: Mapping[str, str]) -> None:
-        """Binds a charged query to the exact values that its noise or masks will hide; see `Ledger.bind`."""
+        """Binds a charged query to the exact values that its noise or masks hide; see `Ledger.bind`."""
         self._ledger.bind(query, values)
 
     def secret(self) -> bytes:
-        """32 bytes of this release alone, from which the keys shared with other parties come.
+        """32 bytes of this release only, from which the keys shared with other parties are derived.
 
         Raises:
             ProtocolError: the data changed after the release was accepted.
@@ -74,21 +74,21 @@ class Account:
         return release.secret
 
     def introduction(self) -> Introduction:
-        """What `introduce` kept.
+        """The introduction stored by `introduce`.
 
         Raises:
-            ProtocolError: nothing was kept yet.
+            ProtocolError: there is none yet.
         """
         kept = self._ledger.release(self.terms.release_id).introduction
         if kept is None:
-            raise ProtocolError("the release's parties are not known to each other; introduce them first")
+            raise ProtocolError("the parties of the release are not introduced yet; introduce them first")
         return decode_introduction(kept)
 
     def introduce(self, introduction: Introduction) -> None:
-        """Keeps an introduction; the same again changes nothing.
+        """Stores an introduction; repeating it has no effect.
 
         Raises:
-            ProtocolError: the release was introduced otherwise.
+            ProtocolError: the release has another introduction.
         """
         self._ledger.introduce(self.terms.release_id, encode_introduction(introduction))
 

@@ -1,4 +1,4 @@
-"""Releases that wait for a person: what was asked for, and what the institution decided."""
+"""Manual approval of releases: requests of curators, and the operator's decisions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Request:
     """A release that a curator asked for.
 
     Attributes:
-        terms: what was asked.
+        terms: requested terms.
         decision: `PENDING`, `APPROVED` or `DENIED`.
     """
 
@@ -37,7 +37,7 @@ class Request:
 
 
 class Approvals:
-    """Keeps requests and decisions; the daemon and a person's command may have it open at once.
+    """Stores requests and decisions; the daemon and the operator's commands may open it at the same time.
 
     Args:
         path: the SQLite file.
@@ -56,8 +56,8 @@ class Approvals:
         if version != _VERSION and tables:
             self._database.close()
             raise DataError(
-                f"expected requests of format {_VERSION}, found format {version}; remove {path}, and "
-                "curators ask again"
+                f"expected requests of format {_VERSION}, found format {version}; remove {path}; curators "
+                "send their requests again"
             )
         self._database.execute(_SCHEMA)
         self._database.execute(f"PRAGMA user_version = {_VERSION}")
@@ -67,10 +67,10 @@ class Approvals:
         self._database.close()
 
     def check(self, terms: ReleaseTerms) -> None:
-        """Returns only if a person approved exactly these terms; a new request is kept for one to see.
+        """Returns only if the operator approved exactly these terms; stores a new request as pending.
 
         Raises:
-            PolicyError: nobody decided yet, or somebody denied it.
+            PolicyError: the operator did not decide yet, or denied it.
         """
         encoded = encode_terms(terms)
         with self._transaction():
@@ -80,12 +80,12 @@ class Approvals:
                     "SELECT count(*) FROM request WHERE decision = ?", (PENDING,)
                 ).fetchone()
                 if pending >= _MAX_PENDING:
-                    raise PolicyError("too many releases wait for this party's operator; ask for an answer")
+                    raise PolicyError("too many releases wait for this party's operator; ask for a decision")
                 self._database.execute(
                     "INSERT INTO request VALUES (?, ?, ?)", (terms.release_id, encoded, PENDING)
                 )
         if row is not None and (row[0] != encoded or row[1] == DENIED):
-            raise PolicyError("this party's operator denied the release, or approved another of this id")
+            raise PolicyError("this party's operator denied the release, or decided on other terms")
         if row is None or row[1] == PENDING:
             raise PolicyError(
                 "the release waits for this party's operator, who approves it by `dpmosaic party approve`; "
@@ -93,19 +93,19 @@ class Approvals:
             )
 
     def decide(self, release_id: str, decision: str) -> Request:
-        """Keeps a person's decision.
+        """Stores the operator's decision.
 
         Args:
-            release_id: of a request; its beginning suffices where no other begins so.
+            release_id: release id of a request, or a unique prefix of it.
             decision: `APPROVED` or `DENIED`.
 
         Raises:
-            DataError: nobody asked for such a release, or several begin so.
+            DataError: no request or several requests match.
         """
         matches = [r for r in self.requests() if r.terms.release_id.startswith(release_id)]
         if len(matches) != 1 or not release_id:
             raise DataError(
-                f"expected the id of one release that was asked for, found {len(matches)}; "
+                f"expected the id of one requested release, found {len(matches)}; "
                 "`dpmosaic party releases` lists them"
             )
         with self._transaction():
@@ -116,7 +116,7 @@ class Approvals:
         return Request(matches[0].terms, decision)
 
     def requests(self) -> list[Request]:
-        """All requests, in the order in which they came."""
+        """All requests, in order of arrival."""
         with self._lock:
             rows = self._database.execute("SELECT terms, decision FROM request ORDER BY rowid").fetchall()
         return [Request(decode_terms(terms), decision) for terms, decision in rows]

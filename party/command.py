@@ -33,25 +33,25 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else
 @party_commands.command()
 def init(
     folder: _Folder,
-    name: Annotated[str, typer.Option(help="As the federation will know it: letters, digits, hyphens.")],
+    name: Annotated[str, typer.Option(help="Name in the federation: lower-case letters, digits, hyphens.")],
     csr: Annotated[
-        bool, typer.Option("--csr", help="Make a request for the institution's authority, no certificate.")
+        bool, typer.Option("--csr", help="Create a signing request for the institution's authority.")
     ] = False,
 ) -> None:
-    """Make keys and a policy that allows nothing yet."""
+    """Create keys and a policy that allows nothing yet."""
     home = PartyHome.create(folder, name, request=csr)
     typer.echo(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
     if csr:
-        typer.echo(f"let your authority sign {home.keyring.folder / REQUEST}, and put tls.crt beside it")
-    typer.echo(f"now open what you allow in {folder / policy_file.NAME}")
+        typer.echo(f"let your authority sign {home.keyring.folder / REQUEST}, and put tls.crt next to it")
+    typer.echo(f"now set what you allow in {folder / policy_file.NAME}")
 
 
 @party_commands.command()
 def card(
     folder: _Folder,
-    out: Annotated[Path | None, typer.Option(help="File to write; the standard output if left out.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output file; default: standard output.")] = None,
 ) -> None:
-    """What others may know of the party: hand it to the curator."""
+    """Print the party's public card, to be sent to the curator."""
     text = as_text(PartyHome.open(folder).card().to_json())
     if out is None:
         typer.echo(text, nl=False)
@@ -64,12 +64,12 @@ def trust(
     folder: _Folder,
     federation: Annotated[Path | None, typer.Argument(help="The curator's list of all cards.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="The fingerprints were compared already.")] = False,
-    revoke: Annotated[str | None, typer.Option(help="Trust this curator no longer.")] = None,
+    revoke: Annotated[str | None, typer.Option(help="Name of a curator to trust no longer.")] = None,
 ) -> None:
     """Pin a curator and the other parties, after comparing fingerprints out of band."""
     home = PartyHome.open(folder)
     if (federation is None) == (revoke is None):
-        raise DataError("expected either a federation's file or --revoke NAME; give one")
+        raise DataError("expected either a federation file or --revoke NAME; give one of them")
     if revoke is not None:
         home.revoke(revoke)
         return
@@ -78,28 +78,30 @@ def trust(
     for member in (listed.curator, *listed.parties):
         _show(member)
     if not yes:
-        typer.confirm("Did every owner read you the same identity, by telephone or on paper?", abort=True)
+        typer.confirm(
+            "Did every owner confirm the same identity to you, by telephone or on paper?", abort=True
+        )
     home.trust(listed)
 
 
 @party_commands.command()
 def serve(
     folder: _Folder,
-    listen: Annotated[str | None, typer.Option(help="host:port in place of the policy's.")] = None,
+    listen: Annotated[str | None, typer.Option(help="host:port, instead of the policy's.")] = None,
     attach: Annotated[
-        str | None, typer.Option(help="host:port of the curator: dial it, and listen nowhere.")
+        str | None, typer.Option(help="host:port of the curator to dial, instead of listening.")
     ] = None,
-    curator: Annotated[str | None, typer.Option(help="With --attach, which of several.")] = None,
+    curator: Annotated[str | None, typer.Option(help="With --attach: curator to dial, if several.")] = None,
     metrics: Annotated[
-        str | None, typer.Option(help="host:port for Prometheus, or a port of this machine alone.")
+        str | None, typer.Option(help="host:port for Prometheus, or a port on localhost.")
     ] = None,
     until_input_ends: Annotated[
-        bool, typer.Option(help="Stop too when the standard input ends: when whoever started it has died.")
+        bool, typer.Option(help="Also stop at the end of standard input, as when the parent process ends.")
     ] = False,
 ) -> None:
     """Answer the pinned curators until stopped (Ctrl-C, SIGTERM)."""
     if (listen is not None) == (attach is not None) and listen is not None:
-        raise DataError("expected --listen or --attach, got both; give one")
+        raise DataError("expected --listen or --attach, got both; give one of them")
     home = PartyHome.open(folder)
     serve_party(
         home,
@@ -114,7 +116,7 @@ def serve(
 
 @party_commands.command()
 def ledger(folder: _Folder, json_output: _Json = False) -> None:
-    """What was granted to each release, and what it has cost so far."""
+    """Print the grant and the cost so far of each release."""
     with contextlib.closing(Ledger(PartyHome.open(folder).file(LEDGER))) as opened:
         entries = opened.summaries()
     rows = [(e.release_id, float(e.granted), float(e.spent), e.queries) for e in entries]
@@ -123,7 +125,7 @@ def ledger(folder: _Folder, json_output: _Json = False) -> None:
 
 @party_commands.command()
 def releases(folder: _Folder, json_output: _Json = False) -> None:
-    """The releases that curators asked for, and what was decided."""
+    """Print the releases that curators requested, and the decisions."""
     with _approvals(folder) as approvals:
         with_terms = [(r.terms, r.decision) for r in approvals.requests()]
     rows = [(t.release_id, t.protocol, t.adjacency.value, t.granted_rho, d) for t, d in with_terms]
@@ -132,16 +134,18 @@ def releases(folder: _Folder, json_output: _Json = False) -> None:
 
 @party_commands.command()
 def approve(
-    folder: _Folder, release: Annotated[str, typer.Argument(help="Its id, or its beginning.")]
+    folder: _Folder, release: Annotated[str, typer.Argument(help="Release id, or a unique prefix.")]
 ) -> None:
-    """Let a release take place that the policy allows; its curator resumes it then."""
+    """Approve a release that the policy allows; its curator can then resume it."""
     with _approvals(folder) as approvals:
         typer.echo(f"approved {approvals.decide(release, APPROVED).terms.release_id}")
 
 
 @party_commands.command()
-def deny(folder: _Folder, release: Annotated[str, typer.Argument(help="Its id, or its beginning.")]) -> None:
-    """Refuse a release. One that was accepted before goes on: stop the party to end it."""
+def deny(
+    folder: _Folder, release: Annotated[str, typer.Argument(help="Release id, or a unique prefix.")]
+) -> None:
+    """Deny a release. A release that was accepted before continues: stop the party to end it."""
     with _approvals(folder) as approvals:
         typer.echo(f"denied {approvals.decide(release, DENIED).terms.release_id}")
 

@@ -10,18 +10,18 @@ import typer
 
 from .sources.inference import NOT_PRIVATE, infer_domain
 
-domain_commands = typer.Typer(help="Domain files: what values each attribute may take.", no_args_is_help=True)
+domain_commands = typer.Typer(help="Domain files: possible values of each attribute.", no_args_is_help=True)
 
 
 @domain_commands.callback()
 def _domain() -> None:
-    """Domain files: what values each attribute may take."""
+    """Domain files: possible values of each attribute."""
 
 
 @domain_commands.command()
 def infer(
     data: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
-    out: Annotated[Path | None, typer.Option(help="File to write; the standard output if left out.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output file; default: standard output.")] = None,
 ) -> None:
     """Draft a domain file from a table. Not private: review it against public knowledge."""
     text = json.dumps(infer_domain(data).to_json(), indent=2, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""A party's folder: its keys, whom it trusts, its policy, its ledger."""
+"""A party's folder: its keys, its pinned federations, its policy, its ledger."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class PartyHome:
     """The folder of one party.
 
     Attributes:
-        folder: made by `create`.
-        keyring: its keys.
+        folder: folder created by `create`.
+        keyring: keys of the party.
     """
 
     folder: Path
@@ -42,10 +42,10 @@ class PartyHome:
 
     @classmethod
     def create(cls, folder: Path, name: str, *, request: bool = False) -> PartyHome:
-        """Makes keys and a policy that allows nothing.
+        """Creates keys and a policy that allows nothing.
 
         Raises:
-            DataError: there is a party already, or the folder cannot be written.
+            DataError: a party exists already, or the folder cannot be written.
         """
         keyring = Keyring.create(folder, name, request=request)
         (keyring.folder / _TRUSTED).mkdir(mode=0o700)
@@ -55,19 +55,19 @@ class PartyHome:
 
     @classmethod
     def open(cls, folder: Path) -> PartyHome:
-        """A folder that `create` made.
+        """Opens a folder created by `create`.
 
         Raises:
-            DataError: it is none.
+            DataError: it is not such a folder.
         """
         return cls(folder, Keyring.load(folder))
 
     def file(self, name: str) -> Path:
-        """A file of the folder that only its owner may read."""
+        """The path of a file of the folder that only its owner can read."""
         return private_file(self.folder / name)
 
     def card(self) -> Card:
-        """What others may know of the party."""
+        """The party's card, signed."""
         settings = Settings.load(self.folder)
         keys = self.keyring
         return Card.issue(PARTY, keys.name, keys.identity, keys.certificate, settings.domain)
@@ -78,28 +78,28 @@ class PartyHome:
         return [FederationList.from_json(read_json(path)) for path in sorted(folder.glob("*.json"))]
 
     def trust(self, federation: FederationList) -> None:
-        """Pins a curator and its parties; newer cards of known identities replace older ones.
+        """Pins a curator and its parties; new cards of known identities replace old ones.
 
         Raises:
-            PolicyError: a name is pinned with another identity, or the federation lacks this party.
+            PolicyError: a name is pinned with another identity, or this party is not in the federation.
         """
         own = [card for card in federation.parties if card.name == self.keyring.name]
         if not own or own[0].identity != self.keyring.identity.public:
             raise PolicyError(
-                f"the federation does not name party {self.keyring.name!r} with its identity; send the "
-                "curator its card"
+                f"the federation does not contain party {self.keyring.name!r} with its identity; send the "
+                "party's card to the curator"
             )
         earlier = {card.name: card.identity for known in self.trusted() for card in _cards(known)}
         for card in _cards(federation):
             if earlier.get(card.name, card.identity) != card.identity:
                 raise PolicyError(
-                    f"{card.name!r} is pinned with another identity; if its owner confirms the new one, take "
-                    "the old one away by --revoke first"
+                    f"{card.name!r} is pinned with another identity; if its owner confirms the new one, "
+                    "remove the old one by --revoke first"
                 )
         write_private(self._pinned(federation.curator.name), as_text(federation.to_json()).encode())
 
     def revoke(self, curator: str) -> None:
-        """Takes a curator and its federation out of the pinned ones; calls of it end at once.
+        """Removes a pinned curator and its federation; further calls of it are refused.
 
         Raises:
             DataError: it is not pinned.
@@ -114,10 +114,10 @@ class PartyHome:
         """A pinned curator.
 
         Args:
-            name: of the curator; None for the only one.
+            name: name of the curator; None if only one is pinned.
 
         Raises:
-            DataError: it is not pinned, or none or several are.
+            DataError: it is not pinned, or `name` is None and none or several are pinned.
         """
         curators = {federation.curator.name: federation.curator for federation in self.trusted()}
         found = list(curators.values()) if name is None else [c for n, c in curators.items() if n == name]
@@ -129,16 +129,16 @@ class PartyHome:
         return found[0]
 
     def channel_to(self, name: str | None, address: str) -> grpc.Channel:
-        """A channel to a pinned curator, as the files now say."""
+        """A channel to a pinned curator, from the current files."""
         return secure_channel(address, self.side(), self.curator(name).certificate)
 
     def side(self) -> TlsSide:
-        """What the party shows and whom it lets in, as the files now say."""
+        """The party's side of TLS connections, from the current files."""
         curators = tuple(federation.curator.certificate for federation in self.trusted())
         return TlsSide(self.keyring.tls_key, self.keyring.certificate, curators)
 
     def party(self, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
-        """The party itself, with its rows read."""
+        """The party; reads its rows."""
         rules = Rules(
             settings.policy,
             {card.name: card.identity for pinned in self.trusted() for card in pinned.parties},
@@ -151,10 +151,10 @@ class PartyHome:
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:
-        """Keeps a second daemon out of the folder.
+        """Locks the folder against a second daemon.
 
         Raises:
-            DataError: one is running.
+            DataError: a daemon is running.
         """
         with (self.folder / "serve.lock").open("w") as file:
             try:
@@ -168,11 +168,11 @@ class PartyHome:
 
 
 class Reread:
-    """A value made from files, made anew when one of them has changed.
+    """A value read from files, and read again when one of them has changed.
 
     Args:
         make: reads the files.
-        folder: that they lie in, subfolders included.
+        folder: folder of the files.
     """
 
     def __init__(self, make: Callable[[], TlsSide], folder: Path) -> None:
@@ -183,7 +183,7 @@ class Reread:
         self._value = make()
 
     def __call__(self) -> TlsSide:
-        """The value as of now."""
+        """The current value."""
         with self._lock:
             if (stamp := self._seen()) != self._stamp:
                 self._value, self._stamp = self._make(), stamp

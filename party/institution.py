@@ -1,4 +1,4 @@
-"""What an institution brings to its party: who it is, its rows, and its rules."""
+"""Identity, rows and rules of an institution."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .policy import Policy
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """What an institution allows, and to whom.
+    """Limits of an institution, and the parties and curators that it trusts.
 
     Attributes:
-        policy: its limits.
-        known: names and public keys of the parties that it pinned; for protocols between parties.
-        curators: identities of the curators that it pinned; None where any will do (simulations).
-        approve: refuses a new release that the policy allows, by raising, where a person has to approve it.
+        policy: limits of the institution.
+        known: names and public keys of the pinned parties; for protocols between parties.
+        curators: identities of the pinned curators; None to accept any (simulations).
+        approve: raises to refuse a new release that the policy allows but that awaits manual approval.
     """
 
     policy: Policy
@@ -33,8 +33,8 @@ class Rules:
         """Refuses terms that no pinned curator signed.
 
         Args:
-            terms: the bytes as they came, not decoded yet.
-            signature: over them.
+            terms: encoded terms, as received.
+            signature: signature over these bytes.
 
         Raises:
             PolicyError: no pinned curator signed them.
@@ -42,7 +42,7 @@ class Rules:
         if self.curators is not None and not any(
             _is_signed(curator, terms, signature) for curator in self.curators
         ):
-            raise PolicyError("the terms are not signed by a curator that is pinned here; send it its card")
+            raise PolicyError("the terms are not signed by a pinned curator; pin the curator with its card")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +50,10 @@ class Institution:
     """One institution.
 
     Attributes:
-        name: of its party, as the federation knows it.
-        identity: its long-term key.
-        table: its rows, as they were read when the party was started.
-        rules: what it allows.
+        name: name of its party in the federation.
+        identity: long-term key.
+        table: rows, as read when the party was started.
+        rules: limits and trusted peers.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A party's durable record of what it granted and answered: SQLite, one transaction for each entry."""
+"""A party's durable record of its grants and charges: SQLite, one transaction for each entry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..common.canonical.terms import encode_terms
 from ..common.errors import BudgetError, ProtocolError
 from ..common.messages import MarginalQuery, ReleaseTerms, ScoreQuery
 from ..common.statement import Claim, Entry, first_link, next_link
-from .ledger_rows import LedgerEntry, LedgerRelease, LedgerSummary, opened
+from .ledger_rows import LedgerEntry, LedgerRelease, LedgerSummary, open_database
 
 
 def _unsigned(link: bytes) -> bytes:
@@ -22,14 +22,14 @@ def _unsigned(link: bytes) -> bytes:
 
 
 class Ledger:
-    """Budgets reserved and spent. What it confirmed is on disk; a charge is never made twice.
+    """Reserved and spent budgets. A confirmed entry is on disk; no query is charged twice.
 
     Args:
         path: the SQLite file, or None for one in memory (simulations).
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._database = opened(path)
+        self._database = open_database(path)
         self._lock = threading.Lock()
         weakref.finalize(self, self._database.close)
 
@@ -38,12 +38,12 @@ class Ledger:
         self._database.close()
 
     def reserved(self) -> Fraction:
-        """Budgets of all releases accepted so far, zCDP."""
+        """Total budget of all releases accepted so far, zCDP."""
         with self._lock:
             return self._reserved()
 
     def release(self, release_id: str) -> LedgerRelease:
-        """What is known of an accepted release.
+        """The entry of an accepted release.
 
         Raises:
             ProtocolError: it was not accepted.
@@ -65,18 +65,18 @@ class Ledger:
         admit: Callable[[Fraction], None],
         curator_signature: bytes = b"",
     ) -> LedgerRelease:
-        """Sets a release's budget aside. The same terms again change nothing.
+        """Reserves the budget of a release. Repeating the same terms has no effect.
 
         Args:
-            terms: of the release.
-            data_digest: of the party's rows.
-            secret: 32 fresh bytes; kept if the release is new.
-            admit: refuses a new release by raising, given what all earlier ones reserved; called in the
-                transaction, so that no other release can be accepted in between.
-            curator_signature: of the terms; kept with them.
+            terms: terms of the release.
+            data_digest: digest of the party's rows.
+            secret: 32 fresh bytes; stored if the release is new.
+            admit: raises to refuse a new release, given the budget reserved by all earlier ones; called in
+                the transaction, so that no other release can be accepted in between.
+            curator_signature: the curator's signature of the terms; stored with them.
 
         Raises:
-            ProtocolError: the id is taken by other terms or other data.
+            ProtocolError: the id was used for other terms or other data.
         """
         encoded = encode_terms(terms)
         with self._lock, self._database:
@@ -98,14 +98,14 @@ class Ledger:
                     ),
                 )
             elif row != (encoded, data_digest):
-                raise ProtocolError("this release id stands for other terms or other data; use a new id")
+                raise ProtocolError("this release id was used for other terms or other data; use a new id")
         return self.release(terms.release_id)
 
     def introduce(self, release_id: str, introduction: bytes) -> None:
-        """Keeps an introduction. The same again changes nothing.
+        """Stores an introduction. Repeating it has no effect.
 
         Raises:
-            ProtocolError: the release is unknown, or was introduced otherwise.
+            ProtocolError: the release is unknown, or has another introduction.
         """
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
@@ -129,19 +129,19 @@ class Ledger:
         noise_key: bytes,
         sign: Callable[[bytes], bytes] = _unsigned,
     ) -> LedgerEntry:
-        """Charges a query before its noise is drawn; asked again, it returns the first entry, uncharged.
+        """Charges a query before its noise is drawn; a repeated query gets the first entry and costs nothing.
 
         Args:
-            query: what is asked.
-            rho: its cost as the party computed it.
-            data_digest: of the rows that it will be answered from.
-            noise_key: 32 fresh bytes; kept if the query is new.
-            sign: the party's signature of a link.
+            query: query to charge.
+            rho: cost, as the party computed it.
+            data_digest: digest of the rows that it will be answered from.
+            noise_key: 32 fresh bytes; stored if the query is new.
+            sign: signs a link as the party.
 
         Raises:
-            ProtocolError: the release is unknown or certified, or the id stands for another query or
+            ProtocolError: the release is unknown or certified, or the id was used for another query or
                 other data.
-            BudgetError: the release's grant does not cover it.
+            BudgetError: the query exceeds the grant of the release.
         """
         encoded = encode_asked(query)
         with self._lock, self._database:
@@ -163,11 +163,11 @@ class Ledger:
             ).fetchone()
             if known is not None:
                 if known[0] != encoded:
-                    raise ProtocolError("this query id stands for another query; use a new id")
+                    raise ProtocolError("this query id was used for another query; use a new id")
                 return LedgerEntry(query.query_id, Fraction(known[1]), known[2])
             if release[4] is not None:
                 raise ProtocolError(
-                    "the release's certificate is signed, so no query follows; start a new one"
+                    "the release's certificate is signed, so no new query is answered; start a new release"
                 )
             if spent + rho > granted:
                 raise BudgetError("the query costs more than is left of the release's budget at this party")
@@ -183,17 +183,17 @@ class Ledger:
         return LedgerEntry(query.query_id, rho, noise_key)
 
     def bind(self, query: MarginalQuery | ScoreQuery, values: Mapping[str, str]) -> None:
-        """Binds a charged query to exact values that noise or masks will hide, before they do.
+        """Binds a charged query to the exact values that its noise or masks hide, before they are used.
 
-        Two different ones under one noise or mask would show their difference. The rows alone do not
-        determine what others had a part in.
+        Two different values under the same noise or mask would reveal their difference. The rows do not
+        determine values to which other parties contribute.
 
         Args:
-            query: charged before.
+            query: query charged before.
             values: name -> digest.
 
         Raises:
-            ProtocolError: the query is bound to other values of a name.
+            ProtocolError: the query is bound to another value of a name.
         """
         key = (query.release_id, query.query_id)
         with self._lock, self._database:
@@ -209,14 +209,14 @@ class Ledger:
                     raise ProtocolError("this query was answered from other products; use a new id")
 
     def certify(self, claim: Claim) -> tuple[list[Entry], bytes]:
-        """Closes a release with its certificate. The same certificate again changes nothing.
+        """Closes a release with its certificate. Repeating the same certificate has no effect.
 
         Returns:
-            All of the release's entries, and the link of the last.
+            All entries of the release, and the link of the last one.
 
         Raises:
             ProtocolError: the release is unknown, or closed with another certificate.
-            BudgetError: the certificate says that less was spent than was.
+            BudgetError: the certificate states a lower cost than was charged.
         """
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
@@ -226,9 +226,9 @@ class Ledger:
             if row is None:
                 raise _unknown()
             if float(Fraction(row[1])) > claim.zcdp_rho_spent:
-                raise BudgetError("the certificate says that less was spent than this party charged; fix it")
+                raise BudgetError("the certificate states a lower cost than this party charged; fix it")
             if row[2] not in (None, claim.certificate):
-                raise ProtocolError("another certificate of this release is signed; there is one for each")
+                raise ProtocolError("another certificate of this release is signed already; use that one")
             self._database.execute(
                 "UPDATE release SET certificate = ? WHERE release_id = ?",
                 (claim.certificate, claim.release_id),
@@ -242,7 +242,7 @@ class Ledger:
         return entries, link
 
     def summaries(self) -> list[LedgerSummary]:
-        """Every accepted release, in the order of acceptance."""
+        """Summaries of all accepted releases, in the order of acceptance."""
         with self._lock:
             rows = self._database.execute(
                 "SELECT release_id, granted, spent, "
@@ -252,13 +252,13 @@ class Ledger:
         return [LedgerSummary(i, Fraction(granted), Fraction(spent), n) for i, granted, spent, n in rows]
 
     def check_writable(self) -> None:
-        """Returns only if an entry could be made now."""
+        """Returns only if an entry can be written now."""
         with self._lock:
             self._database.execute("BEGIN IMMEDIATE")
             self._database.execute("ROLLBACK")
 
     def spent(self, release_id: str) -> Fraction:
-        """What a release has cost so far, zCDP."""
+        """Cost of a release so far, zCDP."""
         with self._lock:
             row = self._database.execute(
                 "SELECT spent FROM release WHERE release_id = ?", (release_id,)

@@ -1,4 +1,4 @@
-"""The file of a party's ledger: its format, and its rows as values."""
+"""File format of a party's ledger, and its rows as values."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class LedgerRelease:
     """An accepted release.
 
     Attributes:
-        terms: encoded.
-        data_digest: of the rows that it was accepted for.
-        secret: 32 bytes for this release alone.
-        introduction: encoded; None before it came.
+        terms: encoded terms.
+        data_digest: digest of the rows for which it was accepted.
+        secret: 32 bytes for this release only.
+        introduction: encoded introduction; None before it is received.
     """
 
     terms: bytes
@@ -63,13 +63,13 @@ class LedgerRelease:
 
 @dataclass(frozen=True)
 class LedgerSummary:
-    """What a release was granted and has cost so far at this party.
+    """Grant and cost of a release at this party.
 
     Attributes:
-        release_id: of the release.
-        granted: upper limit of its costs, zCDP.
-        spent: what its queries have cost, zCDP.
-        queries: how many were charged.
+        release_id: id of the release.
+        granted: upper limit of its cost, zCDP.
+        spent: cost of its queries so far, zCDP.
+        queries: number of charged queries.
     """
 
     release_id: str
@@ -80,15 +80,15 @@ class LedgerSummary:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One answered query: what it cost and the key of its noise."""
+    """One charged query: its cost and the key of its noise."""
 
     query_id: str
     zcdp_rho: Fraction
     noise_key: bytes
 
 
-def opened(path: Path | None) -> sqlite3.Connection:
-    """The database of a ledger, made where there is none.
+def open_database(path: Path | None) -> sqlite3.Connection:
+    """The database of a ledger, created if there is none.
 
     Args:
         path: the SQLite file, or None for one in memory.
@@ -106,7 +106,7 @@ def opened(path: Path | None) -> sqlite3.Connection:
         database.close()
         raise DataError(
             f"expected a ledger of format {VERSION}, found format {version}; keep the file, and start a "
-            "new one with what it leaves of lifetime_rho"
+            "new one with the remaining lifetime_rho"
         )
     database.executescript(_SCHEMA)
     database.execute(f"PRAGMA user_version = {VERSION}")

@@ -1,4 +1,4 @@
-"""One institution: its rows, its policy, its ledger, and the answers that these allow."""
+"""One institution: its rows, its policy, its ledger, and the answers that they allow."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from .releases import Releases
 
 
 class Party:
-    """Answers a curator's queries within its policy, each charged to its own ledger before noise is drawn.
+    """Answers a curator's queries within its policy, each charged to its ledger before noise is drawn.
 
-    How it answers is the protocol's, see `answerers`; how it charges, see `Account`.
+    The answers depend on the protocol, see `answerers`; for the charges see `Account`.
 
     Args:
-        institution: its rows, its identity and its rules.
-        ledger: what it granted and answered before.
-        keys: where noise keys come from; `RandomStream.from_os()` in every release.
+        institution: rows, identity and rules of the institution.
+        ledger: ledger of the party.
+        keys: source of noise keys; `RandomStream.from_os()` in every release.
     """
 
     def __init__(self, institution: Institution, ledger: Ledger, keys: RandomStream) -> None:
@@ -52,7 +52,7 @@ class Party:
         self._releases = Releases(ledger, self._begin)
 
     def describe(self) -> PartyDescription:
-        """What others may know of the party."""
+        """Public facts about the party."""
         institution = self._institution
         return PartyDescription(
             name=institution.name,
@@ -65,14 +65,14 @@ class Party:
         )
 
     def accept(self, encoded: bytes, signature: bytes = b"") -> Acceptance:
-        """Reserves a release's budget, if the policy allows; the same terms again change nothing.
+        """Reserves the budget of a release if the policy allows it; repeating the same terms has no effect.
 
         Args:
-            encoded: canonical bytes of the release's terms, as they came.
-            signature: the curator's, over these bytes; verified before they are decoded.
+            encoded: canonical bytes of the terms, as received.
+            signature: the curator's signature over these bytes; verified before they are decoded.
 
         Raises:
-            ProtocolError: the bytes are no terms, or the release id stands for others.
+            ProtocolError: the bytes are not terms, or the release id was used for other terms.
             PolicyError: no pinned curator signed them, or the policy does not allow them.
         """
         institution, rules = self._institution, self._institution.rules
@@ -92,18 +92,18 @@ class Party:
         return accept(terms, institution.identity, release.secret)
 
     def introduce(self, introduction: Introduction) -> None:
-        """Learns who else takes part in an accepted release, and its own masks."""
+        """Receives the other participants of an accepted release and the seed of the party's masks."""
         self._releases.of(introduction.release_id).introduce(introduction)
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
-        """Sealed frames for another party: a matrix without its mask, or a step of a score query."""
+        """Sealed frames for another party: a matrix minus its mask, or a step of a score query."""
         answerer = self._releases.of(request.release_id)
         if request.query_id:
             return answerer.scores.named(request.query_id).open(request.step, request.recipient)
         return answerer.open(request.chain, request.recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Keeps what another party opened for this one, what the dealer dealt, or references."""
+        """Stores an opening of another party, a message of the dealer, or references."""
         answerer = self._releases.of(delivery.release_id)
         if delivery.query_id:
             answerer.scores.named(delivery.query_id).deliver(delivery, chunks)
@@ -111,16 +111,16 @@ class Party:
             answerer.deliver(delivery, chunks)
 
     def multiply(self, request: MultiplyRequest) -> None:
-        """Computes shares of products, from what was delivered."""
+        """Computes shares of products from the deliveries."""
         self._releases.of(request.release_id).multiply(request.chains)
 
     def answer(self, query: MarginalQuery) -> Iterator[bytes]:
         """The frames of a noisy answer.
 
         Raises:
-            ProtocolError: an unknown release, attribute or form, or an id used for something else.
+            ProtocolError: the release, an attribute or the form is unknown, or the id was used before.
             PolicyError: the policy does not allow it.
-            BudgetError: the release's grant does not cover it.
+            BudgetError: it exceeds the grant of the release.
         """
         answerer = self._releases.of(query.release_id)
         if query.form not in answerer.forms:
@@ -134,34 +134,32 @@ class Party:
         return answerer.answer(query)
 
     def prepare_scores(self, query: ScoreQuery) -> None:
-        """Charges a score query, before anything of it is opened; the same again charges nothing."""
+        """Charges a score query before anything for it is opened; a repeated query costs nothing."""
         answerer = self._releases.of(query.release_id)
         for clique in query.cliques:
             self._checked(answerer, clique)
         answerer.scores.prepare(query, answerer.score_run(query))
 
     def answer_scores(self, query: ScoreQuery) -> Iterator[bytes]:
-        """The frames of noisy scores, or of a masked share of them, once everything was delivered."""
+        """The frames of noisy scores, or of a masked share of them, after all deliveries."""
         return self._releases.of(query.release_id).scores.answer(query)
 
     def certify(self, claim: Claim) -> Statement:
-        """Signs a certificate that does not say less than was charged, and all entries of the release."""
+        """Signs a certificate that states at least the charged cost, and all entries of the release."""
         entries, link = self._ledger.certify(claim)
         return state(self._institution.identity, entries, link, claim)
 
     def _begin(self, terms: ReleaseTerms) -> Answerer:
-        """The answerer of a release that the ledger has."""
+        """The answerer of an accepted release."""
         institution = self._institution
         account = Account(terms, self._ledger, self._digest, institution.identity, self._keys)
         return answerer_of(terms.protocol)(institution, account)
 
     def _checked(self, answerer: Answerer, clique: Clique) -> tuple[int, ...]:
-        """The shape of a clique that may be asked for."""
+        """The shape of a clique, if it may be queried."""
         domain = answerer.domain
         unknown = [name for name in clique if name not in domain.names]
         if unknown or domain.canonical(clique) != clique:
-            raise ProtocolError(
-                "expected attributes that can be asked for, in domain order; compare the plan"
-            )
+            raise ProtocolError("expected attributes that can be queried, in domain order; compare the plan")
         self._institution.rules.policy.check_cells(domain.cells(clique))
         return domain.shape(clique)

@@ -1,4 +1,4 @@
-"""What an institution allows; everything that is not granted is refused."""
+"""Policy of an institution; everything that it does not allow is refused."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Policy:
     """An institution's limits. The defaults allow nothing.
 
     Attributes:
-        protocols: measurement protocols that it takes part in.
-        adjacencies: which promises it accepts.
-        max_release_rho: upper limit of one release's budget, zCDP.
-        lifetime_rho: upper limit of the budgets of all releases together, zCDP.
-        min_records: fewer rows than this are never asked about.
+        protocols: allowed measurement protocols.
+        adjacencies: allowed adjacencies.
+        max_release_rho: upper limit of the budget of one release, zCDP.
+        lifetime_rho: upper limit of the total budget of all releases, zCDP.
+        min_records: smallest number of rows for which queries are answered.
         max_cells: upper limit of the cells of a marginal.
-        min_tolerated: with `masked`, so many other parties may collude and still see no more than promised;
-            all but this one where the release has fewer.
+        min_tolerated: with `masked`, smallest number of colluding parties that a release must tolerate; at
+            most all parties other than this one.
     """
 
     protocols: frozenset[str] = frozenset()
@@ -37,18 +37,18 @@ class Policy:
         """Refuses a release that the policy does not allow.
 
         Args:
-            terms: what is asked.
-            record_count: rows of the party.
-            reserved: budgets of the releases accepted so far.
+            terms: terms of the release.
+            record_count: number of rows of the party.
+            reserved: total budget of the releases accepted so far.
 
         Raises:
-            PolicyError: names the limit and how it is changed.
+            PolicyError: a limit is exceeded; the message names it.
         """
         granted = Fraction(terms.granted_rho)
         if terms.protocol_version != PROTOCOL_VERSION:
             raise PolicyError(
-                f"this party speaks protocol version {PROTOCOL_VERSION}, the curator version "
-                f"{terms.protocol_version}; bring both to one release of the software"
+                f"this party uses protocol version {PROTOCOL_VERSION}, the curator version "
+                f"{terms.protocol_version}; install the same version of the software on both sides"
             )
         if terms.protocol not in self.protocols:
             raise PolicyError(
@@ -60,7 +60,7 @@ class Policy:
             )
         if record_count < self.min_records:
             raise PolicyError(
-                "the party has fewer records than its policy asks for; its owner can lower min_records"
+                "the party has fewer records than its policy requires; its owner can lower min_records"
             )
         if terms.masked is not None:
             others = len(terms.masked.roster) - 1
@@ -70,13 +70,13 @@ class Policy:
                     "number of tolerated collusions"
                 )
         if granted > self.max_release_rho:
-            raise PolicyError("the release asks for more than max_release_rho; lower its epsilon")
+            raise PolicyError("the release requests more than max_release_rho; lower its epsilon")
         if reserved + granted > self.lifetime_rho:
-            raise PolicyError("the release asks for more than is left of lifetime_rho; lower its epsilon")
+            raise PolicyError("the release requests more than is left of lifetime_rho; lower its epsilon")
 
     def check_cells(self, cells: int) -> None:
         """Refuses a marginal that is too large."""
         if cells > self.max_cells:
             raise PolicyError(
-                "the query has more cells than max_cells of the policy; ask for a smaller marginal"
+                "the query has more cells than max_cells of the policy; query a smaller marginal"
             )

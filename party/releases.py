@@ -1,4 +1,4 @@
-"""The releases that a party works on: decoded once, and bounded in number."""
+"""The active releases of a party: decoded once, and bounded in number."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ..common.messages import ReleaseTerms
 from .answerers.answerer import Answerer
 from .ledger import Ledger
 
-MOST = 64
-"""So many releases are kept at once; the one that was asked about longest ago gives way."""
+MAX_ACTIVE = 64
+"""Largest number of active releases; the least recently used one is removed."""
 
 
 class Releases:
-    """The answerers of accepted releases; threads may ask at the same time.
+    """The answerers of accepted releases; thread-safe.
 
-    A release that gave way, or was accepted before the party was started, is decoded from the ledger again.
-    What was delivered for it is lost then, and curators deliver it again.
+    A release that was removed, or accepted before the party was started, is decoded from the ledger again.
+    Its deliveries are lost then, and curators deliver them again.
 
     Args:
-        ledger: of the party.
-        begin: makes the answerer of an accepted release.
+        ledger: ledger of the party.
+        begin: creates the answerer of an accepted release.
     """
 
     def __init__(self, ledger: Ledger, begin: Callable[[ReleaseTerms], Answerer]) -> None:
@@ -46,13 +46,13 @@ class Releases:
             return known
 
     def add(self, terms: ReleaseTerms) -> None:
-        """Adds a release that the ledger has just accepted; one that is there stays as it is."""
+        """Adds a release that the ledger has just accepted, unless it is active already."""
         with self._lock:
             if terms.release_id not in self._answerers:
                 self._kept(terms)
 
     def _kept(self, terms: ReleaseTerms) -> Answerer:
         answerer = self._answerers[terms.release_id] = self._begin(terms)
-        while len(self._answerers) > MOST:
+        while len(self._answerers) > MAX_ACTIVE:
             self._answerers.popitem(last=False)
         return answerer

@@ -1,1 +1,1 @@
-"""What is signed, hashed or kept in ledgers, as bytes that depend on no library."""
+"""Canonical encodings of what is signed, hashed or kept in ledgers; they depend on no library."""

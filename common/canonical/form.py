@@ -1,7 +1,7 @@
 """The canonical form: every value has exactly one encoding, and no other bytes decode to it.
 
-A record is the name of its kind, the version of that kind's form and the kind's fields in a fixed order. A
-field is a tag of one byte and its content; integers and lengths are big-endian:
+A record consists of the name of its kind, the version of that kind's form and its fields in a fixed order. A
+field consists of a tag of one byte and its content; integers and lengths are big-endian:
 
     text      0x01, length in 4 bytes, UTF-8
     octets    0x02, length in 4 bytes, the bytes
@@ -28,31 +28,31 @@ _WORD_BYTES = 8
 
 
 def record(kind: str, version: int, fields: Iterable[bytes]) -> bytes:
-    """A whole record.
+    """Encodes a record.
 
     Args:
-        kind: name of what it is; no two kinds have one name.
-        version: of the kind's form.
-        fields: encoded, in the order that the kind fixes.
+        kind: unique name of the kind.
+        version: version of the kind's form.
+        fields: encoded fields, in the order of the kind.
     """
     return b"".join((text(kind), integer(version), *fields))
 
 
 def text(value: str) -> bytes:
-    """A field of text."""
+    """Encodes a field of text."""
     return _sized(_TEXT, value.encode())
 
 
 def octets(value: bytes) -> bytes:
-    """A field of bytes."""
+    """Encodes a field of bytes."""
     return _sized(_OCTETS, value)
 
 
 def integer(value: int) -> bytes:
-    """A field of one whole number.
+    """Encodes a field of one whole number.
 
     Raises:
-        ValueError: it is negative, or takes more than 64 bits.
+        ValueError: it is negative, or needs more than 64 bits.
     """
     whole = operator.index(value)
     if not 0 <= whole < 1 << 8 * _WORD_BYTES:
@@ -61,10 +61,10 @@ def integer(value: int) -> bytes:
 
 
 def real(value: float) -> bytes:
-    """A field of one float.
+    """Encodes a field of one float.
 
     Raises:
-        ValueError: it is infinite, not a number or the negative zero.
+        ValueError: it is infinite, NaN or the negative zero.
     """
     if not _canonical_real(value):
         raise ValueError("the canonical form holds finite floats other than the negative zero")
@@ -72,28 +72,28 @@ def real(value: float) -> bytes:
 
 
 def flag(value: bool) -> bytes:
-    """A field of one truth value."""
+    """Encodes a field of one boolean."""
     return _FLAG + bytes([value])
 
 
 def items(encoded: Iterable[bytes]) -> bytes:
-    """A field of several encoded items."""
+    """Encodes a field of several encoded items."""
     each = list(encoded)
     return _ITEMS + _length(len(each)) + b"".join(each)
 
 
 class Reader:
-    """Reads a record's fields in their order; refuses whatever the functions above do not write.
+    """Reads the fields of a record in their order; refuses bytes that the functions above do not write.
 
-    Nothing is allocated for a length or a number of items that the bytes do not hold.
+    Allocates no memory for a length or a number of items that exceeds the bytes.
 
     Args:
         data: the whole record.
-        kind: that it must be of.
-        version: that its form must have.
+        kind: expected kind.
+        version: expected version of its form.
 
     Raises:
-        ProtocolError: here and in all methods: the bytes are something else.
+        ProtocolError: the bytes have another form; raised by all methods too.
     """
 
     def __init__(self, data: bytes, kind: str, version: int) -> None:
@@ -104,34 +104,34 @@ class Reader:
             raise self._refused("another kind or version")
 
     def text(self) -> str:
-        """The next field, of text."""
+        """Reads a field of text."""
         try:
-            return self._taken(self._length_of(_TEXT)).decode()
+            return self._take(self._length_of(_TEXT)).decode()
         except UnicodeDecodeError:
             raise self._refused("text that is not UTF-8") from None
 
     def octets(self) -> bytes:
-        """The next field, of bytes."""
-        return self._taken(self._length_of(_OCTETS))
+        """Reads a field of bytes."""
+        return self._take(self._length_of(_OCTETS))
 
     def integer(self) -> int:
-        """The next field, of one whole number."""
+        """Reads a field of one whole number."""
         self._tag(_INTEGER)
-        return int.from_bytes(self._taken(_WORD_BYTES), "big")
+        return int.from_bytes(self._take(_WORD_BYTES), "big")
 
     def real(self) -> float:
-        """The next field, of one float."""
+        """Reads a field of one float."""
         self._tag(_REAL)
-        value: float = struct.unpack(">d", self._taken(_WORD_BYTES))[0]
+        value: float = struct.unpack(">d", self._take(_WORD_BYTES))[0]
         if not _canonical_real(value):
             raise self._refused("a float without a canonical form")
         return value
 
     def items(self, read: Callable[[], _T]) -> tuple[_T, ...]:
-        """The next field, of several items.
+        """Reads a field of several items.
 
         Args:
-            read: reads one item by this reader's methods.
+            read: reads one item with the methods of this reader.
         """
         return tuple(read() for _ in range(self._length_of(_ITEMS)))
 
@@ -141,18 +141,18 @@ class Reader:
             raise self._refused("bytes after its end")
 
     def _tag(self, expected: bytes) -> None:
-        if self._taken(1) != expected:
+        if self._take(1) != expected:
             raise self._refused("another field")
 
     def _length_of(self, tag: bytes) -> int:
-        """The length that a field states; an item has at least one byte, so it bounds the number of items."""
+        """The length stated by a field; an item has at least one byte, so it bounds the number of items."""
         self._tag(tag)
-        length = int.from_bytes(self._taken(_LENGTH_BYTES), "big")
+        length = int.from_bytes(self._take(_LENGTH_BYTES), "big")
         if length > len(self._data) - self._at:
-            raise self._refused("a length past its end")
+            raise self._refused("a length beyond its end")
         return length
 
-    def _taken(self, size: int) -> bytes:
+    def _take(self, size: int) -> bytes:
         taken = self._data[self._at : self._at + size]
         if len(taken) < size:
             raise self._refused("fewer bytes")

@@ -1,4 +1,4 @@
-"""Introductions as bytes: what a party's ledger keeps, to go on from after a restart."""
+"""Introductions as bytes: kept in a party's ledger, so that a release can resume after a restart."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def decode_introduction(data: bytes) -> Introduction:
     """The introduction of these bytes.
 
     Raises:
-        ProtocolError: they are no canonical bytes of one, or it does not hold together.
+        ProtocolError: they are not the canonical bytes of one, or it is inconsistent.
     """
     reader = Reader(data, KIND, VERSION)
     release_id = reader.text()
@@ -33,4 +33,4 @@ def decode_introduction(data: bytes) -> Introduction:
     try:
         return Introduction(release_id, acceptances, mask_seed)
     except ValueError as cause:
-        raise ProtocolError(f"an introduction does not hold together: {cause}") from None
+        raise ProtocolError(f"expected a consistent introduction: {cause}; compare versions") from None

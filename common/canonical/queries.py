@@ -1,4 +1,4 @@
-"""Queries as bytes: what ledgers keep, and what masks, dealt randomness and statements are bound to."""
+"""Queries as bytes: kept in ledgers; masks, dealt randomness and statements are bound to them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ VERSION = 1
 
 
 def encode_asked(query: MarginalQuery | ScoreQuery) -> bytes:
-    """The canonical bytes of a query of either kind; only equal queries have equal bytes."""
+    """The canonical bytes of a query; only equal queries have equal bytes."""
     return _marginal(query) if isinstance(query, MarginalQuery) else _score(query)
 
 
 def query_digest(query: MarginalQuery | ScoreQuery) -> str:
-    """SHA-256 (hex) of a whole query, to which masks and dealt randomness are bound."""
+    """SHA-256 (hex) of the canonical bytes, to which masks and dealt randomness are bound."""
     return hashlib.sha256(encode_asked(query)).hexdigest()
 
 

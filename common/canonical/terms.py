@@ -1,4 +1,4 @@
-"""The terms of a release as bytes: what the curator and every party sign, and what ledgers keep."""
+"""The terms of a release as bytes: signed by the curator and every party, and kept in ledgers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def decode_terms(data: bytes) -> ReleaseTerms:
     """The terms of these bytes.
 
     Raises:
-        ProtocolError: they are no canonical bytes of terms, or the terms do not hold together.
+        ProtocolError: they are not the canonical bytes of terms, or the terms are inconsistent.
     """
     reader = Reader(data, KIND, VERSION)
     release_id, version, protocol = reader.text(), reader.integer(), reader.text()
@@ -41,16 +41,16 @@ def decode_terms(data: bytes) -> ReleaseTerms:
         plans = reader.items(lambda: _decoded_plan(reader))
         reader.end()
         if len(plans) > 1:
-            raise ProtocolError("expected one plan at most")
+            raise ProtocolError("expected at most one plan")
         return ReleaseTerms(
             release_id, version, protocol, Adjacency.named(adjacency), granted, plans[0] if plans else None
         )
     except (MosaicError, ValueError) as cause:
-        raise ProtocolError(f"the terms of a release do not hold together: {cause}") from None
+        raise ProtocolError(f"expected consistent terms of a release: {cause}") from None
 
 
 def terms_digest(terms: ReleaseTerms) -> bytes:
-    """SHA-256 of the terms, to which keys, seals and acceptances of the release are bound."""
+    """SHA-256 of the terms, to which keys, sealed streams and acceptances of the release are bound."""
     return hashlib.sha256(encode_terms(terms)).digest()
 
 
@@ -70,7 +70,7 @@ def _decoded_plan(reader: Reader) -> MaskedPlan:
     attributes = reader.items(lambda: (reader.text(), reader.integer()))
     sizes = dict(attributes)
     if len(sizes) < len(attributes):
-        raise ProtocolError("a plan names an attribute twice")
+        raise ProtocolError("the plan names an attribute twice")
     roster = reader.items(lambda: _decoded_entry(reader))
     tolerated, ring_bits = reader.integer(), reader.integer()
     evaluators = reader.items(reader.integer)

@@ -1,1 +1,1 @@
-"""Randomness."""
+"""Randomness, keys, identities, certificates and sealed streams."""

@@ -1,4 +1,4 @@
-"""Keys that two parties share and the curator, who relays their public halves, does not."""
+"""Keys shared by two parties; the curator, which relays the public keys, does not learn them."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ class EphemeralKey:
 
     @classmethod
     def from_seed(cls, seed: bytes) -> EphemeralKey:
-        """The key pair of a seed of 32 bytes, uniform and used for one release.
+        """The key pair of a seed of 32 bytes, uniform and used for one release only.
 
         Raises:
-            ValueError: the seed has another length.
+            ValueError: the seed does not have 32 bytes.
         """
         return cls(X25519PrivateKey.from_private_bytes(seed))
 
     @property
     def public(self) -> bytes:
-        """The public key, 32 bytes: what the party signs and sends."""
+        """The public key, 32 bytes, which the party signs and sends."""
         return self._key.public_key().public_bytes_raw()
 
     def pair_key(self, peer_public: bytes, context: bytes) -> bytes:
-        """The 32-byte key of this pair of parties in a context; both sides derive the same.
+        """The 32-byte key of this pair of parties in a context; both sides derive the same key.
 
-        It is HKDF-SHA256 of the shared secret, whose info holds the context and both public keys, the
-        smaller first, each with its length: whoever changes a public key under way changes the key.
+        It is HKDF-SHA256 of the shared secret. The info contains the context and both public keys, the
+        smaller first, each with its length, so a public key altered in transit changes the key.
 
         Source: RFC 5869; RFC 7748, sections 6.1 and 7 (public keys enter the derivation; zero is refused).
         Assumes (not enforced): the peer's signature under `peer_public` has been verified.
@@ -53,14 +53,14 @@ class EphemeralKey:
         if peer_public == own_public:
             raise ProtocolError(
                 "expected another party's public key for this release, got this party's own; "
-                "give each party its own key and do not trust who relayed this one"
+                "give each party its own key and do not trust the relay of this one"
             )
         try:
             secret = self._key.exchange(_point(peer_public))
         except ValueError as cause:
             raise ProtocolError(
-                f"the other party's public key for this release is no X25519 key: expected {PUBLIC_BYTES} "
-                f"bytes that a key pair can have, got {len(peer_public)} bytes that none has; "
+                f"the other party's public key for this release is not a valid X25519 key: expected "
+                f"{PUBLIC_BYTES} bytes of a key pair, got {len(peer_public)} bytes that no key pair has; "
                 f"ask that party for a new key"
             ) from cause
         fields = (context, *sorted((own_public, peer_public)))
@@ -72,7 +72,7 @@ class EphemeralKey:
 
 
 def _point(public: bytes) -> X25519PublicKey:
-    # X25519 reads several strings as one point; with one left, "this party's own" compares points.
+    # X25519 maps several strings to one point; only canonical ones are accepted, so keys compare as bytes.
     if int.from_bytes(public, "little") >= _FIELD:
-        raise ValueError("a coordinate past the field")
+        raise ValueError("the coordinate is not reduced modulo the field's prime")
     return X25519PublicKey.from_public_bytes(public)

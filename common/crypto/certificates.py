@@ -1,4 +1,4 @@
-"""TLS keys and certificates: made for daemons, read from files, and known by their fingerprints."""
+"""TLS keys and certificates: created for daemons, read from files, identified by their fingerprints."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?")
 
 
 def check_name(name: str) -> str:
-    """A name that can stand in a certificate, a file name and a log.
+    """Returns a name if it is valid in certificates, file names and logs.
 
     Raises:
-        DataError: it cannot.
+        DataError: it is not.
     """
     if not _NAME.fullmatch(name):
         raise DataError(
-            "name: expected 1 to 42 small letters, digits and inner hyphens such as clinic-north, "
+            "name: expected 1 to 42 lower-case letters, digits and inner hyphens such as clinic-north, "
             f"got {name!r}"
         )
     return name
@@ -47,17 +47,17 @@ def check_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Certificate:
-    """One end entity's X.509 certificate.
+    """X.509 certificate of an end entity.
 
     Attributes:
-        pem: as it stands in a file; a chain's first certificate is the one that counts.
+        pem: content of the file; of a chain, only the first certificate is used.
     """
 
     pem: bytes
 
     def __post_init__(self) -> None:
         try:
-            self._leaf.subject  # noqa: B018 - parsed here, so that what was made can be read
+            self._leaf.subject  # noqa: B018 - parsed here, so that an invalid certificate is refused early
         except ValueError:
             raise DataError(
                 "expected a certificate in PEM, got something else; ask its owner for it"
@@ -65,44 +65,44 @@ class Certificate:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the certificate, hex: what is pinned."""
+        """SHA-256 of the certificate, hex; certificates are pinned by it."""
         return self._leaf.fingerprint(SHA256()).hex()
 
     @property
     def not_after(self) -> datetime:
-        """When it expires."""
+        """End of its validity."""
         return self._leaf.not_valid_after_utc
 
     @property
     def not_before(self) -> datetime:
-        """From when on it is valid."""
+        """Start of its validity."""
         return self._leaf.not_valid_before_utc
 
     @property
     def leaf_pem(self) -> bytes:
-        """The certificate alone, without what a chain adds."""
+        """The certificate, without the rest of a chain."""
         return self._leaf.public_bytes(Encoding.PEM)
 
     @property
     def host(self) -> str:
-        """The first DNS name that it stands for.
+        """The first DNS name of the certificate.
 
         Raises:
-            DataError: it stands for none.
+            DataError: it has none.
         """
         try:
             names = self._leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
             return names.get_values_for_type(x509.DNSName)[0]
         except (x509.ExtensionNotFound, IndexError):
             raise DataError(
-                "expected a certificate with a DNS name (subjectAltName), got one without; issue it anew"
+                "expected a certificate with a DNS name (subjectAltName), got one without; issue a new one"
             ) from None
 
     def check_valid(self, now: datetime | None = None) -> None:
         """Returns only while the certificate is valid.
 
         Raises:
-            DataError: it is not yet, or no longer.
+            DataError: it is not yet or no longer valid.
         """
         if not self.not_before <= (now or datetime.now(UTC)) <= self.not_after:
             raise DataError(
@@ -111,7 +111,7 @@ class Certificate:
             )
 
     def is_of(self, key_pem: bytes) -> bool:
-        """Whether it is the certificate of this private key."""
+        """Whether the certificate belongs to this private key."""
         return _public(_private(key_pem)) == self._leaf.public_key().public_bytes(
             Encoding.DER, PublicFormat.SubjectPublicKeyInfo
         )
@@ -122,19 +122,19 @@ class Certificate:
 
 
 def new_tls_key() -> bytes:
-    """A fresh P-256 private key, PEM; not an identity's, since gRPC's TLS verifies no Ed25519."""
+    """A new P-256 private key, PEM; not the Ed25519 identity, which gRPC's TLS cannot verify."""
     key = generate_private_key(SECP256R1())
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def self_signed(name: str, key_pem: bytes, now: datetime, days: float = VALID_DAYS) -> Certificate:
-    """A certificate that vouches for itself: it is trusted where it is pinned, and issues no other.
+    """A self-signed certificate: trusted only where it is pinned, and unable to issue others.
 
     Args:
-        name: of the party or curator.
+        name: name of the party or curator.
         key_pem: its private key.
-        now: the time; an hour before it the certificate begins, for clocks that differ.
-        days: how long it is valid.
+        now: current time; the certificate is valid from one hour earlier, for clocks that differ.
+        days: validity in days.
     """
     key = _private(key_pem)
     built = (
@@ -148,7 +148,7 @@ def self_signed(name: str, key_pem: bytes, now: datetime, days: float = VALID_DA
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_alternative_name(name), critical=False)
         .add_extension(_usage(), critical=False)
-        # Of two pinned certificates of one name, the keys tell which one is meant.
+        # Distinguishes two pinned certificates of one name.
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
         .sign(key, SHA256())
@@ -157,7 +157,7 @@ def self_signed(name: str, key_pem: bytes, now: datetime, days: float = VALID_DA
 
 
 def signing_request(name: str, key_pem: bytes) -> bytes:
-    """A request that the institution's own authority turns into a certificate, PEM."""
+    """A certificate signing request for the institution's own authority, PEM."""
     request = (
         x509.CertificateSigningRequestBuilder()
         .subject_name(_subject(name))
@@ -169,7 +169,7 @@ def signing_request(name: str, key_pem: bytes) -> bytes:
 
 
 def shown(fingerprint: str) -> str:
-    """A fingerprint as people read it to each other: groups of four."""
+    """A fingerprint in groups of four characters, for comparison by people."""
     return " ".join(fingerprint[i : i + 4] for i in range(0, len(fingerprint), 4))
 
 
@@ -177,9 +177,9 @@ def _private(key_pem: bytes) -> EllipticCurvePrivateKey:
     try:
         key = load_pem_private_key(key_pem, password=None)
     except (ValueError, TypeError):
-        raise DataError("expected a private key in PEM without a password, got something else") from None
+        raise DataError("expected a private key in PEM without a password; convert the key file") from None
     if not isinstance(key, EllipticCurvePrivateKey):
-        raise DataError("expected a private key on an elliptic curve, got another kind; make it anew")
+        raise DataError("expected a private key on an elliptic curve, got another kind; create a new key")
     return key
 
 

@@ -1,4 +1,4 @@
-"""Sealed streams between two parties: the curator relays them and can neither read nor alter them."""
+"""Sealed streams between two parties, which the curator relays but can neither read nor alter."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ KEY_BYTES = 32
 TAG_BYTES = 16
 _CHUNK_BYTES = FRAME_BYTES - TAG_BYTES
 _PREFIX = b"dpmosaic sealed stream 1"
-_REMEDY = "ask for the stream again, and if it fails again, do not trust who relayed it"
+_REMEDY = "ask for the stream again, and if it fails again, do not trust the relay"
 
 
 def seal(key: bytes, context: bytes, payload: Iterable[bytes | memoryview]) -> Iterator[bytes]:
-    """Frames that only a holder of the key can open, and only whole, in order and under the same context.
+    """Encrypts a payload into frames that decrypt only with the key and context, unaltered and in order.
 
     Every frame is AES-256-GCM of one chunk of the payload under a key derived from `key` and `context`; its
-    nonce is its number and whether it is the last. All frames but the last are FRAME_BYTES long, so they
-    depend on the payload's bytes, not on how these are cut into pieces. One chunk is in memory at a time.
+    nonce consists of its number and of whether it is the last. All frames but the last are FRAME_BYTES long,
+    so they do not depend on how the payload is cut into pieces. One chunk is in memory at a time.
 
     Run by: the sender, once for each payload.
     Source: the STREAM construction of Hoang, Reyhanitabar, Rogaway and Vizár, "Online
         Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance" (CRYPTO 2015); RFC 5869.
-    Guarantee: whoever relays the frames learns the payload's length and whether it comes again, nothing else.
+    Guarantee: the relay learns only the length of the payload and whether the same payload is sent again.
     Assumes (not enforced): a pair of key and context seals one payload only. Nonces repeat, so a second
-        payload would betray both. The same payload sealed twice gives the same bytes, which is what lets a
-        relay ask again.
+        payload would reveal both. The same payload sealed twice gives the same bytes, so a relay may ask
+        for it again.
 
     Args:
-        key: 32 bytes that sender and receiver share.
-        context: what the payload is, from whom and to whom; not secret.
-        payload: pieces of any size; a piece's memory may be reused once the next piece is asked for.
+        key: 32 bytes shared by sender and receiver.
+        context: description of payload, sender and receiver; not secret.
+        payload: pieces of any size; the memory of a piece may be reused when the next piece is requested.
 
     Returns:
-        One frame or more; the last has 16 to FRAME_BYTES bytes.
+        At least one frame; the last has 16 to FRAME_BYTES bytes.
 
     Raises:
-        ValueError: the key has another length.
+        ValueError: the key does not have 32 bytes.
     """
     return _sealed(_stream_cipher(key, context), payload)
 
@@ -51,8 +51,8 @@ def seal(key: bytes, context: bytes, payload: Iterable[bytes | memoryview]) -> I
 def unseal(key: bytes, context: bytes, frames: Iterable[bytes]) -> Iterator[bytes]:
     """The payload of a sealed stream, chunk by chunk, each authenticated before it is yielded.
 
-    A chunk is what the sender put at this place of the stream. Whether the stream is whole shows at its end
-    alone: act on the payload only when the iterator is exhausted. Two frames are in memory at a time.
+    A chunk has the content and the position that the sender gave it. Only the end of the stream shows that it
+    is complete: use the payload only when the iterator is exhausted. Two frames are in memory at a time.
 
     Run by: the receiver.
     Source: as for `seal`.
@@ -60,19 +60,19 @@ def unseal(key: bytes, context: bytes, frames: Iterable[bytes]) -> Iterator[byte
     Args:
         key: as for `seal`.
         context: as for `seal`.
-        frames: what `seal` returned, as the relay delivered it.
+        frames: frames of `seal`, as the relay delivered them.
 
     Raises:
         ProtocolError: a frame is altered, missing, repeated, out of order or from another stream, key or
-            context, or the stream ends before its last frame or goes on after it.
-        ValueError: the key has another length.
+            context, or the stream ends before its last frame or continues after it.
+        ValueError: the key does not have 32 bytes.
     """
     return _unsealed(_stream_cipher(key, context), frames)
 
 
 def _stream_cipher(key: bytes, context: bytes) -> AESGCM:
     if len(key) != KEY_BYTES:
-        raise ValueError(f"a sealed stream is keyed by {KEY_BYTES} bytes, not {len(key)}")
+        raise ValueError(f"the key of a sealed stream must have {KEY_BYTES} bytes, not {len(key)}")
     return AESGCM(HKDF(SHA256(), KEY_BYTES, salt=None, info=_PREFIX + context).derive(key))
 
 
@@ -85,7 +85,7 @@ def _sealed(cipher: AESGCM, payload: Iterable[bytes | memoryview]) -> Iterator[b
     number = filled = 0
     for piece in payload:
         rest = _octets(piece)
-        # A full chunk waits for one more byte: only then is it known not to be the last.
+        # A full chunk is kept until one more byte comes: only then is it known not to be the last.
         while len(rest) > (room := _CHUNK_BYTES - filled):
             chunk[filled:] = rest[:room]
             yield cipher.encrypt(_nonce(number, last=False), chunk, None)
@@ -98,7 +98,7 @@ def _sealed(cipher: AESGCM, payload: Iterable[bytes | memoryview]) -> Iterator[b
 
 def _octets(piece: bytes | memoryview) -> memoryview:
     view = memoryview(piece)
-    return view.cast("B") if view.nbytes else memoryview(b"")  # views of nothing cannot be cast
+    return view.cast("B") if view.nbytes else memoryview(b"")  # an empty view cannot be cast
 
 
 def _unsealed(cipher: AESGCM, frames: Iterable[bytes]) -> Iterator[bytes]:
@@ -109,9 +109,7 @@ def _unsealed(cipher: AESGCM, frames: Iterable[bytes]) -> Iterator[bytes]:
             number += 1
         waiting = frame
     if waiting is None:
-        raise ProtocolError(
-            f"a sealed stream came without any frame: expected at least the last one; {_REMEDY}"
-        )
+        raise ProtocolError(f"a sealed stream has no frame: expected at least the last one; {_REMEDY}")
     yield _opened(cipher, waiting, number, last=True)
 
 
@@ -120,12 +118,12 @@ def _opened(cipher: AESGCM, frame: bytes, number: int, last: bool) -> bytes:
     if not shortest <= len(frame) <= FRAME_BYTES:
         raise ProtocolError(
             f"frame {number} of a sealed stream has {len(frame)} bytes: expected {shortest} to {FRAME_BYTES} "
-            f"of {place}; {_REMEDY}"
+            f"for {place}; {_REMEDY}"
         )
     try:
         return cipher.decrypt(_nonce(number, last), frame, None)
     except InvalidTag as cause:
         raise ProtocolError(
-            f"frame {number} of a sealed stream does not open: expected {place} as the other party sealed it "
-            f"under the same key and context, got something else; {_REMEDY}"
+            f"frame {number} of a sealed stream does not open: expected {place}, sealed by the other "
+            f"party under the same key and context; {_REMEDY}"
         ) from cause

@@ -1,4 +1,4 @@
-"""Long-term identities: what lets a party know another one's messages although a curator relays them."""
+"""Long-term identities, by which parties authenticate messages that the curator relays."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ class Identity:
 
     @classmethod
     def generate(cls) -> Identity:
-        """A new identity from the operating system's generator."""
+        """A new identity from the operating system's random generator."""
         return cls(Ed25519PrivateKey.generate())
 
     @classmethod
     def from_seed(cls, seed: bytes) -> Identity:
-        """The identity of a seed of 32 bytes: what a key file holds, and what simulations derive.
+        """The identity of a seed of 32 bytes, from a key file or derived by a simulation.
 
         Raises:
-            ValueError: the seed has another length.
+            ValueError: the seed does not have 32 bytes.
         """
         return cls(Ed25519PrivateKey.from_private_bytes(seed))
 
     @property
     def public(self) -> bytes:
-        """The public key, 32 bytes: what the others pin."""
+        """The public key, 32 bytes, which others pin."""
         return self._key.public_key().public_bytes_raw()
 
     def sign(self, purpose: str, message: bytes) -> bytes:
-        """A signature of 64 bytes that is good for this purpose alone; the same message gets the same one."""
+        """A deterministic signature of 64 bytes, valid only for this purpose."""
         return self._key.sign(_signed(purpose, message))
 
     def __repr__(self) -> str:
@@ -53,34 +53,34 @@ class Identity:
 
 
 def verify(public: bytes, purpose: str, message: bytes, signature: bytes) -> None:
-    """Returns only if the holder of `public` signed this message for this purpose.
+    """Returns only if the owner of `public` signed this message for this purpose.
 
-    A key of small order is refused, such as the 32 zeros of a field that nobody filled in: anybody can sign
-    under it.
+    A public key of small order is refused, such as the 32 zeros of an empty field: signatures under it can be
+    forged.
 
     Source: RFC 8032, section 5.1.7.
-    Assumes (not enforced): `public` was pinned, and did not come with the message.
+    Assumes (not enforced): `public` was pinned before, and not taken from the message.
 
     Raises:
-        ProtocolError: the signature is another one, or the key or the signature is malformed.
+        ProtocolError: the signature does not verify, or the key or the signature is malformed.
     """
     if len(public) != PUBLIC_BYTES or _has_small_order(public):
         raise ProtocolError(
-            f"the pinned public key is no Ed25519 key: expected {PUBLIC_BYTES} bytes that a key pair can "
-            f"have, got {len(public)} bytes that none has; ask its owner for the key and pin that"
+            f"the pinned public key is not a valid Ed25519 key: expected {PUBLIC_BYTES} bytes of a key pair, "
+            f"got {len(public)} bytes that no key pair has; ask its owner for the key and pin that"
         )
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, _signed(purpose, message))
     except (InvalidSignature, ValueError) as cause:
         raise ProtocolError(
-            f"a signature for {purpose!r} does not verify: expected {SIGNATURE_BYTES} bytes that the pinned "
-            f"key's owner made for this message, got {len(signature)} bytes that are not; compare the pinned "
-            f"key with its owner's, and if they are the same, do not trust who relayed the message"
+            f"a signature for {purpose!r} does not verify: expected {SIGNATURE_BYTES} bytes signed with the "
+            f"pinned key for this message, got {len(signature)} bytes that are not; compare the pinned key "
+            f"with its owner's, and if they are equal, do not trust the relay of the message"
         ) from cause
 
 
 def _signed(purpose: str, message: bytes) -> bytes:
-    """What is signed; the purpose enters with its length, so that it cannot run into the message."""
+    """The signed bytes; the purpose comes with its length, which separates it from the message."""
     label = purpose.encode()
     return _PREFIX + len(label).to_bytes(4, "big") + label + message
 

@@ -19,34 +19,34 @@ _BLOCK_BYTES = 16
 class RandomStream:
     """The key stream of AES-256 in counter mode, read as 64-bit words.
 
-    Whoever does not hold the key cannot tell it from uniform words. Two streams with one key yield the
-    same words, which is how a repeated query gets the byte-identical answer. Threads may share a stream: no
-    two of them get the same words.
+    Without the key it cannot be distinguished from uniform words. Two streams with one key yield the same
+    words, so a repeated query gets the byte-identical answer. Threads may share a stream; no two of them get
+    the same words.
     """
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:
-            raise ValueError(f"a stream is keyed by {KEY_BYTES} bytes, not {len(key)}")
+            raise ValueError(f"the key of a stream must have {KEY_BYTES} bytes, not {len(key)}")
         self._key = key
         self._lock = threading.Lock()
         self._cipher = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
 
     @classmethod
     def from_os(cls) -> RandomStream:
-        """A stream keyed by the operating system's generator: the one for releases."""
+        """A stream with a key from the operating system's random generator; used in releases."""
         return cls(secrets.token_bytes(KEY_BYTES))
 
     @classmethod
     def from_seed(cls, seed: int) -> RandomStream:
-        """A reproducible stream, for simulations and tests alone: whoever knows the seed can remove noise."""
+        """A reproducible stream, only for simulations and tests: the seed suffices to remove the noise."""
         return cls(hashlib.sha256(b"dpmosaic seed %d" % seed).digest())
 
     def child(self, *labels: str) -> RandomStream:
-        """An independent stream that only this stream's key and the labels determine."""
+        """An independent stream, determined by this stream's key and the labels."""
         return RandomStream(self.child_key(*labels))
 
     def child_key(self, *labels: str) -> bytes:
-        """The key of `child`, 32 bytes; each label enters with its length, so labels cannot run together."""
+        """The key of `child`, 32 bytes; each label comes with its length, which separates the labels."""
         text = b"".join(len(label.encode()).to_bytes(4, "big") + label.encode() for label in labels)
         return hmac.digest(self._key, b"dpmosaic child" + text, "sha256")
 
@@ -55,8 +55,8 @@ class RandomStream:
         return self.bytes(8 * count).view(np.uint64)
 
     def bytes(self, count: int) -> NDArray[np.uint8]:
-        """The next `count` bytes, shape (count,), uniform; however cut, the same bytes in the same order."""
-        # The cipher asks for room of one block, less a byte, past what it writes.
+        """The next `count` bytes, shape (count,), uniform; independent of the sizes of earlier reads."""
+        # The cipher needs a buffer that is one block, less a byte, longer than its output.
         stream = np.empty(count + _BLOCK_BYTES - 1, dtype=np.uint8)
         with self._lock:
             for start in range(0, count, len(_ZEROS)):
@@ -65,5 +65,5 @@ class RandomStream:
         return stream[:count]
 
     def generator(self) -> np.random.Generator:
-        """A NumPy generator seeded from this stream, for what is public: rounding, shuffling."""
+        """A NumPy generator seeded from this stream, for steps on public values such as rounding."""
         return np.random.default_rng([int(word) for word in self.words(4)])

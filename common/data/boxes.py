@@ -37,7 +37,7 @@ def box_labels(shape: Sequence[int], boxes: Sequence[Box]) -> NDArray[np.int64]:
             )
         region = labels[tuple(slice(a, b) for a, b in box)]
         if np.any(region != len(boxes)):
-            raise DataError(f"box {label}: it meets another box; make the boxes disjoint")
+            raise DataError(f"box {label}: it overlaps another box; make the boxes disjoint")
         region[...] = label
     return labels.ravel()
 

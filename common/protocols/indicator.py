@@ -1,11 +1,11 @@
-"""Distributed marginal measurement, step by step, without any input or output.
+"""Distributed marginal measurement as step functions without input or output.
 
-Source: RandDPGen, Algorithm 1. Every record's indicator vector is noised before it leaves its party; the
-curator multiplies the parties' vectors record by record and adds the records up. Where one party holds the
-whole clique of a slice, it adds up first and adds noise once.
+Source: RandDPGen, Algorithm 1. Each party adds noise to the indicator vector of every record before it sends
+them; the curator multiplies the parties' vectors record by record and sums over the records. If one party
+holds the whole clique of a slice, it sums first and adds noise once.
 
-What the paper's Theorem 4.1 leaves out: the noise of a product is added up over all records, so its variance
-grows with their number. `product_variance` states the true one.
+Theorem 4.1 of the paper omits that the noise of a product is summed over all records, so its variance grows
+with their number. `product_variance` is the correct variance.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _BLOCK_CELLS = 1 << 18
 
 
 def divide(clique: Clique, holders: Sequence[Clique]) -> dict[int, Clique]:
-    """Run by the curator: which attributes of the clique each party of a slice answers for (lines 3 to 5).
+    """Run by the curator: the attributes of the clique that each party of a slice answers for (lines 3 to 5).
 
     Args:
-        clique: the marginal's attributes, in domain order.
-        holders: the attributes that each party of the slice holds.
+        clique: attributes of the marginal, in domain order.
+        holders: attributes of each party of the slice.
 
     Returns:
         Party index to its non-empty part of the clique, in domain order.
@@ -43,7 +43,7 @@ def divide(clique: Clique, holders: Sequence[Clique]) -> dict[int, Clique]:
 
 
 def allocate(rho: Fraction, part: Clique, clique: Clique) -> Fraction:
-    """Run by the curator: the part of the budget that goes to one party, |A| / |r| of it (line 6)."""
+    """Run by the curator: the share |A| / |r| of the budget, for one party (line 6)."""
     return rho * len(part) / len(clique)
 
 
@@ -57,9 +57,9 @@ def noisy_histogram(
 ) -> NDArray[np.int64]:
     """Run by a party that holds the whole clique: its counts plus noise, in units of 1/grid.
 
-    Counts of boxes of cells, where boxes are given; differences of noisy cells, for an interaction.
+    With boxes, the counts of boxes; with `interaction`, the differences of noisy cells.
 
-    Guarantee: `gaussian_cost(sigma, adjacency)` for the records of the party's slice, or that of the
+    Guarantee: `gaussian_cost(sigma, adjacency)` for the records of the party's slice, or the cost of the
         interaction.
     """
     counts, shape = table.marginal(clique), table.domain.shape(clique)
@@ -74,14 +74,14 @@ def noisy_indicators(
 ) -> Iterator[NDArray[np.int64]]:
     """Run by a party that holds a part of the clique: indicator vectors plus noise (lines 7 and 8).
 
-    Guarantee: `gaussian_cost(sigma, adjacency)`: a record has one vector with a single 1 in it, and every
-    record's vector has noise of its own.
+    Guarantee: `gaussian_cost(sigma, adjacency)`: a record has one vector with a single 1, and vectors have
+        independent noise.
 
     Args:
         table: the party's records.
-        part: the attributes of the clique that the party holds.
-        sigma: scale of the noise on every entry.
-        stream: random words.
+        part: attributes of the clique that the party holds.
+        sigma: scale of the noise of every entry.
+        stream: random words of the noise.
 
     Yields:
         Blocks of rows, shape (rows, cells), int64, in units of 1/grid.
@@ -96,16 +96,16 @@ def noisy_indicators(
 
 
 def block_rows(parts: Sequence[int]) -> int:
-    """Rows that the curator multiplies at a time, for parts with so many cells: bounds its memory."""
+    """Rows that the curator multiplies at a time, given the cells of each part; bounds its memory."""
     return max(1, 16 * _BLOCK_CELLS // max(parts[-1], math.prod(parts[:-1])))
 
 
 def multiply(blocks: Sequence[NDArray[np.int64]], sigmas: Sequence[float]) -> NDArray[np.float64]:
-    """Run by the curator: products record by record, added up over a block of records (line 10).
+    """Run by the curator: products record by record, summed over a block of records (line 10).
 
     Args:
         blocks: for each party, shape (rows, n_j), int64, in units of 1/grid of its sigma.
-        sigmas: the scale of each party's noise.
+        sigmas: scale of each party's noise.
 
     Returns:
         Shape (n_1, ..., n_s), float64, in counts.
@@ -119,16 +119,16 @@ def multiply(blocks: Sequence[NDArray[np.int64]], sigmas: Sequence[float]) -> ND
 
 
 def product_variance(records: int, cells: Sequence[int], sigmas: Sequence[float]) -> float:
-    """Variance of one cell of a slice's product, averaged over its cells; from public facts alone.
+    """Variance of one cell of a slice's product, averaged over its cells; depends only on public facts.
 
     The variance of cell t is the sum over records of prod_j (v_j + s_j^2) - prod_j v_j, with v_j the
-    record's exact indicator of t at party j. Added up over all cells, a record contributes
-    prod_j (1 + n_j s_j^2) - 1 whatever its values.
+    record's exact indicator of t at party j. Summed over all cells, a record contributes
+    prod_j (1 + n_j s_j^2) - 1, independent of its values.
 
     Args:
-        records: records of the slice.
-        cells: for each party, the number of cells of its part.
-        sigmas: for each party, the scale of its noise.
+        records: number of records of the slice.
+        cells: number of cells of each party's part.
+        sigmas: scale of each party's noise.
     """
     spread = math.prod(1 + n * s * s for n, s in zip(cells, sigmas, strict=True)) - 1
     return records * spread / math.prod(cells)

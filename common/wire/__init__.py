@@ -1,1 +1,1 @@
-"""Messages between a curator and its parties."""
+"""Encoding and transport of messages between a curator and its parties."""

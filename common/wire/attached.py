@@ -1,4 +1,4 @@
-"""Frames of a stream that a party opened, over which it serves one call at a time."""
+"""Frames of a stream that a party opened and over which it serves one call at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SERVICE, METHOD = "dpmosaic.v1.Relay", "Attach"
 
 
 class Ended(enum.Enum):
-    """How a call ended that nobody refused."""
+    """End of a call that was not refused."""
 
     DONE = enum.auto()
 
@@ -32,19 +32,19 @@ def decode_method(data: bytes) -> str:
     """The method of a frame that begins a call.
 
     Raises:
-        ProtocolError: it begins none.
+        ProtocolError: it begins no call.
     """
     frame = parsed(relay_pb2.CuratorFrame, data)
     if frame.WhichOneof("content") != "method":
-        raise ProtocolError("expected the beginning of a call, got another frame; compare versions")
+        raise ProtocolError("expected the first frame of a call, got another frame; compare versions")
     return frame.method
 
 
 def decode_requests(frames: Iterator[bytes]) -> Iterator[bytes]:
-    """The requests of a call that has begun, up to their end.
+    """The requests of a call, after its first frame and up to their end.
 
     Raises:
-        ProtocolError: the frames end or go on otherwise.
+        ProtocolError: the frames end early, or another frame comes.
     """
     for data in frames:
         frame = parsed(relay_pb2.CuratorFrame, data)
@@ -55,16 +55,16 @@ def decode_requests(frames: Iterator[bytes]) -> Iterator[bytes]:
                 return
             case _:
                 break
-    raise ProtocolError("expected the requests of a call up to their end, got another; compare versions")
+    raise ProtocolError("expected the requests of a call and their end, got another frame; compare versions")
 
 
 def encode_reply(reply: bytes) -> bytes:
-    """The party's frame of one reply."""
+    """The party's frame with one reply."""
     return relay_pb2.PartyFrame(reply=reply).SerializeToString()
 
 
 def encode_end(error: Exception | None = None) -> bytes:
-    """The party's last frame of a call: that it is done, or what refused it."""
+    """The party's last frame of a call: success, or the error that refused it."""
     if error is None:
         return relay_pb2.PartyFrame(replies_end=True).SerializeToString()
     refusal = party_pb2.Refusal()
@@ -73,10 +73,10 @@ def encode_end(error: Exception | None = None) -> bytes:
 
 
 def decode_reply(data: bytes) -> bytes | Ended | MosaicError:
-    """A reply, or how the call ended.
+    """A reply, or the end of the call.
 
     Raises:
-        ProtocolError: it is neither.
+        ProtocolError: it is another frame.
     """
     frame = parsed(relay_pb2.PartyFrame, data)
     match frame.WhichOneof("content"):

@@ -1,4 +1,4 @@
-"""What parties and curators say of a release, to bytes and back; what does not parse is a ProtocolError."""
+"""Encoding of descriptions, terms, acceptances and introductions; invalid bytes are a ProtocolError."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def encode_signed_terms(terms: bytes, signature: bytes) -> bytes:
     """Bytes of terms with the curator's signature.
 
     Args:
-        terms: canonical, as they were signed.
-        signature: the curator's, over them.
+        terms: canonical bytes, as signed.
+        signature: the curator's signature over them.
     """
     return pb.SignedTerms(terms=terms, curator_signature=signature).SerializeToString()
 
 
 def decode_signed_terms(data: bytes) -> tuple[bytes, bytes]:
-    """The canonical terms and the curator's signature over them; the signature is not verified yet."""
+    """The canonical terms and the curator's signature over them, which is not verified here."""
     message = parsed(pb.SignedTerms, data)
     return message.terms, message.curator_signature
 
@@ -96,7 +96,7 @@ def decode_introduction(data: bytes) -> Introduction:
             message.mask_seed,
         )
     except ValueError as cause:
-        raise ProtocolError(f"an introduction does not hold together: {cause}") from None
+        raise ProtocolError(f"expected a consistent introduction: {cause}; compare versions") from None
 
 
 def _encoded_acceptance(acceptance: Acceptance) -> pb.Acceptance:

@@ -1,4 +1,4 @@
-"""The one place where bytes become a message of the wire, or are refused."""
+"""The only place where bytes are parsed as a message of the wire format, or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames of a probe: zeros there and zeros back, and a clock."""
+"""Frames of a probe: zeros in both directions, and the party's clock."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from . import party_pb2 as pb
 from .parsing import parsed
 
 MAX_FRAMES = 8
-"""Of 1 MiB each, either way: a probe is bounded, whoever asks."""
+"""Frames of 1 MiB in each direction; bounds the work of a probe."""
 
 
 def encode_asked(frames: int) -> Iterator[bytes]:
-    """The curator's frames: so many of 1 MiB, and as many wanted back."""
+    """The curator's frames: so many of 1 MiB, and a request for as many."""
     yield pb.ProbeFrame(wanted=frames).SerializeToString()
     for _ in range(frames):
         yield pb.ProbeFrame(payload=bytes(FRAME_BYTES)).SerializeToString()
 
 
 def decode_asked(requests: Iterable[bytes]) -> int:
-    """How many frames a curator wants back; reads all of its own.
+    """The number of frames that the curator requests; reads all frames that it sends.
 
     Raises:
-        ProtocolError: it sends or wants too many.
+        ProtocolError: it sends or requests too many.
     """
     wanted = 0
     for number, data in enumerate(requests):
@@ -40,7 +40,7 @@ def encode_replies(clock_s: float, wanted: int) -> Iterator[bytes]:
 
     Args:
         clock_s: its clock, seconds since 1970 in UTC.
-        wanted: frames of 1 MiB after that.
+        wanted: number of frames of 1 MiB that follow.
     """
     yield pb.ProbeFrame(clock_us=round(clock_s * 1e6)).SerializeToString()
     for _ in range(wanted):
@@ -54,11 +54,11 @@ def decode_clock(data: bytes) -> float:
 
 
 def check_replies(replies: Iterable[bytes], wanted: int) -> None:
-    """Reads the rest of a party's frames.
+    """Reads the remaining frames of a party.
 
     Raises:
-        ProtocolError: they are not those that were wanted.
+        ProtocolError: they are not the requested ones.
     """
     sizes = [len(parsed(pb.ProbeFrame, data).payload) for data in replies]
     if sizes != [FRAME_BYTES] * wanted:
-        raise ProtocolError("expected as many frames of 1 MiB as were wanted, got others; compare versions")
+        raise ProtocolError("expected the requested number of frames of 1 MiB, got others; compare versions")

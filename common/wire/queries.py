@@ -1,4 +1,4 @@
-"""What a curator asks of a party, to bytes and back; what does not parse is a ProtocolError."""
+"""Encoding of a curator's requests to a party; invalid bytes are a ProtocolError."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def decode_query(data: bytes) -> MarginalQuery:
             interaction=message.interaction,
         )
     except ValueError as cause:
-        raise ProtocolError(f"a query does not hold together: {cause}") from None
+        raise ProtocolError(f"expected a consistent query: {cause}; compare versions") from None
 
 
 def encode_score_query(query: ScoreQuery) -> bytes:
-    """Bytes of a ScoreQuery; no marginal query has them."""
+    """Bytes of a ScoreQuery; they differ from those of any marginal query."""
     message = pb.ScoreQuery(
         release_id=query.release_id,
         query_id=query.query_id,
@@ -70,7 +70,7 @@ def decode_score_query(data: bytes) -> ScoreQuery:
             message.largest_total,
         )
     except ValueError as cause:
-        raise ProtocolError(f"a score query does not hold together: {cause}") from None
+        raise ProtocolError(f"expected a consistent score query: {cause}; compare versions") from None
 
 
 def encode_opening_request(request: OpeningRequest) -> bytes:
@@ -113,10 +113,10 @@ def decode_multiply_request(data: bytes) -> MultiplyRequest:
 
 
 def encoded_chain(chain: Chain) -> list[pb.Part]:
-    """A chain, or several cliques, as a field of a message."""
+    """A chain or a list of cliques as a field of a message."""
     return [pb.Part(attributes=part) for part in chain]
 
 
 def decoded_chain(parts: Iterable[pb.Part]) -> Chain:
-    """The chain of such a field."""
+    """The chain or list of cliques in such a field."""
     return tuple(tuple(part.attributes) for part in parts)

@@ -1,4 +1,4 @@
-"""The one place where an error becomes a message to the other side, and a message an error again."""
+"""The only place where an error becomes a message to the other side, and the message an error again."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _KINDS = {
     "protocol": errors.ProtocolError,
     "unavailable": errors.PartyUnavailable,
 }
-_INTERNAL = "the party met an error of its own; its operator finds it in the party's log"
+_INTERNAL = "the party had an internal error; ask its operator, who finds it in the party's log"
 
 
 def encode_refusal(error: Exception) -> bytes:
-    """Bytes of a Refusal: the text of our own errors, which hold no private data, and of no other."""
+    """Bytes of a Refusal: only our own errors keep their text, since they contain no private data."""
     for code, kind in _KINDS.items():
         if isinstance(error, kind):
             return pb.Refusal(code=code, message=str(error)).SerializeToString()

@@ -1,4 +1,4 @@
-"""Claims and statements to bytes and back."""
+"""Encoding of claims and statements."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def decode_claim(data: bytes) -> Claim:
     try:
         return Claim(message.release_id, message.certificate, message.spent_rho)
     except ValueError as cause:
-        raise ProtocolError(f"a claim does not hold together: {cause}") from None
+        raise ProtocolError(f"expected a consistent claim: {cause}; compare versions") from None
 
 
 def encode_statement(statement: Statement) -> Iterator[bytes]:
-    """Frames of a Statement; the signature comes in the last one."""
+    """Frames of a Statement; the last one contains the signature."""
     for start in range(0, len(statement.entries), _ENTRIES_IN_A_FRAME):
         entries = [
             pb.Entry(query_id=e.query_id, query=e.query, rho=str(e.zcdp_rho), signature=e.signature)
@@ -48,7 +48,7 @@ def decode_statement(frames: Iterable[bytes]) -> Statement:
     for data in frames:
         frame = parsed(pb.StatementFrame, data)
         if signature:
-            raise ProtocolError("a party's statement goes on after its signature; compare versions")
+            raise ProtocolError("a party's statement continues after its signature; compare versions")
         entries += [Entry(e.query_id, e.query, _rho(e.rho), e.signature) for e in frame.entries]
         signature = frame.signature
     if not signature:

@@ -1,4 +1,4 @@
-"""The one place where an error becomes a gRPC status, and a status an error again."""
+"""The only place where an error becomes a gRPC status, and a status an error again."""
 
 from __future__ import annotations
 
@@ -22,53 +22,53 @@ _TLS_WORDS = ("certificate", "handshake", "ssl_error", "peer name", "wrong_versi
 
 
 def status_of(error: Exception) -> grpc.StatusCode:
-    """The status of an error; INTERNAL for what is none of ours."""
+    """The status of an error; INTERNAL if it is not a MosaicError."""
     return next((code for kind, code in _STATUS if isinstance(error, kind)), grpc.StatusCode.INTERNAL)
 
 
 def refuse(context: grpc.ServicerContext, error: Exception) -> NoReturn:
-    """Ends a call with an error; the text of our own errors crosses, of no other."""
+    """Ends a call with an error; only our own errors are sent with their text."""
     if isinstance(error, MosaicError) and len(str(error)) > _MAX_TEXT:
         error = type(error)(str(error)[:_MAX_TEXT] + " ...")
     context.set_trailing_metadata(((_REFUSAL, encode_refusal(error)),))
     context.abort(status_of(error), type(error).__name__ if isinstance(error, MosaicError) else "internal")
-    raise AssertionError("abort returns never")
+    raise AssertionError("abort does not return")
 
 
 def error_of(failed: grpc.RpcError, party: str) -> MosaicError:
     """The error that ended a call.
 
     Args:
-        failed: what the call raised.
+        failed: exception of the call.
         party: name of the party that was called.
     """
     for key, value in failed.trailing_metadata() or ():
         if key == _REFUSAL:
-            said = decode_refusal(value)
-            return type(said)(f"party {party!r}: {said}")
+            refusal = decode_refusal(value)
+            return type(refusal)(f"party {party!r}: {refusal}")
     code, details = failed.code(), (failed.details() or "").lower()
     match code:
         case grpc.StatusCode.UNAVAILABLE if any(word in details for word in _TLS_WORDS):
             return ProtocolError(
-                f"party {party!r}: no TLS connection in which both sides show the certificate that the other "
-                "pinned; compare fingerprints and expiry of both, exchange cards anew and trust them"
+                f"party {party!r}: the TLS handshake failed: expected that each side shows the certificate "
+                "that the other pinned; compare fingerprints and expiry, exchange cards again and trust them"
             )
         case grpc.StatusCode.UNAVAILABLE:
             return PartyUnavailable(
-                f"party {party!r} does not answer, or does not let this curator in; see that it is started, "
-                "can be reached and trusts this curator's card"
+                f"party {party!r} does not answer, or refuses this curator; check that it is started, can be "
+                "reached and trusts this curator's card"
             )
         case grpc.StatusCode.DEADLINE_EXCEEDED:
             return PartyUnavailable(
-                f"party {party!r} did not finish in time; ask its operator, or wait longer"
+                f"party {party!r} did not finish in time; ask its operator, or allow more time"
             )
         case grpc.StatusCode.UNIMPLEMENTED:
             return ProtocolError(
-                f"party {party!r} has no such method; bring both to one release of the software"
+                f"party {party!r} has no such method; install the same version of the software on both sides"
             )
         case grpc.StatusCode.RESOURCE_EXHAUSTED:
             return ProtocolError(
-                f"party {party!r}: a message is past the size of a frame, or too many calls came at once; "
+                f"party {party!r}: a message is larger than a frame, or there are too many calls at once; "
                 "compare versions"
             )
         case _:
@@ -76,7 +76,7 @@ def error_of(failed: grpc.RpcError, party: str) -> MosaicError:
 
 
 def is_transient(failed: grpc.RpcError) -> bool:
-    """Whether another try may go better: the party cannot be reached, and said nothing itself."""
+    """Whether a retry may succeed: the party could not be reached and did not refuse the call."""
     refused = any(key == _REFUSAL for key, _ in failed.trailing_metadata() or ())
     unavailable: bool = failed.code() is grpc.StatusCode.UNAVAILABLE
     return unavailable and not refused and isinstance(error_of(failed, ""), PartyUnavailable)

@@ -1,4 +1,4 @@
-"""Streams of frames: what is delivered, and what is answered; what does not parse is a ProtocolError."""
+"""Streams of frames: deliveries and answers; invalid bytes are a ProtocolError."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .queries import decoded_chain, encoded_chain
 
 
 def encode_delivery(delivery: Delivery) -> bytes:
-    """Bytes of the frame that says what is delivered."""
+    """Bytes of the header frame of a delivery."""
     header = pb.Delivery(
         release_id=delivery.release_id,
         kind=pb.DeliveryKind.Name(delivery.kind.value),
@@ -31,20 +31,20 @@ def encode_delivery(delivery: Delivery) -> bytes:
 
 
 def encode_payload(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Frames that carry these chunks, each of at most `FRAME_BYTES`."""
+    """Frames of these chunks, each of at most `FRAME_BYTES`."""
     for chunk in chunks:
         yield pb.DeliveryFrame(payload=chunk).SerializeToString()
 
 
 def decode_delivery(frames: Iterator[bytes]) -> tuple[Delivery, Iterator[bytes]]:
-    """What is delivered, and its chunks."""
+    """The header of a delivery, and its chunks."""
     frame = parsed(pb.DeliveryFrame, next(frames, b""))
     header = frame.header
     try:
         kind = DeliveryKind(header.kind)
     except ValueError:
         raise ProtocolError(
-            "expected a frame that says what is delivered, got another; compare versions"
+            "expected the header frame of a delivery, got another; compare versions"
         ) from None
     delivery = Delivery(
         header.release_id, kind, decoded_chain(header.chain), header.sender, header.query_id, header.step
@@ -53,7 +53,7 @@ def decode_delivery(frames: Iterator[bytes]) -> tuple[Delivery, Iterator[bytes]]
 
 
 def decode_payload(frames: Iterable[bytes]) -> Iterator[bytes]:
-    """The chunks that these frames carry."""
+    """The chunks in these frames."""
     for data in frames:
         frame = parsed(pb.DeliveryFrame, data)
         if frame.WhichOneof("content") != "payload" or len(frame.payload) > FRAME_BYTES:
@@ -62,14 +62,14 @@ def decode_payload(frames: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def encode_answer(blocks: Iterable[NDArray[np.int64]], word_bytes: int) -> Iterator[bytes]:
-    """Frames of at most `FRAME_BYTES` of payload.
+    """Frames of an answer, each of at most `FRAME_BYTES` of payload.
 
     Args:
-        blocks: arrays of integers, sent in their order, each row-major.
-        word_bytes: 4 or 8; the caller knows that every integer fits.
+        blocks: arrays of integers, sent in this order, each row-major.
+        word_bytes: bytes of one integer, 4 or 8; the caller ensures that every integer fits.
 
     Yields:
-        Bytes of one AnswerFrame each; the last one says so and may be empty.
+        Bytes of one AnswerFrame each; the last one is marked and may be empty.
     """
     pending = bytearray()
     first = True
@@ -94,8 +94,8 @@ def decode_answer(
     """The integers of an answer, in blocks of rows.
 
     Args:
-        frames: what `encode_answer` gave.
-        rows: how many rows are due.
+        frames: frames of `encode_answer`.
+        rows: expected number of rows.
         cells: integers in one row.
         block_rows: rows of every block but the last.
 
@@ -103,7 +103,7 @@ def decode_answer(
         Shape (block_rows, cells), int64; the last block may have fewer rows.
 
     Raises:
-        ProtocolError: more or fewer integers came than are due.
+        ProtocolError: the number of integers is not the expected one.
     """
     answered = (parsed(pb.AnswerFrame, data) for data in frames)
     first = next(answered, pb.AnswerFrame())
@@ -117,12 +117,12 @@ def decode_answer(
 def row_blocks(
     chunks: Iterable[bytes], dtype: np.dtype[Any], rows: int, cells: int, block_rows: int
 ) -> Iterator[NDArray[Any]]:
-    """The rows of a matrix that came in chunks, which were cut without regard to the rows' borders.
+    """The rows of a matrix that is received in chunks of any sizes.
 
     Args:
         chunks: little-endian words, row-major.
-        dtype: of a word.
-        rows: how many rows are due.
+        dtype: type of a word.
+        rows: expected number of rows.
         cells: words in one row.
         block_rows: rows of every block but the last.
 
@@ -130,7 +130,7 @@ def row_blocks(
         Shape (block_rows, cells); the last block may have fewer rows.
 
     Raises:
-        ProtocolError: more or fewer words came than are due.
+        ProtocolError: the number of words is not the expected one.
     """
     pending = bytearray()
     left = rows
@@ -144,7 +144,7 @@ def row_blocks(
         if pending and not left:
             break
     if left or pending:
-        raise ProtocolError("a message has more or fewer integers than are due; ask again")
+        raise ProtocolError("a message has more or fewer integers than expected; ask again")
 
 
 def _payloads(frames: Iterable[pb.AnswerFrame]) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""gRPC over mutual TLS: each side shows its certificate and accepts those alone that it pinned."""
+"""gRPC over mutual TLS: each side shows its certificate and accepts only those that it pinned."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ _PING_MS = 20_000
 _PONG_MS = 20_000
 
 OPTIONS = (
-    # Heartbeats: a side that computes answers pings, a dead one does not.
+    # Heartbeats: a side that computes still replies to pings, a dead one does not.
     ("grpc.keepalive_time_ms", _PING_MS),
     ("grpc.keepalive_timeout_ms", _PONG_MS),
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_MS // 2),
-    # A party that was started again is found within seconds.
+    # Finds a restarted party within seconds.
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.min_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 2_000),
     # A frame holds 1 MiB. gRPC's own limit of 4 MiB on a message stays.
     ("grpc.so_reuseport", 0),
     ("grpc.use_local_subchannel_pool", 1),
-    # Nobody's proxy stands between two sides that pinned each other.
+    # No proxy between two sides that pinned each other.
     ("grpc.enable_http_proxy", 0),
 )
 
 
 @dataclass(frozen=True)
 class TlsSide:
-    """What one side of a connection shows and whom it lets in.
+    """Key, certificate and pinned certificates of one side of a connection.
 
     Attributes:
-        key: its private key, PEM.
-        certificate: its certificate.
-        pinned: the certificates of those that it talks to.
+        key: private key, PEM.
+        certificate: certificate that it shows.
+        pinned: certificates of peers that it accepts.
     """
 
     key: bytes
@@ -61,9 +61,9 @@ class TlsSide:
 
     def __post_init__(self) -> None:
         if not self.certificate.is_of(self.key):
-            raise DataError("the certificate is not that of the TLS key; put both from one pair in place")
+            raise DataError("the certificate does not belong to the TLS key; use both of one pair")
 
-    def lets_in(self, fingerprint: str) -> bool:
+    def accepts(self, fingerprint: str) -> bool:
         """Whether a certificate is pinned."""
         return any(certificate.fingerprint == fingerprint for certificate in self.pinned)
 
@@ -71,11 +71,11 @@ class TlsSide:
 def server_credentials(side: Callable[[], TlsSide]) -> grpc.ServerCredentials:
     """Credentials of a side that listens.
 
-    Its own certificate passes too, for its operator's health checks; who may call what is decided for every
+    Its own certificate is accepted too, for health checks by its operator; permission is checked for every
     call.
 
     Args:
-        side: asked anew for every connection, so that new certificates and pins need no restart.
+        side: called for every connection, so that new certificates and pins need no restart.
     """
     return grpc.dynamic_ssl_server_credentials(
         _configuration(side()), lambda: _configuration(side()), require_client_authentication=True
@@ -83,19 +83,19 @@ def server_credentials(side: Callable[[], TlsSide]) -> grpc.ServerCredentials:
 
 
 def secure_channel(address: str, own: TlsSide, peer: Certificate) -> grpc.Channel:
-    """A channel to the holder of one certificate, and to nobody else.
+    """A channel only to the holder of one certificate.
 
     Args:
         address: host and port.
-        own: what this side shows.
-        peer: the pinned certificate of the other side; the name in it stands for the host's.
+        own: this side.
+        peer: pinned certificate of the other side; the name in it replaces the host's.
     """
     credentials = grpc.ssl_channel_credentials(peer.leaf_pem, own.key, own.certificate.pem)
     return grpc.secure_channel(address, credentials, (*OPTIONS, ("grpc.ssl_target_name_override", peer.host)))
 
 
 def fingerprint_of(context: grpc.ServicerContext) -> str | None:
-    """The fingerprint of the certificate that a caller showed; None where it showed none."""
+    """The fingerprint of the caller's certificate; None if it showed none."""
     shown = context.auth_context().get("x509_pem_cert")
     return Certificate(shown[0]).fingerprint if shown else None
 

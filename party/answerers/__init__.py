@@ -1,1 +1,1 @@
-"""How a party answers under each protocol."""
+"""A party's answers under each protocol."""

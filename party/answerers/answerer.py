@@ -1,4 +1,4 @@
-"""What a party does in a release that differs by protocol; a protocol's answerer says how."""
+"""Base class of answerers: the steps of a party that depend on the protocol."""
 
 from __future__ import annotations
 
@@ -16,81 +16,81 @@ from .scores import ScoreRun, ScoreRuns
 
 
 class Answerer(ABC):
-    """A party's part in one accepted release.
+    """A party's role in one accepted release.
 
-    The party asks it only for what its policy allows. Noise comes only from `Account.charge`. What a protocol
-    has no use for is refused here.
+    The party calls it only for what its policy allows. Noise comes only from `Account.charge`. The defaults
+    here refuse steps that a protocol does not have.
 
     Args:
-        institution: whose rows it answers from.
-        account: of the release.
+        institution: institution whose rows it answers from.
+        account: account of the release.
     """
 
     forms: ClassVar[frozenset[AnswerForm]]
-    """The forms in which it answers marginal queries."""
+    """Forms of its answers to marginal queries."""
 
     def __init__(self, institution: Institution, account: Account) -> None:
         self.institution = institution
         self.account = account
         self.scores = ScoreRuns(account)
-        """The score queries under way."""
+        """Score queries of the release."""
 
     @classmethod
     def check_terms(cls, terms: ReleaseTerms, institution: Institution) -> None:
-        """Refuses a new release whose terms are wrong for this protocol; by default none is.
+        """Refuses a new release whose terms are invalid for this protocol; accepts all by default.
 
         Raises:
-            ProtocolError: the terms say something else of the institution than is true.
-            PolicyError: they name somebody whom it does not know.
+            ProtocolError: the terms do not match the institution.
+            PolicyError: they name a party that is not pinned.
         """
         return None
 
     @property
     def domain(self) -> Domain:
-        """The attributes that may be asked for."""
+        """Attributes that may be queried."""
         return self.institution.table.domain
 
     @abstractmethod
     def answer(self, query: MarginalQuery) -> Iterator[bytes]:
-        """The frames of a noisy answer; charged when this returns.
+        """The frames of a noisy answer; the query is charged before this returns.
 
         Args:
-            query: of one of `forms`, whose clique and boxes fit the domain and the policy.
+            query: query of one of `forms`, with clique and boxes checked against domain and policy.
 
         Raises:
-            ProtocolError: it does not fit the protocol.
-            BudgetError: the release's grant does not cover it.
+            ProtocolError: the query does not fit the protocol.
+            BudgetError: the query exceeds the grant of the release.
         """
 
     def score_run(self, query: ScoreQuery) -> ScoreRun:
-        """The party's part in a score query, before it is charged; by default there is none.
+        """The party's run of a score query, created before the charge; refuses by default.
 
         Raises:
-            ProtocolError: the protocol has no scores, or something for them is missing.
+            ProtocolError: the protocol has no scores, or a product for them is missing.
         """
         raise ProtocolError(f"the protocol {self.account.terms.protocol!r} has no scores; measure marginals")
 
     def introduce(self, introduction: Introduction) -> None:
-        """Learns who else takes part, and its own masks."""
+        """Receives the other participants and the seed of the party's masks."""
         raise self._nothing_shared()
 
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
-        """A matrix without its mask, in frames sealed for another party."""
+        """A matrix minus its mask, in frames sealed for another party."""
         raise self._nothing_shared()
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Keeps what another party opened for this one, or what the dealer dealt."""
+        """Stores an opening of another party, or a message of the dealer."""
         raise self._nothing_shared()
 
     def multiply(self, chains: Sequence[Chain]) -> None:
-        """Computes shares of products, from what was delivered."""
+        """Computes shares of products from the deliveries."""
         raise self._nothing_shared()
 
     def interaction_shape(self, query: MarginalQuery) -> tuple[int, ...]:
-        """The shape of the marginal where its differences alone are asked for; else empty."""
+        """The shape of the marginal if its differences are queried; else empty."""
         return self.domain.shape(query.clique) if query.interaction else ()
 
     def _nothing_shared(self) -> ProtocolError:
         return ProtocolError(
-            f"a release by the protocol {self.account.terms.protocol!r} has no products; ask only for answers"
+            f"a release by the protocol {self.account.terms.protocol!r} has no products; send only queries"
         )

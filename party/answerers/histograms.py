@@ -15,7 +15,7 @@ from .answerer import Answerer
 
 
 class HistogramAnswerer(Answerer):
-    """Adds noise to counts of cells or of boxes, or to differences of them."""
+    """Answers with noisy counts of cells or boxes, or with differences of noisy counts."""
 
     forms = frozenset({AnswerForm.HISTOGRAM})
 
@@ -24,12 +24,12 @@ class HistogramAnswerer(Answerer):
         table, interaction = self.institution.table, self.interaction_shape(query)
         stream = self.account.charge(query, interaction)
         counts = noisy_histogram(table, query.clique, query.sigma, stream, query.boxes, query.interaction)
-        # A difference counts a record once, and adds up the noise of 2^k cells.
+        # A difference counts a record once, and sums the noise of 2^k cells.
         words = word_bytes(table.record_count, query.sigma, cells=1 << len(interaction))
         return encode_answer([counts], words)
 
 
 def word_bytes(largest_count: int, sigma: float, cells: int = 1) -> int:
-    """Bytes that hold every count with the noise of so many cells, which ends at a fixed number of sigmas."""
+    """Bytes that hold any count plus the noise of so many cells, which is cut at a fixed number of sigmas."""
     largest = grid_of(sigma) * (largest_count + cells * (TAIL_SIGMAS + 1) * sigma)
     return 4 if largest < np.iinfo(np.int32).max else 8

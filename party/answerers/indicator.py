@@ -1,4 +1,4 @@
-"""A party of a release by the protocol `indicator`: histograms, and indicator vectors record by record."""
+"""Answers under the protocol `indicator`: histograms, and indicator vectors record by record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .histograms import HistogramAnswerer, word_bytes
 
 
 class IndicatorAnswerer(HistogramAnswerer):
-    """Adds noise before anything leaves the party; a part of a clique leaves as a vector for each record."""
+    """Answers with noisy histograms, or for a part of a clique with one noisy vector per record."""
 
     forms = frozenset({AnswerForm.HISTOGRAM, AnswerForm.RECORD_WISE})
 
@@ -21,7 +21,7 @@ class IndicatorAnswerer(HistogramAnswerer):
         if query.form is AnswerForm.HISTOGRAM:
             return super().answer(query)
         if query.boxes or query.interaction:
-            raise ProtocolError("indicator vectors have neither boxes nor interactions; ask for single cells")
+            raise ProtocolError("indicator vectors have neither boxes nor interactions; query single cells")
         stream = self.account.charge(query)
         blocks = noisy_indicators(self.institution.table, query.clique, query.sigma, stream)
         return encode_answer(blocks, word_bytes(1, query.sigma))

@@ -1,4 +1,4 @@
-"""Score queries at a party: the runs of a release, and scores that one party computes alone."""
+"""Score queries at a party: the runs of a release, and scores that a single party computes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..account import Account
 
 
 class ScoreRun(Protocol):
-    """One score query at one party, after it was charged."""
+    """One score query at one party."""
 
     @property
     def word_bytes(self) -> int:
@@ -32,11 +32,11 @@ class ScoreRun(Protocol):
         ...
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Keeps what came for this party."""
+        """Stores a delivery for this party."""
         ...
 
     def bound(self) -> dict[str, str]:
-        """Digests of the exact values known so far that masks or noise hide; see `Ledger.bind`."""
+        """Digests of the exact values so far that masks or noise hide; see `Ledger.bind`."""
         ...
 
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
@@ -48,7 +48,7 @@ class ScoreRuns:
     """The score queries of one release that were prepared since the party was started.
 
     Args:
-        account: of the release.
+        account: account of the release.
     """
 
     def __init__(self, account: Account) -> None:
@@ -56,23 +56,23 @@ class ScoreRuns:
         self._runs: dict[str, ScoreRun] = {}
 
     def prepare(self, query: ScoreQuery, run: ScoreRun) -> None:
-        """Charges a query, before anything of it is opened; the same again charges nothing."""
+        """Charges a query before anything for it is opened; a repeated query costs nothing."""
         self._account.charge(query)
         self._account.bind(query, run.bound())
         self._runs.setdefault(query.query_id, run)
 
     def answer(self, query: ScoreQuery) -> Iterator[bytes]:
-        """The frames of the scores, once everything was delivered."""
+        """The frames of the scores, after all deliveries."""
         run = self.named(query.query_id)
         stream = self._account.charge(query)
         self._account.bind(query, run.bound())
         return encode_answer([run.answer(stream)], run.word_bytes)
 
     def named(self, query_id: str) -> ScoreRun:
-        """A query's run.
+        """The run of a query.
 
         Raises:
-            DeliveriesLost: it was not prepared, or before the party was started.
+            DeliveriesLost: it was not prepared since the party was started.
         """
         if query_id not in self._runs:
             raise DeliveriesLost("the score query was not prepared at this party; prepare it first")
@@ -80,10 +80,10 @@ class ScoreRuns:
 
 
 class LocalScores:
-    """Scores of one party that holds the whole table.
+    """Scores of a party that holds the whole table.
 
     Args:
-        table: its records.
+        table: records of the party.
         query: the score query.
     """
 
@@ -94,25 +94,25 @@ class LocalScores:
 
     @property
     def word_bytes(self) -> int:
-        """Wide enough for any score."""
+        """8, which suffices for any score."""
         return 8
 
     def open(self, step: int, recipient: int) -> Iterator[bytes]:
-        """Nothing: there is no other party."""
-        raise ProtocolError("a single party opens nothing; ask it for its answer")
+        """Refuses: there is no other party."""
+        raise ProtocolError("a single party opens nothing; request its answer")
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Keeps the references."""
+        """Stores the references."""
         if delivery.kind is not DeliveryKind.SCORE_REFERENCES:
-            raise ProtocolError("a single party needs the references alone; compare versions")
+            raise ProtocolError("a single party needs only the references; compare versions")
         self._references = read_references(self._query, self._table.domain.cells, chunks)
 
     def bound(self) -> dict[str, str]:
-        """Nothing: rows and query determine the scores."""
+        """Empty: rows and query determine the scores."""
         return {}
 
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
-        """The exact scores with noise."""
+        """The exact scores plus noise."""
         if self._references is None:
             raise DeliveriesLost("the scores need references, which were not delivered; deliver them first")
         counts = [self._table.marginal(clique) for clique in self._query.cliques]
@@ -126,14 +126,14 @@ def read_references(
 
     Args:
         query: the score query.
-        cells: of a clique.
+        cells: returns the number of cells of a clique.
         chunks: little-endian int64, one clique after the other.
 
     Returns:
         Shape (cells of all cliques,).
 
     Raises:
-        ProtocolError: they are not those of the query.
+        ProtocolError: they do not match the query.
     """
     sizes = [cells(clique) for clique in query.cliques]
     (references,) = row_blocks(chunks, np.dtype("<i8"), 1, sum(sizes), 1)

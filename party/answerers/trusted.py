@@ -1,4 +1,4 @@
-"""The one party of a release by the protocol `trusted`: histograms, and scores of its own table."""
+"""Answers of the only party under the protocol `trusted`: histograms, and scores of its table."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from .scores import LocalScores, ScoreRun
 
 
 class TrustedAnswerer(HistogramAnswerer):
-    """Answers from all rows."""
+    """Answers queries from the whole table."""
 
     def score_run(self, query: ScoreQuery) -> ScoreRun:
-        """Scores computed here alone."""
+        """Scores that this party computes without others."""
         return LocalScores(self.institution.table, query)

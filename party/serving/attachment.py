@@ -1,4 +1,4 @@
-"""A party that dials out: it opens streams to its curator and serves the same calls over them."""
+"""A party that dials out: it opens streams to its curator and serves calls over them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .events import Event, Log, silent
 from .servicer import PartyServicer
 
 STREAMS = 2
-"""Calls that a curator can have under way at one party; a release needs one."""
+"""Number of concurrent calls of a curator to one party; a release needs one."""
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 5.0
 
 
 class Attachment:
-    """Keeps streams to a curator open until it is stopped; opens lost ones again.
+    """Keeps streams to a curator open until it is stopped; reopens lost ones.
 
     Args:
-        servicer: the party's.
-        channel: dials the curator; called for every stream anew, so that new certificates need no restart.
-        log: told of every call, and of streams that come and go.
+        servicer: servicer of the party.
+        channel: dials the curator; called for every stream, so that new certificates need no restart.
+        log: receives an event for every call and every change of the link.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Attachment:
         ]
 
     def start(self) -> None:
-        """Begins to dial."""
+        """Starts to dial."""
         for thread in self._threads:
             thread.start()
         self._log(Event("started", code="DIALLING"))
@@ -66,10 +66,10 @@ class Attachment:
         """Returns only while a stream to the curator is open.
 
         Raises:
-            PartyUnavailable: none is.
+            PartyUnavailable: no stream is open.
         """
         if not self._open:
-            raise PartyUnavailable("no stream to the curator is open; it listens while a release is made")
+            raise PartyUnavailable("no stream to the curator is open; it listens only during a release")
 
     def _keep_open(self) -> None:
         pause = _FIRST_PAUSE_S
@@ -83,7 +83,7 @@ class Attachment:
             pause = min(2 * pause, _LONGEST_PAUSE_S)
 
     def _serve_stream(self) -> bool:
-        """Serves over one stream until it ends; whether the curator took it."""
+        """Serves over one stream until it ends; returns whether the curator accepted it."""
         frames, ended = _Incoming(), threading.Event()
         with contextlib.closing(self._channel()) as channel:
             call = channel.stream_stream(attached.ATTACH)(self._replies(frames))
@@ -112,7 +112,7 @@ class Attachment:
             self._log(Event("link", code="SERVING" if after else "DIALLING"))
 
     def _replies(self, frames: _Incoming) -> Iterator[bytes]:
-        """What the party says over one stream, call after call."""
+        """The party's frames over one stream, call after call."""
         incoming = iter(frames)
         for first in incoming:
             try:
@@ -130,7 +130,7 @@ class Attachment:
                 yield attached.encode_reply(reply)
             _read_to_end(requests)
         except (GeneratorExit, grpc.RpcError):
-            call.end("CANCELLED", "the curator went away")
+            call.end("CANCELLED", "the curator disconnected")
             raise
         except Exception as error:
             _read_to_end(requests)
@@ -142,14 +142,14 @@ class Attachment:
 
 
 def _read_to_end(requests: Iterator[bytes]) -> None:
-    """Reads what is left of a call, so that the next one begins where this one ends."""
+    """Reads the remaining requests of a call, so that the next frame begins a new call."""
     with contextlib.suppress(ProtocolError):
         for _ in requests:
             pass
 
 
 class _Incoming:
-    """The frames that come over a stream; its first reader may be there before the stream is."""
+    """The incoming frames of a stream; a reader may start before the stream is open."""
 
     def __init__(self) -> None:
         self._begun = threading.Event()

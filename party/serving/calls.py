@@ -1,4 +1,4 @@
-"""What a party's log says of one call, whichever way it came."""
+"""The log event of one call, independent of the transport."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .events import Event, Log
 
 
 class Call:
-    """Counts what one call moves, and tells the log when it ends.
+    """Counts the bytes of one call, and logs its end.
 
     Args:
-        method: that is called.
-        log: is told.
-        caller: the beginning of the fingerprint of the caller's certificate, where it is known.
+        method: name of the called method.
+        log: receives the event.
+        caller: first characters of the fingerprint of the caller's certificate, if known.
     """
 
     def __init__(self, method: str, log: Log, caller: str = "") -> None:
@@ -39,13 +39,13 @@ class Call:
             yield reply
 
     def end(self, code: str, reason: str = "") -> None:
-        """Tells the log."""
+        """Logs the end of the call."""
         seconds = round(time.monotonic() - self._began, 3)
         self._log(Event("call", self._method, self._caller, code, seconds, self._in, self._out, reason))
 
 
 def reason(error: Exception) -> str:
-    """The text of our own errors; of others the place alone, since their texts may hold values."""
+    """The text of our own errors; only the location of others, since their texts may contain values."""
     if isinstance(error, MosaicError):
         return str(error)
     places = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""The process of one party: serves its folder until it is told to stop."""
+"""The process of one party, which serves its folder until it is stopped."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def serve(
     metrics: str | None = None,
     until_ends: int | None = None,
 ) -> None:
-    """Serves a party until SIGTERM or SIGINT; calls under way may end first.
+    """Serves a party until SIGTERM or SIGINT; then active calls may finish.
 
     Args:
-        home: its folder.
-        log_to: gets the full log; the shareable one lies in the folder.
-        listen: host and port in place of the policy's.
-        attach: host and port of a curator to dial, in place of listening.
-        curator: which of the pinned ones listens there; None where there is one.
-        metrics: host and port for Prometheus in place of the policy's.
-        until_ends: a file descriptor; the party stops when it ends too, as a pipe does whose writer died.
+        home: folder of the party.
+        log_to: receives the full log; the shareable log is in the folder.
+        listen: host and port, instead of the policy's.
+        attach: host and port of a curator to dial, instead of listening.
+        curator: name of that curator; None if only one is pinned.
+        metrics: host and port for Prometheus, instead of the policy's.
+        until_ends: file descriptor of a pipe; the party also stops at its end, as when the writer dies.
 
     Raises:
-        DataError: something in the folder does not hold together, or the address is taken.
+        DataError: the folder is inconsistent, or the address is in use.
     """
     stop = Stop().at_signals()
     if until_ends is not None:
@@ -91,10 +91,11 @@ def _checks(home: PartyHome, settings: Settings, ledger: Ledger) -> dict[str, Ca
 
 
 def _watch(descriptor: int, stop: Stop) -> None:
-    # Without a buffer, whose lock would be held while the interpreter shuts down.
+    # Unbuffered: the lock of a buffer would be held while the interpreter shuts down.
     while os.read(descriptor, 1024):
         pass
-    stop.tell()
+
+    stop.request()
 
 
 def _readable(settings: Settings) -> None:

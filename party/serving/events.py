@@ -1,4 +1,4 @@
-"""What a party's daemon tells its operator: one JSON object a line, never a value, a count or a key."""
+"""Log of a party's daemon: one JSON object per line, without data values, counts or keys."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import TextIO
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened.
+    """One event of the log.
 
     Attributes:
-        event: what, such as "call" or "started".
-        method: of the call.
-        caller: the beginning of the fingerprint of who called.
-        code: status of the call, such as "OK" or "PERMISSION_DENIED"; or the state that was entered.
-        seconds: how long it took.
-        bytes_in: of all requests of the call.
-        bytes_out: of all its replies.
-        reason: the text of an error, for the operator alone.
-        address: where the party listens.
+        event: kind of event, such as "call" or "started".
+        method: method of the call.
+        caller: first characters of the fingerprint of the caller's certificate.
+        code: status of the call, such as "OK" or "PERMISSION_DENIED"; or the new state.
+        seconds: duration of the call.
+        bytes_in: bytes of all requests of the call.
+        bytes_out: bytes of all replies of the call.
+        reason: text of an error, only for the operator.
+        address: address on which the party listens.
     """
 
     event: str
@@ -41,16 +41,16 @@ Log = Callable[[Event], None]
 
 
 def silent(event: Event) -> None:
-    """Tells nobody."""
+    """Discards an event."""
 
 
 class EventLog:
-    """Writes every event twice: in full for the operator, and in codes alone for whoever helps from outside.
+    """Writes every event twice: in full for the operator, and only codes for external support.
 
     Args:
-        local: gets all fields.
-        shareable: gets time, event, method and code; None where nothing is kept to be shared.
-        now: the clock.
+        local: receives all fields.
+        shareable: receives time, event, method and code; None for no shareable log.
+        now: returns the current time.
     """
 
     def __init__(

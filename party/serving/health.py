@@ -1,4 +1,4 @@
-"""The standard gRPC health service of a party, which says what is really the case."""
+"""The standard gRPC health service of a party, which reports the result of real checks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CHECK_SECONDS = 5.0
 
 
 class Health:
-    """Looks every few seconds whether the party could answer, and tells who asks or watches.
+    """Checks every few seconds whether the party can answer, and reports the result to clients.
 
     Args:
-        checks: name -> raises where something is wrong.
-        log: told when the state changes.
-        every_s: seconds between two looks.
+        checks: name -> check, which raises if it fails.
+        log: receives an event when the state changes.
+        every_s: seconds between two checks.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class Health:
         self._thread = threading.Thread(target=self._watch, name="health", daemon=True)
 
     def start(self) -> None:
-        """Looks once, and then again and again."""
-        self.look()
+        """Checks once, and then periodically."""
+        self.check()
         self._thread.start()
 
-    def look(self) -> bool:
-        """Runs every check; whether all passed."""
+    def check(self) -> bool:
+        """Runs every check; returns whether all passed."""
         failed = [name for name, check in self._checks.items() if not passes(check)]
         if (serving := not failed) is not self._serving:
             self._log(Event("health", code="SERVING" if serving else "NOT_SERVING", reason=", ".join(failed)))
@@ -56,7 +56,7 @@ class Health:
         return serving
 
     def stop(self) -> None:
-        """From now on not serving, whatever the checks say."""
+        """Reports NOT_SERVING from now on, without further checks."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -65,11 +65,11 @@ class Health:
 
     def _watch(self) -> None:
         while not self._stopped.wait(self._every_s):
-            self.look()
+            self.check()
 
 
 def passes(check: Callable[[], None]) -> bool:
-    """Whether a check raises nothing."""
+    """Whether a check does not raise."""
     try:
         check()
     except Exception:

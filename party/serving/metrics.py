@@ -1,4 +1,4 @@
-"""What a party's monitoring may see: calls, bytes, health, budget as a share; no value, no attribute."""
+"""Metrics for a party's monitoring: calls, bytes, health, share of the budget; no value, no attribute."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _OTHER = "other"
 
 
 class Metrics:
-    """Counts events of the party's log, looks at its ledger when asked, and serves both to Prometheus.
+    """Counts events of the party's log, reads its ledger on request, and serves both to Prometheus.
 
     Args:
-        ledger: of the party.
-        lifetime: the policy's `lifetime_rho`.
-        checks: name -> raises where something is wrong; those of the health service.
+        ledger: ledger of the party.
+        lifetime: `lifetime_rho` of the policy.
+        checks: name -> check of the health service, which raises if it fails.
 
     Raises:
         MissingExtraError: the extra `metrics` is not installed.
@@ -62,10 +62,10 @@ class Metrics:
         return both
 
     def count(self, event: Event) -> None:
-        """Counts a call that ended; other events are left out."""
+        """Counts a call that ended; ignores other events."""
         if event.event != "call":
             return
-        # A caller chooses the text of a method; how many there are is not for it to choose.
+        # A caller chooses the name of a method, but must not create any number of labels.
         method = event.method if event.method in METHODS else _OTHER
         self._calls.labels(method, event.code).inc()
         self._seconds.labels(method).inc(event.seconds)
@@ -76,10 +76,10 @@ class Metrics:
         """Serves until `stop`.
 
         Args:
-            address: host:port, or a port of this machine alone; port 0 takes a free one.
+            address: host:port, or a port on localhost; port 0 means any free port.
 
         Returns:
-            Host and port, as they came to be.
+            Host and port that are used.
 
         Raises:
             DataError: the address cannot be listened on.
@@ -93,12 +93,12 @@ class Metrics:
             self._server = start_http_server(int(port), host or LOCALHOST, self.registry)
         except OSError:
             raise DataError(
-                f"metrics: cannot listen on {address}; see that the port is free and the host this one"
+                f"metrics: cannot listen on {address}; check that the port is free and the host is this one"
             ) from None
         return f"{host or LOCALHOST}:{self._server[0].server_port}"
 
     def stop(self) -> None:
-        """Serves no more."""
+        """Stops serving."""
         if self._server is not None:
             server, thread = self._server
             server.shutdown()
@@ -108,7 +108,7 @@ class Metrics:
 
 
 class _State:
-    """What is looked at when somebody asks."""
+    """Gauges that are computed on request."""
 
     def __init__(self, ledger: Ledger, lifetime: Fraction, checks: Mapping[str, Callable[[], None]]) -> None:
         self._ledger = ledger
@@ -116,16 +116,14 @@ class _State:
         self._checks = checks
 
     def describe(self) -> list[GaugeMetricFamily]:
-        """Nothing beforehand: whoever registers does not look at the ledger."""
+        """Empty, so that registration does not read the ledger."""
         return []
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The gauges as of now."""
+        """The current gauges."""
         from prometheus_client.core import GaugeMetricFamily
 
-        healthy = GaugeMetricFamily(
-            "dpmosaic_party_healthy", "1 where it is as it has to be.", labels=["what"]
-        )
+        healthy = GaugeMetricFamily("dpmosaic_party_healthy", "1 if the check passes.", labels=["what"])
         for name, check in self._checks.items():
             healthy.add_metric([name], float(passes(check)))
         yield healthy

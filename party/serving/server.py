@@ -1,4 +1,4 @@
-"""A party that listens: gRPC over mutual TLS carries bytes to its servicer and back."""
+"""A party that listens: gRPC over mutual TLS between callers and its servicer."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _SHOWN = 16
 class PartyServer:
     """Serves one party until it is stopped.
 
-    A thread serves a call. It sends a reply when the one before has left, and reads a request when the
-    servicer asks for it, so a slow side slows the other one down and nothing piles up.
+    Each call has a thread. It sends a reply when the previous one was sent, and reads a request when the
+    servicer needs it, so a slow side slows down the other one and buffers stay small.
 
     Args:
-        servicer: the party's.
-        side: what the party shows and whom it lets in; asked anew for every connection and every call.
-        address: host and port to listen on; port 0 takes a free one.
-        health: of the party.
-        log: told of every call.
+        servicer: servicer of the party.
+        side: TLS side of the party; called for every connection and every call.
+        address: host and port to listen on; port 0 means any free port.
+        health: health service of the party.
+        log: receives an event for every call.
 
     Raises:
         DataError: the address cannot be listened on.
@@ -62,17 +62,17 @@ class PartyServer:
             self.port = self._server.add_secure_port(address, server_credentials(side))
         except RuntimeError:
             raise DataError(
-                f"cannot listen on {address}; see that the port is free and the host this one"
+                f"cannot listen on {address}; check that the port is free and the host is this one"
             ) from None
 
     def start(self) -> None:
-        """Lets callers in."""
+        """Starts to accept calls."""
         self._health.start()
         self._server.start()
         self._log(Event("started", code="SERVING", address=f"{self._host}:{self.port}"))
 
     def stop(self, grace_s: float = 10.0) -> None:
-        """Lets nobody in any more, waits for calls under way, and ends those that take longer."""
+        """Accepts no new calls, waits for active ones, and cancels those that take longer."""
         self._health.stop()
         self._server.stop(grace_s).wait()
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -83,16 +83,16 @@ class PartyServer:
             fingerprint = fingerprint_of(context)
             call = Call(method, self._log, (fingerprint or "")[:_SHOWN])
             try:
-                if fingerprint is None or not self._side().lets_in(fingerprint):
+                if fingerprint is None or not self._side().accepts(fingerprint):
                     raise PolicyError(
-                        "the certificate of the caller is not pinned here; send the party its card"
+                        "the caller's certificate is not pinned at this party; send its card to the party"
                     )
                 yield from call.counted_out(self._servicer.serve(method, call.counted_in(requests)))
             except grpc.RpcError:
-                call.end("CANCELLED", "the caller went away")
+                call.end("CANCELLED", "the caller disconnected")
                 raise
             except GeneratorExit:
-                call.end("CANCELLED", "the caller went away")
+                call.end("CANCELLED", "the caller disconnected")
                 raise
             except Exception as error:
                 call.end(status_of(error).name, reason(error))

@@ -1,4 +1,4 @@
-"""A party behind encoded messages: the same bytes in and out, whatever carries them."""
+"""A party behind encoded messages, independent of the transport."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .turns import Turns
 
 
 class PartyServicer:
-    """Decodes requests, asks the party, encodes what it says. Threads may call it at the same time.
+    """Decodes requests, calls the party and encodes its replies; thread-safe.
 
     Args:
-        party: the institution.
-        clock: seconds since 1970 in UTC.
+        party: the party.
+        clock: returns seconds since 1970 in UTC.
     """
 
     def __init__(self, party: Party, clock: Callable[[], float] = time.time) -> None:
@@ -26,14 +26,14 @@ class PartyServicer:
         self._turns = Turns()
 
     def serve(self, method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
-        """The encoded replies to an encoded request, one or a stream of either.
+        """The encoded replies to an encoded request or a stream of requests.
 
         Args:
             method: name of a method of the service Party.
-            requests: its encoded request, or the stream of them.
+            requests: encoded requests.
 
         Raises:
-            MosaicError: typed, with a text that holds no private data.
+            MosaicError: the party refuses; the text contains no private data.
         """
         party = self._party
         match method:
@@ -44,7 +44,7 @@ class PartyServicer:
                 yield from probes.encode_replies(self._clock(), wanted)
             case "Accept":
                 terms, signature = codec.decode_signed_terms(_only(requests))
-                # The party decodes terms once their signature is verified: all of them share one turn.
+                # The party decodes terms only after their signature is verified, so all share one turn.
                 yield from self._once("", lambda: codec.encode_acceptance(party.accept(terms, signature)))
             case "Introduce":
                 introduction = codec.decode_introduction(_only(requests))
@@ -102,7 +102,7 @@ class PartyServicer:
 
 
 def _only(requests: Iterator[bytes]) -> bytes:
-    """The request of a method that takes one."""
+    """The only request of a call."""
     taken = list(itertools.islice(requests, 2))
     if len(taken) != 1:
         raise ProtocolError("expected one request, got none or several; compare versions")

@@ -1,4 +1,4 @@
-"""One step at a time for each release: calls that arrive together take turns."""
+"""One step at a time for each release: concurrent calls take turns."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from weakref import WeakValueDictionary
 
 
 class _Turn:
-    """The lock of one release; plain locks cannot be held weakly everywhere."""
+    """The lock of one release; a class, since not all lock types support weak references."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
 
 
 class Turns:
-    """Gives every release its turn.
+    """Locks of all releases.
 
-    A call gives it up while it waits for the network, so that two calls that wait for each other's frames do
-    not stand still.
+    A call releases the lock while it waits for the network, so that two calls that wait for each other do not
+    deadlock.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Turns:
         self._turns: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
 
     def of(self, release_id: str) -> Turn:
-        """A call's turns in a release."""
+        """The turns of a new call in a release."""
         with self._guard:
             turn = self._turns.get(release_id)
             if turn is None:
@@ -35,20 +35,20 @@ class Turns:
 
 
 class Turn:
-    """One call's turns; it computes while it has one, and waits for others without.
+    """The turns of one call: it computes in a turn, and waits for the network outside.
 
     Args:
-        turn: of its release.
+        turn: lock of its release.
     """
 
     def __init__(self, turn: _Turn) -> None:
         self._turn = turn
 
     def replies(self, begin: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
-        """What a call replies: each reply is computed in a turn and handed over outside.
+        """The replies of a call, each computed in a turn and yielded outside.
 
         Args:
-            begin: starts the call; it runs in the first turn.
+            begin: starts the call, in the first turn.
         """
         with self._turn.lock:
             replies = begin()
@@ -59,7 +59,7 @@ class Turn:
                 reply = next(replies, None)
 
     def outside(self, requests: Iterator[bytes]) -> Iterator[bytes]:
-        """The requests of a call that is in its turn, each waited for outside."""
+        """The requests of a call that is in its turn; it waits for each outside."""
         while True:
             self._turn.lock.release()
             try:

@@ -51,14 +51,14 @@ def test_an_altered_card_is_refused(change):
         card().to_json() | {"format": "2"},
     ],
 )
-def test_what_is_no_card_is_refused(form):
+def test_a_form_that_is_not_a_card_is_refused(form):
     with pytest.raises(DataError, match="expected a card"):
         Card.from_json(form)
 
 
 def test_a_curator_has_no_domain_and_a_party_has_one():
     for role in (PARTY, CURATOR, "dealer"):
-        with pytest.raises(DataError, match="card is that of"):
+        with pytest.raises(DataError, match="expected the card of"):
             Card(role, "a", bytes(32), CERTIFICATE, None if role == PARTY else DOMAIN)
 
 
@@ -68,7 +68,7 @@ def test_a_federation_survives_its_file():
 
 
 def test_a_federation_of_two_members_with_one_name_is_refused():
-    with pytest.raises(DataError, match="alike"):
+    with pytest.raises(DataError, match="the same name"):
         FederationList(card("curator", CURATOR), (card("a"), card("a", seed=2)))
 
 
@@ -79,12 +79,12 @@ def test_a_federation_has_one_curator_and_parties():
 
 
 @pytest.mark.parametrize("form", [None, {}, {"format": "dpmosaic card 1"}])
-def test_what_is_no_federation_is_refused(form):
+def test_a_form_that_is_not_a_federation_is_refused(form):
     with pytest.raises(DataError, match="dpmosaic federation 1"):
         FederationList.from_json(form)
 
 
-def test_a_file_that_is_not_there_or_no_json_is_refused(tmp_path):
+def test_a_missing_file_or_one_that_is_not_json_is_refused(tmp_path):
     with pytest.raises(DataError, match="cannot read"):
         read_json(tmp_path / "card.json")
     (tmp_path / "card.json").write_text("{")

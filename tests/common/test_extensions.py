@@ -16,7 +16,7 @@ def test_a_package_adds_what_its_metadata_names(install):
     assert "close" not in extensions(MECHANISMS, {})
 
 
-def test_nothing_is_imported_before_it_is_asked_for(install):
+def test_an_extension_is_imported_only_when_it_is_used(install):
     install("broken", "0.1", "raise RuntimeError('secret of the package')", metrics="bad = broken:x")
     found = extensions(METRICS, {})["bad"]
     assert "broken" not in sys.modules
@@ -33,13 +33,13 @@ def test_nothing_is_imported_before_it_is_asked_for(install):
         ("x = acme:NUMBER", str, "expected str, got int"),
     ],
 )
-def test_what_is_missing_or_of_another_kind_is_refused_with_the_package(install, line, kind, message):
+def test_a_missing_or_wrong_extension_is_refused_with_its_package(install, line, kind, message):
     install("acme", "1", "NUMBER = 3\n", metrics=line)
     with pytest.raises(DataError, match=message):
         extensions(METRICS, {})["x"].load(kind)
 
 
-def test_a_name_of_ours_is_refused_to_others(install):
+def test_another_package_cannot_use_a_built_in_name(install):
     install("acme", "1", "", mechanisms="mosaic = acme:x")
     with pytest.raises(DataError, match="'mosaic' comes from dpmosaic and from acme; remove one"):
         extensions(MECHANISMS, {"mosaic": None})

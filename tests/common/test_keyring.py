@@ -8,7 +8,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.common.keyring import FOLDER, Keyring, private_file, write_private
 
 
-def test_new_keys_are_read_again_and_are_their_owners_alone(tmp_path):
+def test_new_keys_are_loaded_again_and_only_their_owner_can_read_them(tmp_path):
     made = Keyring.create(tmp_path / "home", "clinic")
     again = Keyring.load(tmp_path / "home")
     assert (again.name, again.tls_key) == ("clinic", made.tls_key)
@@ -18,7 +18,7 @@ def test_new_keys_are_read_again_and_are_their_owners_alone(tmp_path):
     assert stat.S_IMODE(made.folder.stat().st_mode) == 0o700
 
 
-def test_keys_are_never_made_twice_in_one_folder(tmp_path):
+def test_refuses_to_replace_the_keys_of_a_folder(tmp_path):
     Keyring.create(tmp_path, "clinic")
     with pytest.raises(DataError, match="keys already"):
         Keyring.create(tmp_path, "clinic")
@@ -36,11 +36,11 @@ def test_an_authority_may_sign_the_certificate(tmp_path):
 def test_the_certificate_of_another_key_is_refused(tmp_path):
     made = Keyring.create(tmp_path, "clinic")
     (made.folder / "tls.crt").write_bytes(self_signed("clinic", new_tls_key(), datetime.now(UTC)).pem)
-    with pytest.raises(DataError, match="not a certificate of"):
+    with pytest.raises(DataError, match="does not belong to"):
         assert made.certificate
 
 
-def test_keys_that_others_may_read_are_refused(tmp_path):
+def test_keys_that_other_users_can_read_are_refused(tmp_path):
     made = Keyring.create(tmp_path, "clinic")
     (made.folder / "identity.key").chmod(0o640)
     with pytest.raises(DataError, match="chmod 600"):

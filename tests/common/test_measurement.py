@@ -28,7 +28,7 @@ def test_values_that_are_no_vector_of_finite_numbers_are_refused(values, reason)
 
 @pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, np.inf])
 def test_a_sigma_that_is_no_positive_number_is_refused(sigma):
-    with pytest.raises(ValueError, match="sigma is a positive number"):
+    with pytest.raises(ValueError, match="sigma of a measurement must be a positive number"):
         Measurement(("a",), VALUES, sigma, 0.1)
 
 
@@ -42,5 +42,5 @@ def test_sigmas_that_are_not_one_positive_number_for_each_cell_are_refused(sigma
 
 @pytest.mark.parametrize("more", [{"interaction": True}, {"sigmas": np.array([1.0, 2.0])}])
 def test_sums_over_boxes_are_neither_an_interaction_nor_of_many_sigmas(more):
-    with pytest.raises(ValueError, match="sums over boxes are no interaction"):
+    with pytest.raises(ValueError, match="boxes cannot be an interaction"):
         Measurement(("a",), VALUES, 1.0, 0.1, boxes=(((0, 1),), ((1, 3),)), **more)

@@ -66,7 +66,7 @@ def test_a_statement_crosses_in_frames(count):
     assert max(map(len, frames)) < 1 << 20
 
 
-def test_a_statement_that_is_cut_or_goes_on_is_refused():
+def test_a_statement_that_ends_early_or_continues_is_refused():
     frames = list(statements.encode_statement(statement()))
     for wrong in ([], frames[:-1], [*frames, frames[0]], [b"\xff"]):
         with pytest.raises(ProtocolError):
@@ -87,5 +87,5 @@ def test_a_claim_survives_the_trip_and_a_wrong_one_is_refused():
         statements.pb.Claim(release_id="r", certificate=b"short"),
         statements.pb.Claim(release_id="r", certificate=DIGEST, spent_rho=float("nan")),
     ):
-        with pytest.raises(ProtocolError, match="claim does not hold"):
+        with pytest.raises(ProtocolError, match="consistent claim"):
             statements.decode_claim(wrong.SerializeToString())

@@ -25,7 +25,7 @@ def test_a_release_waits_until_a_person_approves_exactly_it(approvals):
     assert [(r.terms, r.decision) for r in approvals.requests()] == [(TERMS, PENDING)]
     assert approvals.decide("ab", APPROVED).decision == APPROVED
     approvals.check(TERMS)
-    with pytest.raises(PolicyError, match="approved another"):
+    with pytest.raises(PolicyError, match="decided on other terms"):
         approvals.check(replace(TERMS, granted_rho=2.0))
 
 
@@ -46,7 +46,7 @@ def test_a_decision_names_one_release(approvals):
             approvals.decide(prefix, APPROVED)
 
 
-def test_decisions_outlive_the_process(approvals, tmp_path):
+def test_decisions_survive_a_restart(approvals, tmp_path):
     with pytest.raises(PolicyError):
         approvals.check(TERMS)
     other = Approvals(tmp_path / "requests.sqlite")
@@ -55,7 +55,7 @@ def test_decisions_outlive_the_process(approvals, tmp_path):
     approvals.check(TERMS)
 
 
-def test_a_curator_cannot_fill_the_list_without_end(approvals):
+def test_the_number_of_pending_requests_is_limited(approvals):
     for number in range(100):
         with pytest.raises(PolicyError, match="waits"):
             approvals.check(replace(TERMS, release_id=f"r{number}"))

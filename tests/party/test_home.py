@@ -31,22 +31,22 @@ def federation(home, *others, curator=None):
     return FederationList(curator or card("curator", CURATOR), (home.card(), *others))
 
 
-def test_a_card_says_what_others_may_know(home):
+def test_a_card_contains_only_public_facts(home):
     made = home.card()
     assert (made.role, made.name, made.domain) == (PARTY, "clinic", DOMAIN)
     assert made.identity == home.keyring.identity.public
 
 
-def test_nobody_is_trusted_at_first(home):
+def test_a_new_home_trusts_no_curator(home):
     assert home.trusted() == []
     assert home.side().pinned == ()
 
 
-def test_a_trusted_curator_is_let_in_and_a_revoked_one_is_not(home):
+def test_a_trusted_curator_is_accepted_and_a_revoked_one_is_not(home):
     listed = federation(home, card("other"))
     home.trust(listed)
     assert home.trusted() == [listed]
-    assert home.side().lets_in(listed.curator.certificate.fingerprint)
+    assert home.side().accepts(listed.curator.certificate.fingerprint)
     home.revoke("curator")
     assert home.side().pinned == ()
     with pytest.raises(DataError, match="no curator 'curator'"):
@@ -69,13 +69,13 @@ def test_a_new_identity_under_a_known_name_is_refused(home):
         home.trust(federation(home, card("other", seed="x"), curator=second))
 
 
-def test_a_federation_that_lacks_the_party_or_names_it_wrongly_is_refused(home):
+def test_a_federation_without_the_party_or_with_another_identity_of_it_is_refused(home):
     for listed in (card("other"), card("clinic")):
-        with pytest.raises(PolicyError, match="send the curator its card"):
+        with pytest.raises(PolicyError, match="send the party's card to the curator"):
             home.trust(FederationList(card("curator", CURATOR), (listed,)))
 
 
-def test_files_are_read_again_when_they_changed_and_only_then(home):
+def test_files_are_read_again_only_when_they_changed(home):
     made = []
 
     def side():
@@ -92,7 +92,7 @@ def test_files_are_read_again_when_they_changed_and_only_then(home):
     assert len(made) == 3
 
 
-def test_one_daemon_at_a_time_has_the_folder(home):
+def test_refuses_a_second_daemon_on_the_same_folder(home):
     with home.claimed(), pytest.raises(DataError, match="already served"), home.claimed():
         pass
     with home.claimed():

@@ -25,7 +25,7 @@ from dpmosaic.party.serving.servicer import PartyServicer
 from support.lone_party import DOMAIN, IDENTITY, POLICY, QUERY, TERMS, started
 
 
-def test_a_party_says_who_it_is_and_nothing_of_its_values(party):
+def test_a_party_describes_itself_without_values(party):
     assert party.describe() == PartyDescription(
         "north", PROTOCOL_VERSION, __version__, DOMAIN, 700, ("indicator", "trusted"), IDENTITY.public
     )
@@ -38,7 +38,7 @@ def test_a_party_signs_what_it_accepts(party):
     assert len(accepted.ephemeral) == 32
 
 
-def test_a_party_has_one_key_for_each_release_and_the_same_one_after_a_restart(table, tmp_path):
+def test_a_party_has_one_key_for_each_release_also_after_a_restart(table, tmp_path):
     before = Ledger(tmp_path / "ledger.sqlite")
     party = started(table, before, seed=1)
     first = [party.accept(encode_terms(replace(TERMS, release_id=release))) for release in ("r", "s")]
@@ -63,7 +63,7 @@ def test_a_party_has_one_key_for_each_release_and_the_same_one_after_a_restart(t
     ],
 )
 @pytest.mark.parametrize("form", [AnswerForm.HISTOGRAM, AnswerForm.RECORD_WISE])
-def test_a_query_that_does_not_fit_is_refused_with_a_typed_error_and_charged_nothing(
+def test_a_query_that_does_not_fit_is_refused_with_a_typed_error_and_not_charged(
     party, ledger, change, kind, reason, form
 ):
     with pytest.raises(kind, match=reason):
@@ -85,7 +85,7 @@ def test_a_query_without_attributes_is_refused_before_it_reaches_the_party(party
     "method", ["Accept", "Introduce", "Open", "Multiply", "PrepareScores", "AnswerScores", "Answer"]
 )
 @pytest.mark.parametrize("count", [0, 2])
-def test_a_method_that_takes_one_request_refuses_none_and_several(party, ledger, method, count):
+def test_a_method_with_one_request_refuses_none_and_several(party, ledger, method, count):
     with pytest.raises(ProtocolError, match="expected one request, got none or several"):
         list(PartyServicer(party).serve(method, iter([encode_query(QUERY)] * count)))
     assert ledger.spent("r") == 0
@@ -133,7 +133,7 @@ def test_accepting_again_changes_nothing_even_where_the_lifetime_is_used_up(tabl
         party.accept(encode_terms(replace(TERMS, granted_rho=0.5)))
 
 
-def test_a_party_whose_data_changed_under_an_accepted_release_refuses(table, party, ledger):
+def test_refuses_queries_after_the_data_of_an_accepted_release_changed(table, party, ledger):
     party.answer(QUERY)
     changed = started(table.take(np.arange(699, -1, -1)), ledger)
     with pytest.raises(ProtocolError, match="other data"):
@@ -144,7 +144,7 @@ def test_a_party_whose_data_changed_under_an_accepted_release_refuses(table, par
     assert ledger.spent("r") == gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
-def test_no_error_of_a_party_tells_of_its_data():
+def test_no_error_of_a_party_contains_its_data():
     domain = Domain.coded({"a": 90_000, "b": 8_000})
     table = Table.from_codes(domain, np.array([[77_377, 5_995]] * 613 + [[66_166, 4_884]] * 89))
     policy = replace(POLICY, max_cells=100_000)

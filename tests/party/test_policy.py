@@ -23,7 +23,7 @@ POLICY = Policy(
 )
 
 
-def test_what_lies_on_every_limit_is_allowed():
+def test_a_release_at_every_limit_is_allowed():
     POLICY.check_terms(TERMS, record_count=50, reserved=Fraction(0.1) * 2)
     POLICY.check_cells(1_000)
 
@@ -47,7 +47,7 @@ def test_the_defaults_refuse_every_marginal():
         ("lifetime_rho", "lifetime_rho"),
     ],
 )
-def test_each_limit_left_at_its_default_refuses_alone(default, reason):
+def test_each_limit_refuses_at_its_default(default, reason):
     policy = replace(POLICY, **{default: getattr(Policy(), default)})
     with pytest.raises(PolicyError, match=reason):
         policy.check_terms(TERMS, 50, Fraction(0))
@@ -76,13 +76,13 @@ def test_too_few_records_are_refused_without_saying_how_many():
     assert not any(character.isdigit() for character in str(refusal.value))
 
 
-def test_a_release_past_its_limit_by_the_last_digit_is_refused():
+def test_a_release_above_its_limit_by_the_last_digit_is_refused():
     terms = replace(TERMS, granted_rho=math.nextafter(0.1, 1))
     with pytest.raises(PolicyError, match="max_release_rho"):
         POLICY.check_terms(terms, 50, Fraction(0))
 
 
-def test_a_release_past_what_is_left_of_the_lifetime_is_refused():
+def test_a_release_above_the_rest_of_the_lifetime_is_refused():
     with pytest.raises(PolicyError, match="lifetime_rho"):
         POLICY.check_terms(TERMS, 50, Fraction(0.1) * 2 + Fraction(1, 2**200))
 
@@ -124,5 +124,5 @@ def test_one_other_party_may_collude_by_default():
         policy.check_terms(masked(2, 0), 50, Fraction(0))
 
 
-def test_other_protocols_are_not_asked_how_many_collusions_they_tolerate():
+def test_tolerated_collusions_are_checked_only_for_masked_releases():
     replace(POLICY, min_tolerated=9).check_terms(TERMS, 50, Fraction(0))

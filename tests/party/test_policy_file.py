@@ -25,7 +25,7 @@ def test_the_file_that_init_writes_allows_nothing(tmp_path):
     assert made.policy == Policy(min_records=100)
 
 
-def test_what_is_left_out_stays_closed(tmp_path):
+def test_keys_that_are_left_out_allow_nothing(tmp_path):
     made = settings(tmp_path, SOURCE)
     assert made.approval
     assert made.policy == Policy()
@@ -68,7 +68,7 @@ listen = "0.0.0.0:1"
         (SOURCE + "[policy\n", "not TOML"),
     ],
 )
-def test_a_policy_that_does_not_hold_together_is_refused(tmp_path, text, reason):
+def test_an_inconsistent_policy_is_refused(tmp_path, text, reason):
     with pytest.raises(DataError, match=reason):
         settings(tmp_path, text)
 
@@ -83,7 +83,7 @@ def test_a_folder_without_a_policy_is_refused(tmp_path):
         Settings.load(tmp_path)
 
 
-def test_rows_lie_in_a_file_or_in_what_a_query_gives(tmp_path):
+def test_rows_come_from_a_file_or_a_query(tmp_path):
     (tmp_path / "rows.csv").write_text("a\n1\n")
     assert settings(tmp_path, SOURCE + 'file = "rows.csv"').source() == FileSource(tmp_path / "rows.csv")
     query = "SELECT 1 AS a ORDER BY a"
@@ -102,7 +102,7 @@ def test_rows_lie_in_a_file_or_in_what_a_query_gives(tmp_path):
         ('query = "SELECT 1 ORDER BY 1"\ndatabase = "rows.duckdb"', "found none"),
     ],
 )
-def test_a_source_that_does_not_hold_together_is_refused(tmp_path, text, reason):
+def test_an_inconsistent_source_is_refused(tmp_path, text, reason):
     made = settings(tmp_path, SOURCE + text)
     with pytest.raises(DataError, match=reason):
         made.source()

@@ -50,8 +50,10 @@ def test_after_a_restart_terms_are_decoded_once_from_the_ledger(decoded, tmp_pat
     assert decoded == [encode_terms(release.terms)] * len(release.parties)
 
 
-def test_so_many_releases_are_kept_and_others_are_decoded_again(table, ledger, decoded, monkeypatch):
-    monkeypatch.setattr(releases, "MOST", 2)
+def test_the_number_of_active_releases_is_limited_and_others_are_decoded_again(
+    table, ledger, decoded, monkeypatch
+):
+    monkeypatch.setattr(releases, "MAX_ACTIVE", 2)
     party = started(table, ledger)
     for release_id in ("r", "s", "t"):
         party.accept(encode_terms(replace(TERMS, release_id=release_id)))
@@ -66,8 +68,8 @@ def test_so_many_releases_are_kept_and_others_are_decoded_again(table, ledger, d
     assert list(party.answer(QUERY)) == first
 
 
-def test_a_release_that_gave_way_asks_for_its_deliveries_again(monkeypatch):
-    monkeypatch.setattr(releases, "MOST", 1)
+def test_a_removed_release_needs_its_deliveries_again(monkeypatch):
+    monkeypatch.setattr(releases, "MAX_ACTIVE", 1)
     release = Release().accept().introduce().prepare(("a", "c"))
     first = release.frames(SHARE)
     others = replace(release.terms, release_id="s")
@@ -81,10 +83,10 @@ def test_a_release_that_gave_way_asks_for_its_deliveries_again(monkeypatch):
 @pytest.mark.parametrize(
     "came", [b"", b"anything", encode_terms(TERMS) + b"\0", encode_terms(TERMS)[:-1]], ids=len
 )
-def test_bytes_that_no_pinned_curator_signed_are_not_even_decoded(table, decoded, came):
+def test_bytes_that_no_pinned_curator_signed_are_not_decoded(table, decoded, came):
     ledger = Ledger()
     party = party_of("p", table, policy_for("indicator"), ledger=ledger, curators=[CURATOR.public])
-    with pytest.raises(PolicyError, match="not signed by a curator"):
+    with pytest.raises(PolicyError, match="not signed by a pinned curator"):
         party.accept(came, CURATOR.sign(PURPOSE, encode_terms(TERMS)))
     assert decoded == []
     assert ledger.reserved() == 0
@@ -92,7 +94,7 @@ def test_bytes_that_no_pinned_curator_signed_are_not_even_decoded(table, decoded
     ledger.close()
 
 
-def test_bytes_that_a_pinned_curator_signed_and_that_are_no_terms_are_refused(table):
+def test_signed_bytes_that_are_not_terms_are_refused(table):
     ledger = Ledger()
     party = party_of("p", table, policy_for("indicator"), ledger=ledger, curators=[CURATOR.public])
     for came in (b"anything", encode_terms(TERMS) + b"\0"):

@@ -42,9 +42,7 @@ def sum_of(curator, queries):
 
 
 @pytest.mark.parametrize("other", INCONSISTENT.values(), ids=INCONSISTENT)
-def test_parties_that_are_asked_different_things_under_one_id_give_uniform_nonsense(
-    other, ledgers, monkeypatch
-):
+def test_answers_to_different_queries_with_one_id_sum_to_uniform_words(other, ledgers, monkeypatch):
     """And each of them is charged for the noise that it adds: chi-square over 1,200 draws, p < 1e-6."""
     drawn, draw = [], DistributedNoise.draw
 
@@ -67,7 +65,7 @@ def test_parties_that_are_asked_different_things_under_one_id_give_uniform_nonse
         assert likely_noise(values, noise.share_scale(query.sigma)) > ALPHA
 
 
-def test_parties_that_are_asked_the_same_give_the_counts_and_repeat_them_for_nothing(ledgers):
+def test_answers_to_the_same_query_sum_to_the_counts_and_repeat_at_no_cost(ledgers):
     curator = Curator(table_of("equal", PAIR), "3x1")
     sigma = curator.measurer()._plan.noise.total_sigma(2.0)
     opened = sum_of(curator, [ASKED] * 3)
@@ -78,14 +76,14 @@ def test_parties_that_are_asked_the_same_give_the_counts_and_repeat_them_for_not
     assert [ledger.spent("release") for ledger in ledgers] == [gaussian_cost(2.0, Adjacency.ZERO_OUT)] * 3
 
 
-def test_the_answers_of_all_parties_but_one_are_uniform_nonsense():
+def test_the_sum_without_one_party_is_uniform():
     curator = Curator(table_of("equal", PAIR), "3x1")
     curator.measurer()
     assert uniformity(Ring(32).words(sum_of(curator, [ASKED] * 2))) > ALPHA
 
 
 @pytest.mark.parametrize("masked", [True, False])
-def test_all_but_the_sum_of_the_differences_of_an_interaction_is_uniform_nonsense(masked, monkeypatch):
+def test_all_messages_of_an_interaction_except_the_opened_sum_are_uniform(masked, monkeypatch):
     """Answers of one and of two parties of three, all differences of neighbours; not without the masks."""
     if not masked:
         monkeypatch.setattr(
@@ -104,10 +102,10 @@ def test_all_but_the_sum_of_the_differences_of_an_interaction_is_uniform_nonsens
 
 
 @pytest.mark.parametrize("other", [INCONSISTENT[name] for name in INCONSISTENT if name != "another id"])
-def test_a_party_answers_one_question_under_one_id(other, ledgers):
+def test_refuses_another_query_with_a_used_id(other, ledgers):
     curator = Curator(table_of("equal", PAIR), "3x1")
     curator.measurer()
     sum_of(curator, [ASKED] * 3)
-    with pytest.raises(ProtocolError, match="stands for another query"):
+    with pytest.raises(ProtocolError, match="was used for another query"):
         list(curator.clients[0].answer(other, 1, 1200, 1))
     assert ledgers[0].spent("release") == gaussian_cost(2.0, Adjacency.ZERO_OUT)

@@ -21,7 +21,7 @@ from support.masked_views import DOMAIN, LONG, RECORDS, table_of
 from support.taps import Curator
 
 
-def test_a_product_that_the_dealer_deals_wrongly_shifts_the_counts_by_what_it_knows_anyway(monkeypatch):
+def test_a_wrong_dealt_product_shifts_the_counts_by_a_value_that_the_dealer_knows(monkeypatch):
     shift = np.arange(30, dtype=np.uint32) * np.uint32(100_000)
     deal, query = Dealer.products, Query(("a", "c"), Fraction(1, 2), "test")
     for kind in ("equal", "random"):
@@ -39,7 +39,7 @@ def test_a_product_that_the_dealer_deals_wrongly_shifts_the_counts_by_what_it_kn
 RECORD = 17
 
 
-def test_the_dealer_is_trusted_to_deal_rows_for_one_wrong_word_shows_a_code_of_its_record(monkeypatch):
+def test_one_wrong_dealt_row_reveals_a_code_so_the_dealer_must_be_trusted(monkeypatch):
     """One word that is wrong in one record's row lands in the cell of that record's code in the last part.
 
     Nothing tells such words from right ones: this documents what the dealer's honesty is needed for.
@@ -112,7 +112,7 @@ def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_su
 
 
 @pytest.mark.parametrize("salted", [True, False])
-def test_what_a_party_opens_is_read_off_by_dealing_to_it_twice_only_without_salts(salted, monkeypatch):
+def test_dealing_twice_reveals_openings_only_without_salts(salted, monkeypatch):
     """Codes of the middle part of a chain, from the XOR of two sealed openings; chance reads a sixth of them.
 
     The curator deals the mask itself, then the mask less one. The opened words are y and y - 1, with y = 0

@@ -43,7 +43,7 @@ INTRODUCED = {
 
 
 @pytest.mark.parametrize("substitute", INTRODUCED.values(), ids=INTRODUCED)
-def test_an_introduction_of_anybody_else_is_refused_and_nothing_is_answered(substitute, ledgers):
+def test_an_introduction_with_another_identity_is_refused_and_nothing_is_answered(substitute, ledgers):
     curator = Curator(table_of("random"), "1x3")
     terms = curator.terms()
     acceptances = curator.federation.accept(terms)
@@ -66,7 +66,7 @@ def test_acceptances_of_another_release_are_refused():
         curator.clients[0].introduce(Introduction("release", others, bytes(32)))
 
 
-def test_parties_that_were_told_different_terms_do_not_take_each_others_acceptances():
+def test_parties_with_different_terms_refuse_each_others_acceptances():
     curator = Curator(table_of("random"), "1x3")
     terms = curator.terms()
     other = replace(terms, masked=replace(terms.masked, tolerated=0))

@@ -32,5 +32,5 @@ def test_released_counts_have_the_stated_noise(monkeypatch):
 
 
 @pytest.mark.parametrize("quiet", [{0}, {1}, {2}, {0, 1, 2}])
-def test_noise_that_one_party_or_all_forget_is_noticed(quiet, monkeypatch):
+def test_missing_noise_of_one_party_or_of_all_is_detected(quiet, monkeypatch):
     assert likely_noise(errors_of(monkeypatch, quiet), 1) < ALPHA

@@ -58,7 +58,7 @@ ALTERED = {
 
 
 @pytest.mark.parametrize("alter", ALTERED.values(), ids=ALTERED)
-def test_an_altered_opening_is_noticed_and_no_value_is_released(alter, ledgers):
+def test_an_altered_opening_is_refused_and_no_value_is_released(alter, ledgers):
     curator = Curator(table_of("random", WIDE, records=1500), "1x2")
     measurer = curator.measurer()
     first = iter([alter])
@@ -79,14 +79,14 @@ def assert_nothing_is_answered(curator, ledgers, chain):
     curator.clients[1].deal(dealt, [np.zeros(cells, dtype=ring.dtype)])
     query = MarginalQuery("release", "q", AnswerForm.SHARE, clique, 1.0)
     for client in curator.clients:
-        with pytest.raises(ProtocolError, match="deliver all openings"):
+        with pytest.raises(ProtocolError, match="deliver all of them"):
             client.multiply(MultiplyRequest("release", (chain,)))
         with pytest.raises(ProtocolError, match="a product that was not computed"):
             list(client.answer(query, 1, cells, 1))
     assert [ledger.spent("release") for ledger in ledgers] == [0] * len(ledgers)
 
 
-def test_the_altered_openings_come_in_a_salt_and_three_frames_and_are_taken_if_they_are_not_altered():
+def test_unaltered_openings_have_a_salt_and_three_frames_and_are_accepted():
     curator = Curator(table_of("random", WIDE, records=1500), "1x2")
     measurer = curator.measurer()
     counted = []
@@ -120,7 +120,7 @@ REPLAYED = {
 
 
 @pytest.mark.parametrize(("taken", "delivery", "recipient"), REPLAYED.values(), ids=REPLAYED)
-def test_an_opening_is_taken_only_as_what_it_is_by_whom_it_is_for(taken, delivery, recipient):
+def test_an_opening_is_accepted_only_by_its_recipient_and_for_its_chain(taken, delivery, recipient):
     curator = Curator(table_of("random", TWINS, records=20), "1x3")
     curator.measurer()
     curator.measurer("another")
@@ -131,7 +131,7 @@ def test_an_opening_is_taken_only_as_what_it_is_by_whom_it_is_for(taken, deliver
     curator.deliver(meant_for, opening(held, sender), frames)
 
 
-def test_openings_of_two_parties_that_are_swapped_are_noticed_and_no_value_is_released(ledgers):
+def test_swapped_openings_of_two_parties_are_refused_and_no_value_is_released(ledgers):
     curator = Curator(table_of("random", TWINS, records=20), "1x2")
     curator.measurer()
     first, second = curator.open(0, part("a"), 1), curator.open(1, part("d"), 0)
@@ -143,7 +143,7 @@ def test_openings_of_two_parties_that_are_swapped_are_noticed_and_no_value_is_re
 
 
 @pytest.mark.parametrize("other", [0, 2, 3, 9], ids=["itself", "another slice", "another", "nobody"])
-def test_a_party_exchanges_openings_with_the_other_parties_of_its_slice_alone(other):
+def test_a_party_exchanges_openings_only_within_its_slice(other):
     curator = Curator(table_of("random", TWINS, records=20), "2x2")
     curator.measurer()
     frames = curator.open(0, part("a"), 1)

@@ -21,7 +21,7 @@ from support.words import ALPHA, likeness, rejected, uniformity
 
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("kind", ["equal", "random"])
-def test_all_that_anybody_sees_but_the_sum_over_all_parties_is_uniform(kind, bits, monkeypatch):
+def test_the_view_of_every_role_except_the_opened_sum_is_uniform(kind, bits, monkeypatch):
     views, _ = views_of(table_of(kind), monkeypatch, bits=bits)
     assert set(views) == EVERYTHING
     assert rejected(views) == set()
@@ -31,7 +31,7 @@ def test_all_that_anybody_sees_but_the_sum_over_all_parties_is_uniform(kind, bit
 
 
 @pytest.mark.parametrize("bits", [32, 64])
-def test_nothing_that_anybody_sees_tells_two_tables_apart(bits, monkeypatch):
+def test_the_view_of_no_role_distinguishes_two_tables(bits, monkeypatch):
     one, _ = views_of(table_of("equal"), monkeypatch, bits=bits, seed=1)
     other, _ = views_of(table_of("random"), monkeypatch, bits=bits, seed=2)
     for name in EVERYTHING:
@@ -80,9 +80,7 @@ FORGOTTEN = {
 
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize(("remove", "noticed"), FORGOTTEN.values(), ids=FORGOTTEN)
-def test_a_mask_that_is_missing_or_used_twice_shows_in_what_it_was_to_hide(
-    remove, noticed, bits, monkeypatch
-):
+def test_a_missing_or_reused_mask_is_detected(remove, noticed, bits, monkeypatch):
     remove(monkeypatch)
     table = table_of("random")
     views, found = views_of(table, monkeypatch, bits=bits)
@@ -96,7 +94,7 @@ def test_a_mask_that_is_missing_or_used_twice_shows_in_what_it_was_to_hide(
         assert np.all(np.abs(one.values - table.marginal(one.clique)) < 8 * one.sigma)
 
 
-def test_two_tables_are_told_apart_by_openings_without_masks(monkeypatch):
+def test_openings_without_masks_distinguish_two_tables(monkeypatch):
     forget(monkeypatch, "mask", parts={1})
     views = [
         views_of(table_of(kind), monkeypatch, seed=seed)[0]["opened"]

@@ -90,7 +90,7 @@ def test_replies_before_an_error_arrive():
         ({"granted_rho": 2.0}, "max_release_rho"),
         ({"protocol": "trusted"}, "'trusted'"),
         ({"adjacency": Adjacency.REPLACE_ONE}, "'replace-one'"),
-        ({"protocol_version": PROTOCOL_VERSION + 1}, "bring both to one release"),
+        ({"protocol_version": PROTOCOL_VERSION + 1}, "install the same version"),
     ],
 )
 def test_the_policy_of_a_party_refuses_through_the_connection(change, reason):

@@ -60,7 +60,7 @@ class ConnectionContract:
             errors.PartyUnavailable,
         ],
     )
-    def test_an_error_arrives_typed_and_the_connection_goes_on(self, start, kind):
+    def test_an_error_arrives_typed_and_the_connection_continues(self, start, kind):
         def serve(method, requests):
             if method == "Answer":
                 raise kind("fix the plan")
@@ -92,7 +92,7 @@ class ConnectionContract:
         assert [reply[0] for reply in replies] == list(range(7))
         assert {len(reply) for reply in replies} == {FRAME_BYTES + 1}
 
-    def test_an_error_in_what_is_sent_is_the_callers_own_again(self, start):
+    def test_an_error_in_the_callers_requests_is_raised_at_the_caller(self, start):
         def serve(method, requests):
             yield bytes(len(list(requests)))
 
@@ -105,7 +105,7 @@ class ConnectionContract:
             list(connection.call("Deliver", frames()))
         assert list(connection.call("Describe", [b"", b""])) == [bytes(2)]
 
-    def test_a_call_that_is_left_does_not_stand_in_the_way_of_the_next(self, start):
+    def test_a_cancelled_call_does_not_block_the_next_one(self, start):
         def serve(method, requests):
             list(requests)
             yield from itertools.repeat(b"more", 1000)
@@ -155,7 +155,7 @@ class TestAttached(ConnectionContract):
 SOON = Patience(call_s=5, tries=1, arrival_s=1.5)
 
 
-def test_a_party_that_is_not_enrolled_is_not_let_in(arrival):
+def test_a_party_that_is_not_enrolled_is_refused(arrival):
     stranger = arrival(enrolled=arrival.pair("north"))
     with pytest.raises(errors.PartyUnavailable, match="'north' is not attached"):
         PartyClient(stranger.dial(SOON)).describe()
@@ -169,14 +169,14 @@ def test_a_party_does_not_attach_to_another_curator_than_it_pinned(arrival):
         party.attachment.check_link()
 
 
-def test_a_party_says_whether_its_link_is_up(arrival):
+def test_a_party_reports_whether_its_link_is_up(arrival):
     party = arrival()
     PartyClient(party.dial()).describe()
     party.attachment.check_link()
     assert "SERVING" in {event.code for event in party.events if event.event == "link"}
 
 
-def test_frames_that_begin_no_call_are_refused():
+def test_frames_that_do_not_begin_a_call_are_refused():
     whole = list(attached.encode_call("Answer", [b"request"]))
     assert attached.decode_method(whole[0]) == "Answer"
     assert list(attached.decode_requests(iter(whole[1:]))) == [b"request"]
@@ -188,7 +188,7 @@ def test_frames_that_begin_no_call_are_refused():
             list(attached.decode_requests(iter(frames)))
 
 
-def test_what_is_no_reply_is_refused():
+def test_a_frame_that_is_not_a_reply_is_refused():
     for data in (b"", b"\xff"):
         with pytest.raises(errors.ProtocolError):
             attached.decode_reply(data)

@@ -29,7 +29,7 @@ def refused_by(channel):
     return refused.value.code()
 
 
-def test_two_sides_that_pinned_each_other_talk(loopback):
+def test_two_sides_that_pinned_each_other_connect(loopback):
     assert describe(loopback().dial()) == "north"
 
 
@@ -86,7 +86,7 @@ def test_a_new_certificate_of_the_party_needs_no_restart(loopback):
     assert describe(party.dial()) == "north"
 
 
-def test_who_shows_no_certificate_gets_no_answer(loopback):
+def test_a_caller_without_a_certificate_gets_no_answer(loopback):
     party = loopback()
     credentials = grpc.ssl_channel_credentials(party.party[1].pem)
     options = [("grpc.ssl_target_name_override", party.party[1].host)]
@@ -116,7 +116,7 @@ def test_a_party_that_speaks_no_tls_is_refused_by_the_curator(loopback):
         thread.join()
 
 
-def test_the_partys_own_certificate_asks_for_health_and_for_nothing_else(loopback):
+def test_the_partys_own_certificate_is_accepted_only_for_health_checks(loopback):
     party = loopback()
     own = TlsSide(*party.party, (party.party[1],))
     channel = secure_channel(party.address, own, party.party[1])
@@ -125,13 +125,13 @@ def test_the_partys_own_certificate_asks_for_health_and_for_nothing_else(loopbac
     assert refused_by(channel) is grpc.StatusCode.PERMISSION_DENIED
 
 
-def test_a_certificate_that_is_not_that_of_the_key_is_refused(loopback):
+def test_a_certificate_of_another_key_than_the_tls_key_is_refused(loopback):
     key, _ = loopback.pair("curator")
     _, other = loopback.pair("curator")
-    with pytest.raises(DataError, match="not that of the TLS key"):
+    with pytest.raises(DataError, match="does not belong to the TLS key"):
         TlsSide(key, other, ())
 
 
-def test_what_is_no_certificate_is_refused():
+def test_bytes_that_are_not_a_certificate_are_refused():
     with pytest.raises(DataError, match="certificate in PEM"):
         Certificate(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")

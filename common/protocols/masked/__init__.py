@@ -1,5 +1,5 @@
-"""Secure marginals at central accuracy: parties add up in shares, and the curator sees the noisy sum alone.
+"""Secure marginals with central accuracy: parties sum in shares, and the curator sees only the noisy sum.
 
-In protocol order: `ring` the numbers, `plan` who takes part and what is public, `products` how two parties
-multiply what neither may see, `reveal` how noise is added and the sum opened.
+In protocol order: `ring` the numbers, `plan` participants and public facts, `products` secure products of two
+parties, `reveal` noise and opening of the sum.
 """

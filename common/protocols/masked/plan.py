@@ -1,8 +1,8 @@
-"""Who takes part and what follows from that: public facts, from which every role computes the same steps.
+"""Participants and other public facts, from which every role derives the same steps.
 
-A marginal of a slice is a product over the parties that hold a part of its clique. A *chain* names the parts
-in the order in which they are multiplied. Its first product of two parts is shared between two parties, the
-product of that with the third part between three, and so on; only the last product is summed over records.
+A marginal of a slice is a product over the parties that hold a part of its clique. A *chain* lists the parts
+in the order of multiplication. The product of the first two parts is shared between two parties, its product
+with the third part between three, and so on; only the last product is summed over records.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ..indicator import divide
 from .ring import Ring, Words
 
 Chain = tuple[Clique, ...]
-"""Parts of a clique, each held by another party of the slice, in the order of their multiplication."""
+"""Parts of a clique, each held by another party of the slice, in the order of multiplication."""
 
 MAX_OPENING_BYTES = 1 << 32
-"""No party opens or is dealt a larger matrix: records times the cells of the parts multiplied so far."""
+"""Largest matrix that a party opens or is dealt: records times the cells of the parts multiplied so far."""
 
 _BLOCK_BYTES = 1 << 25
 _MAX_BLOCK_ROWS = 1 << 13
@@ -32,14 +32,14 @@ _MAX_RECTANGLE = 1 << 22
 
 @dataclass(frozen=True)
 class RosterEntry:
-    """One party, as the plan names it.
+    """One party of the plan.
 
     Attributes:
-        name: as the federation knows it.
+        name: name in the federation.
         slice: number of its slice, from 0.
-        attributes: what it holds, in domain order.
-        record_count: records of its slice; public.
-        identity: its long-term Ed25519 public key, 32 bytes.
+        attributes: attributes that it holds, in domain order.
+        record_count: number of records of its slice; public.
+        identity: long-term Ed25519 public key, 32 bytes.
     """
 
     name: str
@@ -51,15 +51,15 @@ class RosterEntry:
 
 @dataclass(frozen=True)
 class MaskedPlan:
-    """What all parties of a release agree on; they sign it.
+    """Plan of a release, which all its parties sign.
 
     Attributes:
-        domain: names and sizes of the whole table's attributes.
+        domain: names and sizes of the attributes of the whole table.
         roster: the parties, slice by slice.
-        tolerated: how many of them may collude before noise no longer hides a record as promised.
-        ring: where shares live.
-        evaluators: places in the roster of the two parties that turn shares into scores; empty where nobody
-            may. Together they could see every marginal that is scored.
+        tolerated: number of parties that may collude without weakening the privacy guarantee.
+        ring: ring of the shares.
+        evaluators: indices in the roster of the two parties that compute scores from shares; empty if there
+            are no scores. Together, the two could see every marginal that is scored.
     """
 
     domain: Domain
@@ -71,9 +71,9 @@ class MaskedPlan:
     def __post_init__(self) -> None:
         slices = [entry.slice for entry in self.roster]
         if not slices or slices != sorted(slices) or len(set(slices)) != slices[-1] + 1:
-            raise DataError("a plan names its parties slice by slice, from slice 0 on")
+            raise DataError("a plan must list its parties slice by slice, from slice 0 on")
         if len({entry.name for entry in self.roster}) < len(slices):
-            raise DataError("a plan names two parties alike; give each a name of its own")
+            raise DataError("two parties of the plan have the same name; give each a unique name")
         for number in range(slices[-1] + 1):
             members = [self.roster[i] for i in self.members(number)]
             held = [name for entry in members for name in entry.attributes]
@@ -90,44 +90,44 @@ class MaskedPlan:
             or self.tolerated > 1
         ):
             raise DataError(
-                "a plan names two parties as evaluators, or none; none where more than one party may collude"
+                "a plan must name two evaluators or none, and none if more than one party may collude"
             )
-        # Refuses a number of tolerated collusions that leaves nobody.
+        # Refuses a number of tolerated collusions that leaves no honest party.
         DistributedNoise(len(slices), self.tolerated)
 
     @cached_property
     def noise(self) -> DistributedNoise:
-        """How noise is drawn by all parties together."""
+        """The noise that all parties draw together."""
         return DistributedNoise(len(self.roster), self.tolerated)
 
     @cached_property
     def _feasible(self) -> dict[Clique, bool]:
-        """What `feasible` has found so far: selection asks for the same cliques again and again."""
+        """Cache of `feasible`: selection repeats the same cliques."""
         return {}
 
     @property
     def slice_count(self) -> int:
-        """K."""
+        """Number of slices, K."""
         return self.roster[-1].slice + 1
 
     @property
     def record_count(self) -> int:
-        """Records of the whole table."""
+        """Number of records of the whole table."""
         return sum(self.records(number) for number in range(self.slice_count))
 
     def records(self, number: int) -> int:
-        """Records of one slice."""
+        """Number of records of one slice."""
         return self.roster[self.members(number)[0]].record_count
 
     def members(self, number: int) -> tuple[int, ...]:
-        """Places in the roster of a slice's parties."""
+        """Indices in the roster of a slice's parties."""
         return tuple(i for i, entry in enumerate(self.roster) if entry.slice == number)
 
     def chain(self, clique: Clique, number: int) -> Chain:
-        """The parts of a clique in a slice, in the order in which they are multiplied.
+        """The parts of a clique in a slice, in the order of multiplication.
 
-        Two parts come in the roster's order, so that pairs of the same two parties multiply together. More
-        come by their cells, since every product but the last is as large as the records times its cells.
+        Two parts are in roster order, so that products of the same two parties are computed together. More
+        are sorted by their cells, since every product but the last has records times cells entries.
         """
         members = self.members(number)
         parts = divide(clique, [self.roster[i].attributes for i in members])
@@ -136,20 +136,20 @@ class MaskedPlan:
         return tuple(parts.values())
 
     def holders(self, chain: Chain, number: int) -> tuple[int, ...]:
-        """Places in the roster of the parties that hold the parts of a chain."""
+        """Indices in the roster of the parties that hold the parts of a chain."""
         holder = {name: i for i in self.members(number) for name in self.roster[i].attributes}
         return tuple(holder[part[0]] for part in chain)
 
     def cells(self, chain: Chain) -> int:
-        """Columns of the product of these parts."""
+        """Number of columns of the product of these parts."""
         return math.prod(self.domain.cells(part) for part in chain)
 
     def opening_bytes(self, chain: Chain, number: int) -> int:
-        """Bytes of the product of these parts, record by record."""
+        """Bytes of the row-wise product of these parts."""
         return self.records(number) * self.cells(chain) * self.ring.word_bytes
 
     def feasible(self, clique: Clique) -> bool:
-        """Whether no slice needs an opening past `MAX_OPENING_BYTES` for this clique."""
+        """Whether no slice needs an opening larger than `MAX_OPENING_BYTES` for this clique."""
         if clique not in self._feasible:
             self._feasible[clique] = all(
                 self.opening_bytes(opened, number) <= MAX_OPENING_BYTES
@@ -159,48 +159,48 @@ class MaskedPlan:
         return self._feasible[clique]
 
     def largest(self, sigma: float, exact: int | None = None, interaction: Sequence[int] = ()) -> int:
-        """What no noisy value at this scale exceeds in absolute value, in units of 1/grid.
+        """Upper bound of the absolute noisy values at this scale, in units of 1/grid.
 
         Args:
             sigma: scale of the noise.
-            exact: what no exact value exceeds; counts, if None.
-            interaction: shape of the marginal where its differences are answered: a record counts once in
-                each, the noise of 2^k cells does; else empty.
+            exact: upper bound of the absolute exact values; that of counts if None.
+            interaction: shape of the marginal if its differences are answered, each of which contains a
+                record once and the noise of 2^k cells; else empty.
         """
         exact = self.record_count if exact is None else exact
         return grid_of(sigma) * exact + (self.noise.largest(sigma) << len(interaction))
 
 
 def _opened(chain: Chain) -> Iterator[Chain]:
-    """What is opened, record by record, to multiply the parts of a chain."""
+    """The chains of the matrices that are opened to multiply the parts of a chain."""
     if len(chain) > 1:
         yield from ((part,) for part in chain)
         yield from (chain[:k] for k in range(2, len(chain)))
 
 
 def labels(chain: Chain) -> list[str]:
-    """A chain as the labels of a stream; different chains have different labels."""
+    """The stream labels of a chain; different chains have different labels."""
     return [text for part in chain for text in (str(len(part)), *part)]
 
 
 def block_rows(ring: Ring, cells: int) -> int:
-    """Rows multiplied at a time, for matrices of so many columns together: bounds every role's memory."""
+    """Rows multiplied at a time, for matrices with so many columns in total; bounds every role's memory."""
     # A word and its float64 limbs.
     row_bytes = cells * (ring.word_bytes + ring.bits // 2)
     return max(1, min(_BLOCK_BYTES // row_bytes, _MAX_BLOCK_ROWS, ring.exact_rows))
 
 
 def rectangles(plan: MaskedPlan, chains: Iterable[Chain]) -> list[tuple[list[Chain], list[Clique]]]:
-    """Groups products into matrices: every left of a group is multiplied by every right of it.
+    """Groups products into matrix products: every left factor of a group is multiplied by every right one.
 
-    A group's rows are read once for all of its products. How products are grouped does not change them.
+    The rows of a group are read once for all of its products. The grouping does not change the results.
 
     Args:
-        plan: knows how many cells a part has.
-        chains: of one slice, of two or more parts; the last part is the right one.
+        plan: plan of the release.
+        chains: chains of one slice, each of two or more parts; the last part is the right factor.
 
     Returns:
-        For each group its lefts (chains without the last part) and its rights.
+        For each group its left factors (chains without the last part) and its right factors.
     """
     rights_of: dict[Chain, list[Clique]] = {}
     for chain in dict.fromkeys(chains):
@@ -218,13 +218,13 @@ def rectangles(plan: MaskedPlan, chains: Iterable[Chain]) -> list[tuple[list[Cha
 def products_of(
     plan: MaskedPlan, lefts: Sequence[Chain], rights: Sequence[Clique], total: Words
 ) -> Iterator[tuple[Chain, Words]]:
-    """Every product of a group, cut out of the product of its matrices.
+    """Every product of a group, as blocks of the group's matrix product.
 
     Args:
-        plan: knows how many cells a part has.
-        lefts: of the group.
-        rights: of the group.
-        total: lefts and rights side by side, multiplied: shape (cells of lefts, cells of rights).
+        plan: plan of the release.
+        lefts: left factors of the group.
+        rights: right factors of the group.
+        total: matrix product of the concatenated factors: shape (cells of lefts, cells of rights).
 
     Yields:
         A chain and its words, shape (cells,).
@@ -236,6 +236,6 @@ def products_of(
 
 
 def spans(widths: Sequence[int]) -> list[slice]:
-    """The columns of each of these blocks where they stand side by side."""
+    """The columns of each of these blocks when they are concatenated."""
     ends = [sum(widths[: i + 1]) for i in range(len(widths))]
     return [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]

@@ -1,18 +1,18 @@
-"""How two parties come to share the product of matrices that neither may show the other.
+"""Secure product of two parties' private matrices, as additive shares.
 
 The left party holds M, shape (rows, m); the right one holds codes, whose indicator matrix is V, shape
-(rows, n). The dealer gave each a seed for a mask, A and B, that it knows too. Each opens to the other its
-matrix without its mask: E = M - A and F = V - B, uniform words to whoever does not know the masks. Then
+(rows, n). The dealer gave each party the seed of a mask, A and B. Each party opens its matrix minus its mask
+to the other: E = M - A and F = V - B, which are uniform without the masks. Then
 
     M^T V  =  A^T F + C_left  +  E^T V + C_right,        C_left + C_right = A^T B,
 
-where C_left comes from the left party's seed and the dealer sends C_right. The same holds record by record,
-with the row-wise product (every column of one times every column of the other) in place of the matrix
-product, which is how a third party's matrix is multiplied in: after it, left and right hold a share each
-of a matrix, and either share is an M of its own.
+where C_left is derived from the left party's seed and the dealer sends C_right. The same holds record by
+record, with the row-wise product (every column of one times every column of the other) instead of the matrix
+product. It is used with a third party: left and right then hold one share each of a matrix, and each share is
+the M of a further product.
 
 Source: Beaver 1991 (multiplication from dealt randomness), here for matrices, opened once for all products.
-All functions work on a block of rows; sums over blocks wrap around as the ring does.
+All functions work on a block of rows; sums over blocks wrap around in the ring.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ def indicators(ring: Ring, codes: Codes, cells: int) -> Words:
 
 
 def opening(matrix: Words, mask: Words) -> Words:
-    """Run by either party: what it may show, its matrix without its mask. A mask opens one matrix only."""
+    """Run by either party: its matrix minus its mask. A mask is used for one matrix only."""
     return matrix - mask
 
 
 def dealt_share(product: Words, left_share: Words) -> Words:
-    """Run by the dealer: what it sends the right party, the product of the masks without the left's share."""
+    """Run by the dealer: its message to the right party, the product of the masks minus the left share."""
     return product - left_share
 
 
 def left_product(ring: Ring, mask: Words, right_opening: Words) -> Words:
-    """Run by the left party: A^T F, shape (m, n); the block's part of its share, to which it adds C_left."""
+    """Run by the left party: A^T F of a block, shape (m, n); their sum plus C_left is its share."""
     return ring.transposed_product(mask, right_opening)
 
 
 def right_product(left_opening: Words, codes: Codes, cells: int) -> Words:
-    """Run by the right party: E^T V, shape (m, n), a sum by groups; to which it adds C_right."""
+    """Run by the right party: E^T V of a block, shape (m, n); their sum plus C_right is its share."""
     columns = left_opening.shape[1]
     sums = np.zeros(cells * columns, dtype=left_opening.dtype)
     places = codes.astype(np.int64)[:, None] * columns + np.arange(columns)

@@ -1,4 +1,4 @@
-"""How a sum of shares is opened to the curator with noise, and nothing else."""
+"""Opening of the noisy sum of all shares, and nothing else, to the curator."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .ring import Ring, Words
 def pairwise_mask(
     ring: Ring, me: int, pair_streams: Mapping[int, RandomStream], query: str, cells: int
 ) -> Words:
-    """Run by a party: the mask of its answer; those of all parties add up to zero.
+    """Run by a party: the mask of its answer; the masks of all parties sum to zero.
 
     Args:
-        ring: of the shares.
-        me: the party's place in the roster.
-        pair_streams: place in the roster of every other party -> the stream of the key shared with it.
-        query: digest of the whole query: the masks of parties that were asked different things do not cancel.
+        ring: ring of the shares.
+        me: index of the party in the roster.
+        pair_streams: index of every other party in the roster -> stream of the key shared with it.
+        query: digest of the query; masks of parties that received different queries do not cancel.
         cells: length of the answer.
 
     Returns:
@@ -42,15 +42,15 @@ def masked_answer(
     mask: Words,
     interaction: Sequence[int] = (),
 ) -> Words:
-    """Run by a party: its share and its noise in units of 1/grid, under its mask.
+    """Run by a party: its share plus its noise, in units of 1/grid, plus its mask.
 
     Args:
-        ring: of the shares.
-        share: shape (cells,).
-        grid: of the noise.
+        ring: ring of the shares.
+        share: exact share, shape (cells,).
+        grid: grid of the noise.
         noise: shape (cells,), in units of 1/grid.
-        mask: shape of the answer.
-        interaction: shape of the marginal where its differences alone are answered; else empty.
+        mask: pairwise mask, with the shape of the answer.
+        interaction: shape of the marginal if only its differences are answered; else empty.
 
     Returns:
         Shape (cells,), or (differences,).
@@ -60,11 +60,11 @@ def masked_answer(
 
 
 def opened_sum(ring: Ring, answers: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Run by the curator: the noisy counts, in units of 1/grid, once every party of the roster has answered.
+    """Run by the curator: the noisy counts, in units of 1/grid, from the answers of all parties.
 
     Args:
-        ring: of the shares.
-        answers: every party's words, as signed integers, shape (cells,).
+        ring: ring of the shares.
+        answers: words of every party, as signed integers, shape (cells,).
     """
     total: Words = sum((ring.words(answer) for answer in answers), start=np.zeros(1, dtype=ring.dtype))
     return ring.signed(total)

@@ -1,4 +1,4 @@
-"""The numbers of the protocol: words modulo 2^32 or 2^64, and exact products of their matrices."""
+"""Integers modulo 2^32 or 2^64, and exact products of matrices of them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Words = NDArray[np.unsignedinteger[Any]]
 """An array of ring elements, uint32 or uint64."""
 
 _LIMB_BITS = {32: 16, 64: 22}
-"""A product of two limbs, added up over `exact_rows` rows, stays below 2^53: exact in a float64."""
+"""The products of two limbs, summed over `exact_rows` rows, stay below 2^53 and are exact in float64."""
 
 
 @dataclass(frozen=True)
 class Ring:
-    """Integers modulo 2^bits; the upper half stands for negative numbers.
+    """Integers modulo 2^bits; the upper half represents negative numbers.
 
     Attributes:
         bits: 32 or 64.
@@ -30,20 +30,20 @@ class Ring:
 
     def __post_init__(self) -> None:
         if self.bits not in _LIMB_BITS:
-            raise ValueError(f"a ring has 32 or 64 bits, not {self.bits}")
+            raise ValueError(f"a ring must have 32 or 64 bits, not {self.bits}")
 
     @classmethod
     def holding(cls, largest: int) -> Ring:
-        """The smaller ring in which no integer up to this absolute value overflows.
+        """The smallest ring in which no integer up to this absolute value overflows.
 
         Raises:
-            BudgetError: none does.
+            BudgetError: 64 bits do not suffice.
         """
         for bits in sorted(_LIMB_BITS):
             if largest < 1 << (bits - 1):
                 return cls(bits)
         raise BudgetError(
-            "expected counts and noise that fit 64 bits, got more; lower the budget, whose noise is that fine"
+            "expected counts and noise that fit 64 bits, got more; lower the budget, for a coarser noise grid"
         )
 
     @property
@@ -58,7 +58,7 @@ class Ring:
 
     @property
     def exact_rows(self) -> int:
-        """The most rows whose product `transposed_product` adds up exactly."""
+        """Largest number of rows for which `transposed_product` is exact."""
         return 1 << (53 - 2 * _LIMB_BITS[self.bits])
 
     def holds(self, largest: int) -> bool:
@@ -66,20 +66,20 @@ class Ring:
         return largest < 1 << (self.bits - 1)
 
     def uniform(self, stream: RandomStream, rows: int, cells: int) -> Words:
-        """The stream's next words, shape (rows, cells); cut into rows in any way, the same words."""
+        """The stream's next words, shape (rows, cells); the blocks of rows do not change the words."""
         words = stream.bytes(rows * cells * self.word_bytes)
         return words.view(self.dtype).reshape(rows, cells)
 
     def words(self, integers: NDArray[np.int64]) -> Words:
-        """Integers modulo 2^bits."""
+        """Integers reduced modulo 2^bits."""
         return integers.astype(self.dtype, casting="unsafe")
 
     def signed(self, words: Words) -> NDArray[np.int64]:
-        """The integers of least absolute value that the words stand for."""
+        """The integers of least absolute value that the words represent."""
         return words.view(np.dtype(f"<i{self.word_bytes}")).astype(np.int64)
 
     def transposed_product(self, left: Words, right: Words) -> Words:
-        """left^T right, exactly, through float64 matrix products of limbs.
+        """left^T right, computed exactly by float64 matrix products of limbs.
 
         Args:
             left: shape (rows, m), at most `exact_rows` rows.
@@ -93,7 +93,7 @@ class Ring:
         total = np.zeros((left.shape[1], right.shape[1]), dtype=np.uint64)
         left_limbs, right_limbs = self._limbs(left), self._limbs(right)
         for i, low in enumerate(left_limbs):
-            # Limbs whose product is a multiple of 2^bits do not count.
+            # Products of limbs that are multiples of 2^bits are skipped.
             for j, high in enumerate(right_limbs[: len(right_limbs) - i]):
                 product = (low.T @ high).astype(np.int64).view(np.uint64)
                 total += product << np.uint64((i + j) * _LIMB_BITS[self.bits])

@@ -1,20 +1,20 @@
-"""Scores that nobody sees: two evaluators turn shares of d into shares of the sum of |d| over each clique.
+"""Secure scores: from shares of d, two evaluators compute shares of the sum of |d| over each clique.
 
-Every cell of a clique has d = its count minus a public reference, additively shared by evaluators 0 and 1. A
-dealer gives them correlated randomness beforehand and sees nothing of what they open to each other:
+For every cell of a clique, d is its count minus a public reference, additively shared by evaluators 0 and 1.
+A dealer gives them correlated randomness in advance and does not see their openings:
 
     round 0       delta = d - b, with b a uniform word whose bits the dealer has shared too;
     each layer    factors of the carry of delta + b into its highest bit, under mask bits;
     last round    e = the sign of d, under a shared bit; then |d| = (-1)^e (rho delta + rho b),
                   where the dealer has shared rho = 1 or -1 and rho b.
 
-In protocol order: `shape` what is public and how long every message is, `carry` the circuit of the carry,
-`bits` shares of bits packed eight to a byte, `dealer` what is expanded and dealt, `evaluator` the rounds.
+In protocol order: `shape` public facts and lengths of messages, `carry` the circuit of the carry, `bits`
+shares of packed bits, `dealer` correlated randomness, `evaluator` the rounds.
 
-Guarantee: perfect privacy against one evaluator that keeps to the protocol, were the streams uniform: all
-that it receives is uniform whatever the other one holds, because each bit of it has a pad of its own. The
-dealer must not collude with an evaluator, nor read the openings: with delta it has d. Nothing is
-authenticated: who deviates changes the scores unnoticed.
+Guarantee: perfect privacy against one semi-honest evaluator, if the streams were uniform: all that it
+receives is uniform for any inputs of the other one, because each bit has its own pad. The dealer must not
+collude with an evaluator, nor read the openings: from delta it could compute d. Nothing is authenticated: an
+evaluator that deviates changes the scores undetected.
 
 Source: Beaver 1991, 1995 (products of masked values from dealt randomness); Escudero, Ghosh, Keller,
 Rachuri, Scholl 2020 (a shared word with its shared bits); Ishai, Kushilevitz, Meldgaard, Orlandi,

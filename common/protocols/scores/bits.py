@@ -1,12 +1,12 @@
-"""Bits of many cells, eight to a byte, and how two evaluators compute on their shares.
+"""Bits of many cells, packed eight to a byte, and the computation of two evaluators on their shares.
 
-A bit is shared when the exclusive or of both evaluators' bits is it. A sum is then local. A product, once
-each factor is opened under a mask, is a polynomial of what was opened and of dealt products of masks:
+A bit is the exclusive or of the evaluators' shares, so sums are local. A product, when each factor is opened
+under a mask, is a polynomial of the opened bits and of dealt products of masks:
 
     (e_1 xor a_1) (e_2 xor a_2)  =  e_1 e_2  xor  e_1 a_2  xor  e_2 a_1  xor  a_1 a_2,
 
-and so for three factors. An evaluator puts in its shares of masks and of their products; one of the two alone
-puts in its share of 1, which is 1.
+and likewise for three factors. An evaluator inserts its shares of masks and of their products, and of the
+constant 1: 1 for evaluator 0 and 0 for evaluator 1.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ..masked.ring import Words
 from .carry import Layer, Monomial
 
 Plane = NDArray[np.uint8]
-"""One bit of every cell, the first cell in the lowest bit of the first byte, shape (bytes,)."""
+"""One bit of every cell, shape (bytes,); the first cell is the lowest bit of the first byte."""
 
 Planes = NDArray[np.uint8]
 """Shape (rows, bytes)."""
 
 
 def packed(bits: NDArray[np.bool_]) -> Planes:
-    """The planes of bits of shape (rows, cells); what fills the last byte is 0."""
+    """The planes of bits of shape (rows, cells); the last byte is padded with 0."""
     return np.packbits(bits, axis=-1, bitorder="little")
 
 
@@ -44,7 +44,7 @@ def bit_of(words: Words, place: int) -> NDArray[np.bool_]:
 
 
 def carry_table(words: Words, digit: range) -> Planes:
-    """Run by the dealer: whether a digit of its words carries when v is added to it, for v = 1, 2, ...
+    """Run by the dealer: whether adding v to a digit of its words carries, for v = 1, 2, ...
 
     Returns:
         Shape (2^(bits of the digit) - 1, bytes).
@@ -57,11 +57,11 @@ def carry_table(words: Words, digit: range) -> Planes:
 def digit_wires(table: Planes, added: Planes, one: Plane) -> tuple[Plane, Plane]:
     """Run by an evaluator: its shares of g and p of a digit to which a public digit is added.
 
-    g is the table's bit for what is added; p is how a carry from below, one more, changes that bit.
+    g is the table's bit for the added digit; p is the change of that bit if a carry adds one more.
 
     Args:
         table: its share of `carry_table`.
-        added: the bits of the public digit, lowest first, shape (bits of the digit, bytes).
+        added: bits of the public digit, lowest first, shape (bits of the digit, bytes).
         one: its share of 1.
     """
     whole = np.vstack([np.zeros_like(one), table, one])
@@ -70,7 +70,7 @@ def digit_wires(table: Planes, added: Planes, one: Plane) -> tuple[Plane, Plane]
 
 
 def _looked_up(rows: Planes, index: Planes) -> Plane:
-    """In every cell the bit of the row that its index names, shape (bytes,)."""
+    """For every cell, the bit in the row of its index, shape (bytes,)."""
     for bit in index:
         even, odd = rows[0::2], rows[1::2]
         rows = even ^ (bit & (even ^ odd))
@@ -82,8 +82,8 @@ def mask_products(layer: Layer, masks: Planes) -> Planes:
     """Run by the dealer: the products of masks that a layer needs, shape (dealt, bytes).
 
     Args:
-        layer: of the circuit.
-        masks: of its opened wires, shape (opened, bytes).
+        layer: layer of the circuit.
+        masks: masks of its opened wires, shape (opened, bytes).
     """
     of = dict(zip(layer.opened, masks, strict=True))
     return np.stack([reduce(and_, [of[wire] for wire in monomial]) for monomial in layer.dealt])
@@ -92,12 +92,12 @@ def mask_products(layer: Layer, masks: Planes) -> Planes:
 def layer_outputs(
     layer: Layer, wires: Planes, opened: Planes, masks: Planes, products: Planes, one: Plane
 ) -> Planes:
-    """Run by an evaluator: its shares of a layer's outputs, once both have opened its factors.
+    """Run by an evaluator: its shares of a layer's outputs, after both opened the factors.
 
     Args:
-        layer: of the circuit.
+        layer: layer of the circuit.
         wires: its shares of the inputs.
-        opened: the opened wires under both evaluators' masks, public to the two.
+        opened: opened wires under both evaluators' masks, known to both.
         masks: its shares of these masks.
         products: its shares of `mask_products`.
         one: its share of 1.

@@ -1,11 +1,11 @@
-"""The circuit that finds the carry of two numbers into a bit, as layers of polynomials of bits.
+"""The circuit of the carry of two numbers into a bit, as layers of polynomials of bits.
 
-The bits below are cut into digits. A digit carries, or hands on a carry from below, or neither: bits g and p,
-which tables give (`bits`). A layer merges neighbouring digits, lowest first,
+The lower bits are divided into digits. A digit generates a carry (bit g), propagates one (bit p), or neither;
+g and p come from tables (`bits`). A layer merges neighbouring digits, lowest first,
 
     g = g_2 xor p_2 g_1 xor p_2 p_1 g_0,        p = p_2 p_1 p_0,
 
-until one g is left, the carry. Nothing is below the lowest digit, so its p is never needed.
+until one g is left, the carry. The p of the lowest digit is not needed.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from functools import cache, cached_property
 from itertools import combinations
 
 Monomial = tuple[int, ...]
-"""The wires that are multiplied, ascending."""
+"""Wires that are multiplied, in ascending order."""
 
 RADIX = 3
-"""The most bits of a digit and the most digits merged at once.
+"""Largest number of bits of a digit and of digits merged at once.
 
-Four would spare a round for some widths; tables and products would be twice as long.
+Four would save a round for some widths; tables and products would be twice as long.
 """
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Polynomials modulo 2 of the bits on wires; evaluated on shares in one round.
+    """Polynomials modulo 2 of the bits on wires, evaluated on shares in one round.
 
     Attributes:
-        outputs: of each output wire the monomials that it adds up.
+        outputs: monomials of each output wire, which is their sum.
     """
 
     outputs: tuple[tuple[Monomial, ...], ...]
 
     @classmethod
     def merging(cls, sizes: tuple[int, ...]) -> Layer:
-        """The layer that merges that many neighbours each, lowest first.
+        """The layer that merges groups of neighbouring digits of these sizes, lowest first.
 
-        Its wires, in and out, are the g of every digit and then the p of all but the lowest.
+        Its input and output wires are the g of every digit, then the p of all but the lowest.
         """
         digits = sum(sizes)
         carries: list[tuple[Monomial, ...]] = []
@@ -53,7 +53,7 @@ class Layer:
 
     @cached_property
     def opened(self) -> tuple[int, ...]:
-        """The wires that are factors: they are opened, under masks."""
+        """The wires that are factors, which are opened under masks."""
         return tuple(sorted({wire for monomial in self._products for wire in monomial}))
 
     @cached_property
@@ -77,8 +77,8 @@ class Carry:
     """The circuit of the carry into a bit.
 
     Attributes:
-        digits: the bits of every digit, lowest first.
-        layers: the last one has one output wire.
+        digits: bits of every digit, lowest first.
+        layers: layers in order; the last one has one output wire.
     """
 
     digits: tuple[range, ...]
@@ -87,7 +87,7 @@ class Carry:
 
 @cache
 def carry_into(bit: int) -> Carry:
-    """The circuit of the carry of two numbers into this bit, at least 1."""
+    """The circuit of the carry of two numbers into a bit of place 1 or higher."""
     count = -(-bit // RADIX)
     digits = tuple(_ranges(_parts(bit, count)))
     depth = next(depth for depth in range(bit) if RADIX**depth >= count)
@@ -99,7 +99,7 @@ def carry_into(bit: int) -> Carry:
 
 
 def _parts(whole: int, count: int) -> tuple[int, ...]:
-    """As equal as can be, the larger ones first: lengths grow faster than sizes, least so at the lowest."""
+    """Parts as equal as possible, larger first: costs grow faster than sizes, least at the lowest part."""
     return tuple(whole // count + (part < whole % count) for part in range(count))
 
 

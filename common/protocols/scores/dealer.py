@@ -1,13 +1,13 @@
-"""What an evaluator expands from its stream, and what the dealer sends so that the two fit together.
+"""Correlated randomness: masks that evaluators draw from their streams, and the dealer's complement.
 
 Both evaluators draw masks, in this order: a word for every cell; for every layer a plane for each opened
-wire; a plane for the sign. Sums of the words and exclusive ors of the planes are the masks b, a and f that
-nobody but the dealer knows. From them the dealer computes a complement and shares it:
+wire; a plane for the sign. Sums of the words and exclusive ors of the planes are the masks b, a and f, which
+only the dealer knows. From them the dealer computes a complement and shares it:
 
     rho and rho b, words, where rho = -1 where f xor the highest bit of b is 1, else 1;
     planes: of every digit of b its carry table, of every layer the products of its masks.
 
-Evaluator 0 draws its share of the complement next from its stream; evaluator 1 is sent the rest.
+Evaluator 0 draws its share of the complement next from its stream; evaluator 1 receives its share.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .shape import ScoreShape
 
 @dataclass(frozen=True)
 class Masks:
-    """An evaluator's shares of the masks under which it opens.
+    """An evaluator's shares of the masks of its openings.
 
     Attributes:
-        words: of d, shape (cells,).
-        layers: of the opened wires of each layer, shape (opened, bytes).
-        sign: of the sign, shape (bytes,).
+        words: masks of d, shape (cells,).
+        layers: masks of the opened wires of each layer, shape (opened, bytes).
+        sign: mask of the sign, shape (bytes,).
     """
 
     words: Words
@@ -40,11 +40,11 @@ class Masks:
 
 @dataclass(frozen=True)
 class Complement:
-    """An evaluator's shares of what the dealer computes from the masks.
+    """An evaluator's shares of the values that the dealer computes from the masks.
 
     Attributes:
         words: rho and rho b, shape (2, cells).
-        planes: the tables of the digits and then the products of the layers, shape (rows, bytes) together.
+        planes: tables of the digits, then products of the layers, shape (rows, bytes).
     """
 
     words: Words
@@ -58,7 +58,7 @@ class Complement:
 
 
 def draw_masks(shape: ScoreShape, stream: RandomStream) -> Masks:
-    """Run by an evaluator and by the dealer: what the stream of an evaluator begins with."""
+    """Run by an evaluator and by the dealer: the masks, which are drawn first from an evaluator's stream."""
     words = shape.ring.uniform(stream, 1, shape.total)[0]
     opened = [len(layer.opened) for layer in shape.carry.layers]
     planes = stream.bytes((sum(opened) + 1) * shape.plane_bytes).reshape(-1, shape.plane_bytes)
@@ -67,7 +67,7 @@ def draw_masks(shape: ScoreShape, stream: RandomStream) -> Masks:
 
 
 def read_complement(shape: ScoreShape, octets: NDArray[np.uint8]) -> Complement:
-    """A share of the complement: the next bytes of evaluator 0's stream, or what evaluator 1 is sent."""
+    """A share of the complement, from the next bytes of evaluator 0's stream or evaluator 1's message."""
     words = 2 * shape.total * shape.ring.word_bytes
     return Complement(
         octets[:words].view(shape.ring.dtype).reshape(2, shape.total),
@@ -76,17 +76,17 @@ def read_complement(shape: ScoreShape, octets: NDArray[np.uint8]) -> Complement:
 
 
 def deal(shape: ScoreShape, streams: tuple[RandomStream, RandomStream]) -> bytes:
-    """Run by the dealer: the one string that it sends, to evaluator 1.
+    """Run by the dealer: its only message, to evaluator 1.
 
     Args:
-        shape: of the batch.
-        streams: of evaluator 0 and evaluator 1.
+        shape: shape of the batch.
+        streams: streams of evaluator 0 and evaluator 1.
 
     Returns:
-        `shape.dealt_bytes` bytes, uniform to whoever does not know the stream of evaluator 0.
+        `shape.dealt_bytes` bytes, uniform without the stream of evaluator 0.
 
-    Assumes (not enforced): both streams are fresh, and serve this batch alone; evaluator 0 never reads the
-        string, from which it would know b and so every d.
+    Assumes (not enforced): both streams are fresh, and used for this batch only; evaluator 0 does not read
+        the message, from which it could compute b and so every d.
     """
     left, right = (draw_masks(shape, stream) for stream in streams)
     share = read_complement(shape, streams[0].bytes(shape.dealt_bytes))

@@ -18,34 +18,34 @@ from .shape import ScoreShape
 def evaluate(
     shape: ScoreShape, index: int, share: Words, stream: RandomStream, dealt: bytes | None
 ) -> Generator[bytes, bytes, Words]:
-    """Run by an evaluator: yields what it opens in each round, and is sent what the other one opens in it.
+    """Run by an evaluator: yields its opening of each round and receives the other evaluator's by `send`.
 
     With s the sign bit of d = delta + b, c the carry into it, and f the mask of the sign: s is c xor the
     highest bits of delta and b, and e = c xor f xor the highest bit of delta is opened. So
-    (-1)^s = (-1)^e rho and |d| = (-1)^e (rho delta + rho b), of which each evaluator has a share at once.
+    (-1)^s = (-1)^e rho and |d| = (-1)^e (rho delta + rho b), of which each evaluator has a share.
 
-    Guarantee: what it yields is uniform to the other evaluator, whatever the shares, if both keep to the
-        protocol. Nothing is authenticated: a string that was tampered with gives other scores, not an error.
+    Guarantee: its openings are uniform to the other evaluator, for any shares, if both follow the protocol.
+        Nothing is authenticated: an altered message gives other scores, not an error.
 
     Args:
-        shape: of the batch.
-        index: 0 or 1.
-        share: of d, cliques one after the other, shape (cells,).
-        stream: its own, which the dealer has too.
-        dealt: what the dealer sent, for evaluator 1; None for evaluator 0.
+        shape: shape of the batch.
+        index: index of the evaluator, 0 or 1.
+        share: its shares of d, cliques one after the other, shape (cells,).
+        stream: its stream, which the dealer has too.
+        dealt: message of the dealer for evaluator 1; None for evaluator 0.
 
     Returns:
         Its share of the scores, shape (cliques,).
 
     Raises:
-        ValueError: at the first `next`, where arguments do not fit together.
-        ProtocolError: what the dealer or the other evaluator sent is not as long as the shape says.
+        ValueError: the arguments are inconsistent; raised by the first `next`.
+        ProtocolError: a message of the dealer or of the other evaluator has a wrong length.
 
-    Assumes (not enforced): the stream is fresh, serves this batch alone, and is the one that was dealt for;
-        every |d| < 2^(bits - 1).
+    Assumes (not enforced): the stream is fresh, is used for this batch only, and is the one that the dealer
+        used; every |d| < 2^(bits - 1).
     """
     if index not in (0, 1) or (dealt is None) != (index == 0):
-        raise ValueError("evaluator 0 is dealt nothing, evaluator 1 one string, and there are no others")
+        raise ValueError("expected evaluator 0 without a dealt message, or evaluator 1 with one")
     if share.shape != (shape.total,) or share.dtype != shape.ring.dtype:
         raise ValueError(f"expected {shape.total} words of {shape.ring.bits} bits as shares")
     masks = draw_masks(shape, stream)
@@ -93,6 +93,6 @@ def _opened(shape: ScoreShape, round: int, theirs: bytes) -> NDArray[np.uint8]:
 def _octets(sent: bytes, length: int, sender: str) -> NDArray[np.uint8]:
     if len(sent) != length:
         raise ProtocolError(
-            f"expected {length} bytes from the {sender}, got {len(sent)}; all must score the same batch"
+            f"expected {length} bytes from the {sender}, got {len(sent)}; score the same batch at all roles"
         )
     return np.frombuffer(sent, dtype=np.uint8)

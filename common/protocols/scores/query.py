@@ -1,4 +1,4 @@
-"""What the parties of a score query compute from its public facts, besides the rounds of the evaluators."""
+"""Steps of a score query other than the rounds of the evaluators."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def references_digest(references: Iterable[Integers]) -> bytes:
 def check_references(
     references: Integers, cells: Sequence[int], digest: bytes, largest: int, largest_total: int
 ) -> None:
-    """Run by whoever subtracts the references: they are those of the query, and as large as it says at most.
+    """Run by the party that subtracts the references: checks them against digest and bounds of the query.
 
     Args:
         references: shape (sum of cells,).
-        cells: of each clique.
-        digest: the query's.
-        largest: the query's bound for one cell.
-        largest_total: the query's bound for one clique.
+        cells: number of cells of each clique.
+        digest: digest in the query.
+        largest: bound in the query for one cell.
+        largest_total: bound in the query for one clique.
 
     Raises:
-        ProtocolError: they are others; a score of them could overflow.
+        ProtocolError: they do not match the query; their scores could overflow.
     """
     totals = np.add.reduceat(references, np.cumsum([0, *cells[:-1]]))
     if (
@@ -54,7 +54,7 @@ def check_references(
 def score_shape(
     plan: MaskedPlan, cells: tuple[int, ...], sigma: float, largest_reference: int, largest_total: int
 ) -> ScoreShape:
-    """The batch of a score query, in which neither a difference nor a noisy score overflows.
+    """The shape of a score query, in which neither a difference nor a noisy score overflows.
 
     Raises:
         ProtocolError: the plan's ring is too small.
@@ -65,23 +65,23 @@ def score_shape(
 
 
 def reshared(ring: Ring, share: Words, pair_stream: RandomStream, query: str) -> tuple[Words, Words]:
-    """Run by a party that is no evaluator: its share of the cells, shared anew between the evaluators.
+    """Run by a party that is not an evaluator: reshares its share of the cells to the two evaluators.
 
     Args:
-        ring: of the share.
+        ring: ring of the share.
         share: shape (cells,).
-        pair_stream: of the key shared with evaluator 1, who draws its part from it too.
+        pair_stream: stream of the key shared with evaluator 1, which draws the same words from it.
         query: digest of the score query.
 
     Returns:
-        What it sends evaluator 0, and what evaluator 1 has without a message.
+        The part that it sends to evaluator 0, and the part that evaluator 1 derives without a message.
     """
     part = ring.uniform(pair_stream.child("score shares", query), 1, share.size)[0]
     return share - part, part
 
 
 def exact_scores(counts: Sequence[Integers], references: Integers) -> Integers:
-    """Run by a party that holds every clique alone: its exact scores, shape (cliques,)."""
+    """Run by a party that holds every clique: its exact scores, shape (cliques,)."""
     starts = np.cumsum([0, *(count.size for count in counts)])
     pieces = [references[a:b] for a, b in pairwise(starts)]
     return np.array([np.abs(c - r).sum() for c, r in zip(counts, pieces, strict=True)], dtype=np.int64)

@@ -1,1 +1,1 @@
-"""A party's part in the protocol `masked`."""
+"""A party's role in the protocol `masked`."""

@@ -1,4 +1,4 @@
-"""A party of a release by the protocol `masked`: shares under masks, of answers and of scores."""
+"""Answers under the protocol `masked`: masked shares of noisy counts and scores."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from .session import MaskedSession
 
 
 class MaskedAnswerer(Answerer):
-    """Answers with shares that only together tell a noisy sum.
+    """Answers with masked shares, which only together reveal a noisy sum.
 
-    What was delivered to it does not outlive the process.
+    Deliveries are lost when the process ends.
 
     Args:
         institution: see `Answerer`.
@@ -46,7 +46,7 @@ class MaskedAnswerer(Answerer):
 
     @classmethod
     def check_terms(cls, terms: ReleaseTerms, institution: Institution) -> None:
-        """Refuses a plan that is wrong about this party, or names parties that are not pinned."""
+        """Refuses a plan that does not match this party, or names parties that are not pinned."""
         check_plan(_plan(terms), institution)
 
     @property
@@ -55,31 +55,31 @@ class MaskedAnswerer(Answerer):
         return _plan(self.account.terms).domain
 
     def introduce(self, introduction: Introduction) -> None:
-        """Learns who else takes part; every acceptance in the introduction is verified."""
+        """Receives and verifies the acceptances of all parties."""
         session = self._introduced(introduction)
         self.account.introduce(introduction)
         self._session = self._session or session
 
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
-        """A matrix without its mask, in frames sealed for another party of the slice."""
+        """A matrix minus its mask, in frames sealed for another party of the slice."""
         return self._introduced_session().open(chain, recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Keeps what another party opened for this one, or what the dealer dealt."""
+        """Stores an opening of another party, or a message of the dealer."""
         session = self._introduced_session()
         if delivery.kind is DeliveryKind.DEALT_PRODUCT:
             self.institution.rules.policy.check_cells(session.cells(delivery.chain))
         session.deliver(delivery, chunks)
 
     def multiply(self, chains: Sequence[Chain]) -> None:
-        """Computes shares of products, from what was delivered."""
+        """Computes shares of products from the deliveries."""
         session = self._introduced_session()
         for chain in chains:
             self.institution.rules.policy.check_cells(session.cells(chain))
         session.multiply(chains)
 
     def answer(self, query: MarginalQuery) -> Iterator[bytes]:
-        """The frames of this party's share, with its noise and under its mask; see `Answerer.answer`."""
+        """The frames of this party's share plus its noise and its mask; see `Answerer.answer`."""
         session, interaction = self._introduced_session(), self.interaction_shape(query)
         plan, ring = session.plan, session.plan.ring
         if not ring.holds(plan.largest(query.sigma, interaction=interaction)):
@@ -93,13 +93,13 @@ class MaskedAnswerer(Answerer):
         return encode_answer([answer], ring.word_bytes)
 
     def score_run(self, query: ScoreQuery) -> ScoreRun:
-        """Scores shared with the other parties; a single party computes them alone."""
+        """Scores computed with the other parties, or locally by a single party."""
         if len(_plan(self.account.terms).roster) > 1:
             return SharedScores(self._introduced_session(), query)
         return LocalScores(self.institution.table, query)
 
     def _introduced_session(self) -> MaskedSession:
-        """The party's part in the exchange; after a restart from the introduction that the ledger kept."""
+        """The session; after a restart, created from the introduction in the ledger."""
         if self._session is None:
             self._session = self._introduced(self.account.introduction())
         return self._session
@@ -112,14 +112,14 @@ class MaskedAnswerer(Answerer):
 
 
 def check_plan(plan: MaskedPlan, institution: Institution) -> None:
-    """Refuses a plan that is wrong about a party, or names parties that its institution does not know.
+    """Refuses a plan that does not match a party, or names parties that its institution did not pin.
 
     Args:
-        plan: what the curator proposes.
-        institution: of the party.
+        plan: plan proposed by the curator.
+        institution: institution of the party.
 
     Raises:
-        ProtocolError: the plan says something else of this party than is true.
+        ProtocolError: the plan does not match this party.
         PolicyError: a party of the plan is not pinned, or pinned with another key.
     """
     name, table, known = institution.name, institution.table, institution.rules.known
@@ -137,7 +137,7 @@ def check_plan(plan: MaskedPlan, institution: Institution) -> None:
             "describe the party again"
         )
     if plan.domain.shape(own[0].attributes) != table.domain.shape(own[0].attributes):
-        raise ProtocolError("the plan has other sizes of this party's attributes; give both one domain file")
+        raise ProtocolError("the plan has other sizes of this party's attributes; use the same domain file")
     for entry in plan.roster:
         if entry.name != name and known.get(entry.name) != entry.identity:
             raise PolicyError(
@@ -147,5 +147,5 @@ def check_plan(plan: MaskedPlan, institution: Institution) -> None:
 
 
 def _plan(terms: ReleaseTerms) -> MaskedPlan:
-    assert terms.masked is not None, "terms of this protocol come with a plan"
+    assert terms.masked is not None, "terms of this protocol contain a plan"
     return terms.masked

@@ -1,6 +1,6 @@
-"""Matrices of ring words that are too large for memory, kept in unnamed temporary files.
+"""Matrices of ring words that are too large for memory, stored in unnamed temporary files.
 
-A file has no name and goes with the process. What it held comes again from those who sent it.
+The files are deleted when the process ends. The senders then deliver their content again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WRITE_BYTES = 1 << 22
 
 
 class _Matrix:
-    """One file; closed when nobody holds it any more, so a reader keeps what it began to read."""
+    """One file; closed with its last reference, so a reader can finish after the matrix is replaced."""
 
     def __init__(self, rows: int, cells: int) -> None:
         self.rows = rows
@@ -29,10 +29,10 @@ class _Matrix:
 
 
 class Openings:
-    """Matrices under keys, written once as a stream and read in blocks of rows.
+    """Matrices by key, written once as a stream and read in blocks of rows.
 
     Args:
-        ring: of the words.
+        ring: ring of the words.
     """
 
     def __init__(self, ring: Ring) -> None:
@@ -43,16 +43,16 @@ class Openings:
         return key in self._matrices
 
     def put(self, key: Hashable, rows: int, cells: int, chunks: Iterable[bytes]) -> None:
-        """Keeps a matrix; one that the key stood for before is replaced once all of the new one came.
+        """Stores a matrix; replaces an earlier one with the same key only after it is complete.
 
         Args:
-            key: its name.
-            rows: of the matrix.
-            cells: columns of the matrix.
-            chunks: its words, row-major, cut in any way.
+            key: key of the matrix.
+            rows: number of rows.
+            cells: number of columns.
+            chunks: words, row-major, in chunks of any sizes.
 
         Raises:
-            ProtocolError: more or fewer words came than are due.
+            ProtocolError: the number of words is not the expected one.
         """
         matrix = _Matrix(rows, cells)
         at_once = max(1, _WRITE_BYTES // (cells * self._ring.word_bytes))
@@ -65,11 +65,11 @@ class Openings:
         """The matrix, shape (block_rows, cells) at a time.
 
         Raises:
-            ProtocolError: there is none under this key.
+            DeliveriesLost: there is no matrix with this key.
         """
         if key not in self._matrices:
             raise DeliveriesLost(
-                "a product needs what was not delivered; deliver all openings and shares first"
+                "a product needs an opening or share that was not delivered; deliver all of them first"
             )
         matrix = self._matrices[key]
         row_bytes = matrix.cells * self._ring.word_bytes
@@ -80,5 +80,5 @@ class Openings:
             yield block.reshape(-1, matrix.cells)
 
     def drop(self, key: Hashable) -> None:
-        """Forgets a matrix, if it is there."""
+        """Removes a matrix, if there is one."""
         self._matrices.pop(key, None)

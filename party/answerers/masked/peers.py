@@ -1,4 +1,4 @@
-"""The other parties of a masked release: who they are, the keys shared with them, what is sealed for them."""
+"""The other parties of a masked release: keys shared with them, and streams sealed under these keys."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ...acceptance import ACCEPTANCE
 
 
 class Peers:
-    """The keys that this party shares with every other one of a release, and the streams sealed under them.
+    """Keys that this party shares with every other one of a release, and streams sealed under them.
 
     Args:
-        terms: of the release.
-        plan: of the release.
-        me: this party's place in the roster.
-        secret: the ledger's for this release.
-        acceptances: of every party, in the roster's order; each is verified here.
-        salts: never the same words again, whatever the party's process went through.
+        terms: terms of the release.
+        plan: plan of the release.
+        me: index of this party in the roster.
+        secret: secret of this release in the ledger.
+        acceptances: acceptances of all parties, in roster order; verified here.
+        salts: source of salts; never repeats its words.
 
     Raises:
-        ProtocolError: an acceptance is missing, or not signed by the party that the plan names.
+        ProtocolError: an acceptance is missing, or not signed by the party in the plan.
     """
 
     def __init__(
@@ -54,17 +54,17 @@ class Peers:
                 self._keys[place] = own.pair_key(accepted.ephemeral, self._digest)
 
     def streams(self) -> dict[int, RandomStream]:
-        """For every other party, by its place in the roster, the stream of the key shared with it."""
+        """Index of every other party in the roster -> stream of the key shared with it."""
         return {other: RandomStream(key) for other, key in self._keys.items()}
 
     def seal(
         self, recipient: int, what: Sequence[str], payload: Iterable[bytes | memoryview]
     ) -> Iterator[bytes]:
-        """Sealed frames for another party; the first one is a salt, so that no two streams share a key.
+        """Sealed frames for another party; the first one is a salt, so that no two streams have the same key.
 
         Args:
-            recipient: place in the roster.
-            what: says what the payload is; bound into the key, with sender, recipient and the signed terms.
+            recipient: index of the other party in the roster.
+            what: labels of the payload; bound to the key, with sender, recipient and the signed terms.
             payload: pieces of any size.
 
         Raises:
@@ -78,7 +78,7 @@ class Peers:
         """The payload of another party's sealed frames; see `seal`.
 
         Raises:
-            ProtocolError: there is no such party, or the frames are not what it sealed.
+            ProtocolError: there is no such party, or the frames do not decrypt.
         """
         key, context = self._envelope(sender, sender, self._me, what)
         iterator = iter(frames)
@@ -89,7 +89,5 @@ class Peers:
 
     def _envelope(self, other: int, sender: int, to: int, what: Sequence[str]) -> tuple[bytes, bytes]:
         if other not in self._keys:
-            raise ProtocolError(
-                "a sealed message goes from one party of the plan to another; compare the plan"
-            )
+            raise ProtocolError("expected a sealed message between two parties of the plan; compare the plan")
         return self._keys[other], self._digest + json.dumps([sender, to, *what]).encode()

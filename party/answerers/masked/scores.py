@@ -1,4 +1,4 @@
-"""A party's part in one score query: what it shares anew, opens as an evaluator, and answers with."""
+"""A party's role in one score query: resharing, the rounds of an evaluator, and the answer."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from .session import MaskedSession
 class SharedScores:
     """Scores over the parties of a masked release.
 
-    Two parties evaluate (see `common/protocols/scores`). Every other one shares its cells anew between them
-    and, like them, adds noise and a mask.
+    Two parties are evaluators (see `common/protocols/scores`). Every other party reshares its cells to them;
+    all parties add noise and a mask.
 
     Args:
-        session: the party's part in the release.
+        session: the party's session of the release.
         query: the score query.
 
     Raises:
-        ProtocolError: a product was not computed, or the plan names no evaluators or too small a ring.
+        ProtocolError: a product was not computed, the plan names no evaluators, or its ring is too small.
     """
 
     def __init__(self, session: MaskedSession, query: ScoreQuery) -> None:
         plan = session.plan
         if not plan.evaluators:
-            raise ProtocolError("the plan names nobody who evaluates scores; measure marginals")
+            raise ProtocolError("the plan names no evaluators of scores; measure marginals")
         self._session = session
         self._query = query
         self._digest = query_digest(query)
@@ -57,14 +57,14 @@ class SharedScores:
 
     @property
     def word_bytes(self) -> int:
-        """Those of the plan's ring."""
+        """Bytes of a word of the plan's ring."""
         return self._shape.ring.word_bytes
 
     def open(self, step: int, recipient: int) -> Iterator[bytes]:
-        """Step 0: the party's cells, for evaluator 0. Step k: what it opens in round k - 1, for the other."""
+        """Step 0: the party's cells, for evaluator 0. Step k: its opening of round k - 1, for its peer."""
         if recipient != self._peer:
             raise ProtocolError(
-                "a step of a score query goes to the evaluator that it is for; compare the plan"
+                "expected the evaluator that receives this step as recipient; compare the plan"
             )
         if self._index is None:
             if step:
@@ -74,20 +74,20 @@ class SharedScores:
             return self._sealed(step, recipient, sent.tobytes())
         self._begun()
         if not 1 <= step <= len(self._sent):
-            raise DeliveriesLost("a round of a score query is out of order; deliver the one before it first")
+            raise DeliveriesLost("a round of a score query is out of order; deliver the previous one first")
         return self._sealed(step, recipient, self._sent[step - 1])
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Keeps another party's cells or round, the references or what was dealt."""
+        """Stores another party's cells or round, the references or the dealer's message."""
         if self._index is None:
-            raise ProtocolError("only evaluators are sent something; compare the plan")
+            raise ProtocolError("only evaluators receive deliveries; compare the plan")
         if delivery.kind is DeliveryKind.SCORE_REFERENCES:
             self._references = read_references(self._query, self._session.plan.domain.cells, chunks)
         elif delivery.kind is DeliveryKind.DEALT_SCORES:
             self._dealt = _joined(chunks, self._shape.dealt_bytes)
         elif delivery.step == 0:
             if self._index != 0 or delivery.sender not in self._others:
-                raise ProtocolError("cells come from parties that do not evaluate; compare the plan")
+                raise ProtocolError("expected cells from a party that is not an evaluator; compare the plan")
             size = self._shape.total * self._shape.ring.word_bytes
             sent = self._unsealed(delivery, chunks, size)
             self._shared[delivery.sender] = np.frombuffer(sent, dtype=self._shape.ring.dtype)
@@ -95,12 +95,12 @@ class SharedScores:
             self._receive(delivery, chunks)
 
     def bound(self) -> dict[str, str]:
-        """The cells, and an evaluator's share of the scores once it has one."""
+        """The cells, and an evaluator's share of the scores after its last round."""
         values = {"cells": self._cells} | ({} if self._score is None else {"scores": self._score})
         return {name: hashlib.sha256(words.data).hexdigest() for name, words in values.items()}
 
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
-        """This party's share of the scores, with its noise and under its mask."""
+        """This party's share of the scores plus its noise and its mask."""
         share = np.zeros(len(self._shape.cells), dtype=self._shape.ring.dtype)
         if self._index is not None:
             if self._score is None:
@@ -109,7 +109,7 @@ class SharedScores:
         return self._session.answer(self._digest, self._query.sigma, share, stream)
 
     def _begun(self) -> Generator[bytes, bytes, Words]:
-        """The rounds, begun once the cells of all parties, or references and dealt randomness, are there."""
+        """The rounds; started when all cells, or references and dealt randomness, were delivered."""
         if self._rounds is not None:
             return self._rounds
         ring = self._shape.ring
@@ -129,10 +129,10 @@ class SharedScores:
         return self._rounds
 
     def _receive(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Takes the other evaluator's message of a round; a round once taken is not taken again."""
+        """Processes the other evaluator's message of a round; ignores one that was processed before."""
         rounds = self._begun()
         if delivery.sender != self._peer or delivery.step > len(self._sent):
-            raise DeliveriesLost("a round of a score query is out of order; deliver the one before it first")
+            raise DeliveriesLost("a round of a score query is out of order; deliver the previous one first")
         sent = self._unsealed(delivery, chunks, self._shape.opened_bytes(delivery.step - 1))
         if delivery.step < len(self._sent) or self._score is not None:
             return
@@ -154,6 +154,6 @@ class SharedScores:
 
 
 def _joined(chunks: Iterable[bytes], size: int) -> bytes:
-    """A message of this length."""
+    """A message of this length from its chunks."""
     (message,) = row_blocks(chunks, np.dtype("u1"), 1, size, 1)
     return message.tobytes()

@@ -1,4 +1,4 @@
-"""A party's part in one release by the protocol `masked`: what it opens, receives, multiplies and shares."""
+"""A party's session of the protocol `masked`: its openings, deliveries, products and shares."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from .peers import Peers
 
 
 class MaskedSession:
-    """Computes the party's masked shares.
+    """Computes the party's masked shares in one release.
 
-    Memory: the table, blocks of `block_rows`, and the shares of products, 4 or 8 bytes for each of their
-    cells; openings live on disk.
+    Memory: the table, blocks of `block_rows`, and the shares of products, 4 or 8 bytes per cell; openings are
+    on disk.
 
     Args:
-        table: the party's records.
-        terms: of the release.
-        name: of the party.
-        secret: the ledger's for this release.
-        introduction: what the curator sent; every acceptance in it is verified here.
-        salts: never the same words again, whatever the party's process went through.
+        table: records of the party.
+        terms: terms of the release.
+        name: name of the party.
+        secret: secret of this release in the ledger.
+        introduction: introduction from the curator; its acceptances are verified here.
+        salts: source of salts; never repeats its words.
 
     Raises:
-        ProtocolError: an acceptance is not signed by the party that the plan names.
+        ProtocolError: an acceptance is not signed by the party in the plan.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class MaskedSession:
             )
         self.me = names.index(name)
         self._slice = plan.roster[self.me].slice
-        # What the plan leaves out is out of reach of whatever is asked in this release.
+        # Attributes that are not in the plan cannot be queried in this release.
         self._table = table.project(plan.roster[self.me].attributes)
         self.peers = Peers(terms, plan, self.me, secret, introduction.acceptances, salts)
         self.masks = RandomStream(introduction.mask_seed)
@@ -78,17 +78,17 @@ class MaskedSession:
         """Cells of the product of a chain's parts.
 
         Raises:
-            ProtocolError: it is no product of this party's slice, or the party holds no part of it.
+            ProtocolError: it is not a product of this party's slice, or the party holds no part of it.
         """
         self._check(chain, parts=2)
         return self.plan.cells(chain)
 
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
-        """A matrix of this party without its mask, sealed for another party of the slice.
+        """A matrix of this party minus its mask, sealed for another party of the slice.
 
         Args:
-            chain: of the matrix: a part of the party's own, or parts that were multiplied so far.
-            recipient: place in the roster.
+            chain: chain of the matrix: a part of the party, or the parts multiplied so far.
+            recipient: index of the other party in the roster.
 
         Yields:
             Sealed frames.
@@ -106,7 +106,7 @@ class MaskedSession:
         return self.peers.seal(recipient, ["opening", *labels(chain)], opened)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Keeps what another party opened for this one, or what the dealer dealt."""
+        """Stores an opening of another party, or a message of the dealer."""
         chain, kind, sender = delivery.chain, delivery.kind, delivery.sender
         records = self._table.record_count
         match kind:
@@ -128,7 +128,7 @@ class MaskedSession:
                 raise ProtocolError(f"{kind.name} belongs to a score query; name the query")
 
     def multiply(self, chains: Sequence[Chain]) -> None:
-        """Computes the party's shares of products, from what was opened and dealt."""
+        """Computes the party's shares of products from the deliveries."""
         for chain in chains:
             self._check(chain, parts=2)
         wanted = [chain for chain in chains if chain not in self._products]
@@ -142,10 +142,10 @@ class MaskedSession:
                 self._forget(chain[:k])
 
     def share(self, clique: Clique) -> Words:
-        """The party's exact share of a marginal, shape (cells,); all shares add up to the exact counts.
+        """The party's exact share of a marginal, shape (cells,); all shares sum to the exact counts.
 
         Raises:
-            ProtocolError: a product was not computed.
+            DeliveriesLost: a product was not computed.
         """
         ring, domain = self.plan.ring, self.plan.domain
         chain = self.plan.chain(clique, self._slice)
@@ -162,14 +162,14 @@ class MaskedSession:
     def answer(
         self, query: str, sigma: float, share: Words, stream: RandomStream, interaction: Sequence[int] = ()
     ) -> NDArray[np.int64]:
-        """A share with the party's noise, under its mask: ring words as integers, shape (cells,).
+        """A share plus the party's noise and mask: ring words as integers, shape (cells,).
 
         Args:
-            query: digest of the whole query.
-            sigma: scale of the noise that is charged.
-            share: shape (cells,).
-            stream: of the noise.
-            interaction: shape of the marginal where its differences alone are answered; else empty.
+            query: digest of the query.
+            sigma: scale of the charged noise.
+            share: exact share, shape (cells,).
+            stream: stream of the noise.
+            interaction: shape of the marginal if only its differences are answered; else empty.
         """
         ring = self.plan.ring
         noise = self.plan.noise.draw(sigma, share.size, stream)
@@ -178,7 +178,7 @@ class MaskedSession:
         return ring.signed(reveal.masked_answer(ring, share, grid_of(sigma), noise, mask, interaction))
 
     def _check(self, chain: Chain, *, parts: int = 1, holder: int | None = None) -> None:
-        """Refuses what is no chain of this slice, has fewer parts, or none of this party or the holder."""
+        """Refuses an invalid chain of this slice, and one with too few parts or no part of the holder."""
         names = [name for part in chain for name in part]
         if (
             len(chain) < parts
@@ -187,7 +187,7 @@ class MaskedSession:
             or set(names) - set(self.plan.domain)
         ):
             raise ProtocolError(
-                f"expected {parts} parts or more, of attributes of the plan, each once; compare the plan"
+                f"expected at least {parts} parts, of attributes of the plan, each once; compare the plan"
             )
         holders = self._holders(chain)
         for part, place in zip(chain, holders, strict=True):
@@ -201,7 +201,7 @@ class MaskedSession:
     def _check_size(self, chain: Chain) -> None:
         if self.plan.opening_bytes(chain, self._slice) > MAX_OPENING_BYTES:
             raise PolicyError(
-                "the product takes openings past the protocol's limit; ask for a smaller clique"
+                "the product needs openings larger than the protocol's limit; query a smaller clique"
             )
 
     def _holders(self, chain: Chain) -> tuple[int, ...]:
@@ -209,7 +209,7 @@ class MaskedSession:
 
     def _check_neighbour(self, other: int) -> None:
         if other == self.me or other not in self.plan.members(self._slice):
-            raise ProtocolError("an opening goes between two parties of one slice; compare the plan")
+            raise ProtocolError("expected an opening between two parties of one slice; compare the plan")
 
     def _rows_at_once(self, chain: Chain) -> int:
         return block_rows(self.plan.ring, 4 * self.plan.cells(chain))
@@ -218,7 +218,7 @@ class MaskedSession:
         return self._table.cell_codes(part, start, start + rows)
 
     def _opened(self, chain: Chain, rows: int) -> Iterator[Words]:
-        """What the other holders of a chain opened to this party, added up, block by block."""
+        """The sum of the openings of a chain's other holders, block by block."""
         matrices = [self._openings.blocks((i, chain), rows) for i in self._holders(chain)]
         for blocks in zip(*matrices, strict=True):
             yield sum(blocks[1:], start=blocks[0])
@@ -244,7 +244,7 @@ class MaskedSession:
                 yield products.left_rows(mask, opened, share)
 
     def _multiply_left(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
-        """A^T F + C_left for every left with every right."""
+        """A^T F + C_left for every left and right factor."""
         ring, plan = self.plan.ring, self.plan
         widths, right_widths = [plan.cells(c) for c in lefts], [plan.domain.cells(r) for r in rights]
         rows = block_rows(ring, sum(widths) + sum(right_widths))
@@ -258,7 +258,7 @@ class MaskedSession:
             self._products[chain] = product + ring.uniform(stream, 1, product.size)[0]
 
     def _multiply_right(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
-        """E^T V + C_right for every left with every right."""
+        """E^T V + C_right for every left and right factor."""
         plan = self.plan
         missing = [left for left in lefts for right in rights if (*left, right) not in self._dealt]
         if missing:
@@ -279,7 +279,7 @@ class MaskedSession:
                 self._products[chain] = product + self._dealt.pop(chain)
 
     def _forget(self, chain: Chain) -> None:
-        """Frees what was opened and dealt for one clique alone."""
+        """Frees openings and dealt rows that only one clique needs."""
         self._openings.drop((DeliveryKind.DEALT_ROWS, chain))
         for sender in self.plan.members(self._slice):
             self._openings.drop((sender, chain))

@@ -93,5 +93,5 @@ def test_bytes_after_the_last_field_are_refused():
 def test_a_field_that_is_cut_is_refused(field):
     for size in range(len(FIELDS[field])):
         read = reader(FIELDS[field][:size])
-        with pytest.raises(ProtocolError, match=r"fewer bytes|a length past its end"):
+        with pytest.raises(ProtocolError, match=r"fewer bytes|a length beyond its end"):
             read.items(read.text) if field == "items" else getattr(read, field)()

@@ -36,7 +36,7 @@ def test_an_introduction_survives_the_trip(introduction):
 
 
 @given(INTRODUCTIONS, st.data())
-def test_bytes_that_are_cut_put_in_or_exchanged_are_refused_or_make_another_introduction(introduction, data):
+def test_altered_bytes_are_refused_or_make_another_introduction(introduction, data):
     valid = encode_introduction(introduction)
     start = data.draw(st.integers(0, len(valid)))
     stop = data.draw(st.integers(start, len(valid)))
@@ -66,12 +66,12 @@ def test_truncated_and_extended_introductions_are_refused():
         {"mask_seed": b"x" * 32},
     ],
 )
-def test_every_field_of_an_introduction_shows_in_its_bytes(change):
+def test_every_field_of_an_introduction_changes_its_bytes(change):
     assert encode_introduction(replace(INTRODUCTION, **change)) != encode_introduction(INTRODUCTION)
 
 
 @pytest.mark.parametrize("length", [0, 31, 33])
 def test_an_introduction_with_a_seed_of_another_length_is_refused(length):
     data = record(KIND, VERSION, [text("r"), items([]), octets(bytes(length))])
-    with pytest.raises(ProtocolError, match=r"an introduction does not hold together: .*32 bytes"):
+    with pytest.raises(ProtocolError, match=r"a consistent introduction: .*32 bytes"):
         decode_introduction(data)

@@ -1,4 +1,4 @@
-"""Bytes in canonical form whose terms do not hold together are refused, with what does not."""
+"""Inconsistent terms in canonical form are refused with the reason."""
 
 import struct
 import tracemalloc
@@ -34,7 +34,7 @@ def plan(attributes=(A, B), roster=WHOLE, tolerated=0, ring_bits=32, evaluators=
 def terms(
     plans=(), kind=KIND, version=VERSION, *, release_id="r", protocol="masked", adjacency="zero-out", rho=None
 ):
-    """Terms, whether or not they hold together."""
+    """Encoded terms, consistent or not."""
     fields = (
         text(release_id),
         integer(5),
@@ -61,9 +61,9 @@ def float_of(value):
         {"rho": real(-1.0)},
     ],
 )
-def test_terms_that_do_not_hold_together_are_refused(change):
+def test_inconsistent_terms_are_refused(change):
     decode_terms(terms(protocol="p"))
-    with pytest.raises(ProtocolError, match="the terms of a release do not hold together"):
+    with pytest.raises(ProtocolError, match="consistent terms of a release"):
         decode_terms(terms(**{"protocol": "p"} | change))
 
 
@@ -99,7 +99,7 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ({"roster": [entry(slice=1)]}, "slice by slice"),
         ({"roster": [entry("p"), entry("q", slice=2)]}, "slice by slice"),
         ({"roster": [entry("p", slice=1), entry("q")]}, "slice by slice"),
-        ({"roster": [entry(), entry(slice=1)]}, "two parties alike"),
+        ({"roster": [entry(), entry(slice=1)]}, "the same name"),
         ({"roster": [entry(attributes=["a"])]}, "every attribute exactly once"),
         ({"roster": [entry(attributes=["a", "b", "c"])]}, "every attribute exactly once"),
         ({"roster": [entry(attributes=["a", "a", "b"])]}, "every attribute exactly once"),
@@ -112,21 +112,21 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ({"tolerated": 1}, "tolerated collusions"),
         ({"ring_bits": 0}, "32 or 64 bits"),
         ({"ring_bits": 33}, "32 or 64 bits"),
-        ({"evaluators": [0, 1]}, "two parties as evaluators"),
-        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1]}, "two parties as evaluators"),
-        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1, 1]}, "two parties as evaluators"),
-        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 2]}, "two parties as evaluators"),
-        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 1, 0]}, "two parties as evaluators"),
+        ({"evaluators": [0, 1]}, "two evaluators or none"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1]}, "two evaluators or none"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1, 1]}, "two evaluators or none"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 2]}, "two evaluators or none"),
+        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 1, 0]}, "two evaluators or none"),
         (
             {"roster": [entry(name, slice=i) for i, name in enumerate("pqr")], "tolerated": 2}
             | {"evaluators": [0, 1]},
-            "none where more than one party may collude",
+            "none if more than one party may collude",
         ),
     ],
 )
-def test_terms_whose_plan_does_not_hold_together_are_refused(fields, reason):
+def test_terms_with_an_inconsistent_plan_are_refused(fields, reason):
     decode_terms(terms([plan()]))
-    with pytest.raises(ProtocolError, match=f"the terms of a release do not hold together: .*{reason}"):
+    with pytest.raises(ProtocolError, match=f"consistent terms of a release: .*{reason}"):
         decode_terms(terms([plan(**fields)]))
 
 
@@ -150,7 +150,7 @@ PLANS = st.builds(
 
 @given(PLANS)
 @example(plan([A], [entry(attributes=["a"])], ring_bits=64))
-def test_whatever_plan_comes_it_covers_every_slice_once_or_is_refused(encoded):
+def test_any_decoded_plan_covers_every_slice_once_or_is_refused(encoded):
     try:
         decoded = decode_terms(terms([encoded])).masked
     except ProtocolError:
@@ -166,12 +166,12 @@ def test_whatever_plan_comes_it_covers_every_slice_once_or_is_refused(encoded):
     ids=["masked without a plan", "a plan without masked"],
 )
 def test_a_plan_comes_with_the_protocol_masked_and_with_no_other(data):
-    with pytest.raises(ProtocolError, match=r"do not hold together: .*has a masked plan, any other has none"):
+    with pytest.raises(ProtocolError, match=r"consistent terms .*needs a masked plan"):
         decode_terms(data)
 
 
 def test_two_plans_are_refused():
-    with pytest.raises(ProtocolError, match="one plan at most"):
+    with pytest.raises(ProtocolError, match="at most one plan"):
         decode_terms(terms([plan(), plan()]))
 
 
@@ -186,7 +186,7 @@ def peak_of_refusing(data, reason):
         tracemalloc.stop()
 
 
-def test_a_plan_of_a_distant_slice_is_refused_without_counting_up_to_it():
+def test_a_plan_of_a_distant_slice_is_refused_without_a_loop_over_slices():
     """A few bytes name slice 2^17; a set of all slices up to it takes several MiB, up to 2^32 all memory."""
     assert peak_of_refusing(terms([plan(roster=[entry(slice=2**17)])]), "slice by slice") < 2**20
 
@@ -197,4 +197,4 @@ def test_a_length_past_the_end_is_refused_without_memory_for_it(tag, length):
     whole = terms(protocol="p")
     at = whole.index(text("r")) if tag == b"\x01" else whole.rindex(items([]))
     stated = whole[:at] + tag + length.to_bytes(4, "big") + whole[at + 5 :]
-    assert peak_of_refusing(stated, "a length past its end") < 2**20
+    assert peak_of_refusing(stated, "a length beyond its end") < 2**20

@@ -77,11 +77,11 @@ def test_only_equal_queries_have_equal_bytes(one, other):
         {"boxes": (((0, 1), (1, 2)), QUERY.boxes[1])},
     ],
 )
-def test_every_field_of_a_query_shows_in_its_bytes(change):
+def test_every_field_of_a_query_changes_its_bytes(change):
     assert encode_asked(replace(QUERY, **change)) != encode_asked(QUERY)
 
 
-def test_an_interaction_shows_in_the_bytes_of_a_query():
+def test_an_interaction_changes_the_bytes_of_a_query():
     marginal = replace(QUERY, boxes=())
     assert encode_asked(replace(marginal, interaction=True)) != encode_asked(marginal)
 
@@ -104,7 +104,7 @@ def test_only_equal_score_queries_have_equal_bytes(one, other):
         {"largest_total": 8},
     ],
 )
-def test_every_field_of_a_score_query_shows_in_its_bytes(change):
+def test_every_field_of_a_score_query_changes_its_bytes(change):
     assert encode_asked(replace(SCORE_QUERY, **change)) != encode_asked(SCORE_QUERY)
 
 

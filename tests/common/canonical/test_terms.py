@@ -71,7 +71,7 @@ def test_every_other_byte_at_any_place_is_refused_or_makes_other_terms(terms):
 
 
 @given(st.sampled_from([RELEASE, MASKED]) | UNMASKED_TERMS | MASKED_TERMS, st.data())
-def test_bytes_that_are_cut_put_in_or_exchanged_are_refused_or_make_other_terms(terms, data):
+def test_altered_bytes_are_refused_or_make_other_terms(terms, data):
     valid = encode_terms(terms)
     start = data.draw(st.integers(0, len(valid)))
     stop = data.draw(st.integers(start, len(valid)))
@@ -137,7 +137,7 @@ def test_only_equal_terms_have_equal_bytes(one, other):
         },
     ],
 )
-def test_every_field_of_the_terms_shows_in_the_bytes_that_are_signed(change):
+def test_every_field_of_the_terms_changes_the_signed_bytes(change):
     assert encode_terms(replace(MASKED, **change)) != encode_terms(MASKED)
 
 
@@ -153,13 +153,13 @@ def test_every_field_of_the_terms_shows_in_the_bytes_that_are_signed(change):
         {1: {"attributes": ("a", "b")}, 2: {"attributes": ("a", "b"), "slice": 2}},
     ],
 )
-def test_every_field_of_the_roster_shows_in_the_bytes_that_are_signed(changes):
+def test_every_field_of_the_roster_changes_the_signed_bytes(changes):
     roster = tuple(replace(entry, **changes.get(place, {})) for place, entry in enumerate(ROSTER))
     changed = replace(MASKED, masked=replace(PLAN, roster=roster))
     assert encode_terms(changed) != encode_terms(MASKED)
 
 
-def test_the_slice_of_a_party_that_holds_nothing_shows_in_the_bytes_that_are_signed():
+def test_the_slice_of_a_party_without_attributes_changes_the_signed_bytes():
     whole, nothing = ROSTER[0], RosterEntry("n", 0, (), 7, b"n" * 32)
     encoded = {
         encode_terms(replace(MASKED, masked=replace(PLAN, roster=(whole, middle, last))))

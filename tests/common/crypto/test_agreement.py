@@ -49,7 +49,7 @@ def test_both_sides_derive_the_pair_key_of_the_vector(vector):
 
 
 @pytest.mark.parametrize("vector", cases(VECTORS["refused"]))
-def test_a_peer_key_that_no_other_party_can_have_is_refused(vector):
+def test_refuses_an_invalid_peer_key_and_the_own_one(vector):
     peer_public = bytes.fromhex(vector["peer_public"])
     with pytest.raises(ProtocolError) as refusal:
         EphemeralKey.from_seed(bytes.fromhex(vector["seed"])).pair_key(peer_public, b"context")

@@ -25,14 +25,14 @@ NOW = datetime(2031, 5, 4, 12, tzinfo=UTC)
 KEY = new_tls_key()
 
 
-def test_a_certificate_begins_an_hour_ago_and_ends_when_it_was_told_to():
+def test_a_certificate_is_valid_from_an_hour_ago_for_the_given_days():
     made = self_signed("clinic-north", KEY, NOW, 10)
     assert made.not_before == NOW - timedelta(hours=1)
     assert made.not_after == NOW + timedelta(days=10)
     assert made.host == "clinic-north.dpmosaic"
 
 
-def test_a_certificate_belongs_to_its_key_alone():
+def test_a_certificate_belongs_only_to_its_key():
     made = self_signed("a", KEY, NOW)
     assert made.is_of(KEY)
     assert not made.is_of(new_tls_key())
@@ -49,7 +49,7 @@ def test_a_self_signed_certificate_issues_no_other():
     assert parsed.extensions.get_extension_for_class(x509.BasicConstraints).value.ca is False
 
 
-def test_of_a_chain_the_first_certificate_counts():
+def test_the_first_certificate_of_a_chain_is_used():
     first, second = self_signed("a", KEY, NOW), self_signed("b", KEY, NOW)
     chain = Certificate(first.pem + second.pem)
     assert (chain.fingerprint, chain.leaf_pem) == (first.fingerprint, first.pem)
@@ -63,13 +63,13 @@ def test_a_request_asks_for_the_same_name():
 
 
 @pytest.mark.parametrize("name", ["", "A", "a b", "-a", "a-", "a.b", "a/b", "é", "a" * 43, "a\n"])
-def test_a_name_that_cannot_stand_everywhere_is_refused(name):
-    with pytest.raises(DataError, match="small letters"):
+def test_an_invalid_name_is_refused(name):
+    with pytest.raises(DataError, match="lower-case letters"):
         check_name(name)
 
 
 @pytest.mark.parametrize("pem", [b"", b"rows", KEY])
-def test_what_is_no_certificate_is_refused(pem):
+def test_bytes_that_are_not_a_certificate_are_refused(pem):
     with pytest.raises(DataError, match="certificate in PEM"):
         Certificate(pem)
 
@@ -88,7 +88,7 @@ def test_a_certificate_without_a_dns_name_is_refused():
 @pytest.mark.parametrize(
     "key", [b"", b"rows", b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"]
 )
-def test_what_is_no_key_is_refused(key):
+def test_bytes_that_are_not_a_key_are_refused(key):
     with pytest.raises(DataError, match="private key in PEM"):
         self_signed("a", key, NOW)
 
@@ -104,7 +104,7 @@ def test_a_fingerprint_is_shown_in_groups_of_four():
     assert shown("0123456789ab") == "0123 4567 89ab"
 
 
-def test_a_certificate_is_valid_in_its_time_alone():
+def test_a_certificate_is_valid_only_between_its_dates():
     made = self_signed("a", KEY, NOW, 10)
     made.check_valid(NOW)
     for moment in (NOW - timedelta(hours=2), NOW + timedelta(days=11)):

@@ -64,7 +64,7 @@ def test_a_payload_is_sealed_as_in_the_vector_and_opens(name):
 
 
 @pytest.mark.parametrize("vector", [pytest.param(v, id=v["name"]) for v in VECTORS["refused"]])
-def test_a_stream_that_is_not_as_it_was_sealed_opens_up_to_there_and_is_refused(vector):
+def test_an_altered_stream_opens_up_to_the_alteration_and_is_refused(vector):
     key, context, _ = stream(vector["expected"])
     opened = []
     with pytest.raises(ProtocolError) as refusal:
@@ -140,7 +140,7 @@ def test_a_piece_may_be_overwritten_once_the_next_one_is_asked_for():
     assert list(seal(KEY, CONTEXT, pieces())) == sealed_by_hand(chunks)
 
 
-def test_a_frame_leaves_before_later_pieces_are_asked_for():
+def test_a_frame_is_yielded_before_later_pieces_are_requested():
     def pieces():
         yield text(CHUNK + 1)
         pytest.fail("asked for a piece that the first frame does not need")
@@ -148,7 +148,7 @@ def test_a_frame_leaves_before_later_pieces_are_asked_for():
     assert len(next(seal(KEY, CONTEXT, pieces()))) == FRAME_BYTES
 
 
-def test_a_chunk_leaves_once_one_frame_follows_it():
+def test_a_chunk_is_yielded_after_the_next_frame_comes():
     def frames():
         yield from sealed_by_hand([text(CHUNK), text(CHUNK)])
         pytest.fail("asked for a frame that the first chunk does not need")

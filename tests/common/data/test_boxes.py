@@ -115,7 +115,7 @@ def test_refuses_a_box_outside_the_domain_by_its_number(box):
     ],
 )
 def test_refuses_overlapping_boxes_by_the_number_of_the_later_one(boxes):
-    with pytest.raises(DataError, match="box 2: it meets another box"):
+    with pytest.raises(DataError, match="box 2: it overlaps another box"):
         box_labels((2, 3), boxes)
 
 
@@ -128,14 +128,14 @@ def test_refuses_boxes_exactly_if_a_record_would_count_twice(shape, data):
         counted[tuple(slice(*pair) for pair in box)] += 1
     assert meeting == (counted.max() > 1)
     if meeting:
-        with pytest.raises(DataError, match="meets another box"):
+        with pytest.raises(DataError, match="overlaps another box"):
             box_labels(shape, boxes)
     else:
         box_labels(shape, boxes)
 
 
 @given(partitions())
-def test_a_record_counts_in_one_sum_at_most(partition):
+def test_a_record_counts_in_at_most_one_sum(partition):
     """Sums over boxes have the sensitivity of the marginal: one record changes one of them by one."""
     shape, boxes = partition
     assume(boxes)

@@ -66,7 +66,7 @@ def test_differences_are_those_of_neighbours_along_every_axis(shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_difference_adds_up_two_cells_for_each_attribute_half_of_them_negative(shape):
+def test_a_difference_sums_two_to_the_k_cells_with_equal_numbers_of_both_signs(shape):
     matrix = difference_matrix(shape)
     assert np.all((matrix == 1).sum(axis=1) == 2 ** len(shape) // 2)
     assert np.all((matrix == -1).sum(axis=1) == 2 ** len(shape) // 2)

@@ -31,7 +31,7 @@ def test_noise_for_a_budget_never_costs_more_than_the_budget_and_hardly_less(rho
 
 
 @given(st.floats(2.0**-19, 1e9))
-def test_a_gaussian_costs_the_textbook_amount_up_to_the_price_of_the_grid(sigma):
+def test_a_gaussian_costs_the_textbook_amount_plus_that_of_the_grid(sigma):
     textbook = 1 / (2 * sigma**2)
     assert textbook <= float(gaussian_cost(sigma, Adjacency.ZERO_OUT)) <= textbook * 1.00004 + 2.0**-63
 

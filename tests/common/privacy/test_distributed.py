@@ -63,7 +63,7 @@ def exact_excess(draws, scale):
 
 
 @given(SIGMAS, CROWDS)
-def test_the_noise_of_honest_parties_is_at_least_the_charged_one_and_hardly_more(sigma, crowd):
+def test_the_noise_of_honest_parties_is_at_least_the_charged_one_and_little_more(sigma, crowd):
     scale = crowd.share_scale(sigma)
     honest = crowd.parties - crowd.tolerated
     charged = (Fraction(sigma) * grid_of(sigma)) ** 2
@@ -77,7 +77,7 @@ def test_the_total_is_wider_than_what_is_charged_by_the_factor_of_the_collusions
     assert crowd.total_sigma(sigma) >= sigma * (1 - 1e-15)
 
 
-def test_without_collusions_the_total_is_what_one_place_would_draw():
+def test_without_collusions_the_total_has_the_noise_of_a_single_draw():
     assert DistributedNoise(6, 0).factor == 1.0
     assert DistributedNoise(1, 0).share_scale(3.0) == 3.0 * grid_of(3.0)
 
@@ -94,7 +94,7 @@ def test_for_two_draws_the_bound_is_less_than_three_times_the_truth(scale):
 
 
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
-def test_the_bound_grows_with_every_draw_so_that_it_covers_any_number_of_them(scale):
+def test_the_bound_grows_with_every_draw(scale):
     bounds = [sum_excess(draws, scale) for draws in (1, 2, 3, 50, 10_000)]
     assert bounds[0] == 0
     assert all(fewer < more for fewer, more in pairwise(bounds))
@@ -114,7 +114,7 @@ def test_a_scale_too_small_for_a_bound_gets_none(scale):
     assert sum_excess(2, scale) == math.inf
 
 
-def test_the_excess_is_that_of_the_sum_over_all_parties_and_so_covers_the_honest():
+def test_the_excess_of_the_sum_over_all_parties_covers_the_honest_ones():
     crowd = DistributedNoise(8_000, 800)
     scale = crowd.share_scale(1.0)
     assert crowd.excess(1.0) == sum_excess(8_000, scale) > sum_excess(7_200, scale)

@@ -48,7 +48,7 @@ def test_a_chunk_of_the_largest_size_passes_and_a_larger_one_is_refused():
         list(streams.decode_payload([frame]))
 
 
-def test_chunks_are_handed_on_before_the_last_frame_came():
+def test_chunks_are_yielded_before_the_last_frame_comes():
     frames = iter([streams.encode_delivery(DELIVERY), *streams.encode_payload([b"1", b"2", b"3"])])
     _, chunks = streams.decode_delivery(frames)
     assert next(chunks) == b"1"
@@ -67,7 +67,7 @@ def test_chunks_are_handed_on_before_the_last_frame_came():
         pytest.param([b"\xff" * 20], id="no frame but noise"),
     ],
 )
-def test_a_delivery_that_does_not_begin_with_what_it_is_is_refused(first):
+def test_a_delivery_without_a_header_is_refused(first):
     with pytest.raises(ProtocolError, match=r"compare versions|do not parse"):
         streams.decode_delivery(iter([*first, *streams.encode_payload([b"words"])]))
 
@@ -80,7 +80,7 @@ def test_a_delivery_that_does_not_begin_with_what_it_is_is_refused(first):
         pytest.param(b"\xff" * 20, id="no frame but noise"),
     ],
 )
-def test_a_delivery_that_goes_on_with_something_else_than_payload_is_refused(later):
+def test_a_delivery_with_frames_other_than_payload_is_refused(later):
     _, chunks = streams.decode_delivery(iter([streams.encode_delivery(DELIVERY), later]))
     with pytest.raises(ProtocolError, match=r"compare versions|do not parse"):
         list(chunks)
@@ -127,14 +127,14 @@ def test_a_large_answer_is_cut_into_frames_of_one_mebibyte(count, word_bytes, si
     assert np.array_equal(decoded(frames, 1, count)[0], [integers])
 
 
-def test_a_long_answer_leaves_before_all_of_it_is_there():
+def test_a_long_answer_is_sent_while_it_is_computed():
     blocks = iter([np.zeros(2**18, dtype=np.int64), np.ones(2**18, dtype=np.int64)])
     first = next(streams.encode_answer(blocks, 4))
     assert payloads([first]) == [2**20]
     assert len(list(blocks)) == 1
 
 
-def test_rows_are_handed_on_before_the_last_frame_came():
+def test_rows_are_yielded_before_the_last_frame_comes():
     frames = iter([frame([1, -2, 3], last=False), frame([4], last=True)])
     first = next(streams.decode_answer(frames, 2, 2, 1))
     assert first.tolist() == [[1, -2]]
@@ -159,12 +159,12 @@ def test_rows_are_handed_on_before_the_last_frame_came():
         pytest.param([b"\xff" * 20], id="no frame but noise"),
     ],
 )
-def test_an_answer_that_is_not_the_one_due_is_refused(frames):
+def test_an_answer_of_another_size_is_refused(frames):
     with pytest.raises(ProtocolError):
         decoded(frames, 2, 2)
 
 
-def test_an_answer_without_end_is_refused_before_it_fills_the_memory():
+def test_an_endless_answer_is_refused_before_it_fills_the_memory():
     frames = itertools.repeat(frame([1, 2, 3], last=False))
     with pytest.raises(ProtocolError, match="more or fewer integers"):
         decoded(frames, 2, 2)
@@ -188,7 +188,7 @@ def test_a_payload_past_the_limit_is_refused_even_if_every_integer_is_due():
         max_size=4,
     )
 )
-def test_whatever_frames_come_an_answer_has_the_shape_due_or_is_refused(frames):
+def test_an_answer_from_any_frames_has_the_expected_shape_or_is_refused(frames):
     try:
         blocks = decoded(frames, 3, 2, 2)
     except ProtocolError:

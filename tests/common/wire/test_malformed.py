@@ -1,4 +1,4 @@
-"""Messages that parse and yet do not hold together are refused, with what does not."""
+"""Inconsistent messages that parse are refused with the reason."""
 
 import json
 
@@ -36,7 +36,7 @@ def test_any_text_is_a_domain_or_a_protocol_error(text):
 @pytest.mark.parametrize("length", [0, 31, 33])
 def test_an_introduction_with_a_seed_of_another_length_is_refused(length):
     message = pb.Introduction(release_id="r", mask_seed=bytes(length))
-    with pytest.raises(ProtocolError, match=r"an introduction does not hold together: .*32 bytes"):
+    with pytest.raises(ProtocolError, match=r"a consistent introduction: .*32 bytes"):
         codec.decode_introduction(message.SerializeToString())
 
 
@@ -56,9 +56,9 @@ def test_an_introduction_with_a_seed_of_another_length_is_refused(length):
         {"boxes": [pb.Box(starts=[0], stops=[1])], "interaction": True},
     ],
 )
-def test_a_query_that_does_not_hold_together_is_refused(fields):
+def test_an_inconsistent_query_is_refused(fields):
     valid = {"release_id": "r", "query_id": "q", "form": 1, "clique": ["a"], "sigma": 1.0}
-    with pytest.raises(ProtocolError, match="a query does not hold together"):
+    with pytest.raises(ProtocolError, match="a consistent query"):
         queries.decode_query(pb.MarginalQuery(**valid | fields).SerializeToString())
 
 
@@ -77,11 +77,11 @@ def test_a_query_that_does_not_hold_together_is_refused(fields):
         {"largest_reference": 2**64 - 1, "largest_total": 2**64 - 1},
     ],
 )
-def test_a_score_query_that_does_not_hold_together_is_refused(fields):
+def test_an_inconsistent_score_query_is_refused(fields):
     valid = {"release_id": "r", "query_id": "q", "cliques": [pb.Part(attributes=["a"])], "sigma": 1.0}
     valid |= {"references": bytes(32), "largest_reference": 2, "largest_total": 2}
     queries.decode_score_query(pb.ScoreQuery(**valid).SerializeToString())
-    with pytest.raises(ProtocolError, match="a score query does not hold together"):
+    with pytest.raises(ProtocolError, match="a consistent score query"):
         queries.decode_score_query(pb.ScoreQuery(**valid | fields).SerializeToString())
 
 

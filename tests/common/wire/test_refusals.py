@@ -35,7 +35,7 @@ def test_an_error_of_ours_survives_the_trip_with_its_text(kind, text):
         errors.MosaicError("secret 42"),
     ],
 )
-def test_the_text_of_an_error_that_is_not_meant_for_others_never_crosses(error):
+def test_the_text_of_an_internal_error_is_never_sent(error):
     data = encode_refusal(error)
     assert b"42" not in data
     assert b"secret" not in data
@@ -45,7 +45,7 @@ def test_the_text_of_an_error_that_is_not_meant_for_others_never_crosses(error):
     assert "in the party's log" in str(returned)
 
 
-def test_what_caused_an_error_stays_at_home():
+def test_the_cause_of_an_error_is_not_sent():
     error = errors.DataError("fix the table")
     error.__cause__ = ValueError("secret 42")
     error.add_note("secret 42")

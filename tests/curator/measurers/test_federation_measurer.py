@@ -118,7 +118,7 @@ def test_a_box_costs_and_deviates_as_a_cell_does_where_a_party_adds_up_before_it
     [
         ((((0, 2),),), "for each attribute"),
         ((((0, 2), (0, 4)),), "non-empty range"),
-        ((((0, 1), (0, 2)), ((0, 2), (1, 2))), "box 1: it meets another box"),
+        ((((0, 1), (0, 2)), ((0, 2), (1, 2))), "box 1: it overlaps another box"),
     ],
 )
 def test_boxes_that_do_not_fit_are_refused_before_any_query_is_charged(boxes, reason):

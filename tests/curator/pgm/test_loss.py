@@ -211,5 +211,5 @@ def test_refuses_measurements_that_do_not_fit_the_domain() -> None:
         QuadraticLoss.of(DOMAIN, [over_boxes([LEFT, CORNER], [1, 2, 3])])
     with pytest.raises(ModelError, match="interaction of \\('a',\\) is no marginal"):
         QuadraticLoss.of(DOMAIN, [Measurement(("a",), np.array([1.0, -1.0]), 1.0, 0.0, interaction=True)])
-    with pytest.raises(DataError, match="meets another box"):
+    with pytest.raises(DataError, match="overlaps another box"):
         QuadraticLoss.of(DOMAIN, [over_boxes([LEFT, ((0, 1), (0, 3))], [1, 2])])

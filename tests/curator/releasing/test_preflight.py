@@ -105,7 +105,7 @@ def test_a_link_that_is_too_slow_is_to_be_mended():
 
 
 def test_a_probe_that_does_not_come_back_whole_is_to_be_mended():
-    assert "expected as many frames" in failed(probe(Party(lost=1)))["clock, throughput"]
+    assert "expected the requested number of frames" in failed(probe(Party(lost=1)))["clock, throughput"]
 
 
 @pytest.mark.parametrize(

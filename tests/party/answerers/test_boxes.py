@@ -39,7 +39,7 @@ def test_boxes_cost_what_one_histogram_costs(party, ledger):
 @pytest.mark.parametrize(
     ("boxes", "reason"),
     [
-        ((*BOXES, ((0, 1), (0, 1))), "box 3: it meets another box"),
+        ((*BOXES, ((0, 1), (0, 1))), "box 3: it overlaps another box"),
         ((((0, 1), (5, 5)),), "non-empty range"),
         ((((0, 101), (0, 1)),), "non-empty range"),
         ((((0, 1),),), "for each attribute"),

@@ -42,7 +42,7 @@ def test_a_record_wise_answer_is_unbiased_and_has_the_noise_of_its_sigma(table, 
     assert squares.ppf(5e-7) < np.sum((noise / 3.0) ** 2) < squares.isf(5e-7)
 
 
-def test_a_record_wise_answer_has_a_row_with_one_one_for_every_record_in_their_order(table, ledger):
+def test_a_record_wise_answer_has_one_indicator_per_record_in_order(table, ledger):
     party = started(table, ledger)
     party.accept(encode_terms(replace(TERMS, granted_rho=1e8)))
     indicators = asked(party, replace(RECORD_WISE, sigma=1e-4), rows=700)

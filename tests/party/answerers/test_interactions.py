@@ -60,7 +60,7 @@ def test_an_interaction_and_its_marginal_have_noise_of_their_own(table, party, l
         gaussian_cost(3.0, Adjacency.ZERO_OUT, shape) for shape in [(), (100, 60)]
     )
     party.answer(replace(one, query_id="s"))
-    with pytest.raises(ProtocolError, match="stands for another query"):
+    with pytest.raises(ProtocolError, match="was used for another query"):
         party.answer(replace(other, query_id="s"))
 
 

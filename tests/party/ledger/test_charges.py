@@ -11,7 +11,7 @@ from dpmosaic.party.ledger import Ledger, LedgerEntry
 from support.ledgers import DATA, HALF, KEY, OTHER, QUERY, SECOND_KEY, SECRET, TERMS, anything
 
 
-def test_charges_add_up_in_their_release_alone(ledger):
+def test_charges_add_up_within_their_release(ledger):
     ledger.reserve(replace(TERMS, release_id="s"), DATA, SECRET, anything)
     assert ledger.charge(QUERY, Fraction(1, 3), DATA, KEY) == LedgerEntry("q1", Fraction(1, 3), KEY)
     ledger.charge(OTHER, Fraction(2, 3), DATA, KEY)
@@ -54,7 +54,7 @@ def test_an_answered_query_is_answered_again_though_the_grant_is_used_up(ledger)
 )
 def test_another_query_under_a_used_id_is_refused(ledger, change):
     ledger.charge(QUERY, HALF, DATA, KEY)
-    with pytest.raises(ProtocolError, match="query id stands for another query"):
+    with pytest.raises(ProtocolError, match="query id was used for another query"):
         ledger.charge(replace(QUERY, **change), HALF, DATA, KEY)
     assert ledger.spent("r") == HALF
 
@@ -62,7 +62,7 @@ def test_another_query_under_a_used_id_is_refused(ledger, change):
 def test_a_score_query_under_the_id_of_a_marginal_query_is_refused(ledger):
     score = ScoreQuery("r", "q1", (("a",),), 2.0, bytes(32), 1, 2)
     ledger.charge(QUERY, HALF, DATA, KEY)
-    with pytest.raises(ProtocolError, match="query id stands for another query"):
+    with pytest.raises(ProtocolError, match="query id was used for another query"):
         ledger.charge(score, HALF, DATA, KEY)
     first = ledger.charge(replace(score, query_id="q2"), HALF, DATA, KEY)
     assert ledger.charge(replace(score, query_id="q2"), HALF, DATA, SECOND_KEY) == first
@@ -81,7 +81,7 @@ def test_other_exact_values_under_the_noise_of_an_answered_query_are_refused(led
     again.close()
 
 
-def test_values_of_which_one_is_another_bind_nothing(ledger):
+def test_nothing_is_bound_if_one_of_several_values_differs(ledger):
     ledger.charge(QUERY, HALF, DATA, KEY)
     ledger.bind(QUERY, {"share": "one"})
     with pytest.raises(ProtocolError, match="answered from other products"):
@@ -110,7 +110,7 @@ def test_a_query_for_an_unknown_release_is_refused(ledger):
     assert ledger.spent("s") == 0
 
 
-def test_a_charge_costs_no_more_work_after_many_others():
+def test_the_time_of_a_charge_does_not_grow_with_the_number_of_entries():
     ledger, steps = Ledger(), []
     ledger.reserve(TERMS, DATA, SECRET, anything)
     for number in range(500):

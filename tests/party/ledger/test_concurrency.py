@@ -42,7 +42,7 @@ def charge():
     assert finished.returncode == 7, finished.stderr
 
 
-def test_threads_that_introduce_a_release_otherwise_leave_one_introduction(ledger):
+def test_threads_with_different_introductions_leave_one(ledger):
     introductions = [bytes([place]) for place in range(6)]
     outcomes = together([lambda i=i: ledger.introduce("r", i) for i in introductions])
     (first,) = [place for place, outcome in enumerate(outcomes) if outcome is None]
@@ -58,7 +58,7 @@ def test_threads_that_charge_one_id_get_one_key_and_charge_once(ledger):
     assert ledger.spent("r") == HALF
 
 
-def test_threads_that_race_for_the_rest_of_a_grant_do_not_pass_it(ledger):
+def test_threads_that_race_for_the_rest_of_a_grant_do_not_exceed_it(ledger):
     queries = [replace(QUERY, query_id=str(place)) for place in range(8)]
     rho = Fraction(1, 3)
     outcomes = together([lambda query=query: ledger.charge(query, rho, DATA, KEY) for query in queries])
@@ -94,7 +94,7 @@ def test_two_ledgers_on_one_file_reserve_a_release_once_with_one_secret(ledger, 
     second.close()
 
 
-def test_releases_that_race_for_the_rest_of_a_lifetime_do_not_pass_it(ledger, path):
+def test_releases_that_race_for_the_rest_of_a_lifetime_do_not_exceed_it(ledger, path):
     second = Ledger(path)
 
     def room_for_three(reserved):
@@ -109,14 +109,14 @@ def test_releases_that_race_for_the_rest_of_a_lifetime_do_not_pass_it(ledger, pa
     second.close()
 
 
-def test_a_process_that_dies_right_after_a_charge_leaves_it(ledger, path):
+def test_a_charge_survives_a_process_killed_right_after_it(ledger, path):
     in_another_process(path, "charge(); os._exit(7)")
     assert ledger.spent("r") == HALF
     assert ledger.charge(QUERY, HALF, DATA, SECOND_KEY).noise_key == KEY
     assert ledger.spent("r") == HALF
 
 
-def test_a_process_that_dies_between_the_two_writes_of_a_charge_leaves_neither(ledger, path):
+def test_a_process_killed_between_the_two_writes_of_a_charge_leaves_neither(ledger, path):
     in_another_process(
         path,
         """

@@ -20,7 +20,7 @@ from support.ledgers import (
 )
 
 
-def test_a_new_ledger_knows_nothing(path):
+def test_a_new_ledger_is_empty(path):
     ledger = Ledger(path)
     assert ledger.reserved() == 0
     assert ledger.spent("r") == 0
@@ -29,7 +29,7 @@ def test_a_new_ledger_knows_nothing(path):
     ledger.close()
 
 
-def test_a_restart_forgets_nothing(ledger, path):
+def test_a_restart_keeps_all_entries(ledger, path):
     first = ledger.charge(QUERY, HALF, DATA, KEY)
     ledger.close()
     again = Ledger(path)

@@ -34,7 +34,7 @@ def test_the_same_terms_again_change_nothing_and_return_what_was_kept(ledger):
     assert (ledger.reserved(), ledger.spent("r")) == (1, HALF)
 
 
-def test_the_same_terms_again_are_not_asked_about_anew(ledger):
+def test_repeated_terms_need_no_second_approval(ledger):
     def nothing(reserved):
         raise PolicyError("full")
 
@@ -63,7 +63,7 @@ def test_other_terms_or_other_data_under_a_used_release_id_are_refused(ledger, c
     assert ledger.release("r") == LedgerRelease(encode_terms(TERMS), DATA, SECRET, None)
 
 
-def test_an_introduction_is_kept_with_its_release_alone(ledger):
+def test_an_introduction_is_stored_only_with_its_release(ledger):
     ledger.reserve(replace(TERMS, release_id="s"), DATA, SECOND_SECRET, anything)
     ledger.introduce("r", INTRODUCTION)
     assert ledger.release("r").introduction == INTRODUCTION

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from dpmosaic.party.serving.events import Event, EventLog
 
 
-def test_an_event_is_written_in_full_for_the_operator_and_in_codes_to_be_shared():
+def test_an_event_is_written_in_full_for_the_operator_and_only_as_codes_for_sharing():
     local, shareable = io.StringIO(), io.StringIO()
     log = EventLog(local, shareable, lambda: datetime(2031, 5, 4, tzinfo=UTC))
     log(Event("call", "Answer", "curator", "PERMISSION_DENIED", 0.25, 10, 0, "max_cells of the policy"))
@@ -28,7 +28,7 @@ def test_an_event_is_written_in_full_for_the_operator_and_in_codes_to_be_shared(
     }
 
 
-def test_without_a_place_to_share_from_nothing_is_kept_for_it():
+def test_without_a_shareable_log_only_the_local_one_is_written():
     local = io.StringIO()
     EventLog(local)(Event("started"))
     assert local.getvalue().count("\n") == 1

@@ -62,7 +62,7 @@ def test_methods_that_do_not_exist_are_counted_together(served):
     assert read()['dpmosaic_party_calls_total{code="INVALID_ARGUMENT",method="other"}'] == "3.0"
 
 
-def test_health_releases_and_the_share_of_the_budget_are_those_of_the_moment(served, ledger):
+def test_health_releases_and_the_share_of_the_budget_are_current(served, ledger):
     _, read = served
     assert read()["dpmosaic_party_releases"] == "0.0"
     terms = ReleaseTerms("secret-name", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
@@ -89,7 +89,7 @@ def test_a_port_that_is_taken_is_refused(served, ledger):
         Metrics(ledger, Fraction(1), {}).start(f"127.0.0.1:{taken}")
 
 
-def test_without_the_extra_one_sentence_says_how_to_get_it(ledger, monkeypatch):
+def test_without_the_extra_the_error_states_how_to_install_it(ledger, monkeypatch):
     monkeypatch.setattr(extras, "find_spec", lambda module: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'dpmosaic\[metrics\]'"):
         Metrics(ledger, Fraction(1), {})

@@ -43,7 +43,7 @@ def test_calls_of_two_releases_do_not_wait_for_each_other():
     assert replies == [b"met", b"met"]
 
 
-def test_a_call_that_waits_for_a_request_lets_another_one_go_on():
+def test_a_call_that_waits_for_a_request_lets_another_one_run():
     turns, second_ran = Turns(), threading.Event()
     turn = turns.of("r")
 
@@ -67,7 +67,7 @@ def test_a_call_that_waits_for_a_request_lets_another_one_go_on():
     assert first == [b"firstsecond"]
 
 
-def test_a_reply_is_handed_over_outside_the_turn():
+def test_a_reply_is_yielded_outside_the_turn():
     turns = Turns()
     replies = turns.of("r").replies(lambda: iter([b"a", b"b"]))
     assert next(replies) == b"a"
@@ -75,7 +75,7 @@ def test_a_reply_is_handed_over_outside_the_turn():
     assert next(replies) == b"b"
 
 
-def test_an_error_gives_the_turn_back():
+def test_an_error_releases_the_turn():
     turns = Turns()
 
     def failing():

@@ -80,7 +80,7 @@ def test_one_text_among_many_numbers_makes_categories(tmp_path):
 
 
 @pytest.mark.parametrize("pattern", ["person {}", "{:06}"])
-def test_identifiers_are_refused_without_telling_one(tmp_path, pattern):
+def test_identifiers_are_refused_without_a_value(tmp_path, pattern):
     with pytest.raises(DataError, match=r"^column 'x' holds more than 1000 different texts") as refusal:
         draft(tmp_path, *(pattern.format(n) for n in range(1001)))
     assert "person" not in str(refusal.value)

@@ -22,7 +22,7 @@ def test_a_query_joins_files_of_the_folder(folder):
     assert [column.tolist() for column in table.columns] == [[0, 1, 0], [0, 3, 2]]
 
 
-def test_a_query_reads_a_database_that_nobody_changes(folder):
+def test_a_query_opens_a_database_read_only(folder):
     path = folder / "rows.duckdb"
     with duckdb.connect(str(path)) as made:
         made.execute("CREATE TABLE people AS SELECT 'x' AS kind, 3 AS code")
@@ -53,7 +53,7 @@ def test_an_error_in_a_query_shows_no_value_of_the_rows(folder):
     assert "y" not in str(refused.value).replace("query", "").replace("try", "")
 
 
-def test_what_is_no_database_is_refused(folder):
+def test_a_file_that_is_not_a_database_is_refused(folder):
     (folder / "rows.duckdb").write_text("rows" * 999)
     with pytest.raises(DataError, match="DuckDB database"):
         QuerySource("SELECT 1 ORDER BY 1", folder, folder / "rows.duckdb").columns()

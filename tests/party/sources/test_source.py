@@ -139,7 +139,7 @@ def test_rows_keep_the_order_of_the_file(tmp_path):
     assert np.array_equal(table.column("code"), np.arange(count) % 251)
 
 
-def test_a_cell_of_a_csv_is_the_text_it_is(tmp_path):
+def test_a_cell_of_a_csv_keeps_its_text(tmp_path):
     source = write(tmp_path / "rows.csv", '\ufeffcode,other\n007,NA\n?,""\n1e3,\n')
     assert texts_of(source, "code") == ["007", "?", "1e3"]
     assert texts_of(source, "other") == ["NA", "", ""]
@@ -155,7 +155,7 @@ def test_columns_that_differ_only_in_case_or_hold_odd_characters_are_apart(tmp_p
 @pytest.mark.parametrize(
     "name", ["st*r.csv", "what?.csv", "[ab].csv", "it's.csv", "data.v2.CSV", "a b;c.csv"]
 )
-def test_a_file_is_found_by_its_very_name(tmp_path, name):
+def test_a_file_is_found_by_its_exact_name(tmp_path, name):
     write(tmp_path / "a.csv", "a\n1\n")
     write(tmp_path / "stxr.csv", "a\n1\n")
     assert write(tmp_path / name, "a\n0\n").read(Domain.coded({"a": 2})).column("a").tolist() == [0]
@@ -171,7 +171,7 @@ def test_a_file_is_found_by_its_very_name(tmp_path, name):
         (b"a,b,c\n1,secret\xff,3\n", 2),
     ],
 )
-def test_a_row_that_is_no_row_is_refused_by_its_line_without_its_content(tmp_path, content, line):
+def test_a_malformed_row_is_refused_by_its_line_without_its_content(tmp_path, content, line):
     source = write(tmp_path / "rows.csv", content)
     with pytest.raises(DataError, match=rf"^rows\.csv, line {line}: expected 3 cells in UTF-8") as refusal:
         source.read(Domain.from_json({"b": ["2", "5", "secret"]}))
@@ -191,7 +191,7 @@ def test_line_ends_of_two_kinds_are_refused(tmp_path):
         write(tmp_path / "rows.csv", "a,b\r\n1,2\n3,4\n").read(Domain.coded({"a": 9}))
 
 
-def test_a_missing_column_is_named_but_the_first_line_is_not_told(tmp_path):
+def test_a_missing_column_is_named_without_quoting_the_first_line(tmp_path):
     with pytest.raises(DataError, match=r"rows\.csv has no column 'age' in its header") as refusal:
         write(tmp_path / "rows.csv", "secret,1\n2,3\n").read(Domain.coded({"age": 9}))
     assert "secret" not in str(refusal.value)
@@ -230,7 +230,7 @@ def test_a_cut_off_gzip_file_is_refused(tmp_path):
         open_source(path).read(Domain.coded({"a": 2}))
 
 
-def test_an_absent_file_and_an_unknown_kind_are_refused(tmp_path):
+def test_a_missing_file_and_an_unknown_kind_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"expected a file at .*rows\.csv, found none"):
         open_source(tmp_path / "rows.csv")
     with pytest.raises(DataError, match="found none"):

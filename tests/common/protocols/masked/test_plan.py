@@ -58,7 +58,7 @@ def ragged_plans(draw):
 
 
 @given(plan=ragged_plans(), clique=st.sampled_from(CLIQUES))
-def test_a_chain_takes_from_each_holder_its_part_in_domain_order_and_nothing_twice(plan, clique):
+def test_a_chain_has_the_part_of_each_holder_once_in_domain_order(plan, clique):
     for number in range(plan.slice_count):
         chain = plan.chain(clique, number)
         holders = plan.holders(chain, number)
@@ -71,7 +71,7 @@ def test_a_chain_takes_from_each_holder_its_part_in_domain_order_and_nothing_twi
 
 
 @given(plan=ragged_plans(), clique=st.sampled_from(CLIQUES))
-def test_two_parts_come_in_the_rosters_order_and_more_by_their_cells(plan, clique):
+def test_two_parts_are_in_roster_order_and_more_are_sorted_by_cells(plan, clique):
     for number in range(plan.slice_count):
         chain = plan.chain(clique, number)
         if len(chain) <= 2:
@@ -113,7 +113,7 @@ def test_a_plan_knows_its_slices_and_their_records():
 
 @pytest.mark.parametrize("tolerated", [0, 1, 5])
 @pytest.mark.parametrize("sigma", [2.0**-15, 1.0, 300.0])
-def test_the_largest_noisy_count_has_room_for_all_records_and_everybodys_noise(tolerated, sigma):
+def test_the_largest_noisy_count_covers_all_records_and_the_noise_of_all_parties(tolerated, sigma):
     plan = replace(RAGGED, tolerated=tolerated)
     assert plan.noise == DistributedNoise(6, tolerated)
     assert plan.largest(sigma) == 20 * grid_of(sigma) + plan.noise.largest(sigma)
@@ -189,7 +189,7 @@ def test_rectangles_cover_every_chain_once_and_stay_in_the_limit_unless_one_left
         assert size <= limit or len(lefts) == 1
 
 
-def test_lefts_that_meet_the_same_rights_are_multiplied_together():
+def test_left_factors_with_the_same_right_factors_are_multiplied_together():
     plan = plan_of(["ab", "cd", "e"])
     chains = [((left,), (right,)) for left in "ab" for right in "cde"]
     assert rectangles(plan, chains) == [([(("a",),), (("b",),)], [("c",), ("d",), ("e",)])]
@@ -218,17 +218,17 @@ def chain_of(texts):
 
 
 @given(CHAINS)
-def test_a_chain_can_be_read_off_its_labels_so_different_chains_have_different_ones(chain):
+def test_the_labels_of_a_chain_determine_it(chain):
     assert chain_of(labels(chain)) == chain
 
 
-def test_names_that_look_like_numbers_do_not_make_two_chains_alike():
+def test_names_that_look_like_numbers_do_not_give_two_chains_the_same_labels():
     alike = [(("1", "1"),), (("1",), ("1",)), (("1", "1", "1"),), (("1",),), (("2", "1"),), (("1", "2"),)]
     assert len({tuple(labels(chain)) for chain in alike}) == len(alike)
 
 
 @given(bits=st.sampled_from([32, 64]), cells=st.integers(1, 10**9))
-def test_a_block_has_a_row_at_least_and_no_more_than_are_multiplied_exactly_or_fit(bits, cells):
+def test_a_block_has_at_least_one_row_and_at_most_as_many_as_are_exact_and_fit(bits, cells):
     ring = Ring(bits)
     rows = block_rows(ring, cells)
     assert 1 <= rows <= ring.exact_rows
@@ -253,7 +253,7 @@ def test_spans_lie_side_by_side(widths):
         ([["ba", "cde"]], "slice 1: .* not in domain order"),
     ],
 )
-def test_a_plan_whose_slices_do_not_each_make_up_the_table_is_refused(slices, reason):
+def test_a_plan_in_which_a_slice_lacks_or_repeats_attributes_is_refused(slices, reason):
     with pytest.raises(DataError, match=reason):
         plan_of(*slices)
 
@@ -267,23 +267,23 @@ TWO_SLICES = roster(["abc", "de"], ["abcde"])
         ({0: {"slice": 1}, 1: {"slice": 1}, 2: {"slice": 0}}, "slice by slice"),
         ({0: {"slice": 1}, 1: {"slice": 1}, 2: {"slice": 2}}, "from slice 0 on"),
         ({2: {"slice": 2}}, "slice by slice"),
-        ({2: {"name": "p0"}}, "two parties alike"),
+        ({2: {"name": "p0"}}, "the same name"),
         ({1: {"record_count": 8}}, "slice 1: .* different numbers of records"),
     ],
 )
-def test_a_plan_whose_roster_does_not_hold_together_is_refused(change, reason):
+def test_a_plan_with_an_inconsistent_roster_is_refused(change, reason):
     entries = [replace(entry, **change.get(i, {})) for i, entry in enumerate(TWO_SLICES)]
     with pytest.raises(DataError, match=reason):
         MaskedPlan(DOMAIN, tuple(entries), 0, Ring(32))
 
 
 @pytest.mark.parametrize("tolerated", [-1, 3, 4])
-def test_a_plan_that_tolerates_the_collusion_of_everybody_is_refused(tolerated):
+def test_a_plan_that_tolerates_the_collusion_of_all_parties_is_refused(tolerated):
     with pytest.raises(BudgetError, match="tolerated collusions"):
         MaskedPlan(DOMAIN, TWO_SLICES, tolerated, Ring(32))
 
 
-def test_a_plan_with_a_huge_slice_number_is_refused_without_counting_up_to_it():
+def test_a_plan_with_a_huge_slice_number_is_refused_without_a_loop_over_slices():
     tracemalloc.start()
     try:
         with pytest.raises(DataError, match="slice by slice"):

@@ -128,7 +128,7 @@ def test_indicators_have_one_1_in_every_row_at_its_code(table):
 
 
 @given(tables(parts=1), SEEDS)
-def test_an_opening_is_whatever_the_mask_makes_it_and_gives_the_matrix_back_with_it(table, seed):
+def test_an_opening_plus_the_mask_is_the_matrix(table, seed):
     ring, (size,), (codes,) = table
     matrix, words = products.indicators(ring, codes, size), Dealing(ring, seed)(len(codes), size)
     assert np.array_equal(products.opening(matrix, words) + words, matrix)
@@ -168,7 +168,7 @@ def test_any_matrix_is_multiplied_not_only_indicators(table, seed, columns):
 
 @pytest.mark.parametrize("parts", [3, 4])
 @given(data=st.data(), seed=SEEDS)
-def test_a_chain_of_more_parts_is_multiplied_record_by_record_up_to_the_last(parts, data, seed):
+def test_a_chain_of_more_than_two_parts_uses_row_wise_products_before_the_last(parts, data, seed):
     ring, sizes, codes = data.draw(tables(parts))
     dealing = Dealing(ring, seed)
     shares = [products.indicators(ring, codes[0], sizes[0])]

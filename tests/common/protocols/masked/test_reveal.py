@@ -80,7 +80,7 @@ def test_two_parties_hold_one_mask_with_two_signs(ring):
 
 
 @pytest.mark.parametrize("ring", RINGS)
-def test_masks_are_other_ones_for_every_query_and_every_key(ring):
+def test_masks_differ_for_every_query_and_every_key(ring):
     first = pairwise_mask(ring, 0, pair_streams(0, 3), "query", CELLS)
     assert np.array_equal(first, pairwise_mask(ring, 0, pair_streams(0, 3), "query", CELLS))
     for streams, query in [
@@ -92,7 +92,7 @@ def test_masks_are_other_ones_for_every_query_and_every_key(ring):
 
 @pytest.mark.parametrize("ring", RINGS)
 @given(data=st.data(), parties=st.integers(1, 5), grid=st.sampled_from([1, 2, 256, 2**20]))
-def test_the_opened_sum_is_the_counts_and_everybodys_noise(ring, data, parties, grid):
+def test_the_opened_sum_is_the_counts_plus_the_noise_of_all_parties(ring, data, parties, grid):
     largest = (2 ** (ring.bits - 1) - 1) // (4 * grid)
     counts = np.array(data.draw(st.lists(st.integers(0, largest), min_size=CELLS, max_size=CELLS)))
     noise = data.draw(
@@ -176,7 +176,7 @@ def failing(name):
 @pytest.mark.parametrize(
     ("vector", "case"), failing("a party of whose records nothing is asked does not answer")
 )
-def test_a_missing_answer_leaves_words_that_are_no_counts_even_if_its_share_is_zero(vector, case):
+def test_without_one_answer_the_sum_is_uniform_even_if_its_share_is_zero(vector, case):
     ring, asked = Ring(vector["bits"]), vector["sums"][case["sum"]]
     assert not words(ring, asked["answers"][case["missing"]]["share"]).any()
     answers = [ring.signed(words(ring, role["answer"])) for role in asked["answers"]]
@@ -187,7 +187,7 @@ def test_a_missing_answer_leaves_words_that_are_no_counts_even_if_its_share_is_z
 
 
 @pytest.mark.parametrize(("vector", "case"), failing("a party was asked another query"))
-def test_an_answer_to_another_query_leaves_words_that_are_no_counts(vector, case):
+def test_an_answer_to_another_query_makes_the_sum_uniform(vector, case):
     ring, asked = Ring(vector["bits"]), vector["sums"][case["sum"]]
     answers = [ring.signed(words(ring, role["answer"])) for role in asked["answers"]]
     role = asked["answers"][case["party"]]
@@ -200,7 +200,7 @@ def test_an_answer_to_another_query_leaves_words_that_are_no_counts(vector, case
 
 
 @pytest.mark.parametrize(("vector", "case"), failing("counts and noise exceed the ring"))
-def test_a_sum_past_the_ring_comes_out_wrong_so_a_ring_says_what_it_holds(vector, case):
+def test_a_sum_beyond_the_ring_is_wrong_so_a_ring_reports_its_range(vector, case):
     ring = Ring(vector["bits"])
     shares = [ring.words(np.array(case["counts"])), np.zeros(len(case["counts"]), dtype=ring.dtype)]
     answers = [

@@ -132,7 +132,7 @@ def test_numbers_that_no_ring_holds_are_refused(largest):
 
 
 @pytest.mark.parametrize("ring", RINGS)
-def test_a_ring_holds_exactly_what_decodes_to_itself(ring):
+def test_a_ring_holds_exactly_the_integers_that_decode_to_themselves(ring):
     for largest in (2 ** (ring.bits - 1) - 2, 2 ** (ring.bits - 1) - 1):
         assert ring.holds(largest)
         words = np.array([largest, 2**ring.bits - largest], dtype=ring.dtype)

@@ -51,7 +51,7 @@ def test_a_bit_of_words_is_that_of_the_integers(ring, data):
 
 @pytest.mark.parametrize("ring", RINGS)
 @given(data=st.data(), size=st.integers(1, 3))
-def test_a_table_says_what_makes_a_digit_carry(ring, data, size):
+def test_a_table_states_which_digits_carry(ring, data, size):
     words = data.draw(words_of(ring, 11))
     start = data.draw(st.integers(0, ring.bits - size))
     table = carry_table(words, range(start, start + size))

@@ -41,7 +41,7 @@ def test_the_carry_is_right_for_numbers_of_any_width(data, bit):
 
 
 @pytest.mark.parametrize("bit", range(1, 64))
-def test_digits_hold_every_bit_below_once_and_layers_are_as_few_as_can_be(bit):
+def test_digits_contain_every_lower_bit_once_and_layers_are_as_few_as_possible(bit):
     circuit = carry_into(bit)
     assert [place for digit in circuit.digits for place in digit] == list(range(bit))
     assert {len(digit) for digit in circuit.digits} <= {1, 2, 3}
@@ -64,7 +64,7 @@ def test_every_layer_has_products_of_at_most_three_factors_and_deals_all_their_p
         assert len(set(layer.dealt)) == len(layer.dealt)
 
 
-def test_the_lowest_digits_of_a_layer_are_merged_without_a_p_of_their_own():
+def test_the_lowest_group_of_a_layer_has_no_p():
     layer = Layer.merging((3, 2))
     # Wires 0 to 4 are g of the digits 0 to 4, wires 5 to 8 are p of the digits 1 to 4.
     assert layer.outputs == (((0, 5, 6), (1, 6), (2,)), ((3, 8), (4,)), ((7, 8),))

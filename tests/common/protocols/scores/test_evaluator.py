@@ -91,7 +91,7 @@ def test_many_cliques_are_scored_at_once(meet):
 
 @pytest.mark.parametrize("ring", RINGS)
 @pytest.mark.parametrize("trivial", [0, 1])
-def test_it_does_not_matter_how_differences_are_shared(meet, ring, trivial):
+def test_scores_do_not_depend_on_the_shares_of_differences(meet, ring, trivial):
     shape = ScoreShape(EXAMPLE.cells, EXAMPLE.bits, ring)
     shares = [np.zeros(13, dtype=ring.dtype), ring.words(DIFFERENCES)]
     shares = shares if trivial else shares[::-1]
@@ -101,7 +101,7 @@ def test_it_does_not_matter_how_differences_are_shared(meet, ring, trivial):
 
 @pytest.mark.parametrize("ring", RINGS)
 @pytest.mark.parametrize("cells", [(1,), (8,), (3, 6), (5, 5, 7)])
-def test_what_is_sent_is_as_long_as_the_shape_says(meet, ring, cells):
+def test_messages_have_the_lengths_of_the_shape(meet, ring, cells):
     for bits in range(2, ring.bits + 1):
         shape = ScoreShape(cells, bits, ring)
         dealt = deal(shape, streams(0))
@@ -133,9 +133,9 @@ def test_a_dealt_string_of_another_length_is_refused(change):
 
 
 @pytest.mark.parametrize(("index", "dealt"), [(0, b""), (1, None), (2, b""), (2, None), (-1, b"")])
-def test_evaluator_0_is_dealt_nothing_evaluator_1_a_string_and_there_is_no_other(index, dealt):
+def test_only_evaluator_1_gets_a_dealt_message_and_there_are_two_evaluators(index, dealt):
     share = np.zeros(EXAMPLE.total, dtype=np.uint32)
-    with pytest.raises(ValueError, match="evaluator 0 is dealt nothing"):
+    with pytest.raises(ValueError, match="expected evaluator 0 without"):
         next(evaluate(EXAMPLE, index, share, streams(0)[0], dealt))
 
 
@@ -150,7 +150,7 @@ def test_shares_of_another_shape_or_ring_are_refused(share):
 
 @pytest.mark.parametrize("sender", [0, 1])
 @pytest.mark.parametrize("late", range(EXAMPLE.rounds))
-def test_a_string_that_was_tampered_with_gives_other_scores_and_no_error(meet, sender, late):
+def test_an_altered_message_gives_other_scores_and_no_error(meet, sender, late):
     def relay(who, round, sent):
         if (who, round) != (sender, late):
             return sent
@@ -162,7 +162,7 @@ def test_a_string_that_was_tampered_with_gives_other_scores_and_no_error(meet, s
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_a_stream_that_was_not_dealt_for_gives_other_scores(meet, which):
+def test_a_stream_that_the_dealer_did_not_use_gives_other_scores(meet, which):
     own = [*streams(0)]
     own[which] = streams(1)[which]
     shares = shared(EXAMPLE.ring, DIFFERENCES, 0)

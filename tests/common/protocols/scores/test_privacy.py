@@ -120,7 +120,7 @@ def explaining(meet, shape, sender, shares, own, wanted, missing=None):
 @pytest.mark.parametrize("ring", RINGS)
 @settings(max_examples=25)
 @given(data=st.data())
-def test_any_strings_whatever_may_come_from_any_inputs(meet, ring, sender, data):
+def test_any_messages_are_possible_for_any_inputs(meet, ring, sender, data):
     bits = data.draw(st.integers(2, ring.bits))
     shape = ScoreShape(tuple(data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))), bits, ring)
     lengths = tape_lengths(shape)
@@ -144,7 +144,7 @@ PADS = [
 
 
 @pytest.mark.parametrize(("sender", "pad"), PADS)
-def test_without_any_one_pad_some_strings_cannot_come(meet, sender, pad):
+def test_without_any_one_pad_some_messages_are_impossible(meet, sender, pad):
     lengths = tape_lengths(SMALL)
     own, wanted = tape_of(1, lengths[1 - sender]), tape_of(2, lengths[sender])
     shares = np.zeros((2, 8), dtype=np.uint32)
@@ -250,7 +250,7 @@ def whole(meet):
 @pytest.mark.parametrize("suffix", ["", " as received"], ids=["own share off", "as received"])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(("sender", "pad"), PADS)
-def test_every_string_is_uniform_to_its_receiver(whole, sender, pad, case, suffix):
+def test_every_message_is_uniform_to_its_receiver(whole, sender, pad, case, suffix):
     octets = whole[sender, case][pad.name + suffix]
     assert p_of_bytes(octets) > ALARM
     assert p_of_bits(octets) > ALARM
@@ -258,13 +258,13 @@ def test_every_string_is_uniform_to_its_receiver(whole, sender, pad, case, suffi
 
 @pytest.mark.parametrize("suffix", ["", " as received"], ids=["own share off", "as received"])
 @pytest.mark.parametrize(("sender", "pad"), PADS)
-def test_very_different_inputs_give_strings_of_one_distribution(whole, sender, pad, suffix):
+def test_very_different_inputs_give_messages_of_one_distribution(whole, sender, pad, suffix):
     one, other = (whole[sender, case][pad.name + suffix] for case in CASES)
     assert p_of_two_cases(one, other) > ALARM
 
 
 @pytest.mark.parametrize(("sender", "pad"), PADS)
-def test_without_its_pad_a_string_is_not_uniform_to_its_receiver(meet, sender, pad):
+def test_without_its_pad_a_message_is_not_uniform_to_its_receiver(meet, sender, pad):
     read = readings(meet, sender, CASES["zeros"], missing=pad.name)
     assert p_of_bytes(read[pad.name]) < ALARM
     # Nothing else is uncovered by it.
@@ -280,7 +280,7 @@ def test_without_its_pad_a_string_is_not_uniform_to_its_receiver(meet, sender, p
         (0, "rho b"),
     ],
 )
-def test_without_its_pad_a_string_tells_inputs_apart(meet, sender, name):
+def test_without_its_pad_a_message_distinguishes_inputs(meet, sender, name):
     one, other = (
         readings(meet, sender, differences, missing=name, seed=i)[name]
         for i, differences in enumerate(CASES.values())

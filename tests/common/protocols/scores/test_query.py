@@ -94,7 +94,7 @@ def test_noise_alone_that_the_ring_does_not_hold_is_refused():
 
 
 @pytest.mark.parametrize("bits", [32, 64])
-def test_what_is_shared_anew_adds_up_to_the_share_and_the_second_part_is_the_streams(bits):
+def test_reshared_parts_add_up_to_the_share_and_the_second_comes_from_the_stream(bits):
     ring = Ring(bits)
     share = ring.words(np.arange(-50, 50))
     sent, part = reshared(ring, share, RandomStream.from_seed(1), "query")
@@ -110,7 +110,7 @@ def test_evaluator_1_draws_its_part_without_knowing_the_share():
     assert known.tolist() == blind.tolist()
 
 
-def test_every_query_and_every_pair_shares_anew_under_words_of_its_own():
+def test_every_query_and_every_pair_reshares_with_fresh_words():
     """Of 6 x 100 pairs of words of 32 bits some are equal with p < 2e-7."""
     share = np.zeros(100, dtype=np.uint32)
     parts = [

@@ -36,7 +36,7 @@ MISSTATED = {
 
 
 @pytest.mark.parametrize("misstated", MISSTATED)
-def test_a_plan_that_says_something_else_of_the_party_than_is_true_is_refused(masked, misstated):
+def test_a_plan_that_does_not_match_the_party_is_refused(masked, misstated):
     ledger, terms = Ledger(), masked.terms_of(MISSTATED[misstated](masked))
     with pytest.raises(ProtocolError, match="names this party with its identity, attributes and records"):
         masked.party_of("north", ledger=ledger).accept(encode_terms(terms))
@@ -52,7 +52,7 @@ def test_a_plan_may_leave_out_attributes_of_the_party_that_another_one_answers_f
     assert ledger.release("r").data_digest == held.digest()
 
 
-def test_a_plan_that_leaves_the_party_nothing_is_refused(masked):
+def test_a_plan_without_attributes_of_the_party_is_refused(masked):
     plan = masked.plan_of({**masked.grid, "north": (0, ()), "east": (0, ("a", "b", "c"))})
     held = masked.rows_of(plan, 0).project(("a", "b"))
     with pytest.raises(ProtocolError, match="names this party with its identity, attributes and records"):
@@ -67,7 +67,7 @@ def test_a_plan_with_other_sizes_of_the_partys_attributes_is_refused(masked):
     assert ledger.reserved() == 0
 
 
-def test_sizes_of_others_attributes_are_for_them_to_check(masked):
+def test_a_party_does_not_check_the_sizes_of_other_parties_attributes(masked):
     plan = masked.plan_of(domain=Domain.coded({"a": 2, "b": 3, "c": 9, "d": 2}))
     masked.party_of("north").accept(encode_terms(masked.terms_of(plan)))
     with pytest.raises(ProtocolError, match="other sizes"):
@@ -117,7 +117,7 @@ def test_a_release_that_tolerates_fewer_collusions_than_the_policy_asks_for_is_r
     assert ledger.reserved() == 0
 
 
-def test_a_party_alone_needs_no_peers_and_nobody_can_collude(masked):
+def test_a_single_party_needs_no_peers_and_tolerates_no_collusion(masked):
     plan = masked.plan_of({"alone": (0, ("a", "b", "c", "d"))})
     party = masked.party_of("alone", plan, peers={}, policy=replace(masked.policy, min_tolerated=5))
     party.accept(encode_terms(masked.terms_of(plan)))
@@ -161,9 +161,7 @@ FORGED = {
 
 @pytest.mark.parametrize("forgery", FORGED)
 @pytest.mark.parametrize("name", ["north", "east", "south"])
-def test_an_acceptance_signed_otherwise_than_by_the_plans_party_for_these_terms_is_refused(
-    masked, forgery, name
-):
+def test_an_acceptance_not_signed_by_the_plans_party_for_these_terms_is_refused(masked, forgery, name):
     release = masked.Release().accept()
     acceptances = (release.acceptances[NORTH], FORGED[forgery](masked), *release.acceptances[WEST:])
     with pytest.raises(ProtocolError, match="'acceptance of a release' does not verify"):
@@ -193,11 +191,11 @@ def test_acceptances_in_another_order_than_the_rosters_are_refused(masked):
 
 
 @pytest.mark.parametrize("ephemeral", [bytes(32), b"\1" + bytes(31), b"\xff" * 32, b"short"])
-def test_a_key_that_is_none_is_refused_though_it_is_signed(masked, ephemeral):
+def test_an_invalid_key_is_refused_even_if_it_is_signed(masked, ephemeral):
     release = masked.Release().accept()
     forged = masked.signed("east", release.terms, ephemeral)
     acceptances = (release.acceptances[NORTH], forged, *release.acceptances[WEST:])
-    with pytest.raises(ProtocolError, match="no X25519 key"):
+    with pytest.raises(ProtocolError, match="not a valid X25519 key"):
         release.parties["north"].introduce(release.introduction("north", acceptances=acceptances))
     assert release.ledgers["north"].release("r").introduction is None
 

@@ -45,7 +45,7 @@ def generous(masked, **plan):
 
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("grid", GRIDS)
-def test_answers_add_up_to_the_counts_of_all_slices_whoever_holds_the_clique(masked, grid, bits):
+def test_answers_add_up_to_the_counts_of_all_slices_for_any_holders_of_the_clique(masked, grid, bits):
     terms = generous(masked, grid=GRIDS[grid] or masked.grid, bits=bits)
     release = masked.Release(terms).accept().introduce()
     for size in range(1, 5):
@@ -81,7 +81,7 @@ def test_boxes_are_added_up_in_shares(masked):
 
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("grid", GRIDS)
-def test_interactions_are_differences_of_shares_whoever_holds_the_clique(masked, grid, bits):
+def test_interactions_are_differences_of_shares_for_any_holders_of_the_clique(masked, grid, bits):
     terms = generous(masked, grid=GRIDS[grid] or masked.grid, bits=bits)
     release = masked.Release(terms).accept().introduce()
     for clique in [("a",), ("a", "c"), ("b", "c"), ("a", "c", "d"), ("a", "b", "c", "d")]:
@@ -102,7 +102,7 @@ def test_interactions_are_differences_of_shares_whoever_holds_the_clique(masked,
         {"boxes": tuple(((i, i + 1), (j, j + 1)) for i in range(2) for j in range(4))},
     ],
 )
-def test_a_mask_is_for_the_whole_query(masked, change):
+def test_a_mask_depends_on_the_whole_query(masked, change):
     """What two parties are asked differently, if only in its last digit, does not add up.
 
     Counts and noise are below 2^20 here; eight words that differ by as little have one mask, or are an
@@ -189,9 +189,7 @@ def test_sixty_four_bits_hold_what_thirty_two_do_not(masked):
 
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("interaction", [(), (2, 3)])
-def test_every_party_charges_the_whole_cost_of_the_query_and_no_more_than_its_grant(
-    masked, adjacency, interaction
-):
+def test_every_party_charges_the_whole_cost_of_a_query_up_to_its_grant(masked, adjacency, interaction):
     release = masked.Release(masked.terms_of(adjacency=adjacency)).accept().introduce()
     sigma = gaussian_sigma(Fraction(1), adjacency, interaction)
     query = replace(QUERY, clique=("a", "b"), interaction=bool(interaction))

@@ -77,7 +77,7 @@ def test_no_two_openings_are_sealed_under_one_key_and_context(release, sealings)
     assert len({(key, context) for key, context, _ in sealings[before:]}) == len(sealings) - before == 10
 
 
-def test_an_opening_asked_for_again_is_the_same_matrix_also_in_another_life(masked, tmp_path, sealings):
+def test_a_repeated_opening_is_the_same_matrix_also_after_a_restart(masked, tmp_path, sealings):
     release = masked.Release(folder=tmp_path).accept().introduce()
     for seed in (5, 6):
         for step in release.deliveries(("a", "c", "d")):
@@ -89,9 +89,7 @@ def test_an_opening_asked_for_again_is_the_same_matrix_also_in_another_life(mask
     assert one_payload_each(sealings)
 
 
-def test_rows_that_were_dealt_anew_are_not_sealed_under_the_key_and_context_of_the_old_ones(
-    release, sealings
-):
+def test_rows_that_are_dealt_again_are_sealed_under_a_new_key_or_context(release, sealings):
     """A nonce that comes twice shows the dealer, who knows how rows differ, what they hold."""
     for step in release.deliveries(("a", "c", "d")):
         step()
@@ -101,20 +99,20 @@ def test_rows_that_were_dealt_anew_are_not_sealed_under_the_key_and_context_of_t
 
 
 @pytest.mark.parametrize("recipient", [NORTH, SOUTH, 4, 2**32 - 1])
-def test_nothing_is_opened_for_itself_for_another_slice_or_for_nobody(release, recipient):
+def test_refuses_to_open_for_itself_another_slice_or_an_unknown_party(release, recipient):
     with pytest.raises(ProtocolError, match="compare the plan"):
         release.sealed(NORTH, (A,), recipient)
 
 
 @pytest.mark.parametrize("sender", [NORTH, SOUTH, 4, 2**32 - 1])
-def test_no_opening_comes_from_itself_from_another_slice_or_from_nobody(release, sender):
+def test_refuses_an_opening_from_itself_another_slice_or_an_unknown_party(release, sender):
     sealed = release.sealed(EAST, (C,), NORTH)
     with pytest.raises(ProtocolError, match="compare the plan"):
         release.deliver(OPENING, (C,), NORTH, sealed, sender)
 
 
 @pytest.mark.parametrize("chain", [*CHAINS.values(), *FOREIGN.values()], ids=[*CHAINS, *FOREIGN])
-def test_a_chain_that_is_none_or_of_others_alone_is_not_opened_dealt_or_multiplied(release, chain):
+def test_an_invalid_chain_or_one_of_other_parties_is_not_opened_dealt_or_multiplied(release, chain):
     with pytest.raises(ProtocolError, match="compare the plan"):
         release.sealed(NORTH, chain, EAST)
     with pytest.raises(ProtocolError, match="compare the plan"):
@@ -125,7 +123,7 @@ def test_a_chain_that_is_none_or_of_others_alone_is_not_opened_dealt_or_multipli
 
 
 @pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS)
-def test_no_opening_is_of_a_chain_that_is_none(release, chain):
+def test_refuses_an_opening_of_an_invalid_chain(release, chain):
     with pytest.raises(ProtocolError, match="compare the plan"):
         release.deliver(OPENING, chain, NORTH, release.sealed(EAST, (C,), NORTH), EAST)
 
@@ -149,7 +147,7 @@ def test_a_chain_has_one_part_of_each_party(release, chain):
         release.multiply(NORTH, chain)
 
 
-def test_one_part_is_no_product(release):
+def test_a_single_part_is_not_a_product(release):
     for kind in (DEALT_ROWS, DEALT_PRODUCT):
         with pytest.raises(ProtocolError, match="compare the plan"):
             release.deliver(kind, (A,), NORTH, [bytes(2 * 4)])
@@ -157,17 +155,17 @@ def test_one_part_is_no_product(release):
         release.multiply(NORTH, (A,))
 
 
-def test_an_opening_past_the_limit_is_neither_sealed_nor_taken(release, monkeypatch):
+def test_an_opening_above_the_limit_is_neither_sealed_nor_accepted(release, monkeypatch):
     sealed, whole = release.sealed(EAST, (C,), NORTH), 40 * 4 * 4
     monkeypatch.setattr(party_masked, "MAX_OPENING_BYTES", whole)
     release.sealed(EAST, (C,), NORTH)
     release.deliver(OPENING, (C,), NORTH, sealed, EAST)
     monkeypatch.setattr(party_masked, "MAX_OPENING_BYTES", whole - 1)
-    with pytest.raises(PolicyError, match="past the protocol's limit"):
+    with pytest.raises(PolicyError, match="larger than the protocol's limit"):
         release.sealed(EAST, (C,), NORTH)
-    with pytest.raises(PolicyError, match="past the protocol's limit"):
+    with pytest.raises(PolicyError, match="larger than the protocol's limit"):
         release.deliver(OPENING, (C,), NORTH, sealed, EAST)
-    with pytest.raises(PolicyError, match="past the protocol's limit"):
+    with pytest.raises(PolicyError, match="larger than the protocol's limit"):
         release.deliver(DEALT_ROWS, PAIR, EAST, [])
     # What is added up over records is small, however many there are.
     release.deal(PAIR)
@@ -202,16 +200,14 @@ def long_terms(masked):
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_an_opening_that_is_not_whole_and_in_order_is_refused_and_an_earlier_one_stays(
-    masked, long_terms, broken
-):
+def test_an_incomplete_or_reordered_opening_is_refused_and_the_earlier_one_stays(masked, long_terms, broken):
     release = masked.Release(long_terms).accept().introduce()
     *head, one, two = release.sealed(NORTH, (C,), EAST)
     frames = BROKEN[broken](head, one, two)
     with pytest.raises(ProtocolError, match="sealed stream"):
         release.deliver(OPENING, (C,), EAST, frames, NORTH)
     release.deal((C, D))
-    with pytest.raises(ProtocolError, match="deliver all openings"):
+    with pytest.raises(ProtocolError, match="deliver all of them"):
         release.multiply(EAST, (C, D))
     for step in release.deliveries(("c", "d")):
         step()
@@ -223,7 +219,7 @@ def test_an_opening_that_is_not_whole_and_in_order_is_refused_and_an_earlier_one
     assert np.allclose(release.counts(query), release.exact(("c", "d")), atol=2)
 
 
-def test_an_opening_is_refused_that_was_sealed_for_another_of_something_else_or_by_another(release):
+def test_an_opening_with_another_sender_recipient_or_chain_is_refused(release):
     for_west, of_b = release.sealed(NORTH, (A,), WEST), release.sealed(NORTH, (B,), EAST)
     by_west, by_north = release.sealed(WEST, (D,), EAST), release.sealed(NORTH, (A,), EAST)
     for sealed, chain, sender in [
@@ -238,7 +234,7 @@ def test_an_opening_is_refused_that_was_sealed_for_another_of_something_else_or_
     release.deliver(OPENING, (A,), EAST, by_north, NORTH)
 
 
-def test_an_opening_does_not_come_back_as_the_other_partys(release):
+def test_an_opening_is_refused_as_one_of_the_other_party(release):
     """Both hold a part of the product and share one key: who sealed it has to be bound into it."""
     for step in release.deliveries(("a", "d")):
         step()
@@ -267,14 +263,14 @@ def test_a_dealt_share_may_be_dealt_again_before_it_is_used(masked):
 @pytest.mark.parametrize(
     "kind", [DeliveryKind.SCORE_STEP, DeliveryKind.SCORE_REFERENCES, DeliveryKind.DEALT_SCORES]
 )
-def test_what_belongs_to_a_score_query_is_refused_without_one(release, kind):
+def test_deliveries_of_score_queries_are_refused_without_a_query(release, kind):
     with pytest.raises(ProtocolError, match="belongs to a score query"):
         release.deliver(kind, (), NORTH, [b""])
 
 
-def test_what_served_one_product_is_freed_and_single_parts_are_kept(release):
+def test_openings_of_one_product_are_freed_and_those_of_single_parts_kept(release):
     release.prepare(("a", "c", "d"))
-    with pytest.raises(ProtocolError, match="deliver all openings"):
+    with pytest.raises(ProtocolError, match="deliver all of them"):
         release.sealed(WEST, (A, D), EAST)
     release.deal((A, D))
     for party in (NORTH, WEST):

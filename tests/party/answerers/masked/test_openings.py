@@ -88,7 +88,7 @@ def test_a_reader_keeps_what_it_began_to_read(opened_files):
     assert [file.closed for file in opened_files] == [True, True]
 
 
-def test_a_block_may_be_written_over_without_a_trace():
+def test_a_block_may_be_overwritten_without_an_effect():
     words, openings = matrix(6, 2), Openings(Ring(32))
     openings.put("key", 6, 2, [words.tobytes()])
     for block in openings.blocks("key", 4):
@@ -96,12 +96,12 @@ def test_a_block_may_be_written_over_without_a_trace():
     assert np.array_equal(read(openings, "key"), words)
 
 
-def test_what_was_never_put_cannot_be_read():
-    with pytest.raises(ProtocolError, match="not delivered; deliver all openings"):
+def test_refuses_to_read_a_matrix_that_was_not_stored():
+    with pytest.raises(ProtocolError, match="not delivered; deliver all of them"):
         read(Openings(Ring(32)), "key")
 
 
-def test_what_was_dropped_is_gone_with_its_room_and_may_be_dropped_again(opened_files):
+def test_a_dropped_matrix_frees_its_space_and_may_be_dropped_again(opened_files):
     openings = Openings(Ring(32))
     openings.put("key", 6, 2, [matrix(6, 2).tobytes()])
     openings.drop("key")
@@ -113,7 +113,7 @@ def test_what_was_dropped_is_gone_with_its_room_and_may_be_dropped_again(opened_
         read(openings, "key")
 
 
-def test_files_go_with_the_openings(opened_files):
+def test_files_are_closed_with_the_openings(opened_files):
     openings = Openings(Ring(32))
     for key in range(3):
         openings.put(key, 6, 2, [matrix(6, 2).tobytes()])
@@ -123,7 +123,7 @@ def test_files_go_with_the_openings(opened_files):
 
 
 @pytest.mark.parametrize("shape", [(6, 2), (4, 5)])
-def test_a_new_matrix_takes_the_place_of_an_old_one_and_frees_its_room(opened_files, shape):
+def test_a_new_matrix_replaces_an_old_one_and_frees_its_space(opened_files, shape):
     openings, new = Openings(Ring(32)), matrix(*shape, seed=2)
     openings.put("key", 6, 2, [matrix(6, 2, seed=1).tobytes()])
     openings.put("key", *shape, [new.tobytes()])
@@ -168,7 +168,7 @@ def test_a_stream_of_another_length_is_refused_and_nothing_changes(opened_files,
     assert [file.closed for file in opened_files] == [True, False, True]
 
 
-def test_a_stream_that_breaks_off_leaves_the_old_matrix(opened_files):
+def test_an_interrupted_stream_keeps_the_old_matrix(opened_files):
     def broken():
         yield WHOLE[:24]
         raise ProtocolError("a frame does not open")
@@ -181,7 +181,7 @@ def test_a_stream_that_breaks_off_leaves_the_old_matrix(opened_files):
     assert [file.closed for file in opened_files] == [False, True]
 
 
-def test_a_stream_without_end_is_refused_before_it_fills_the_disk():
+def test_an_endless_stream_is_refused_before_it_fills_the_disk():
     taken = []
 
     def endless():
@@ -195,7 +195,7 @@ def test_a_stream_without_end_is_refused_before_it_fills_the_disk():
 
 
 @pytest.mark.parametrize("cells", [1, 8, 1 << 18])
-def test_a_large_matrix_goes_through_little_memory(cells):
+def test_a_large_matrix_needs_little_memory(cells):
     """64 MiB, kept and read in blocks of 4 MiB, of which a few are there at a time."""
     chunk, openings, rows = bytes(1 << 20), Openings(Ring(32)), (1 << 24) // cells
     tracemalloc.start()

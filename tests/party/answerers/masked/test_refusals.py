@@ -44,7 +44,7 @@ ATTEMPTS = {
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_before_a_release_is_accepted_nothing_can_be_asked(masked, attempt):
+def test_refuses_queries_before_the_release_is_accepted(masked, attempt):
     release = masked.Release()
     with pytest.raises(ProtocolError, match="accept it first"):
         ATTEMPTS[attempt](release.parties["north"])
@@ -52,7 +52,7 @@ def test_before_a_release_is_accepted_nothing_can_be_asked(masked, attempt):
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_before_the_parties_are_introduced_nothing_is_opened_taken_or_answered(masked, attempt):
+def test_refuses_all_steps_before_the_parties_are_introduced(masked, attempt):
     release = masked.Release().accept()
     with pytest.raises(ProtocolError, match="introduce them first"):
         ATTEMPTS[attempt](release.parties["north"])
@@ -60,7 +60,7 @@ def test_before_the_parties_are_introduced_nothing_is_opened_taken_or_answered(m
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_after_the_data_changed_nothing_is_opened_taken_or_answered(masked, tmp_path, attempt):
+def test_refuses_all_steps_after_the_data_changed(masked, tmp_path, attempt):
     release = masked.Release(folder=tmp_path).accept().introduce()
     rows = masked.rows_of(release.plan, 0).project(("a", "b"))
     release.start("north", table=rows.take(np.arange(39, -1, -1)))
@@ -72,7 +72,7 @@ def test_after_the_data_changed_nothing_is_opened_taken_or_answered(masked, tmp_
 
 
 @pytest.mark.parametrize("clique", [("a", "c"), ("a", "c", "d")])
-def test_without_any_one_delivery_somebody_refuses_uncharged_and_with_it_all_goes_on(masked, clique):
+def test_without_any_one_delivery_a_party_refuses_uncharged_and_continues_with_it(masked, clique):
     for left_out, _ in enumerate(masked.Release().deliveries(clique)):
         release = masked.Release(generous(masked)).accept().introduce()
         for number, step in enumerate(release.deliveries(clique)):
@@ -95,7 +95,7 @@ def test_without_any_one_delivery_somebody_refuses_uncharged_and_with_it_all_goe
         assert np.allclose(counts, release.exact(clique), atol=0.03)
 
 
-def test_an_answer_before_its_product_is_refused_uncharged_and_others_are_given(release):
+def test_a_query_without_its_product_is_refused_uncharged_and_others_are_answered(release):
     for name in ("north", "east"):
         with pytest.raises(ProtocolError, match="multiply first"):
             release.parties[name].answer(QUERY)
@@ -106,13 +106,13 @@ def test_an_answer_before_its_product_is_refused_uncharged_and_others_are_given(
     assert release.spent() == {"north": COST, "east": 0, "west": COST, "south": COST}
 
 
-def test_what_was_delivered_for_one_release_is_no_good_for_another(masked):
+def test_deliveries_of_one_release_are_refused_in_another(masked):
     one = masked.Release().accept().introduce()
     other = masked.Release(masked.terms_of(release_id="s"))
     other.parties = one.parties
     other.accept().introduce()
     one.prepare(("a", "c"))
-    with pytest.raises(ProtocolError, match="deliver all openings"):
+    with pytest.raises(ProtocolError, match="deliver all of them"):
         other.multiply(NORTH, PAIR)
     with pytest.raises(ProtocolError, match="does not open"):
         other.deliver(DeliveryKind.OPENING, (C,), NORTH, one.sealed(EAST, (C,), NORTH), EAST)
@@ -137,10 +137,10 @@ def test_what_was_delivered_for_one_release_is_no_good_for_another(masked):
         ({"boxes": (((0, 1), (2, 2)),)}, DataError, "non-empty range"),
         ({"boxes": (((0, 1), (3, 1)),)}, DataError, "non-empty range"),
         ({"boxes": (((0, 1), (0, 5)),)}, DataError, "non-empty range"),
-        ({"boxes": (((0, 2), (0, 2)), ((1, 2), (1, 3)))}, DataError, "box 1: it meets another box"),
+        ({"boxes": (((0, 2), (0, 2)), ((1, 2), (1, 3)))}, DataError, "box 1: it overlaps another box"),
     ],
 )
-def test_a_query_that_does_not_fit_is_refused_by_everybody_and_charged_nothing(release, change, kind, reason):
+def test_a_query_that_does_not_fit_is_refused_by_all_parties_and_not_charged(release, change, kind, reason):
     release.prepare(("a", "c"))
     for party in release.parties.values():
         with pytest.raises(kind, match=reason):
@@ -164,7 +164,7 @@ def test_a_marginal_past_max_cells_is_neither_multiplied_nor_answered(masked):
     assert set(release.spent().values()) == {COST}
 
 
-def test_no_refusal_tells_of_the_data(release):
+def test_no_refusal_contains_data(release):
     """Rules and what to do: no count, size, code or key of this table is in any of them."""
     release.prepare(("a", "c"))
     chains = [(), (("z",),), (("a", "a"),), (A, C, A), (("b", "a"),), (C,)]

@@ -40,14 +40,14 @@ def test_a_query_is_charged_before_its_first_frame_is_read(release):
     assert release.spent()["south"] == COST
 
 
-def test_all_steps_again_change_nothing(release):
+def test_repeating_all_steps_changes_nothing(release):
     first, acceptances = release.prepare(THREE).frames(QUERY), release.acceptances
     assert release.accept().acceptances == acceptances
     assert release.introduce().prepare(THREE).frames(QUERY) == first
     assert set(release.spent().values()) == {COST}
 
 
-def test_every_query_has_masks_and_noise_of_its_own(release):
+def test_every_query_has_its_own_masks_and_noise(release):
     release.prepare(THREE)
     changes = [{}, {"query_id": "q2"}, {"query_id": "q3", "sigma": 4.0}]
     answers = []
@@ -60,9 +60,7 @@ def test_every_query_has_masks_and_noise_of_its_own(release):
 
 
 @pytest.mark.parametrize("name", ["north", "east", "west", "south"])
-def test_a_party_that_died_between_journal_and_answer_gives_the_answer_it_would_have_given(
-    masked, name, tmp_path, monkeypatch
-):
+def test_a_party_killed_between_journal_and_answer_gives_the_same_answer(masked, name, tmp_path, monkeypatch):
     undisturbed = masked.Release().accept().introduce().prepare(THREE).frames(QUERY)
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(THREE)
     with monkeypatch.context() as patch:
@@ -76,7 +74,7 @@ def test_a_party_that_died_between_journal_and_answer_gives_the_answer_it_would_
     assert set(release.spent().values()) == {COST}
 
 
-def test_a_party_that_died_before_the_journal_answers_and_charges_once(masked, tmp_path, monkeypatch):
+def test_a_party_killed_before_the_journal_answers_and_charges_once(masked, tmp_path, monkeypatch):
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(THREE)
     with monkeypatch.context() as patch:
         patch.setattr(Ledger, "charge", dies)
@@ -88,7 +86,7 @@ def test_a_party_that_died_before_the_journal_answers_and_charges_once(masked, t
     assert set(release.spent().values()) == {COST}
 
 
-def test_parties_that_died_between_answer_and_receipt_give_the_same_answers(masked, tmp_path):
+def test_parties_killed_between_answer_and_receipt_give_the_same_answers(masked, tmp_path):
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(THREE)
     acceptances, first = release.acceptances, release.frames(QUERY)
     for seed, name in enumerate(release.names, start=50):
@@ -98,7 +96,7 @@ def test_parties_that_died_between_answer_and_receipt_give_the_same_answers(mask
     assert set(release.spent().values()) == {COST}
 
 
-def test_what_was_delivered_goes_with_the_process_and_is_asked_for_again(masked, tmp_path):
+def test_deliveries_are_lost_with_the_process_and_requested_again(masked, tmp_path):
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(("a", "c"))
     query = replace(QUERY, clique=("a", "c"))
     first = release.frames(query)
@@ -108,7 +106,7 @@ def test_what_was_delivered_goes_with_the_process_and_is_asked_for_again(masked,
     with pytest.raises(ProtocolError, match="deliver it first"):
         release.multiply(EAST, (A, C))
     release.deal((A, C))
-    with pytest.raises(ProtocolError, match="deliver all openings"):
+    with pytest.raises(ProtocolError, match="deliver all of them"):
         release.multiply(EAST, (A, C))
     release.exchange(NORTH, (A,), EAST)
     release.multiply(EAST, (A, C))
@@ -128,13 +126,13 @@ def test_what_was_delivered_goes_with_the_process_and_is_asked_for_again(masked,
 def test_another_query_under_a_used_id_is_refused_and_spends_nothing(release, change):
     first = release.prepare(("a", "c")).prepare(THREE).frames(QUERY)
     for party in release.parties.values():
-        with pytest.raises(ProtocolError, match="query id stands for another query"):
+        with pytest.raises(ProtocolError, match="query id was used for another query"):
             party.answer(replace(QUERY, **change))
     assert set(release.spent().values()) == {COST}
     assert release.frames(QUERY) == first
 
 
-def test_an_answered_query_is_not_answered_from_a_product_that_was_dealt_otherwise(masked, tmp_path):
+def test_an_answered_query_is_not_answered_from_another_product(masked, tmp_path):
     """Two shares under one noise would show their difference."""
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(THREE)
     first = release.frames(QUERY)
@@ -150,7 +148,7 @@ def test_an_answered_query_is_not_answered_from_a_product_that_was_dealt_otherwi
     assert set(release.spent().values()) == {COST}
 
 
-def test_changed_data_are_refused_for_an_answered_query_too(masked, tmp_path):
+def test_changed_data_are_refused_also_for_an_answered_query(masked, tmp_path):
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(THREE)
     release.frames(QUERY)
     rows = masked.rows_of(release.plan, 1)
@@ -176,7 +174,7 @@ def test_a_release_introduced_with_another_seed_or_other_acceptances_stays_as_it
     assert set(release.spent().values()) == {COST}
 
 
-def test_a_party_that_was_renamed_since_it_accepted_is_told_so(masked):
+def test_refuses_a_release_accepted_under_another_name(masked):
     ledger, plan = Ledger(), masked.plan_of()
     release = masked.Release().accept()
     masked.party_of("north", ledger=ledger).accept(encode_terms(release.terms))

@@ -47,7 +47,7 @@ def test_a_party_that_does_not_evaluate_answers_as_soon_as_it_prepared(scoring):
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_before_it_prepared_a_party_takes_and_gives_nothing(scoring, place):
+def test_refuses_steps_of_a_score_query_before_it_is_prepared(scoring, place):
     scoring.prepare(*(other for other in range(4) if other != place))
     with pytest.raises(ProtocolError, match="not prepared"):
         scoring.sealed(0, place, ZERO)
@@ -107,10 +107,10 @@ def test_scores_past_the_grant_are_refused(new_release):
         scoring.sealed(0, NORTH, ZERO)
 
 
-def test_without_evaluators_in_the_plan_no_party_scores(new_release):
+def test_refuses_scores_if_the_plan_names_no_evaluators(new_release):
     scoring = Scoring(new_release(evaluators=())).multiply()
     for place in range(4):
-        with pytest.raises(ProtocolError, match="nobody who evaluates"):
+        with pytest.raises(ProtocolError, match="no evaluators"):
             scoring.prepare(place)
     assert_nothing_charged(scoring)
 

@@ -19,7 +19,7 @@ from support.scoring import (
 )
 
 
-def test_a_round_that_is_taken_again_changes_nothing(scoring, new_release):
+def test_a_repeated_round_changes_nothing(scoring, new_release):
     undisturbed = Scoring(new_release()).multiply().prepare().share().rounds().frames()
     scoring.prepare().share()
     for step in range(1, 1 + scoring.shape.rounds):
@@ -32,7 +32,7 @@ def test_a_round_that_is_taken_again_changes_nothing(scoring, new_release):
     assert scoring.frames() == undisturbed
 
 
-def test_steps_before_the_rounds_that_are_taken_again_change_nothing(scoring, new_release):
+def test_repeating_steps_before_the_rounds_changes_nothing(scoring, new_release):
     undisturbed = Scoring(new_release()).multiply().prepare().share().rounds().frames()
     scoring.prepare().share().share().prepare().rounds(until=2).share().rounds()
     assert scoring.frames() == undisturbed
@@ -69,17 +69,17 @@ CHANGED = {
 
 @pytest.mark.parametrize("change", CHANGED.values(), ids=CHANGED)
 @pytest.mark.parametrize("place", range(4))
-def test_one_id_stands_for_one_score_query(scoring, place, change):
+def test_refuses_another_score_query_with_a_used_id(scoring, place, change):
     scoring.release.prepare(("a", "b"))
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="stands for another query"):
+    with pytest.raises(ProtocolError, match="was used for another query"):
         scoring.party(place).prepare_scores(replace(QUERY, **change))
-    with pytest.raises(ProtocolError, match="stands for another query"):
+    with pytest.raises(ProtocolError, match="was used for another query"):
         scoring.party(place).answer_scores(replace(QUERY, **change))
     assert set(scoring.release.spent().values()) == {COST}
 
 
-def test_two_queries_have_masks_and_noise_and_openings_of_their_own(scoring):
+def test_two_queries_have_different_masks_noise_and_openings(scoring):
     """Words of 32 bits, 4 in an answer and 32 in an opening: some pair is equal with p < 1e-7."""
     scoring.prepare().share().rounds()
     other = Scoring(scoring.release, query_of(query_id="t")).prepare().share().rounds()

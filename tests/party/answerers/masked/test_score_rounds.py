@@ -48,7 +48,7 @@ def test_evaluator_0_opens_nothing_without_the_cells_of_all_parties(scoring, mis
 @pytest.mark.parametrize("kind", ["references", "randomness", "cells", "a round"])
 def test_a_party_that_does_not_evaluate_is_sent_nothing(scoring, to, kind):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="only evaluators are sent"):
+    with pytest.raises(ProtocolError, match="only evaluators receive"):
         {
             "references": lambda: scoring.send_references(to),
             "randomness": lambda: scoring.deal(to),
@@ -66,24 +66,24 @@ def test_a_party_that_does_not_evaluate_opens_no_round(scoring, place, step):
 
 
 @pytest.mark.parametrize("sender", range(4))
-def test_a_step_is_opened_for_the_evaluator_that_it_is_for_alone(scoring, sender):
+def test_a_step_is_opened_only_for_its_evaluator(scoring, sender):
     scoring.prepare().share()
     for to in (*range(4), 9):
         if to != (ONE if sender == ZERO else ZERO):
-            with pytest.raises(ProtocolError, match="goes to the evaluator"):
+            with pytest.raises(ProtocolError, match="expected the evaluator"):
                 scoring.sealed(min(1, scoring.plan.evaluators.count(sender)), sender, to)
 
 
 @pytest.mark.parametrize("sender", [ZERO, ONE, 9])
-def test_cells_come_from_parties_that_do_not_evaluate(scoring, sender):
+def test_cells_are_accepted_only_from_parties_that_are_not_evaluators(scoring, sender):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="cells come from parties"):
+    with pytest.raises(ProtocolError, match="expected cells from a party"):
         scoring.hand(0, sender, ZERO, [])
 
 
-def test_evaluator_1_is_sent_no_cells(scoring):
+def test_evaluator_1_receives_no_cells(scoring):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="cells come from parties"):
+    with pytest.raises(ProtocolError, match="expected cells from a party"):
         scoring.hand(0, NORTH, ONE, scoring.sealed(0, NORTH, ZERO))
 
 
@@ -96,14 +96,14 @@ def test_a_round_comes_from_the_other_evaluator_alone(scoring, sender):
     scoring.hand(1, ONE, ZERO, frames)
 
 
-def test_cells_of_one_party_are_not_taken_as_those_of_another(scoring):
+def test_cells_of_one_party_are_refused_as_those_of_another(scoring):
     scoring.prepare()
     frames = scoring.sealed(0, NORTH, ZERO)
     with pytest.raises(ProtocolError, match="does not open"):
         scoring.hand(0, WEST, ZERO, frames)
 
 
-def test_cells_of_another_query_are_not_taken(scoring):
+def test_cells_of_another_query_are_refused(scoring):
     scoring.prepare()
     other = Scoring(scoring.release, query_of(query_id="t")).prepare()
     with pytest.raises(ProtocolError, match="does not open"):
@@ -111,14 +111,14 @@ def test_cells_of_another_query_are_not_taken(scoring):
 
 
 @pytest.mark.parametrize("step", [2, 3, 99])
-def test_a_round_is_not_opened_before_the_one_before_it_was_taken(scoring, step):
+def test_a_round_is_not_opened_before_the_previous_one_is_received(scoring, step):
     scoring.prepare().share()
     for sender, to in ((ZERO, ONE), (ONE, ZERO)):
         with pytest.raises(ProtocolError, match="out of order"):
             scoring.sealed(step, sender, to)
 
 
-def test_a_round_is_not_taken_before_the_one_before_it(scoring):
+def test_a_round_is_refused_before_the_previous_one(scoring):
     scoring.prepare().share()
     scoring.relay(1, ZERO, ONE)
     early = scoring.sealed(2, ONE, ZERO)
@@ -128,7 +128,7 @@ def test_a_round_is_not_taken_before_the_one_before_it(scoring):
     scoring.hand(2, ONE, ZERO, early)
 
 
-def test_a_round_past_the_last_is_neither_opened_nor_taken(scoring):
+def test_a_round_after_the_last_is_neither_opened_nor_accepted(scoring):
     last = scoring.prepare().share().rounds().shape.rounds
     with pytest.raises(ProtocolError, match="out of order"):
         scoring.sealed(last + 1, ZERO, ONE)
@@ -136,14 +136,14 @@ def test_a_round_past_the_last_is_neither_opened_nor_taken(scoring):
         scoring.hand(last + 1, ONE, ZERO, scoring.sealed(last, ONE, ZERO))
 
 
-def test_a_round_is_not_taken_as_another_one(scoring):
+def test_a_round_is_refused_as_another_one(scoring):
     scoring.prepare().share().rounds(until=1)
     first = scoring.sealed(1, ONE, ZERO)
     with pytest.raises(ProtocolError, match="does not open"):
         scoring.hand(2, ONE, ZERO, first)
 
 
-def test_a_round_that_was_altered_is_refused_and_the_right_one_is_taken_afterwards(scoring):
+def test_an_altered_round_is_refused_and_the_correct_one_accepted_afterwards(scoring):
     scoring.prepare().share()
     frames = scoring.sealed(1, ONE, ZERO)
     with pytest.raises(ProtocolError, match="does not open"):
