@@ -38,11 +38,11 @@ def test_its_budget_is_split_by_cells_or_by_the_sizes_that_it_states():
     [
         ({"share": Fraction(-1, 10)}, "share of the budget"),
         ({"share": Fraction(11, 10)}, "share of the budget"),
-        ({"times": 0}, "at least once"),
-        ({"cliques": PAIRS[:1], "certain": PAIRS[1:]}, "certainly"),
+        ({"times": 0}, "runs at least once"),
+        ({"cliques": PAIRS[:1], "certain": PAIRS[1:]}, "only cliques of the step"),
         ({"cliques": PAIRS, "at_once": 0}, "at least one clique"),
-        ({"cliques": PAIRS, "certain": PAIRS, "at_once": 2}, "certainly"),
-        ({"cliques": PAIRS, "sizes": (1.0,)}, "3 cliques have as many sizes, not 1"),
+        ({"cliques": PAIRS, "certain": PAIRS, "at_once": 2}, "all certain ones"),
+        ({"cliques": PAIRS, "sizes": (1.0,)}, "expected 3 sizes, one for each clique, got 1"),
     ],
 )
 def test_a_step_that_does_not_hold_together_is_refused(changed, message):
