@@ -182,7 +182,7 @@ class _Run:
         """Spends the grant."""
         check_smallest(self._domain, list(self._weights), self._config.max_model_mb)
         self._used += measure_step(self._measurer, self._named["one-way"])
-        self._tell("one-way marginals")
+        self._report_progress("one-way marginals")
         model = self._estimate(None)
         self._known = self._score(model, list(self._weights), "first scores")
         if "round" in self._named:
@@ -192,7 +192,7 @@ class _Run:
                     self._raised *= 4
         model = self._measure_again(model)
         scored = self._score(model, list(self._weights), "last scores")
-        self._tell("scores")
+        self._report_progress("scores")
         return ended(
             self._measurer,
             self._steps,
@@ -212,7 +212,7 @@ class _Run:
         self._used.append(measurement)
         after = self._estimate(before)
         self._rounds.append(round_of(measurement, before, after, self._cost()))
-        self._tell("round", clique)
+        self._report_progress("round", clique)
         return after
 
     def _select(self, model: MarkovRandomField, rho: Fraction) -> Clique:
@@ -280,7 +280,7 @@ class _Run:
         cliques = list(dict.fromkeys(measurement.clique for measurement in self._used))
         cells = [self._domain.cells(clique) for clique in cliques]
         self._used += measure_split(self._measurer, cliques, cells, self._left(), "last round")
-        self._tell("last round")
+        self._report_progress("last round")
         return self._estimate(model, FINAL)
 
     def _estimate(self, warm_start: MarkovRandomField | None, tolerance: float = DRAFT) -> MarkovRandomField:
@@ -292,7 +292,7 @@ class _Run:
         accountant = self._measurer.accountant
         return float((accountant.spent + cost) / accountant.granted)
 
-    def _tell(self, step: str, clique: Clique = ()) -> None:
+    def _report_progress(self, step: str, clique: Clique = ()) -> None:
         self._report(Progress(step, clique, len(self._rounds), self._spent_share()))
 
 

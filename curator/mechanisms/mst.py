@@ -55,7 +55,7 @@ class MST(GaussianMechanism):
             if not 0 < getattr(self, name) < 1:
                 raise DataError(f"{name}: expected a share in (0, 1), got {getattr(self, name)}")
         if self.one_way + self.scores >= 1:
-            raise DataError("one_way and scores leave nothing for the pairs; lower them")
+            raise DataError("expected one_way + scores < 1, so that pairs get a share; lower them")
         if not self.max_model_mb > 0:
             raise DataError(f"max_model_mb: expected a positive number, got {self.max_model_mb}")
 

@@ -49,7 +49,7 @@ class ABSyn(ABSynSettings):
         return "absyn"
 
     def granted(self, budget: Budget) -> Fraction:
-        """The exact calibration for the default, which is Gaussian; the paper's Theorem 4 for its variant."""
+        """The exact calibration for the default, which is Gaussian; Theorem 4 for the paper's variant."""
         if self.variant == "paper":
             return budget.granted_by_bun_steinke()
         return budget.granted(gaussian_only=True)

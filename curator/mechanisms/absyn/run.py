@@ -92,12 +92,12 @@ class BatchRun:
         """Lines 6 to 14."""
         self._check()
         one_way = self._one_way()
-        self._tell("one-way marginals")
+        self._report_progress("one-way marginals")
         scored = self._r_scores(one_way)
-        self._tell("scores")
+        self._report_progress("scores")
         selected = self._select(scored)
         measurements = one_way + self._measure(selected)
-        self._tell("measurements")
+        self._report_progress("measurements")
         model = self._fit(consistent(self._domain, measurements, self._measurer.record_count))
         wanted = self._workload.cliques
         return ended(
@@ -176,6 +176,6 @@ class BatchRun:
     def _budget(self, step: str) -> Fraction:
         return by_name(self._steps)[step].budget(self._measurer.granted)
 
-    def _tell(self, step: str) -> None:
+    def _report_progress(self, step: str) -> None:
         accountant = self._measurer.accountant
         self._report(Progress(step, (), 0, accountant.spent_share))

@@ -13,7 +13,7 @@ TEMPERATURE = 0.3
 """Gumbel-softmax temperature in training; the lower, the closer to a single mode."""
 
 _START = 0.02
-"""Deviation of the last layer's initial weights; small, so that the input noise has little effect at first."""
+"""Deviation of the last layer's initial weights; small, so that noise has little effect at first."""
 
 
 class Generator(nn.Module):

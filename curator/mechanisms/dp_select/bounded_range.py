@@ -42,7 +42,7 @@ def lemma_step_epsilon(epsilon: float, steps: int, delta: float) -> float:
 
 
 def steps_cost(step_epsilon: float, steps: int) -> Fraction:
-    """zCDP of the composition; its tight conversion gives at most the epsilon of Lemma 6."""
+    """The zCDP of the composition; its tight conversion gives at most the epsilon of Lemma 6."""
     return steps * exponential_cost(step_epsilon)
 
 

@@ -2,8 +2,7 @@
 
 Source: Ebrahimianghazani, "DP-Select: Improving Utility and Privacy in Tabular Data Synthesis with
 Differentially Private Generative Adversarial Networks and Differentially Private Selection" (2023).
-`variant="paper"` follows its text and is not private (`paper.py`). The differences (see
-docs/adr/0017):
+`variant="paper"` follows its text and is not private (`paper.py`). The differences (docs/adr/0017):
 
 - The important marginals are found and weighted by noisy scores instead of exact mutual information.
 - The last state of the GAN is used, not the one that is best on private records.

@@ -98,7 +98,7 @@ class SelectRun:
         generator, cliques, weights = self._generator()
         records = self._measurer.record_count
         pool = generator.generate(self._config.pool * records, self._stream.child("pool").generator())
-        self._tell("pool")
+        self._report_progress("pool")
         pieces = parts(records, min(self._config.sections, records))
         selection, references = self._selection(pieces, cliques, weights)
         chosen = select_in_sections(
@@ -107,10 +107,10 @@ class SelectRun:
             [piece.stop - piece.start for piece in pieces],
             selection,
             self._stream.child("selection"),
-            lambda done: self._tell(f"selection: {done:.0%}"),
+            lambda done: self._report_progress(f"selection: {done:.0%}"),
         )
         model = SelectedRecords(pool.take(chosen), references[0].cliques, records)
-        self._tell("selected")
+        self._report_progress("selected")
         return self._ended(model)
 
     def _ended(self, model: SelectedRecords) -> FittedModel:
@@ -131,7 +131,7 @@ class SelectRun:
         config = self._config
         start = start_of(config, self._measurer, self._budget("one-way"))
         self._measured += start.one_way
-        self._tell("one-way marginals")
+        self._report_progress("one-way marginals")
         cliques, weights = most_important(self._importance(), config.marginals)
         sampled = config.planned(self._budget(TRAINING), self._measurer.budget.order.alpha)
         generator = train(config, self._measurer, sampled, start, self._stream.child("gan"), self._report)
@@ -146,7 +146,7 @@ class SelectRun:
             independent = estimate(domain, self._measured, total=self._measurer.record_count)
             budget = scores.budget(self._measurer.granted)
             self._scored = score_against(self._measurer, independent, scores.cliques, budget)
-        self._tell("scores")
+        self._report_progress("scores")
         if not self._scored:
             # A single attribute has no pairs to score.
             return {(name,): 1.0 for name in domain}
@@ -214,7 +214,7 @@ class SelectRun:
     def _budget(self, step: str) -> Fraction:
         return by_name(self._steps)[step].budget(self._measurer.granted)
 
-    def _tell(self, step: str) -> None:
+    def _report_progress(self, step: str) -> None:
         accountant = self._measurer.accountant
         self._report(Progress(step, (), 0, accountant.spent_share))
 

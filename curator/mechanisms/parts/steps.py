@@ -116,7 +116,7 @@ class PublicFacts(Protocol):
         ...
 
 
-def alone(shape: Sequence[int]) -> bool:
+def measurable_as_interaction(shape: Sequence[int]) -> bool:
     """Whether an interaction of this shape can be measured without the whole marginal."""
     return all(2 <= n <= MAX_INTERACTION_SIZE for n in shape)
 

@@ -6,7 +6,13 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.privacy.cost import MAX_INTERACTION_SIZE
-from dpmosaic.curator.mechanisms.parts.steps import Asks, Step, alone, by_name, one_way_step
+from dpmosaic.curator.mechanisms.parts.steps import (
+    Asks,
+    Step,
+    by_name,
+    measurable_as_interaction,
+    one_way_step,
+)
 
 PAIRS = (("a", "b"), ("a", "c"), ("b", "c"))
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4})
@@ -57,6 +63,6 @@ def test_the_one_way_step_certainly_asks_for_every_attribute():
 
 
 def test_an_interaction_is_measured_alone_where_every_attribute_has_two_values_and_not_too_many():
-    assert alone((2, MAX_INTERACTION_SIZE))
-    assert not alone((2, 1))
-    assert not alone((2, MAX_INTERACTION_SIZE + 1))
+    assert measurable_as_interaction((2, MAX_INTERACTION_SIZE))
+    assert not measurable_as_interaction((2, 1))
+    assert not measurable_as_interaction((2, MAX_INTERACTION_SIZE + 1))
