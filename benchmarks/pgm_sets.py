@@ -48,7 +48,7 @@ class FitSet:
 
 
 def fit_sets(folder: Path | None, largest_mb: float) -> list[FitSet]:
-    """The sets of every table NAME/NAME.csv.gz, with NAME/domain.json, in the folder, or of a generated one."""
+    """The sets of every NAME/NAME.csv.gz with NAME/domain.json in the folder, or of a generated table."""
     sets = []
     for name, table in _tables(folder):
         pairs = _by_dependence(table)

@@ -62,8 +62,8 @@ class MarginalRun(Algorithm2):
         self._use(measure_step(self._measurer, self._named["one-way"]))
         self._report_progress("one-way marginals")
         first = self._estimate(None)
-        self._candidates = measure_step(self._measurer, self._named["candidates"])
-        self._candidates.learn(self._candidates)
+        self._noisy_candidates = measure_step(self._measurer, self._named["candidates"])
+        self._candidates.learn(self._noisy_candidates)
         self._report_progress("candidates")
         return first
 
@@ -107,6 +107,6 @@ class MarginalRun(Algorithm2):
     def _estimate(self, warm_start: MarkovRandomField | None) -> MarkovRandomField:
         """Fits the measurements, and the noisy candidates inside the model's cliques."""
         tree = JunctionTree.build(self._domain, [measurement.clique for measurement in self._used])
-        inside = [found for found in self._candidates if tree.home(found.clique) is not None]
+        inside = [found for found in self._noisy_candidates if tree.home(found.clique) is not None]
         measurements, total = [*self._used, *inside], self._measurer.record_count
         return estimate(self._domain, measurements, total=total, warm_start=warm_start)
