@@ -1,9 +1,9 @@
-"""Selection of records from a pool, as DP-Select's Algorithm 1: incremental, against distances computed anew.
+"""Selection of records from a pool (DP-Select, Algorithm 1): incremental against recomputed distances.
 
-40,000 of 400,000 records, 20 candidates in each step, 100 pairs of fifteen attributes of Adult's sizes, 5
-sections, two threads. The reference adds each candidate to the counts of what was selected and computes the
-weighted distance of all marginals from them in NumPy, as the paper's text does; it takes a few steps, and its
-time is scaled to all of them and to two cores. Compilation comes before the clock starts.
+40,000 of 400,000 records, 20 candidates in each step, 100 pairs of fifteen attributes with the sizes of
+Adult, 5 sections, two threads. The reference adds each candidate to the counts of the selected records and
+recomputes the weighted distance of all marginals in NumPy, as in the paper's text. It runs a few steps; its
+time is scaled to all steps and to two cores. Compilation is not timed.
 
 Run: python benchmarks/dp_select.py [density] [kolmogorov] [l2]
 """
@@ -29,7 +29,7 @@ REFERENCE_STEPS = 10
 
 
 def table_of(records: int, seed: int) -> Table:
-    """Records of skewed attributes that have nothing to do with each other."""
+    """Records of skewed, independent attributes."""
     rng = np.random.default_rng(seed)
     domain = Domain.coded({f"a{place:02}": size for place, size in enumerate(SIZES)})
     columns = [np.minimum(size - 1, rng.geometric(2 / (size + 1), records) - 1) for size in SIZES]
@@ -46,7 +46,7 @@ def ours(kind: Distance, pool: Table, references: list[Reference], needed: list[
 
 
 def naive(kind: Distance, pool: Table, reference: Reference) -> float:
-    """Seconds for all selections at the pace of a few steps from the middle of a section, on two cores."""
+    """Seconds for all selections on two cores, extrapolated from a few steps in the middle of a section."""
     cells = reference.cells(pool.rows(0, SELECTED))
     taken = SELECTED // SECTIONS // 2
     counts = np.bincount(cells[:taken].ravel(), minlength=len(reference.shares))
@@ -70,7 +70,7 @@ def main() -> None:
     pieces = parts(SELECTED, SECTIONS)
     references = [Reference.exact(table.rows(p.start, p.stop), cliques, weights) for p in pieces]
     needed = [piece.stop - piece.start for piece in pieces]
-    print(f"{'distance':<12} {'ours s':>8} {'computed anew s':>16} {'ratio':>8}")
+    print(f"{'distance':<12} {'ours s':>8} {'recomputed s':>16} {'ratio':>8}")
     for name in sys.argv[1:] or DISTANCES:
         kind = next(known for known in DISTANCES if known == name)
         ours(kind, pool.rows(0, 1000), references, [20] * SECTIONS)

@@ -1,8 +1,8 @@
 """All cross pairs of two parties' attributes by the protocol `masked`, against counting the pooled table.
 
-One slice, two parties with seven attributes of Adult's sizes each: 49 pairs, 83,300 cells. What the protocol
-costs does not depend on the values, so the rows are made here; or give a table and its domain file to
-resample its rows. All roles run in this process, one at a time: the peak memory bounds that of each.
+One slice, two parties with seven attributes of Adult's sizes each: 49 pairs, 83,300 cells. The cost of the
+protocol does not depend on the values, so the rows are generated, or resampled from a given table. All roles
+run in this process, one at a time: the peak memory is an upper bound for each.
 
 Run: python benchmarks/masked.py [TABLE DOMAIN]
 """
@@ -36,7 +36,7 @@ GRANTED = Fraction(1)
 
 
 class Clock:
-    """Seconds of each role; a role that waits for another one is not charged for it."""
+    """Seconds of each role, without the time that it waits for others."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -45,7 +45,7 @@ class Clock:
 
     @contextmanager
     def role(self, name: str) -> Iterator[None]:
-        """Charges what happens inside to this role."""
+        """Adds the time of the context to this role."""
         self._stop()
         self._roles.append(name)
         try:
@@ -55,7 +55,7 @@ class Clock:
             self._roles.pop()
 
     def reset(self) -> None:
-        """Forgets all seconds so far."""
+        """Sets all times to zero."""
         self._stop()
         self.seconds.clear()
 
@@ -67,7 +67,7 @@ class Clock:
 
 
 class TimedConnection:
-    """Charges a party's work to it, and what its requests wait for to whoever makes them."""
+    """A connection that times a party's work, and its requests as work of the requesting role."""
 
     def __init__(self, link: InProcessConnection, clock: Clock, name: str) -> None:
         self._link, self._clock, self._name = link, clock, name
@@ -93,7 +93,7 @@ class TimedConnection:
 
 
 def table_of(records: int) -> Table:
-    """Rows of Adult's sizes, or resampled from the table given."""
+    """Generated rows of Adult's sizes, or rows resampled from a given table."""
     rng = np.random.default_rng(0)
     if len(sys.argv) == 3:
         table = FileSource(Path(sys.argv[1])).read(Domain.load(sys.argv[2]))

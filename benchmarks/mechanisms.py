@@ -1,8 +1,8 @@
-"""Every mechanism of the catalogue on the tables that are given: errors and seconds, as CSV and a figure.
+"""Every mechanism of the catalogue on given tables: errors and seconds, as CSV and a figure.
 
-One cell is one release: a mechanism, a table, an epsilon and a seed. Cells that the CSV file holds are not
-run again, so that a run which was stopped goes on. Reference: `independent`, one-way marginals alone; what is
-printed ends with the error of pairs as a ratio to its error for the same table, epsilon and seed.
+One cell is one release: a mechanism, a table, an epsilon and a seed. Cells in the CSV file are not run again,
+so that a stopped run resumes. Reference: `independent`, only one-way marginals; each line ends with the ratio
+of the error of pairs to that of the reference for the same table, epsilon and seed.
 
 Run: python benchmarks/mechanisms.py FOLDER... [--epsilon 0.1 1 10] [--mechanism NAME...] [--protocol trusted]
     [--grid 1x1] [--seeds 1] [--out mechanisms.csv] [--figure mechanisms.png]
@@ -33,7 +33,7 @@ REFERENCE = "independent"
 
 
 def main() -> None:
-    """Runs the missing cells, prints all and draws them."""
+    """Runs the missing cells, prints all cells and draws the figure."""
     asked = _arguments()
     cells = _held(asked.out)
     names = list(dict.fromkeys([REFERENCE, *asked.mechanism]))
@@ -64,7 +64,7 @@ def load(folder: Path) -> Table:
 
 
 def released(table: Table, protocol: str, grid: str, epsilon: float, seed: int, name: str) -> dict[str, str]:
-    """The values of one cell; a refusal is a value too."""
+    """The values of one cell, or its refusal."""
     budget = dpmosaic.Budget(epsilon=epsilon, delta=DELTA)
     try:
         result = dpmosaic.simulate(
@@ -97,7 +97,7 @@ def show(key: tuple[str, ...], cells: dict[tuple[str, ...], dict[str, str]]) -> 
 
 
 def draw(cells: dict[tuple[str, ...], dict[str, str]], path: Path) -> None:
-    """Errors of pairs above, seconds below, one column for each table; means over seeds."""
+    """Draws errors of pairs above, seconds below, one column for each table; means over seeds."""
     tables = list(dict.fromkeys(key[0] for key in cells))
     names = list(dict.fromkeys(key[5] for key in cells))
     figure, axes = plt.subplots(2, len(tables), figsize=(3.4 * len(tables), 6), squeeze=False, sharex=True)

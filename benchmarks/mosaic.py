@@ -1,7 +1,7 @@
-"""What each part of the mechanism `mosaic` brings: its error with one part after the other switched off.
+"""What each part of the mechanism `mosaic` contributes: its error with one part at a time switched off.
 
-Reference: `mosaic` with all its parts, in the same run; what is printed are mean total variation distances of
-the marginals of the rows, and their ratios to the reference.
+Reference: `mosaic` with all its parts, in the same run. Each line has the mean total variation distance of
+the marginals of the rows, and its ratio to the reference. docs/mosaic.md has the table.
 
 Run: python benchmarks/mosaic.py FOLDER... [--epsilon 0.1 1 10] [--seeds 3] [--k 2]
 
@@ -55,7 +55,7 @@ def _last_score(effect: Effect, reference: Any, distance: float, deviation: floa
     return replace(effect, reference=reference, distance=distance, deviation=deviation, reference_error=error)
 
 
-def _exact_reference(
+def _without_reference_error(
     effect: Effect, records: float, likelihood: Callable[..., Any] = Effect.log_likelihood
 ) -> Any:
     return likelihood(replace(effect, reference_error=0.0), records)
@@ -70,16 +70,18 @@ PARTS: dict[str, list[Any]] = {
     "whole marginals are measured": [
         patch.object(FederationMeasurer, "_interaction", lambda self, query: ())
     ],
-    "one-way marginals are projected alone": [patch.object(knowledge, "denoised", _projected)],
+    "one-way marginals are only projected": [patch.object(knowledge, "denoised", _projected)],
     "references are not raked": [patch.object(of, "raked", _unraked) for of in (knowledge, outside)],
     "interactions are not shrunk": [patch.object(Effect, "estimate", _unshrunk)],
-    "cells are taken as independent": [patch.object(knowledge, "has_shape", lambda effect: False)],
-    "no common size is learned": [patch.object(knowledge, "typical_size", lambda effects, records: math.inf)],
-    "the budget is split by cells": [patch.object(SplitProblem, "split", _by_cells)],
-    "only the last score counts": [patch.object(Effect, "scored_again", _last_score)],
-    "scores are taken for the interaction alone": [patch.object(Effect, "log_likelihood", _exact_reference)],
+    "cells are modelled as independent": [patch.object(knowledge, "has_shape", lambda effect: False)],
+    "no typical size is learned": [
+        patch.object(knowledge, "typical_size", lambda effects, records: math.inf)
+    ],
+    "the budget is split by numbers of cells": [patch.object(SplitProblem, "split", _by_cells)],
+    "only the last score is used": [patch.object(Effect, "scored_again", _last_score)],
+    "the reference error is ignored": [patch.object(Effect, "log_likelihood", _without_reference_error)],
     "one round of scores": [patch.object(mosaic, "ROUNDS", 1)],
-    "pairs outside the model are left to it": [
+    "pairs outside the model are not measured": [
         patch.object(of, "pairs_outside", lambda known: []) for of in (run, outside)
     ],
     "rows are adjusted to pairs only": [
@@ -123,7 +125,7 @@ def _without(part: str) -> Any:
 
 def _error(table: Table, epsilon: float, seed: int, k: int) -> float:
     granted = dpmosaic.Budget(epsilon=epsilon, delta=DELTA).granted(gaussian_only=True)
-    # In rho, because a second opinion on epsilon takes longer than the release.
+    # In rho, because the independent check of epsilon takes longer than the release.
     promise = dpmosaic.Budget(zcdp_rho=float(granted))
     made = dpmosaic.simulate(
         table, budget=promise, protocol="trusted", mechanism="mosaic", workload=f"{k}way", seed=seed

@@ -1,4 +1,4 @@
-"""Discrete Gaussian draws on one core, against rounded floating-point Gaussians (not fit for releases).
+"""Discrete Gaussian draws on one core, against rounded floating-point Gaussians (unsafe for releases).
 
 Run: python benchmarks/noise.py
 """
@@ -18,7 +18,7 @@ SIGMAS = (0.5, 1.0, 10.0, 256.0, 1e4, 1e6)
 
 
 def seconds(draw: Callable[[], object], repeats: int = 5) -> float:
-    """The median time of a call, after one that is not counted."""
+    """The median time of a call, after one call that is not timed."""
     times = []
     for _ in range(repeats + 1):
         started = time.perf_counter()
@@ -28,7 +28,7 @@ def seconds(draw: Callable[[], object], repeats: int = 5) -> float:
 
 
 def main() -> None:
-    """Prints draws a second and the ratio to NumPy's rounded normal draws, for each scale."""
+    """Prints draws per second and the ratio to NumPy's rounded normal draws, for each scale."""
     stream, rng = RandomStream.from_os(), np.random.default_rng()
     print(f"{'sigma':>9} {'million draws/s':>16} {'times the rounded Gaussian':>28}")
     for sigma in SIGMAS:

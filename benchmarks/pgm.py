@@ -1,19 +1,19 @@
-"""Fitting graphical models to noisy marginals, and asking them for marginals, against mbi in the same run.
+"""Fitting graphical models to noisy marginals, and computing their marginals, against mbi.
 
-A set is what an iterative mechanism has measured by some round: all one-way marginals and 10, 20 or 40 of
-the most dependent pairs that keep the junction tree within 1, 10 or 80 MB, each with Gaussian noise. mbi runs
-1,000 iterations of its mirror descent in float64, or as many as fit into its limit of time; what counts for
-us is the time to a loss at most that of its end, tree and layout included, found by one function for both.
+A set contains the measurements of an iterative mechanism up to some round: all one-way marginals and 10, 20
+or 40 of the most dependent pairs that keep the junction tree within 1, 10 or 80 MB, with Gaussian noise. mbi
+runs 1,000 iterations of its mirror descent in float64, or as many as its time limit permits. Ours is timed
+until its loss is at most mbi's final loss, tree and layout included. One function computes both losses.
 
-Cold: no model beforehand. Warm: both start from one model, ours of all but the last pair; the second target
-is what mbi reaches from there. Compilation counts for mbi, because every round has another structure, save
-where it is said to run alone. Ours is compiled once per machine, which the first lines show.
+Cold: without an initial model. Warm: both start from our model of all but the last pair; the second target is
+mbi's final loss from there. mbi's time includes compilation, because every round has another structure,
+except in the columns `alone`. Ours is compiled once per machine, which the first lines show.
 
 Run: python benchmarks/pgm.py [--quick] [--limit SECONDS] [FOLDER]
 
 FOLDER has adult_coded, nltcs and br2000, each NAME/NAME.csv.gz and NAME/domain.json; without it, a table is
-made up. --quick leaves out sets above 1 MB. --limit (180) is for each fit of mbi. The whole run takes half an
-hour on two cores, a quick one five minutes.
+generated. --quick leaves out sets above 1 MB. --limit (180) is for each fit of mbi. The whole run takes half
+an hour on two cores, a quick one five minutes.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from pgm_sets import FitSet, fit_sets
 
 QUICK_MB = 1.0
 MOST_CELLS = 1e6
-"""Workloads of triples with more cells are not asked for."""
+"""Most cells of a workload of triples; larger ones are skipped."""
 ASKING_SECONDS = 20.0
-"""For mbi, which compiles a program for each clique; the rest of them is extrapolated from a random part."""
+"""Time limit of mbi, which compiles a program for each clique; the rest is extrapolated."""
 ASKED = " 20"
-"""Sets whose models are asked for marginals."""
+"""Suffix of the sets whose models compute marginals."""
 WANTED = {"cold": 30.0, "warm": 100.0, "alone": 5.0}
 """Medians that issue 5 asks for."""
 
 FITS = """
-cold          nobody has a model; mbi's final loss is what we must reach
-warm          from our model of all but the last pair; we must reach the loss of mbi's cold fit
-further       the same, and we must reach the loss of mbi's warm fit
+cold          no initial model; to mbi's final loss
+warm          from our model of all but the last pair; to the loss of mbi's cold fit
+further       the same, to the loss of mbi's warm fit
 default stop  ours with the default tolerance, cold
 stop at 1e-6  ours with that tolerance, cold: our converged loss
 alone         mbi without compiling
 """
 
 
-def apart(module: str, function: str, *arguments: object) -> Any:
-    """Calls a function in a fresh process, which alone imports its module."""
+def in_fresh_process(module: str, function: str, *arguments: object) -> Any:
+    """Calls a function in a fresh process; only this process imports the module."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         return pool.submit(_call, module, function, arguments).result()
@@ -65,11 +65,11 @@ def _call(module: str, function: str, arguments: tuple[object, ...]) -> Any:
 
 
 def show_start() -> None:
-    """Our compilation: into an empty folder, then from it."""
+    """Prints our compilation time: into an empty cache folder, then from it."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NUMBA_CACHE_DIR"] = folder
-        compiling, again = apart("pgm_ours", "start")
-        loading, _ = apart("pgm_ours", "start")
+        compiling, again = in_fresh_process("pgm_ours", "start")
+        loading, _ = in_fresh_process("pgm_ours", "start")
         del os.environ["NUMBA_CACHE_DIR"]
     print(
         f"our kernels: compiled in {compiling - again:.1f} s, once per machine; "
@@ -78,7 +78,7 @@ def show_start() -> None:
 
 
 def compare_fits(sets: list[FitSet], limit_seconds: float) -> None:
-    """A few lines for each set, then medians."""
+    """Prints a few lines for each set, then medians."""
     ratios: dict[str, list[float]] = {name: [] for name in ("cold", "warm", "further", "alone", "loss")}
     print(FITS)
     print(
@@ -88,8 +88,8 @@ def compare_fits(sets: list[FitSet], limit_seconds: float) -> None:
         f"{'reach':>14} {'seconds':>9} {'steps':>5} {'all':>6} {'alone':>7} {'ours':>5} {'mbi':>5}"
     )
     for one in sets:
-        mbi = apart("pgm_mbi", "measure", one, limit_seconds)
-        ours = apart("pgm_ours", "measure", one, mbi.cold.loss, mbi.warm.loss)
+        mbi = in_fresh_process("pgm_mbi", "measure", one, limit_seconds)
+        ours = in_fresh_process("pgm_ours", "measure", one, mbi.cold.loss, mbi.warm.loss)
         rows = (
             ("cold", mbi.cold, mbi.cold.loss, ours.cold),
             ("warm", mbi.warm, mbi.cold.loss, ours.warm),
@@ -130,7 +130,7 @@ def compare_fits(sets: list[FitSet], limit_seconds: float) -> None:
 
 
 def compare_queries(sets: list[FitSet]) -> None:
-    """One line for each workload: all its marginals and their L1 distances, from the same model."""
+    """Prints one line for each workload: all its marginals and their L1 distances, from the same model."""
     print(
         f"\n{'marginals of':<22} {'cliques':>7} {'ours s':>8} {'mbi, all s':>10} {'alone':>8} "
         f"{'asked':>5} {'faster, all':>11} {'alone':>7} {'farthest':>9}"
@@ -146,8 +146,10 @@ def compare_queries(sets: list[FitSet]) -> None:
             if order == 3 and sum(cells) > MOST_CELLS:
                 continue
             references = [np.full(count, one.records / count) for count in cells]
-            first, again, asked, theirs = apart("pgm_mbi", "ask", one, cliques, references, ASKING_SECONDS)
-            seconds, ours = apart("pgm_ours", "ask", one, cliques, references)
+            first, again, asked, theirs = in_fresh_process(
+                "pgm_mbi", "ask", one, cliques, references, ASKING_SECONDS
+            )
+            seconds, ours = in_fresh_process("pgm_ours", "ask", one, cliques, references)
             farthest = max(np.abs(a - b).max() for a, b in zip(theirs, ours, strict=False)) / one.records
             scale = len(cliques) / asked
             kind = "pairs" if order == 2 else "triples"

@@ -1,8 +1,8 @@
-"""The reference's side of `benchmarks/pgm.py`, measured in a process of its own: mbi's mirror descent.
+"""The reference of `benchmarks/pgm.py`, measured in a separate process: mbi's mirror descent.
 
-JAX keeps no compiled program on disk here, and none in memory from another set: each set has a fresh process,
-in which only the small set was fitted before. JAX itself reports what it compiles, and for how long; that a
-second fit of the same set compiles nothing is checked, not assumed.
+JAX has no cache of compiled programs here, neither on disk nor from another set: each set has a fresh process
+that fitted only the small set before. JAX reports compilations and their time; a check ensures that a second
+fit of the same set compiles nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dpmosaic.common.measurement import Measurement
 
 ITERATIONS = 1000
 AGAIN_SECONDS = 60.0
-"""A fit that took longer is not repeated: its iterations are then its seconds less those of compiling."""
+"""A longer fit is not repeated: the time of its iterations is its seconds minus those of compiling."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Fit:
     """One fit.
 
     Attributes:
-        seconds: with compilation.
-        compiling: of them, as JAX reports it.
-        running: seconds of the iterations alone: a second fit, or the first less compiling.
-        steps: iterations done; fewer than ITERATIONS where the limit of time came first.
-        loss: at the end.
+        seconds: total, with compilation.
+        compiling: compilation time, as JAX reports it.
+        running: seconds of the iterations only: a second fit, or the first minus compiling.
+        steps: iterations; fewer than ITERATIONS if the time limit was reached.
+        loss: final loss.
     """
 
     seconds: float
@@ -51,7 +51,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Theirs:
-    """One set: cold, then from our model of one round earlier; peak memory of the cold fit in MiB."""
+    """Fits of one set: cold, and from our model of one round earlier; peak memory of the cold fit in MiB."""
 
     cold: Fit
     warm: Fit
@@ -59,13 +59,13 @@ class Theirs:
 
 
 class Compilations:
-    """What JAX says about its compilations."""
+    """Collects JAX's reports of its compilations."""
 
     def __init__(self) -> None:
         self.seconds, self.programs = 0.0, 0
-        jax.monitoring.register_event_duration_secs_listener(self._heard)
+        jax.monitoring.register_event_duration_secs_listener(self._on_event)
 
-    def _heard(self, event: str, seconds: float, **_: object) -> None:
+    def _on_event(self, event: str, seconds: float, **_: object) -> None:
         if event.startswith("/jax/core/compile/"):
             self.seconds += seconds
             self.programs += event.endswith("/backend_compile_duration")
@@ -76,7 +76,7 @@ class _OutOfTime(Exception):
 
 
 def measure(one: FitSet, limit_seconds: float) -> Theirs:
-    """Fits a set cold, and warm-started in a process that knows the structure of one round earlier."""
+    """Fits a set cold, and warm-started in a process that has compiled the structure of one round earlier."""
     heard = Compilations()
     _estimate(small_set(), small_set().measurements, None, ITERATIONS, limit_seconds)
     cold = _fit(one, None, limit_seconds, heard)
@@ -90,11 +90,11 @@ def measure(one: FitSet, limit_seconds: float) -> Theirs:
 def ask(
     one: FitSet, cliques: list[Clique], references: list[np.ndarray], limit_seconds: float
 ) -> tuple[float, float, int, list[np.ndarray]]:
-    """Asks our model as theirs for each marginal and its L1 distance.
+    """Computes marginals of our model, in mbi's form, and their L1 distances.
 
     Returns:
-        seconds with compilation, seconds when asked again, how many cliques were asked for within the limit
-        of time, and their marginals.
+        Seconds with compilation, seconds of a second computation, the number of cliques within the time
+        limit, and their marginals.
     """
     _estimate(small_set(), small_set().measurements, None, ITERATIONS, limit_seconds)
     vector = _vector(one, potentials(one, one.measurements))
@@ -124,7 +124,9 @@ def _fit(one: FitSet, start: mbi.CliqueVector | None, limit_seconds: float, hear
         programs = heard.programs
         running, _, _ = _estimate(one, one.measurements, start, ITERATIONS, limit_seconds)
         if heard.programs != programs:
-            raise AssertionError("expected that the second fit compiles nothing")
+            raise AssertionError(
+                "expected a second fit without compilation; a structure changed between the fits"
+            )
     loss = loss_of(
         one, lambda cliques: [np.asarray(marginals.project(clique).datavector()) for clique in cliques]
     )
@@ -138,9 +140,9 @@ def _estimate(
     iterations: int,
     limit_seconds: float,
 ) -> tuple[float, int, mbi.CliqueVector]:
-    """Seconds, iterations and marginals of a fit, broken off after a block of iterations past the limit.
+    """Seconds, iterations and marginals of a fit, stopped after the first block beyond the limit.
 
-    The marginals of a fit that is broken off are those before its last iteration.
+    The marginals of a stopped fit are those before its last iteration.
     """
     domain = mbi.Domain(one.domain.names, one.domain.sizes)
     theirs = [mbi.LinearMeasurement(m.values, m.clique, stddev=m.sigma) for m in measurements]
@@ -172,7 +174,7 @@ def _estimate(
 
 
 def _vector(one: FitSet, found: Mapping[Clique, np.ndarray]) -> mbi.CliqueVector:
-    """Our potentials in mbi's form, each inside a clique that holds it."""
+    """Our potentials in mbi's form, each inside a clique that contains it."""
     domain = mbi.Domain(one.domain.names, one.domain.sizes)
     tables = {
         clique: mbi.Factor(domain.project(clique), values.reshape(one.domain.shape(clique)))

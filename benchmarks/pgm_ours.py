@@ -1,4 +1,4 @@
-"""Our side of `benchmarks/pgm.py`, measured in a process of its own."""
+"""Our part of `benchmarks/pgm.py`, measured in a separate process."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ T = TypeVar("T")
 
 REPEATS = 3
 ENOUGH_SECONDS = 10.0
-"""What takes longer is measured once."""
+"""Seconds above which a fit is timed only once."""
 MOST_ITERATIONS = 5000
 SAME = 1e-9
-"""Losses this close to each other, relatively, are the same: both sides stand at the minimum."""
+"""Relative difference below which two losses count as equal: both fits are at the minimum."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What one fit took, and its loss; infinitely long where it did not reach its target."""
+    """Time, steps and loss of one fit; an infinite time if it did not reach its target."""
 
     seconds: float
     steps: int
@@ -40,12 +40,12 @@ class Ours:
     """One set.
 
     Attributes:
-        cold: to mbi's loss.
+        cold: without an initial model, to mbi's loss.
         warm: from the model of one round earlier, to the same loss.
-        further: the same, to mbi's loss after its own warm start.
+        further: like `warm`, to mbi's loss after its own warm start.
         default: cold, with the default tolerance.
         tight: cold, with a tolerance of 1e-6, measured once.
-        peak_mb: of this process up to the cold fits, in MiB.
+        peak_mb: peak memory of this process up to the cold fits, in MiB.
     """
 
     cold: Fit
@@ -57,7 +57,7 @@ class Ours:
 
 
 def start() -> tuple[float, float]:
-    """Seconds of the first fit of a process, and of the second one: the rest is loading or compiling."""
+    """Seconds of the first and the second fit of a process; the difference is loading or compiling."""
     one = small_set()
     first, _ = timed(lambda: _fit(one, one.measurements).marginals([("x", "z")]))
     second, _ = timed(lambda: _fit(one, one.measurements).marginals([("x", "z")]))
@@ -65,7 +65,7 @@ def start() -> tuple[float, float]:
 
 
 def measure(one: FitSet, target: float, warm_target: float) -> Ours:
-    """Fits a set in every way, kernels loaded beforehand."""
+    """Fits a set in every way, after the kernels are loaded."""
     start()
     cold = _reach(one, target, None)
     default = _described(one, *_best(lambda: _fit(one, one.measurements)))
@@ -82,7 +82,7 @@ def measure(one: FitSet, target: float, warm_target: float) -> Ours:
 
 
 def ask(one: FitSet, cliques: list[Clique], references: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
-    """Seconds for all L1 distances, and the marginals they are of."""
+    """Seconds for all L1 distances, and the marginals."""
     model = _fit(one, one.measurements)
     model.marginals(cliques[:1])
     seconds, _ = _best(lambda: model.l1_distances(cliques, references))
@@ -90,27 +90,27 @@ def ask(one: FitSet, cliques: list[Clique], references: list[np.ndarray]) -> tup
 
 
 def potentials(one: FitSet, measurements: tuple[Measurement, ...]) -> dict[Clique, np.ndarray]:
-    """Those of a fit with the default tolerance."""
+    """Potentials of a fit with the default tolerance."""
     return dict(_fit(one, measurements).potentials)
 
 
 def loss_of(one: FitSet, marginals: Callable[[list[Clique]], list[np.ndarray]]) -> float:
-    """The loss of anybody's marginals, by the same function for both sides."""
+    """The loss of marginals, by the same function for both implementations."""
     loss = QuadraticLoss.of(one.domain, one.measurements)
     return loss.of_marginals(np.concatenate(marginals(list(loss.cliques))))
 
 
 def timed(function: Callable[[], T]) -> tuple[float, T]:
-    """Seconds of one call, and what it gives."""
+    """Seconds of one call, and its result."""
     started = time.perf_counter()
     found = function()
     return time.perf_counter() - started, found
 
 
 def peak_mb() -> float:
-    """The most memory of this process so far, in MiB, as Linux keeps it; elsewhere not a number.
+    """Peak memory of this process in MiB, as reported by Linux; elsewhere not a number.
 
-    `resource` would count the process that started this one, too.
+    `resource` would include the process that started this one.
     """
     try:
         with open("/proc/self/status") as status:
@@ -141,7 +141,7 @@ def _described(one: FitSet, seconds: float, model: MarkovRandomField) -> Fit:
 
 
 def _reach(one: FitSet, target: float, warm_start: MarkovRandomField | None) -> Fit:
-    """Times a fit of exactly as many iterations as the target takes; they are found beforehand."""
+    """Times a fit of exactly as many iterations as the target needs; their number is found beforehand."""
 
     def fit(iterations: int) -> MarkovRandomField:
         return _fit(one, one.measurements, warm_start, 0.0, iterations)
@@ -161,7 +161,7 @@ def _reach(one: FitSet, target: float, warm_start: MarkovRandomField | None) -> 
 
 
 def _best(function: Callable[[], T]) -> tuple[float, T]:
-    """The shortest of a few calls, and what the first gave."""
+    """The shortest time of a few calls, and the result of the first."""
     best, found = timed(function)
     for _ in range(REPEATS - 1):
         if best < ENOUGH_SECONDS:

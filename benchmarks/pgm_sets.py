@@ -1,4 +1,4 @@
-"""Sets of noisy marginals for `benchmarks/pgm.py`: what an iterative mechanism has measured by some round."""
+"""Sets of noisy marginals for `benchmarks/pgm.py`: those of an iterative mechanism after some rounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpmosaic.party.sources.source import FileSource
 
 TABLES = ("adult_coded", "nltcs", "br2000")
 LIMITS_MB = {10: 1.0, 20: 10.0, 40: 80.0}
-"""Two-way cliques of a set, and how large its junction tree may become."""
+"""Number of two-way cliques of a set, and limit of its junction tree."""
 SIGMA = 50.0
 MADE_UP = (50, 8, 20, 16, 7, 15, 6, 5, 2, 30, 12, 2, 9, 4)
 MADE_UP_RECORDS = 50_000
@@ -28,11 +28,11 @@ class FitSet:
     """Measurements to fit.
 
     Attributes:
-        name: of the table, and how many two-way cliques there are.
-        domain: of the table.
-        records: its rows; both sides are told.
-        measurements: of all attributes, then of pairs.
-        size_mb: of our junction tree, in MiB.
+        name: name of the table and number of two-way cliques.
+        domain: domain of the table.
+        records: number of rows; given to both implementations.
+        measurements: measurements of all attributes, then of pairs.
+        size_mb: size of our junction tree, in MiB.
     """
 
     name: str
@@ -43,12 +43,12 @@ class FitSet:
 
     @property
     def before(self) -> tuple[Measurement, ...]:
-        """All but the last: what there was one round earlier."""
+        """All measurements but the last: those of one round earlier."""
         return self.measurements[:-1]
 
 
 def fit_sets(folder: Path | None, largest_mb: float) -> list[FitSet]:
-    """The sets of every table, NAME/NAME.csv.gz beside domain.json in the folder; without one, made up."""
+    """The sets of every NAME/NAME.csv.gz with NAME/domain.json in the folder, or of a generated table."""
     sets = []
     for name, table in _tables(folder):
         pairs = _by_dependence(table)
@@ -63,7 +63,7 @@ def fit_sets(folder: Path | None, largest_mb: float) -> list[FitSet]:
 
 
 def small_set() -> FitSet:
-    """Three attributes in a chain: enough to start a library, too little to prepare it for any other set."""
+    """Three attributes in a chain: starts a library without compiling the structure of any other set."""
     domain = Domain.coded({"x": 3, "y": 4, "z": 5})
     rng = np.random.default_rng(0)
     table = Table.from_codes(domain, {name: rng.integers(0, domain[name].size, 1000) for name in domain})
@@ -73,14 +73,14 @@ def small_set() -> FitSet:
 
 def _tables(folder: Path | None) -> Iterator[tuple[str, Table]]:
     if folder is None:
-        yield "made up", _made_up()
+        yield "generated", _generated()
         return
     for name in TABLES:
         domain = Domain.load(folder / name / "domain.json")
         yield name, FileSource(folder / name / f"{name}.csv.gz").read(domain)
 
 
-def _made_up() -> Table:
+def _generated() -> Table:
     """Every attribute depends on the one before it and on an earlier one."""
     rng = np.random.default_rng(0)
     domain = Domain.coded({f"x{place:02}": size for place, size in enumerate(MADE_UP)})
@@ -94,7 +94,7 @@ def _made_up() -> Table:
 
 
 def _by_dependence(table: Table) -> list[Clique]:
-    """All pairs; first those whose marginal is farthest from the product of its one-way marginals."""
+    """All pairs, by decreasing distance of the marginal from the product of its one-way marginals."""
     shares = {name: table.marginal((name,)) / table.record_count for name in table.domain}
     distance = {
         (a, b): np.abs(
@@ -106,7 +106,7 @@ def _by_dependence(table: Table) -> list[Clique]:
 
 
 def _first_within(domain: Domain, pairs: list[Clique], count: int, limit_mb: float) -> list[Clique]:
-    """So many pairs in their order, without those that would make the tree too large."""
+    """The first `count` pairs, without those that would make the tree too large."""
     chosen: list[Clique] = []
     left = list(pairs)
     while len(chosen) < count:

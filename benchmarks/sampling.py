@@ -1,7 +1,7 @@
 """Synthetic rows from a model, against mbi's synthetic_data from the same model.
 
-The models have random potentials on attributes of Adult's sizes. Each measurement is a process of its own,
-which first makes a thousand rows: compilation is not counted, nor is the memory held by then.
+The models have random potentials on attributes of Adult's sizes. Each measurement has its own process, which
+first draws a thousand rows: compilation and the memory used until then are not counted.
 
 Run: python benchmarks/sampling.py [ROWS ...]
 """
@@ -25,7 +25,7 @@ from dpmosaic.curator.pgm.sampling import generate
 
 SIZES = dict(zip("abcdefghijklmn", (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2), strict=True))
 CASES = {
-    "nothing joined": "",
+    "independent": "",
     "a tree of pairs": "ae dn df bf eg gi gh hm ln lk jn ci",
     "loops": "ae eg ag gi ei fn dn df bf fl in hm hg jn kn ci",
     "a million cells": "ac aj cj al kl ak df eg gi",
@@ -78,7 +78,7 @@ SAMPLERS = {"ours": ours, "mbi": mbis}
 
 
 def measure(sampler: str, case: str, rows: int) -> tuple[float, float]:
-    """Seconds, and MiB of memory at the peak beyond what was held before."""
+    """Seconds, and the increase of the peak memory in MiB."""
     make = SAMPLERS[sampler](case)
     make(WARM_UP)
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,8 +1,8 @@
-"""Noisy distances of all pairs of attributes, over parties that may not show each other anything.
+"""Scores of all pairs of attributes by the protocol `masked`.
 
 Fourteen attributes of Adult's sizes: 91 pairs, 148,137 cells, each compared with the product of its one-way
-marginals. The reference computes the same distances from the pooled table in NumPy. The shares of the
-pairs are there before the clock starts: `benchmarks/masked.py` times them.
+marginals. The reference computes the same distances from the pooled table in NumPy. The shares of the pairs
+are computed before; `benchmarks/masked.py` times them.
 
 Run: python benchmarks/scores.py [TABLE DOMAIN]
 """
@@ -72,12 +72,12 @@ def main() -> None:
         cells = tuple(reference.size for reference in references)
         rounds = ScoreShape.holding(cells, RECORDS, plan.ring, 2 * RECORDS).rounds
         evaluating = [seconds.get(f"party {place}", 0.0) for place in plan.evaluators]
-        everybody, curator = sum(seconds.values()), seconds.get("curator", 0.0)
-        others = everybody - curator - sum(evaluating)
+        all_roles, curator = sum(seconds.values()), seconds.get("curator", 0.0)
+        others = all_roles - curator - sum(evaluating)
         traffic = " + ".join(f"{moved[place]:.1f}" for place in plan.evaluators)
         print(
-            f"{spec:>5} {curator:>10.3f} {sum(evaluating):>13.3f} {others:>9.3f} {everybody:>7.3f} "
-            f"{traffic:>14} {rounds:>6} {error:>18.2f} {pooled:>9.3f} {everybody / pooled:>7.1f}"
+            f"{spec:>5} {curator:>10.3f} {sum(evaluating):>13.3f} {others:>9.3f} {all_roles:>7.3f} "
+            f"{traffic:>14} {rounds:>6} {error:>18.2f} {pooled:>9.3f} {all_roles / pooled:>7.1f}"
         )
 
 

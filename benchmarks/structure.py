@@ -1,8 +1,8 @@
-"""Junction trees against those of mbi: their cells and the time to find them, and sizes of many candidates.
+"""Junction trees against those of mbi: cells, time, and the sizes with each of many candidates.
 
-Sets of pairs and triples at random, and pairs chosen in the order of random gains as long as our tree stays
-within 8 MiB, as a mechanism chooses them. Then, for some of these sets, the time to learn with which of all
-other pairs (5,000 at most) the tree has how many cells; mbi's is that of a few pairs, times their number.
+Random sets of pairs and triples, and pairs in the order of random gains as long as our tree stays within
+8 MiB, as mechanisms select them. Then, for some of these sets, the time to compute the tree's cells with each
+of all other pairs (at most 5,000); mbi's time is extrapolated from a few pairs.
 
 Run: python benchmarks/structure.py [DOMAIN ...]
 """
@@ -32,7 +32,7 @@ ADULT = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
 
 
 def domains(files: Sequence[str]) -> dict[str, Domain]:
-    """The domains of the files, or four of the sizes of common tables."""
+    """The domains of the files, or four with sizes of common tables."""
     if files:
         return {Path(file).parent.name + "/" + Path(file).stem: Domain.load(file) for file in files}
     shapes = {
@@ -48,7 +48,7 @@ def domains(files: Sequence[str]) -> dict[str, Domain]:
 
 
 def random_set(domain: Domain, count: int, order: int, rng: np.random.Generator) -> list[Clique]:
-    """Different cliques at random."""
+    """Random distinct cliques."""
     found: dict[Clique, None] = {}
     while len(found) < count:
         found[domain.canonical(rng.choice(domain.names, order, replace=False).tolist())] = None
@@ -70,14 +70,14 @@ def greedy_set(domain: Domain, count: int, rng: np.random.Generator) -> list[Cli
 
 
 def seconds(function: Callable[[], object]) -> float:
-    """How long one call takes."""
+    """Seconds of one call."""
     started = time.perf_counter()
     function()
     return time.perf_counter() - started
 
 
 def compare_trees(domain: Domain, label: str, sets: Sequence[list[Clique]]) -> None:
-    """One line: cells and times, means over the sets."""
+    """Prints one line: cells and times, means over the sets."""
     other = mbi.Domain(domain.names, domain.sizes)
     ratios, ours, theirs = [], [], []
     for cliques in sets:
@@ -91,7 +91,7 @@ def compare_trees(domain: Domain, label: str, sets: Sequence[list[Clique]]) -> N
 
 
 def compare_candidates(domain: Domain, base: list[Clique], rng: np.random.Generator) -> None:
-    """One line: all candidates against one base set."""
+    """Prints one line: all candidates with one base set."""
     other = mbi.Domain(domain.names, domain.sizes)
     pairs = [c for c in itertools.combinations(domain.names, 2) if c not in base]
     pairs = [pairs[k] for k in rng.permutation(len(pairs))[:MOST_CANDIDATES]]
@@ -120,14 +120,14 @@ def main() -> None:
             compare_trees(domain, f"{count} triples", sets)
         for count in sizes:
             sets = [greedy_set(domain, count, rng) for _ in range(SETS)]
-            compare_trees(domain, f"{count} chosen", sets)
+            compare_trees(domain, f"{count} selected", sets)
         print(f"  {'candidates':<14} {'ours s':>8} {'mbi s':>9} {'faster':>8}")
         for count in sizes[1:3]:
             compare_candidates(domain, greedy_set(domain, count, rng), rng)
         started = time.perf_counter()
         kept = len(greedy_set(domain, most, rng))
         taken = time.perf_counter() - started
-        print(f"  {kept} pairs chosen, every pair in turn if it fits: {taken:.3f} s")
+        print(f"  {kept} pairs selected, each in turn if it fits: {taken:.3f} s")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""What a release will cost and bring, before anything is charged."""
+"""Forecasts of a release: cost, noise, traffic and time, before anything is charged."""

@@ -1,4 +1,4 @@
-"""A forecast as a person reads it."""
+"""A forecast as text for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOWN = 20
 
 
 def print_forecast(console: Console, forecast: Forecast) -> None:
-    """Prints promise, steps, bytes, time, and the noisiest marginals of the workload."""
+    """Prints promise, steps, traffic, time, and the noisiest marginals of the workload."""
     promised = [f"rho {float(forecast.granted):.6g}"]
     if forecast.epsilon is not None:
         promised.insert(0, f"epsilon {forecast.epsilon:.6g} at delta {forecast.delta:.3g}")
@@ -30,11 +30,11 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
         parties.add_row(name, f"{received / 2**20:.1f}", f"{sent / 2**20:.1f}")
     console.print(parties)
     console.print(
-        f"About {forecast.seconds:.0f} s and the model's fit, if links carry {forecast.link_mib_s:g} MiB/s "
-        f"and answers take {1e3 * forecast.latency_s:.0f} ms."
+        f"About {forecast.seconds:.0f} s without fitting the model, for links of "
+        f"{forecast.link_mib_s:g} MiB/s and a latency of {1e3 * forecast.latency_s:.0f} ms."
     )
     found = sorted(forecast.outlook.marginals, key=lambda marginal: -marginal.largest_error)
-    marginals = Table("marginal, if it is measured", "cells", "sigma", "total variation by noise")
+    marginals = Table("marginal, if it is measured", "cells", "sigma", "total variation from noise")
     for marginal in found[:_SHOWN]:
         never = math.isinf(marginal.least_sigma)
         marginals.add_row(
@@ -45,7 +45,7 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
         )
     console.print(marginals)
     if len(found) > _SHOWN:
-        console.print(f"{len(found) - _SHOWN} more marginals, less noisy; --json has all.")
+        console.print(f"{len(found) - _SHOWN} more marginals are less noisy; --json shows all.")
 
 
 def _range(least: float, largest: float) -> str:

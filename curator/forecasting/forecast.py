@@ -1,4 +1,4 @@
-"""What a release will cost and bring: from its plan and from what parties say of themselves, uncharged."""
+"""Forecast of a release from its plan and the parties' public descriptions; charges nothing."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from .outlook import Outlook, outlook
 from .traffic import Traffic, masked_traffic, plain_traffic
 
 _PRODUCTS_PER_S = 2e8
-"""Multiplications of ring words by two cores, the curator's dealing among them; an order of magnitude."""
+"""Multiplications of ring words per second on two cores, including the curator's dealing; a rough value."""
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """A release that was not made.
+    """The forecast of a release.
 
     Attributes:
         granted: the whole budget, zCDP.
-        epsilon: of the promise; with a budget in rho, at its delta, or None without one.
-        delta: of the promise.
-        parties: names, in the roster's order.
-        outlook: the mechanism's steps and marginals.
-        traffic: bytes at most.
-        seconds: expected, without fitting the model.
-        link_mib_s: assumed for every party's link.
-        latency_s: of the slowest party, measured.
+        epsilon: epsilon of the promise; for a budget in rho, at its delta, or None without a delta.
+        delta: delta of the promise.
+        parties: names of the parties, in the roster's order.
+        outlook: steps and marginals of the mechanism.
+        traffic: upper bounds of the payload.
+        seconds: expected time without fitting the model.
+        link_mib_s: assumed bandwidth of every party's link, MiB/s.
+        latency_s: measured latency of the slowest party.
     """
 
     granted: Fraction
@@ -55,7 +55,7 @@ class Forecast:
     latency_s: float
 
     def to_json(self) -> dict[str, Any]:
-        """The forecast for scripts; what is never measured has null in place of an infinite sigma."""
+        """The forecast for scripts; null replaces the infinite sigma of what is never measured."""
         each = zip(self.parties, self.traffic.received, self.traffic.sent, strict=True)
         return {
             "dry_run": True,
@@ -73,15 +73,15 @@ class Forecast:
 
 
 def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_s: float) -> Forecast:
-    """Asks parties who they are, and nothing else; charges and measures nothing.
+    """Asks parties only for their descriptions; charges and measures nothing.
 
     Args:
-        plan: of the release.
-        links: connections to the plan's parties, slice by slice.
-        link_mib_s: what the slowest party's link carries.
+        plan: plan of the release.
+        links: connections to the plan's parties, by slice.
+        link_mib_s: bandwidth of the slowest party's link, MiB/s.
 
     Raises:
-        DataError: something does not fit, or the mechanism has no forecast (`outlook`).
+        DataError: plan and parties do not match, or the mechanism has no forecast (`outlook`).
     """
     mechanism = mechanism_named(plan.mechanism, plan.variant, plan.settings)
     granted = mechanism.granted(plan.budget)
@@ -107,7 +107,7 @@ def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_
 
 
 class _Planned:
-    """The noise of a release that is only planned; see `PlannedNoise`."""
+    """The noise of a planned release; see `PlannedNoise`."""
 
     def __init__(self, federation: Federation, terms: ReleaseTerms, granted: Fraction) -> None:
         self.domain: Domain = federation.domain

@@ -1,4 +1,4 @@
-"""What a mechanism will ask at what noise, and how noisy that makes each marginal: from its steps alone."""
+"""The queries of a mechanism and the noise of each marginal, from its steps only."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.parts.allocation import EXPECTED_L1
-from ..mechanisms.parts.steps import Asks, PublicFacts, Step, alone
+from ..mechanisms.parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
 
 
 class PlannedNoise(PublicFacts, Protocol):
-    """The noise of a release that is only planned."""
+    """The noise of a planned release."""
 
     def expected_score_sigma(self, count: int, zcdp_rho: Fraction) -> float:
-        """Standard deviation of the noise of each of so many scores that cost this together, in records."""
+        """Standard deviation of the noise of each of `count` scores that together cost this, in records."""
         ...
 
 
@@ -31,13 +31,13 @@ class StepOutlook:
     """One step of a mechanism.
 
     Attributes:
-        name: as in the certificate.
-        title: the same for readers.
+        name: name as in the certificate.
+        title: description for people.
         asks: "marginals", "interactions", "scores" or "choices".
-        times: how often it is taken at most.
-        marginals: how many it measures or scores at most, each time.
-        zcdp_rho: what it costs, all times together.
-        sigmas: least and largest standard deviation of one cell or score; None where it asks for neither.
+        times: how often it runs, at most.
+        marginals: how many it measures or scores each time, at most.
+        zcdp_rho: its cost, all times together.
+        sigmas: least and largest standard deviation of one cell or score; None if it asks for neither.
     """
 
     name: str
@@ -55,14 +55,14 @@ class MarginalOutlook:
 
     Attributes:
         clique: the marginal.
-        cells: of it.
-        least_sigma: of one cell, if every step that may ask for it spends all its times on it, and on what it
-            certainly asks for; infinite if no step may.
-        largest_sigma: of one cell, if all else that the steps may ask for is measured too: by the steps that
-            certainly ask for it, or else by the last one that may. Budgets count as split by size; a
-            mechanism that splits by predicted error gives less to marginals that promise little.
-        least_error: expected total variation distance that the least noise alone makes, at most 1.
-        largest_error: the same of the largest noise.
+        cells: number of its cells.
+        least_sigma: deviation of one cell if every step that may ask for it asks each time only for it and
+            for the step's certain cliques; infinite if no step may ask for it.
+        largest_sigma: deviation of one cell if all other possible cliques are measured too, by the steps that
+            certainly ask for it, or else by the last one that may. Budgets are assumed to be split by size; a
+            mechanism that splits by predicted error gives less to marginals with little expected gain.
+        least_error: expected total variation distance from the least noise only, at most 1.
+        largest_error: expected total variation distance from the largest noise only, at most 1.
     """
 
     clique: Clique
@@ -75,11 +75,11 @@ class MarginalOutlook:
 
 @dataclass(frozen=True)
 class Outlook:
-    """A mechanism's run.
+    """The forecast of a mechanism's run.
 
     Attributes:
-        steps: in their order.
-        marginals: of the workload.
+        steps: steps in their order.
+        marginals: marginals of the workload.
         planned: the steps, as the mechanism states them.
     """
 
@@ -90,12 +90,12 @@ class Outlook:
 
 @dataclass(frozen=True)
 class _Sigmas:
-    """Of one cell of a marginal that a step may ask for.
+    """Deviations of one cell of a marginal that a step may ask for.
 
     Attributes:
-        least: each time, if the step asks for nothing else but what is certain.
+        least: each time, if the step otherwise asks only for its certain cliques.
         largest: each time, if it asks for as many of the largest others as it can.
-        all_at_once: as the least, if it asks once for all times together.
+        all_at_once: like `least`, if the step runs once with the budget of all times.
     """
 
     least: float
@@ -104,12 +104,12 @@ class _Sigmas:
 
 
 def outlook(mechanism: Mechanism, noise: PlannedNoise, workload: Workload) -> Outlook:
-    """What a mechanism does with a grant.
+    """Forecasts a mechanism's run.
 
     Args:
-        mechanism: one that measures marginals.
-        noise: of the planned release.
-        workload: the marginals that matter.
+        mechanism: a mechanism that measures marginals.
+        noise: noise of the planned release.
+        workload: marginals to preserve.
 
     Raises:
         DataError: the mechanism reads records in one place, or cannot run over the planned protocol.
@@ -118,7 +118,7 @@ def outlook(mechanism: Mechanism, noise: PlannedNoise, workload: Workload) -> Ou
     if any(step.asks is Asks.RECORDS for step in steps):
         raise DataError(
             f"mechanism {mechanism.name}: expected a mechanism that measures marginals, got one that reads "
-            "records in one place; it runs in simulation only and has no forecast. Run `dpmosaic simulate`, "
+            "records in one place; it runs only in simulation and has no forecast. Run `dpmosaic simulate`, "
             "or choose another mechanism"
         )
     sigmas = {step.name: _sigmas(noise, step) for step in steps}
@@ -139,10 +139,10 @@ def _step(noise: PlannedNoise, step: Step, sigmas: Mapping[Clique, _Sigmas]) -> 
 
 
 def _sigmas(noise: PlannedNoise, step: Step) -> dict[Clique, _Sigmas]:
-    """How noisy each clique is that a step may measure.
+    """Deviations of the noise of each clique that a step may measure.
 
-    The budget is split as `allocate` splits it: over what is certain and the clique, or over as many of the
-    largest others as the step takes at once.
+    The budget is split like by `allocate`: over the certain cliques and this one, or over as many of the
+    largest others as the step asks for at once.
     """
     budget = step.budget(noise.granted)
     if step.asks not in (Asks.MARGINALS, Asks.INTERACTIONS) or not budget:
@@ -168,7 +168,7 @@ def _sigmas(noise: PlannedNoise, step: Step) -> dict[Clique, _Sigmas]:
 
 
 def _sigma(noise: PlannedNoise, step: Step, clique: Clique, rho: Fraction) -> float:
-    interaction = step.asks is Asks.INTERACTIONS and alone(noise.domain.shape(clique))
+    interaction = step.asks is Asks.INTERACTIONS and measurable_as_interaction(noise.domain.shape(clique))
     return noise.expected_sigma(clique, rho, interaction=interaction)
 
 
@@ -188,6 +188,6 @@ def _marginal(
 
 
 def _combined(measured: Sequence[tuple[float, int]]) -> float:
-    """The deviation of an average of measurements, weighted by inverse variances, each taken some times."""
+    """The deviation of the inverse-variance weighted average of measurements, each repeated."""
     precision = sum(times / sigma**2 for sigma, times in measured)
     return precision**-0.5 if precision else math.inf

@@ -1,4 +1,4 @@
-"""How many bytes a release moves between the curator and each party: from its plan alone."""
+"""Upper bounds of the bytes between the curator and each party, from the plan only."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _REFERENCE_BYTES = 8
 
 @dataclass
 class Traffic:
-    """Payload that crosses the network, which all goes through the curator.
+    """Payload of a release; all of it passes through the curator.
 
     Attributes:
-        received: for each party in the roster's order, bytes that it gets.
-        sent: bytes that it sends.
-        calls: how many calls the curator makes, about.
-        products: multiplications of ring words, by far the most of what parties compute.
+        received: bytes that each party receives, in the roster's order.
+        sent: bytes that each party sends.
+        calls: approximate number of the curator's calls.
+        products: multiplications of ring words, the dominant computation of parties.
     """
 
     received: list[int]
@@ -34,33 +34,33 @@ class Traffic:
 
     @classmethod
     def between(cls, parties: int) -> Traffic:
-        """None yet."""
+        """No traffic between the curator and `parties` parties."""
         return cls([0] * parties, [0] * parties)
 
     @property
     def total(self) -> int:
-        """What the curator receives and sends."""
+        """Bytes that the curator receives and sends."""
         return sum(self.received) + sum(self.sent)
 
     def relay(self, owner: int, recipient: int, size: int) -> None:
-        """One party's bytes, carried to another one."""
+        """Adds bytes from one party to another."""
         self.sent[owner] += size
         self.received[recipient] += size
         self.calls += 2
 
     def deal(self, recipient: int, size: int) -> None:
-        """The curator's bytes to a party."""
+        """Adds bytes from the curator to a party."""
         self.received[recipient] += size
         self.calls += 1
 
 
 def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str, float]) -> Traffic:
-    """Of a release by the protocol `masked` in which every step asks for its largest marginals each time.
+    """Traffic by the protocol `masked` if every step asks for its largest marginals each time.
 
     Args:
-        plan: of the release.
-        steps: of the mechanism.
-        sigmas: for each step that scores, by its name, the deviation of the scores' noise, in records.
+        plan: plan of the protocol.
+        steps: steps of the mechanism.
+        sigmas: by name of each step that scores, the deviation of the scores' noise, in records.
     """
     traffic = Traffic.between(len(plan.roster))
     asked = dict.fromkeys(clique for step in steps for clique in step.cliques)
@@ -82,7 +82,7 @@ def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str,
 
 
 def plain_traffic(federation: Federation, steps: Sequence[Step], word_bytes: int = 4) -> Traffic:
-    """Of a release by `indicator` or `trusted`; see `masked_traffic`."""
+    """Traffic by `indicator` or `trusted`; see `masked_traffic`."""
     traffic = Traffic.between(len(federation.members))
     asked = dict.fromkeys(clique for step in steps for clique in step.cliques)
     sent = {clique: _answers(federation, clique, word_bytes) for clique in asked}
@@ -99,13 +99,13 @@ def plain_traffic(federation: Federation, steps: Sequence[Step], word_bytes: int
 
 
 def _largest(step: Step, sizes: Mapping[Clique, int]) -> list[Clique]:
-    """As many of a step's cliques as it asks for at once, the largest ones."""
+    """The largest of a step's cliques, as many as it asks for at once."""
     known = [clique for clique in step.cliques if clique in sizes]
     return sorted(known, key=lambda clique: -sizes[clique])[: step.most]
 
 
 def _answers(federation: Federation, clique: Clique, word_bytes: int) -> dict[int, int]:
-    """What each party sends for one measurement, by its place in the roster."""
+    """Bytes that each party sends for one measurement, by its index in the roster."""
     sizes, place = {}, 0
     for members, records in zip(federation.slices, federation.record_counts, strict=True):
         parts = divide(clique, [member.attributes for member in members])
@@ -117,7 +117,7 @@ def _answers(federation: Federation, clique: Clique, word_bytes: int) -> dict[in
 
 
 def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -> None:
-    """What is opened, dealt and multiplied for one chain; see `MaskedMeasurer`."""
+    """Adds the traffic and products of one chain; see `MaskedMeasurer`."""
     for k in range(2, len(chain) + 1):
         left, right = chain[: k - 1], chain[k - 1]
         (last,) = plan.holders((right,), number)
@@ -133,7 +133,7 @@ def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -
 def _opened(
     traffic: Traffic, plan: MaskedPlan, owner: int, chain: Chain, recipient: int, number: int
 ) -> None:
-    # Openings of single parts serve every product that they are in.
+    # Openings of single parts are reused by every product that contains them.
     if (owner, chain, recipient) in traffic._relayed:
         return
     if len(chain) == 1:
@@ -142,7 +142,7 @@ def _opened(
 
 
 def _scored(traffic: Traffic, plan: MaskedPlan, cliques: Sequence[Clique], times: int, sigma: float) -> None:
-    """What scores take, all cliques in one batch; a single party gets the references and no more."""
+    """Adds the traffic of scores, all cliques in one batch; a single party only gets the references."""
     records = plan.record_count
     cells = tuple(plan.domain.cells(clique) for clique in cliques)
     if not plan.evaluators:

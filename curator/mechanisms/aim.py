@@ -1,11 +1,11 @@
-"""AIM: in each round measure the marginal that the model approximates worst for its noise; spend more, later.
+"""AIM: each round measures the marginal that the model approximates worst, relative to its noise.
 
 Source: McKenna, Mullins, Sheldon and Miklau, "AIM: An Adaptive and Iterative Mechanism for Differentially
 Private Synthetic Data" (2022), Algorithm 4. What differs, and why (ADR 13 has the figures):
 
-- Candidates are ranked by noisy distances, not by an exponential mechanism: it runs over parties too. All are
-  scored once, then in each round the few that may promise most by all that is known already.
-- The last round measures everything once more that the model is made of, instead of one marginal.
+- Candidates are ranked by noisy distances, not by an exponential mechanism, so that the mechanism also runs
+  over parties. All are scored once; each round then scores the few with the largest upper estimates.
+- The last round measures all marginals of the model once more, instead of one marginal.
 - The released model is scored once more, which bounds its error on every candidate.
 """
 
@@ -49,10 +49,10 @@ LAST_SCORES = 0.005
 """Share of the budget for the scores of the released model."""
 
 FIRST_SCORES = 5
-"""Scoring all candidates, before the first round, gets so many times the scores' part of a round."""
+"""Budget for scoring all candidates before the first round, as a multiple of a round's budget for scores."""
 
 SCORED = 12
-"""Candidates that are scored in a round: m scores at one cost have noise that grows with sqrt(m)."""
+"""Candidates scored in a round: at a fixed cost, the noise of m scores grows with sqrt(m)."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class AIM(GaussianMechanism):
     """The adaptive and iterative mechanism.
 
     Attributes:
-        alpha: share of a round's budget that measures; the rest scores.
-        rounds_per_attribute: the first rounds get what T = rounds_per_attribute * d equal ones would get.
-        maxsize: candidates with more cells are dropped; their parts stay candidates.
-        max_model_mb: limit of the model's size; grows to this with the budget used.
+        alpha: share of a round's budget for the measurement; the rest is for scores.
+        rounds_per_attribute: the first rounds get the budget of T = rounds_per_attribute * d equal rounds.
+        maxsize: most cells of a candidate; larger ones are dropped, but their subsets stay candidates.
+        max_model_mb: limit of the model's size; grows to this with the budget spent.
     """
 
     name: ClassVar[str] = "aim"
@@ -80,11 +80,11 @@ class AIM(GaussianMechanism):
             raise DataError("expected rounds_per_attribute >= 2, maxsize >= 2 and max_model_mb > 0")
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
-        """See `Mechanism.steps`; the shares are those of rounds that all learn much.
+        """See `Mechanism.steps`; the shares assume that no round is annealed.
 
         Raises:
             DataError: the protocol gives no scores, no candidate is small enough, or there are too few rounds
-                for their share of the budget to pay for the first scores.
+                to pay for the first scores.
         """
         check_scores(facts, self.name)
         candidates = workload.closed().refined(facts.domain, self.maxsize)
@@ -97,10 +97,10 @@ class AIM(GaussianMechanism):
         left = 1 - one_way.share - first_scores - last_scores
         if left <= 0:
             raise DataError(
-                "mechanism aim: one-way marginals and first scores cost more than all rounds together; raise "
+                "mechanism aim: one-way marginals and first scores exceed the budget of all rounds; raise "
                 "alpha or rounds_per_attribute"
             )
-        # The last round begins as soon as no more is left than two rounds cost.
+        # The last round begins as soon as at most the cost of two rounds is left.
         times = max(0, math.ceil(left / cost) - 2)
         scores, measured = (1 - measures) * cost * times, measures * cost * times
         again = tuple(dict.fromkeys([*one_way.cliques, *may]))
@@ -109,14 +109,38 @@ class AIM(GaussianMechanism):
         rounds: tuple[Step, ...] = ()
         if times:
             rounds = (
-                Step("scores", "Scores in rounds", Asks.SCORES, scores, may, times=times, at_once=SCORED),
-                Step("round", "Measured in rounds", Asks.MARGINALS, measured, may, times=times, at_once=1),
+                Step(
+                    "scores",
+                    "Scores of candidates in each round",
+                    Asks.SCORES,
+                    scores,
+                    may,
+                    times=times,
+                    at_once=SCORED,
+                ),
+                Step(
+                    "round",
+                    "One selected marginal in each round",
+                    Asks.MARGINALS,
+                    measured,
+                    may,
+                    times=times,
+                    at_once=1,
+                ),
             )
         return (
             one_way,
             Step("first scores", "Scores of all candidates", Asks.SCORES, first_scores, may),
             *rounds,
-            Step("last round", "Last measurements", Asks.MARGINALS, rest, again, singles, at_once=most),
+            Step(
+                "last round",
+                "All marginals of the model once more",
+                Asks.MARGINALS,
+                rest,
+                again,
+                singles,
+                at_once=most,
+            ),
             Step("last scores", "Scores of the released model", Asks.SCORES, last_scores, may),
         )
 
@@ -152,13 +176,13 @@ class _Run:
         self._rounds: list[Round] = []
         self._known: dict[Clique, ScoredDistance] = {}
         self._raised = 1
-        """By which the budget of a round has grown."""
+        """Factor by which the budget of a round has grown."""
 
     def run(self) -> FittedModel:
         """Spends the grant."""
         check_smallest(self._domain, list(self._weights), self._config.max_model_mb)
         self._used += measure_step(self._measurer, self._named["one-way"])
-        self._tell("one-way marginals")
+        self._report_progress("one-way marginals")
         model = self._estimate(None)
         self._known = self._score(model, list(self._weights), "first scores")
         if "round" in self._named:
@@ -168,7 +192,7 @@ class _Run:
                     self._raised *= 4
         model = self._measure_again(model)
         scored = self._score(model, list(self._weights), "last scores")
-        self._tell("scores")
+        self._report_progress("scores")
         return ended(
             self._measurer,
             self._steps,
@@ -188,35 +212,35 @@ class _Run:
         self._used.append(measurement)
         after = self._estimate(before)
         self._rounds.append(round_of(measurement, before, after, self._cost()))
-        self._tell("round", clique)
+        self._report_progress("round", clique)
         return after
 
     def _select(self, model: MarkovRandomField, rho: Fraction) -> Clique:
-        """Line 9: the candidate that promises most, of those that leave the model small enough.
+        """Line 9: the candidate with the largest expected gain, of those that keep the model small enough.
 
-        Those that are not scored again are left out: it would take more luck than one deviation of what is
-        known for them to promise most.
+        Only the candidates with the largest gains at one standard deviation above their estimated distances
+        are scored again; the others are left out.
         """
         small = self._small(model, rho)
         marginals = model.marginals_within_limits(small)
         current = {clique: m for clique, m in zip(small, marginals, strict=True) if m is not None}
         before = {clique: self._moved(clique, marginal) for clique, marginal in current.items()}
-        hopes = {c: self._gain(c, known.distance + known.sigma, rho) for c, known in before.items()}
-        promising = sorted(hopes, key=lambda clique: -hopes[clique])[: self._named["scores"].most]
-        scored = self._score(model, promising, "scores", self._raised)
+        upper_gains = {c: self._gain(c, known.distance + known.sigma, rho) for c, known in before.items()}
+        rescored = sorted(upper_gains, key=lambda clique: -upper_gains[clique])[: self._named["scores"].most]
+        scored = self._score(model, rescored, "scores", self._raised)
         self._known |= {clique: _combined(before[clique], new) for clique, new in scored.items()}
         return max(scored, key=lambda clique: self._gain(clique, self._known[clique].distance, rho))
 
     def _gain(self, clique: Clique, distance: float, rho: Fraction) -> float:
-        """What measuring the clique is expected to improve: q_r of line 9."""
+        """Expected gain from measuring the clique: q_r of line 9."""
         furthest = 2 * self._measurer.record_count
         noise = expected_noise(self._measurer, clique, rho)
         return self._weights[clique] * (min(distance, furthest) - noise)
 
     def _moved(self, clique: Clique, marginal: NDArray[np.float64]) -> ScoredDistance:
-        """What is known of the distance to the model's marginal of today.
+        """The estimated distance between the table and the current model's marginal.
 
-        The model's marginal has moved since it was scored; its distance to the table's changed by no more.
+        Since the score, the distance has changed by at most as much as the model's marginal has moved.
         """
         known = self._known.get(clique)
         if known is None:
@@ -226,7 +250,7 @@ class _Run:
         return ScoredDistance(known.distance, math.hypot(known.sigma, moved), known.reference)
 
     def _small(self, model: MarkovRandomField, rho: Fraction) -> list[Clique]:
-        """C_t of line 8: candidates inside the model, or with which it stays within its limit."""
+        """C_t of line 8: candidates inside the model, or that keep it within its limit."""
         limit_mb = self._config.max_model_mb * self._spent_share(rho)
         growth = TreeGrowth(self._domain, [measurement.clique for measurement in self._used])
         cliques = list(self._weights)
@@ -245,18 +269,18 @@ class _Run:
         return self._named[step].budget(self._measurer.granted)
 
     def _cost(self) -> Fraction:
-        """Of a round."""
+        """Cost of a round, zCDP."""
         return self._raised * (self._budget("round") + self._budget("scores"))
 
     def _left(self) -> Fraction:
         return self._measurer.accountant.remaining - self._budget("last scores")
 
     def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
-        """The last round: the rest goes to all that the model is made of."""
+        """The last round: the rest of the budget goes to all marginals of the model."""
         cliques = list(dict.fromkeys(measurement.clique for measurement in self._used))
         cells = [self._domain.cells(clique) for clique in cliques]
         self._used += measure_split(self._measurer, cliques, cells, self._left(), "last round")
-        self._tell("last round")
+        self._report_progress("last round")
         return self._estimate(model, FINAL)
 
     def _estimate(self, warm_start: MarkovRandomField | None, tolerance: float = DRAFT) -> MarkovRandomField:
@@ -264,11 +288,11 @@ class _Run:
         return estimate(self._domain, self._used, total=total, warm_start=warm_start, tolerance=tolerance)
 
     def _spent_share(self, cost: Fraction = Fraction(0)) -> float:
-        """Share of the budget spent once this is spent too."""
+        """Share of the budget spent, this cost included."""
         accountant = self._measurer.accountant
         return float((accountant.spent + cost) / accountant.granted)
 
-    def _tell(self, step: str, clique: Clique = ()) -> None:
+    def _report_progress(self, step: str, clique: Clique = ()) -> None:
         self._report(Progress(step, clique, len(self._rounds), self._spent_share()))
 
 

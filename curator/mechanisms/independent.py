@@ -20,7 +20,7 @@ from .parts.steps import PublicFacts, Step, one_way_step
 
 @dataclass(frozen=True)
 class Independent(GaussianMechanism):
-    """Measures every one-way marginal once and takes the attributes to be independent."""
+    """Measures every one-way marginal once and models the attributes as independent."""
 
     name: ClassVar[str] = "independent"
 
@@ -41,6 +41,6 @@ class Independent(GaussianMechanism):
 
 
 def one_way_marginals(measurer: Measurer, budget: Fraction) -> list[Measurement]:
-    """Measures every attribute's marginal, the budget split by `allocate`."""
+    """Measures every attribute's marginal; `allocate` splits the budget."""
     cliques = [(name,) for name in measurer.domain]
     return measure_split(measurer, cliques, measurer.domain.sizes, budget, "one-way")

@@ -1,4 +1,4 @@
-"""What a mechanism is to its callers: the steps it states, and a run that hands back a fitted model."""
+"""The interface of a mechanism: its steps, and a run that returns a fitted model."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Mechanism(Protocol):
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """Name on the command line."""
         ...
 
     def granted(self, budget: Budget) -> Fraction:
-        """The rho that the mechanism may spend so that its steps together keep the budget's promise."""
+        """The rho that the mechanism may spend so that all its steps together satisfy the budget."""
         ...
 
     def describe(self) -> dict[str, Any]:
@@ -31,14 +31,14 @@ class Mechanism(Protocol):
         ...
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
-        """What a run will ask, in order, before anything is measured: `run` and forecasts read it.
+        """The steps of a run, in order, known before anything is measured; `run` and forecasts use them.
 
-        A run charges under these names alone. The shares add up to 1; where the data decide how often a step
-        is taken, they are those that the mechanism sets out with.
+        A run charges only under these names. The shares add up to 1; where the number of times of a step
+        depends on the data, they are the planned shares.
 
         Args:
-            facts: of the measurer, or of a release that is only planned.
-            workload: the marginals that matter.
+            facts: public facts of the measurer, or of a planned release.
+            workload: marginals to preserve, with weights.
 
         Raises:
             DataError: the mechanism cannot run over this protocol, or no marginal is small enough.
@@ -48,28 +48,28 @@ class Mechanism(Protocol):
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
     ) -> FittedModel:
-        """Spends the measurer's grant.
+        """Spends the measurer's budget.
 
         Args:
-            measurer: answers queries and keeps the accounts.
-            workload: the marginals that matter.
+            measurer: answers queries and charges them.
+            workload: marginals to preserve, with weights.
             stream: randomness of the mechanism's own choices.
-            report: called after every step.
+            report: called with the progress after every step.
         """
         ...
 
 
 @dataclass(frozen=True)
 class GaussianMechanism:
-    """What mechanisms share that add Gaussian noise, post-process, and have no variants.
+    """Base class of mechanisms that use only Gaussian noise and post-processing, and have no variants.
 
-    Subclasses state their name; their fields are their parameters.
+    Subclasses set `name`; their fields are their parameters.
     """
 
     name: ClassVar[str]
 
     def granted(self, budget: Budget) -> Fraction:
-        """Gaussian noise and post-processing alone: the exact calibration."""
+        """The exact calibration for Gaussian noise and post-processing."""
         return budget.granted(gaussian_only=True)
 
     def describe(self) -> dict[str, Any]:

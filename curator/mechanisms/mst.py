@@ -1,13 +1,13 @@
-"""MST: one-way marginals, and the pairs of a spanning tree of the attributes that depend most on each other.
+"""MST: one-way marginals, and the pairs of a maximum spanning tree of the attributes.
 
 Source: McKenna, Miklau and Sheldon, "Winning the NIST Contest: A scalable and general approach to
 differentially private synthetic data" (2021), section 4.3. What differs, and why (ADR 13 has the figures):
 
-- The paper picks the tree's edges one after the other by exponential mechanisms. Here all pairs are scored at
-  once against the product of their noisy one-way marginals, and the tree is post-processing: it runs over
-  parties too, and costs a tenth of the budget in place of a third.
+- The paper selects the tree's edges one after the other by exponential mechanisms. Here all pairs are scored
+  at once against the product of their noisy one-way marginals, and the tree is post-processing. So it also
+  runs over parties, and costs a tenth of the budget instead of a third.
 - Budgets are split by number of cells (`allocate`).
-- Rare values are not merged: the fit keeps what they count together with everything else.
+- Rare values are not merged.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from .parts.steps import Asks, PublicFacts, Step, one_way_step
 
 @dataclass(frozen=True)
 class MST(GaussianMechanism):
-    """The mechanism that won the NIST contest of 2018, for any table.
+    """The winner of the NIST contest of 2018, generalised to any table.
 
     Attributes:
         one_way: share of the budget for one-way marginals.
-        scores: share of the budget for scoring all pairs; what is left measures the tree's.
-        max_model_mb: limit of the model's size; a pair that would pass it is left out of the tree.
+        scores: share of the budget for scoring all pairs; the rest measures the pairs of the tree.
+        max_model_mb: limit of the model's size; a pair that would exceed it is left out of the tree.
     """
 
     name: ClassVar[str] = "mst"
@@ -55,12 +55,12 @@ class MST(GaussianMechanism):
             if not 0 < getattr(self, name) < 1:
                 raise DataError(f"{name}: expected a share in (0, 1), got {getattr(self, name)}")
         if self.one_way + self.scores >= 1:
-            raise DataError("one_way and scores leave nothing for the pairs; lower them")
+            raise DataError("expected one_way + scores < 1, so that pairs get a share; lower them")
         if not self.max_model_mb > 0:
             raise DataError(f"max_model_mb: expected a positive number, got {self.max_model_mb}")
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
-        """See `Mechanism.steps`; one-way marginals get everything where there is no pair to choose.
+        """See `Mechanism.steps`; without pairs, one-way marginals get the whole budget.
 
         Raises:
             DataError: the protocol gives no scores.
@@ -71,13 +71,13 @@ class MST(GaussianMechanism):
             return (one_way_step(facts.domain, Fraction(1)),)
         first, scores = Fraction(self.one_way), Fraction(self.scores)
         one_way = one_way_step(facts.domain, first)
-        # One-way marginals are measured again where no pair leaves the model small enough.
+        # One-way marginals are measured again where no pair keeps the model small enough.
         may = (*pairs, *one_way.cliques)
         rest = 1 - first - scores
         return (
             one_way,
             Step("scores", "Scores of all pairs", Asks.SCORES, scores, pairs),
-            Step("tree", "Pairs of the tree", Asks.MARGINALS, rest, may, at_once=len(facts.domain)),
+            Step("tree", "Pairs of the spanning tree", Asks.MARGINALS, rest, may, at_once=len(facts.domain)),
         )
 
     def run(
@@ -87,7 +87,7 @@ class MST(GaussianMechanism):
 
         Raises:
             DataError: the protocol gives no scores; nothing was charged.
-            ModelError: the one-way marginals alone make too large a model; nothing was charged.
+            ModelError: the one-way marginals already make too large a model; nothing was charged.
         """
         domain, records = measurer.domain, measurer.record_count
         one_way, *others = steps = self.steps(measurer, workload)
@@ -128,7 +128,7 @@ class MST(GaussianMechanism):
 def spanning_tree(
     domain: Domain, scored: Mapping[Clique, ScoredDistance], max_model_mb: float
 ) -> list[Clique]:
-    """The pairs of the spanning tree of largest distances (Kruskal), but those past the limit."""
+    """The pairs of the maximum spanning tree by distance (Kruskal), within the limit."""
     part = {name: name for name in domain}
     chosen: list[Clique] = []
     for pair in sorted(scored, key=lambda pair: -scored[pair].distance):

@@ -1,11 +1,11 @@
-"""MWEM+PGM: from the uniform distribution, a fixed number of rounds that each measure the worst marginal.
+"""MWEM+PGM: a fixed number of rounds from the uniform distribution, each measuring the worst marginal.
 
 Source: Hardt, Ligett and McSherry, "A simple and practical algorithm for differentially private data
 release" (2012); with a graphical model in place of multiplicative weights, McKenna, Sheldon and Miklau,
 "Graphical-model based estimation and inference for differential privacy" (2019); as a whole in McKenna et
-al., "AIM" (2022), Algorithm 2. Selection differs: by noisy distances in place of an exponential mechanism, so
-that it runs over parties too, and less the expected L1 norm of the noise, where the source takes off one
-record for each cell.
+al., "AIM" (2022), Algorithm 2. Selection differs: it uses noisy distances instead of an exponential
+mechanism, so that it also runs over parties, and subtracts the expected L1 norm of the noise, where the
+source subtracts one record for each cell.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class MWEM(GaussianMechanism):
     """MWEM with a graphical model.
 
     Attributes:
-        rounds: how many marginals are measured; twice as many as attributes where left out.
-        alpha: share of a round's budget that measures; the rest scores.
-        maxsize: marginals with more cells are dropped.
+        rounds: number of marginals that are measured; twice the number of attributes by default.
+        alpha: share of a round's budget for the measurement; the rest is for scores.
+        maxsize: most cells of a candidate; larger ones are dropped.
         max_model_mb: limit of the model's size; grows to this with the rounds.
     """
 
@@ -78,8 +78,18 @@ class MWEM(GaussianMechanism):
         rounds = self.rounds or 2 * len(facts.domain)
         measures = Fraction(self.alpha)
         return (
-            Step("scores", "Scores of candidates", Asks.SCORES, 1 - measures, may, times=rounds),
-            Step("round", "Measured in rounds", Asks.MARGINALS, measures, may, times=rounds, at_once=1),
+            Step(
+                "scores", "Scores of candidates in each round", Asks.SCORES, 1 - measures, may, times=rounds
+            ),
+            Step(
+                "round",
+                "One selected marginal in each round",
+                Asks.MARGINALS,
+                measures,
+                may,
+                times=rounds,
+                at_once=1,
+            ),
         )
 
     def run(
@@ -105,7 +115,7 @@ class MWEM(GaussianMechanism):
         for number in range(1, rounds.times + 1):
             small = self._small(measurer, list(weights), model, used, number / rounds.times)
             scored |= score_against(measurer, model, small, budget, scores.name)
-            # What the scores did not spend measures.
+            # What the scores did not spend goes to the measurement.
             rho = measurer.accountant.remaining - cost * (rounds.times - number)
             gains = {
                 clique: weights[clique]
@@ -141,7 +151,7 @@ class MWEM(GaussianMechanism):
         used: list[Measurement],
         share: float,
     ) -> list[Clique]:
-        """Candidates inside the model, or with which it stays within its limit of now, or else of the end."""
+        """Candidates inside the model or that keep it within the current limit; if none, the final limit."""
         growth = TreeGrowth(measurer.domain, [measurement.clique for measurement in used])
         sized = list(zip(cliques, growth.cells_with(cliques), strict=True))
         for limit_mb in (self.max_model_mb * share, self.max_model_mb):

@@ -1,18 +1,17 @@
-"""ABSyn: score every pair once, select all pairs in one batch, measure them, make them agree, fit.
+"""ABSyn: score all pairs once, select pairs in one batch, measure them, make them consistent, fit.
 
 Source: Jia et al., "ABSyn: An Accurate Differentially Private Data Synthesis Scheme With Adaptive Selection
 and Batch Processes", Algorithm 2. `variant="paper"` follows its text, which is private but spends more than
-it must. The default differs (docs/adr/0015):
+necessary. The default differs (docs/adr/0015):
 
-- A pair's R-score is its distance from the product of the noisy one-way marginals, which are public by then,
+- A pair's R-score is its distance from the product of the noisy one-way marginals, which are already public,
   and not of the exact ones: its sensitivity is 1, not 4.
 - epsilon is converted to rho exactly, and one-way marginals share their budget by number of cells.
-- What selected pairs tell of another is a share of what it has in common, not a number to subtract
-  (`cr_scores`).
+- Paths of selected pairs explain a share of a pair's R-score; they are not subtracted from it (`cr_scores`).
 - The model is fitted as a whole.
 
-In both variants attributes in no selected pair share in the measuring budget, as in the authors' program; the
-paper's text leaves them the tenth that one-way marginals get.
+In both variants, attributes in no selected pair get a part of the budget for measurements, as in the authors'
+program; the paper's text leaves them only the tenth for one-way marginals.
 """
 
 from __future__ import annotations
@@ -34,23 +33,23 @@ from .settings import ABSynSettings
 
 @dataclass(frozen=True)
 class ABSyn(ABSynSettings):
-    """Adaptive selection in a batch; all pairs of attributes matter alike, whatever the workload.
+    """Adaptive selection in a batch; all pairs have the same weight, whatever the workload.
 
-    Parameters as in `ABSynSettings`.
+    Parameters: see `ABSynSettings`.
     """
 
     @classmethod
     def of_the_paper(cls) -> ABSyn:
-        """The parameters of the paper (section VI.B), and its parallel fits."""
+        """The paper's parameters (section VI.B), with parallel fits."""
         return cls(variant="paper", estimator="parallel")
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """Name on the command line."""
         return "absyn"
 
     def granted(self, budget: Budget) -> Fraction:
-        """Exact for the default, Gaussian alone; the paper's conversion (Theorem 4) for its variant."""
+        """The exact calibration for the default, which is Gaussian; Theorem 4 for the paper's variant."""
         if self.variant == "paper":
             return budget.granted_by_bun_steinke()
         return budget.granted(gaussian_only=True)

@@ -1,4 +1,4 @@
-"""Selecting all pairs in one batch, by what each adds in noise and saves in missing information (ABSyn)."""
+"""Selection of pairs in one batch: the noise of each against the missing information (ABSyn)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Candidates:
     Attributes:
         distances: for each pair, in records, the noisy distance of its marginal from the product of the two
             one-way marginals: its R-score times the number of records.
-        noise: for each pair, in records, the expected L1 norm of its marginal's noise if the whole measuring
-            budget went to it.
-        records: of the table.
+        noise: for each pair, in records, the expected L1 norm of its marginal's noise if the whole budget
+            for measurements went to it.
+        records: number of records of the table.
     """
 
     distances: Mapping[Clique, float]
@@ -38,10 +38,10 @@ class _Graph:
     """A triangulated graph of attributes whose edges are the selected pairs.
 
     Attributes:
-        adjacency: for each attribute the mask of its neighbours.
-        edges: the selected pairs, as places.
-        products: of `with_edge`.
-        error: expected noise and missing information, in records.
+        adjacency: for each attribute, the bit mask of its neighbours.
+        edges: the selected pairs, as indices of attributes.
+        products: best products over paths (`with_edge`).
+        error: expected noise plus missing information, in records.
     """
 
     adjacency: tuple[int, ...]
@@ -58,26 +58,25 @@ def select_batch(
     max_model_mb: float,
     difference: bool,
 ) -> list[Clique]:
-    """Pairs whose measurement together makes the sum of noise and missing information small.
+    """Pairs for which the sum of noise and missing information is small.
 
-    Greedy: each step adds the pair that leaves the smallest sum, with all pairs that a triangulation of the
-    graph adds, so that maximal cliques meet in selected pairs; it stops where no pair lowers the sum. What
-    is missing of a pair that is not selected is its CR-score, taken back from a share to records.
-    Post-processing of noisy values: it costs nothing.
+    Greedy: each step adds the pair with the smallest resulting sum, and all pairs that a triangulation of the
+    graph adds. It stops where no pair lowers the sum. The missing information of a pair that is not selected
+    is its CR-score, converted from a share to records. Post-processing of noisy values.
 
-    Source: ABSyn, Equation 9 and Algorithm 3, lines 9 to 38. tau bounds a clique's cells. Equation 6 makes
-        scores shares, so what is missing is multiplied by what normalising divided by, and by the records;
-        the paper multiplies by the records alone, and that only in its E_0.
+    Source: ABSyn, Equation 9 and Algorithm 3, lines 9 to 38. tau bounds a clique's cells. Equation 6
+        normalises scores, so missing information is multiplied by the normaliser and the number of records;
+        the paper multiplies only by the number of records, and only in E_0.
 
     Args:
-        domain: of all attributes.
-        candidates: the pairs; triangulations add no others.
-        max_clique_cells: tau, cells of the largest clique of the triangulated graph.
-        max_model_mb: the size of all its cliques together.
-        difference: CR-scores as in the paper's Equation 7.
+        domain: domain of the table.
+        candidates: pairs to choose from; triangulations add no others.
+        max_clique_cells: tau, most cells of a clique of the triangulated graph.
+        max_model_mb: limit of the size of all its cliques together.
+        difference: compute CR-scores by the paper's Equation 7.
 
     Returns:
-        Selected pairs in domain order; none where none is worth its noise.
+        Selected pairs in domain order; empty where every pair would add more noise than it explains.
     """
     search = _Search(domain, candidates, max_clique_cells, max_model_mb, difference)
     best, waiting = search.start(), list(search.pairs)
@@ -87,12 +86,12 @@ def select_batch(
         following = min(small.values(), key=lambda graph: graph.error, default=best)
         if following.error >= best.error:
             return [(domain.names[i], domain.names[j]) for i, j in sorted(best.edges)]
-        # A graph that is too large with a pair is no smaller once others are in it.
+        # A pair that makes the graph too large now still does after further pairs are added.
         best, waiting = following, [pair for pair in small if pair not in following.edges]
 
 
 class _Search:
-    """What all steps share."""
+    """The greedy search; holds what is constant over its steps."""
 
     def __init__(
         self,
@@ -114,18 +113,18 @@ class _Search:
             scores[i, j] = scores[j, i] = candidates.distances[pair] / candidates.records
         largest = largest_r_scores(domain.sizes)
         self._shares = normalised(scores, largest)
-        # Each pair counts once; those that are no candidates have a share of 0.
+        # Each pair counts once; pairs that are not candidates have a share of 0.
         self._records = np.triu(largest, 1) * candidates.records
         self._parts = {pair: domain.cells(clique) ** (2 / 3) for pair, clique in self.pairs.items()}
         self._noise = {pair: candidates.noise[clique] for pair, clique in self.pairs.items()}
 
     def start(self) -> _Graph:
-        """Nothing selected."""
+        """The graph without edges."""
         count = len(self._sizes)
-        return self._judged([0] * count, frozenset(), no_paths(count))
+        return self._with_error([0] * count, frozenset(), no_paths(count))
 
     def joined_by(self, graph: _Graph, pair: _Pair) -> _Graph | None:
-        """The graph with one more pair, triangulated; None where it is too large (lines 13 to 28)."""
+        """The graph with one more pair, triangulated; None if it is too large (lines 13 to 28)."""
         adjacency = joined(graph.adjacency, [1 << pair[0] | 1 << pair[1]])
         cliques, cells = triangulate(adjacency, self._sizes)
         largest = max(math.prod(self._sizes[place] for place in bits(clique)) for clique in cliques)
@@ -135,9 +134,9 @@ class _Search:
         products = graph.products
         for i, j in edges - graph.edges:
             products = with_edge(products, i, j, float(self._shares[i, j]))
-        return self._judged(joined(adjacency, cliques), edges, products)
+        return self._with_error(joined(adjacency, cliques), edges, products)
 
-    def _judged(self, adjacency: Sequence[int], edges: frozenset[_Pair], products: Array) -> _Graph:
+    def _with_error(self, adjacency: Sequence[int], edges: frozenset[_Pair], products: Array) -> _Graph:
         missing = self._records * cr_scores(self._shares, products, difference=self._difference)
         if edges:
             missing[tuple(zip(*edges, strict=True))] = 0.0
@@ -145,6 +144,6 @@ class _Search:
         return _Graph(tuple(adjacency), edges, products, error)
 
     def _expected_noise(self, edges: Iterable[_Pair]) -> float:
-        """Of the pairs' marginals together, once each has its part of the budget by `allocate`."""
+        """Sum over the pairs' marginals, with the budget split by `allocate`, in records."""
         whole = sum(self._parts[pair] for pair in edges)
         return sum(self._noise[pair] * math.sqrt(whole / self._parts[pair]) for pair in edges)

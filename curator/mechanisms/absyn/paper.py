@@ -1,7 +1,7 @@
-"""ABSyn as its paper's text has it: private, but it spends more than it must.
+"""ABSyn by the text of its paper: private, but it spends more than necessary.
 
 Source: Jia et al., "ABSyn: An Accurate Differentially Private Data Synthesis Scheme With Adaptive Selection
-and Batch Processes", Algorithm 2; what differs from the default is in `absyn.py`.
+and Batch Processes", Algorithm 2; the differences from the default are listed in `absyn.py`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ...pgm.parallel import estimate_in_parallel
 from .run import BatchRun
 
 PAPERS_SENSITIVITY = 4
-"""Of an R-score against the product of exact one-way marginals (section VI.B)."""
+"""Sensitivity of an R-score against the product of exact one-way marginals (section VI.B)."""
 
 
 class PaperRun(BatchRun):
-    """One run of the paper's text; arguments as for `BatchRun`."""
+    """One run of the paper's variant; arguments as for `BatchRun`."""
 
     difference = True
 
@@ -30,12 +30,12 @@ class PaperRun(BatchRun):
         return self._measurer.measure([Query((name,), part, "one-way") for name in self._domain])
 
     def _noised(self, scores: Scores) -> Scores:
-        """Scores that were charged at sensitivity 1, with more noise until it is that of the paper's."""
+        """Adds noise to scores of sensitivity 1 until it has the scale for the paper's sensitivity."""
         more = scores.sigma * math.sqrt(PAPERS_SENSITIVITY**2 - 1)
         values = scores.values + more * self._stream.generator().standard_normal(len(scores.values))
         return Scores(values, scores.sigma * PAPERS_SENSITIVITY)
 
     @property
     def _fit_in_parallel(self) -> Estimator:
-        """Each maximal clique alone."""
+        """An estimator that fits each maximal clique separately."""
         return partial(estimate_in_parallel, max_block_mb=0)

@@ -1,4 +1,4 @@
-"""A run of ABSyn's default; see `absyn.py`."""
+"""A run of ABSyn's default variant; see `absyn.py`."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class BatchRun:
         difference: how CR-scores are computed; see `cr_scores`.
 
     Args:
-        config: the parameters.
-        measurer: one that scores exactly.
-        workload: the marginals that error bounds are wanted for.
-        stream: randomness.
-        report: called after every step.
+        config: parameters of the mechanism.
+        measurer: a measurer with `scores_exactly`.
+        workload: marginals to compute error bounds for.
+        stream: source of randomness.
+        report: called with the progress after every step.
     """
 
     difference: ClassVar[bool] = False
@@ -64,10 +64,10 @@ class BatchRun:
 
     @staticmethod
     def steps(config: ABSynSettings, facts: PublicFacts) -> tuple[Step, ...]:
-        """One-way marginals, scores of all pairs, and what is left for the selected pairs.
+        """One-way marginals, scores of all pairs, and the rest of the budget for the selected pairs.
 
         Raises:
-            DataError: the protocol gives no exact distances.
+            DataError: the protocol gives no scores.
         """
         check_scores(facts, "absyn")
         one_way, scores = Fraction(config.one_way), Fraction(config.scores)
@@ -79,19 +79,25 @@ class BatchRun:
         return (
             first,
             *([Step("scores", "Scores of all pairs", Asks.SCORES, scores, pairs, pairs)] if pairs else []),
-            Step("measure", "Selected pairs, and attributes in none of them", Asks.MARGINALS, left, measured),
+            Step(
+                "measure",
+                "Selected pairs, and attributes in no selected pair",
+                Asks.MARGINALS,
+                left,
+                measured,
+            ),
         )
 
     def run(self) -> FittedModel:
         """Lines 6 to 14."""
         self._check()
         one_way = self._one_way()
-        self._tell("one-way marginals")
+        self._report_progress("one-way marginals")
         scored = self._r_scores(one_way)
-        self._tell("scores")
+        self._report_progress("scores")
         selected = self._select(scored)
         measurements = one_way + self._measure(selected)
-        self._tell("measurements")
+        self._report_progress("measurements")
         model = self._fit(consistent(self._domain, measurements, self._measurer.record_count))
         wanted = self._workload.cliques
         return ended(
@@ -116,8 +122,8 @@ class BatchRun:
     def _r_scores(self, one_way: Sequence[Measurement]) -> dict[Clique, ScoredDistance]:
         """Distances of all pairs from independence, in records (Algorithm 3, lines 5 to 8).
 
-        Guarantee: the share `scores` of the grant. An L1 distance from a public table changes by 1 with a
-        record.
+        Guarantee: zCDP at the share `scores` of the budget. One record changes the L1 distance from a public
+            table by at most 1.
         """
         step = by_name(self._steps).get("scores")
         if step is None:
@@ -132,7 +138,7 @@ class BatchRun:
         }
 
     def _noised(self, scores: Scores) -> Scores:
-        """The scores with the noise of the sensitivity that they are taken to have: that of a distance."""
+        """The scores as measured; the paper's variant adds noise for a larger sensitivity."""
         return scores
 
     def _select(self, scored: Mapping[Clique, ScoredDistance]) -> list[Clique]:
@@ -152,7 +158,7 @@ class BatchRun:
         )
 
     def _measure(self, selected: Sequence[Clique]) -> list[Measurement]:
-        """Lines 10 and 11: the selected pairs, and attributes that none of them holds."""
+        """Lines 10 and 11: the selected pairs, and the attributes in no selected pair."""
         held = set(itertools.chain(*selected))
         cliques = [*selected, *((name,) for name in self._domain if name not in held)]
         cells = [self._domain.cells(clique) for clique in cliques]
@@ -170,6 +176,6 @@ class BatchRun:
     def _budget(self, step: str) -> Fraction:
         return by_name(self._steps)[step].budget(self._measurer.granted)
 
-    def _tell(self, step: str) -> None:
+    def _report_progress(self, step: str) -> None:
         accountant = self._measurer.accountant
         self._report(Progress(step, (), 0, accountant.spent_share))

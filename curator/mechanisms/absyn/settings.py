@@ -10,15 +10,15 @@ from ....common.errors import DataError
 
 @dataclass(frozen=True)
 class ABSynSettings:
-    """How the budget is split, how large the model may grow and how it is fitted.
+    """Budget split, limits of the model, and estimator.
 
     Attributes:
-        variant: "default", or "paper" for the text.
+        variant: "default", or "paper" for the text of the paper.
         one_way: share of the budget for one-way marginals.
-        scores: share of the budget for the R-scores of all pairs; the rest measures.
+        scores: share of the budget for the R-scores of all pairs; the rest is for measurements.
         max_clique_cells: tau; pairs that would make a larger clique are not selected.
         max_model_mb: limit of the model's size.
-        estimator: "exact" fits the whole model, "parallel" its cliques apart from each other (Algorithm 4).
+        estimator: "exact" fits the whole model, "parallel" fits its cliques separately (Algorithm 4).
     """
 
     variant: Literal["default", "paper"] = "default"
@@ -37,6 +37,6 @@ class ABSynSettings:
             if not 0 < getattr(self, name) < 1:
                 raise DataError(f"{name}: expected a share in (0, 1), got {getattr(self, name)}")
         if self.one_way + self.scores >= 1:
-            raise DataError("one_way and scores leave nothing to measure pairs with; lower them")
+            raise DataError("expected one_way + scores < 1, so that pairs can be measured; lower them")
         if self.max_clique_cells < 4 or not self.max_model_mb > 0:
             raise DataError("expected max_clique_cells >= 4 and max_model_mb > 0")

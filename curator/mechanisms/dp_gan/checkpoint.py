@@ -1,8 +1,8 @@
-"""The state of a training that may stop, in a file: noisy values and networks trained on them, no record.
+"""Checkpoints of a training: noisy values and networks trained on them, no records.
 
-A training that goes on starts from what the stopped one had measured and learnt. So that one promise
-covers both, the file says what the stopped one was to be, and its one-way marginals are charged again in
-place of new ones.
+A training that resumes starts from the measurements and networks of the stopped one. So that one promise
+covers both, the file states the parameters of the stopped one, and its one-way marginals are charged again
+instead of new ones.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ....common.privacy.budget import Charge
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """What a training starts from.
+    """The measurements that a training starts from.
 
     Attributes:
         one_way: noisy one-way marginals.
-        charges: what they cost.
+        charges: their charges.
     """
 
     one_way: tuple[Measurement, ...]
@@ -32,11 +32,11 @@ class Start:
 
 
 class Checkpoint:
-    """A checkpoint's file.
+    """The file of a checkpoint.
 
     Args:
-        path: of the file; it need not be there yet.
-        training: what is trained on what, as plain values: another training's file is refused.
+        path: path of the file; it need not exist.
+        training: parameters of the training, as plain values; the file of another training is refused.
     """
 
     def __init__(self, path: Path, training: Mapping[str, Any]) -> None:
@@ -44,27 +44,27 @@ class Checkpoint:
         self._training = dict(training)
 
     def start(self) -> Start | None:
-        """What the training of the file started from; None where there is no file.
+        """The measurements that the training of the file started from; None without a file.
 
         Raises:
-            DataError: it is no checkpoint of this training.
+            DataError: the file is not a checkpoint of this training.
         """
         if not self._path.exists():
             return None
         return _start(self._read())
 
     def state(self, device: str) -> dict[str, Any] | None:
-        """The networks and how far they are; None where there is no file."""
+        """The networks and their progress; None without a file."""
         if not self._path.exists():
             return None
         state: dict[str, Any] = self._read(device)["state"]
         return state
 
-    def keep(self, start: Start, state: Mapping[str, Any]) -> None:
-        """Writes the file; a crash leaves the old one.
+    def save(self, start: Start, state: Mapping[str, Any]) -> None:
+        """Writes the file; after a crash, the old one remains.
 
         Raises:
-            DataError: it cannot be written.
+            DataError: the file cannot be written.
         """
         import torch
 
@@ -83,10 +83,10 @@ class Checkpoint:
             content: dict[str, Any] = torch.load(self._path, map_location=device, weights_only=True)
             same = content["training"] == self._training and {"start", "state"} <= content.keys()
         except Exception as cause:
-            raise DataError(f"{self._path} is no checkpoint; remove it or name another file") from cause
+            raise DataError(f"{self._path} is not a checkpoint; remove it or name another file") from cause
         if not same:
             raise DataError(
-                f"the checkpoint {self._path} is of a training with another table, budget or parameters; "
+                f"the checkpoint {self._path} is for a training with another table, budget or parameters; "
                 "remove it or name another file"
             )
         return content

@@ -1,8 +1,8 @@
-"""DP-GAN alone: rows from a generator whose critic was trained by DP-SGD.
+"""DP-GAN: rows from a generator whose critic was trained by DP-SGD.
 
-Source: DP-Select, section 4.2, after DPGAN (Xie et al. 2018). What differs is in docs/adr/0017: discrete
-noise from a cryptographic stream, modes and the networks' start from noisy one-way marginals, the last
-state averaged over the latest steps.
+Source: DP-Select, section 4.2, after DPGAN (Xie et al. 2018). The differences (docs/adr/0017): discrete noise
+from a cryptographic stream, modes and initial weights from noisy one-way marginals, and weights averaged over
+the latest steps.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from .settings import GanSettings, training_step
 
 @dataclass(frozen=True)
 class DPGan(GanSettings):
-    """A generative network, central, with the parameters of `GanSettings`."""
+    """A generative network for central data; parameters: see `GanSettings`."""
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """Name on the command line."""
         return "dp-gan"
 
     def granted(self, budget: Budget) -> Fraction:
-        """What may be spent at one Rényi order, since sampled noise has no zCDP."""
+        """The budget at one Rényi order, because the noise of samples has no zCDP guarantee."""
         return Fraction(budget.order.zcdp_rho)
 
     def describe(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class DPGan(GanSettings):
         return {"name": self.name, "variant": "default", **self.described()}
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
-        """One-way marginals, and the training; see `Mechanism.steps`."""
+        """One-way marginals and the training; see `Mechanism.steps`."""
         one_way = Fraction(self.one_way)
         return one_way_step(facts.domain, one_way), training_step(1 - one_way)
 
@@ -53,14 +53,14 @@ class DPGan(GanSettings):
 
         Raises:
             MissingExtraError: PyTorch or Opacus is not installed; nothing was charged.
-            DataError: the protocol leaves records with the parties; nothing was charged.
+            DataError: the protocol keeps the records at the parties; nothing was charged.
         """
         require_extra("gan")
         holder = holding_records(measurer, self.name)
         steps = self.steps(holder, workload)
         start = start_of(self, holder, by_name(steps)["one-way"].budget(holder.granted))
         report(Progress("one-way marginals", (), 0, holder.accountant.spent_share))
-        # The training takes what is left: one-way marginals cost a little less than their share.
+        # The training gets the rest: one-way marginals cost slightly less than their share.
         sampled = self.planned(holder.accountant.remaining, holder.budget.order.alpha)
         model = train(self, holder, sampled, start, stream.child("gan"), report)
         report(Progress("generator", (), 0, holder.accountant.spent_share))

@@ -1,9 +1,9 @@
-"""Records as vectors: of each attribute's modes one number is 1.
+"""Records as vectors: a one-hot encoding of the mode of each attribute.
 
-Source: the mode-specific normalisation of CTGAN (Xu et al. 2019), which fits its modes to the exact column
-and has a network say where inside its mode a number lies. Here modes come from a noisy one-way marginal,
-so that they are public: a bin that many records share is a mode of its own, and the bins between such bins
-are cut into runs of about the same weight. Where inside a run a number lies is drawn from that marginal.
+Source: the mode-specific normalisation of CTGAN (Xu et al. 2019), which fits modes to the exact column and
+lets the network output the position inside a mode. Here modes come from a noisy one-way marginal, so they are
+public: a bin with many records is a mode of its own, and the bins between such bins are divided into runs of
+about the same weight. The position inside a run is drawn from that marginal.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ....common.data.domain import Domain
 from ....common.data.table import Table
 
 _FEW = 12
-"""Numeric attributes of no more bins have a mode for each."""
+"""Numeric attributes of at most this many bins have one mode for each bin."""
 
 _RUNS = 8
-"""Modes of the bins that are not modes of their own, at most."""
+"""Approximate number of modes for the bins that are not modes of their own."""
 
 _SPIKE = 0.05
 """A bin with at least this share of the records is a mode of its own."""
@@ -36,7 +36,7 @@ class Modes:
 
     Attributes:
         edges: shape (modes + 1,): mode i holds the codes edges[i] to edges[i + 1] - 1.
-        weights: of the codes, from a noisy marginal, positive and adding up to 1; shape (size,).
+        weights: weights of the codes, from a noisy marginal, positive with sum 1; shape (size,).
     """
 
     edges: NDArray[np.int64]
@@ -44,12 +44,12 @@ class Modes:
 
     @property
     def count(self) -> int:
-        """The number of modes, and of numbers in a record's vector."""
+        """The number of modes, which is the attribute's width in a record's vector."""
         return len(self.edges) - 1
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Of the records, noisy, positive and adding up to 1; shape (modes,)."""
+        """Share of the records in each mode, noisy, positive with sum 1; shape (modes,)."""
         return np.add.reduceat(self.weights, self.edges[:-1])
 
     @classmethod
@@ -57,8 +57,8 @@ class Modes:
         """The modes of an attribute.
 
         Args:
-            attribute: numeric ones may share a mode between codes; a missing value has its own.
-            noisy: counts of its codes with noise, shape (size,).
+            attribute: codes of a numeric attribute may share a mode; a missing value has its own.
+            noisy: noisy counts of its codes, shape (size,).
         """
         floor = max(1.0, noisy.sum()) * 1e-4
         weights = np.maximum(noisy, floor / attribute.size)
@@ -84,7 +84,7 @@ class Modes:
         return vectors
 
     def decode(self, mode: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Codes of these modes, drawn by their weights, shape (N,)."""
+        """Codes in these modes, drawn with probabilities proportional to their weights, shape (N,)."""
         cumulative = np.concatenate([[0.0], np.cumsum(self.weights)])
         low, high = self.edges[mode], self.edges[mode + 1]
         place = cumulative[low] + rng.random(len(mode)) * (cumulative[high] - cumulative[low])
@@ -94,11 +94,11 @@ class Modes:
 
 @dataclass(frozen=True, eq=False)
 class RecordEncoding:
-    """How records of a domain become vectors.
+    """The encoding of a domain's records as vectors.
 
     Attributes:
-        domain: of the records.
-        modes: of each attribute.
+        domain: domain of the records.
+        modes: modes of each attribute.
     """
 
     domain: Domain
@@ -111,7 +111,7 @@ class RecordEncoding:
 
     @property
     def width(self) -> int:
-        """Numbers in a record's vector."""
+        """Length of a record's vector."""
         return sum(modes.count for modes in self.modes)
 
     def encode(self, table: Table) -> NDArray[np.float32]:
@@ -120,6 +120,6 @@ class RecordEncoding:
         return np.concatenate(parts, axis=1)
 
     def decode(self, chosen: Sequence[NDArray[np.int64]], rng: np.random.Generator) -> Table:
-        """A table from each attribute's modes, shape (N,) each."""
+        """A table from the modes of each attribute, shape (N,) each."""
         columns = [modes.decode(mode, rng) for modes, mode in zip(self.modes, chosen, strict=True)]
         return Table.from_codes(self.domain, dict(zip(self.domain.names, columns, strict=True)))

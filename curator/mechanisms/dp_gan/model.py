@@ -1,4 +1,4 @@
-"""A trained generator as what a release draws its rows from."""
+"""A trained generator as a released model."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class GeneratorModel:
     """Draws rows independently of each other; a `ReleasedModel`.
 
     Args:
-        encoding: of the records.
-        generator: trained; public.
-        records: that its marginals add up to.
-        stream: of the rows that marginals are counted over.
+        encoding: encoding of the records.
+        generator: trained generator; public.
+        records: number of records; the sum of each marginal.
+        stream: randomness of the rows over which marginals are counted.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class GeneratorModel:
         return sum(p.numel() * p.element_size() for p in self._generator.parameters()) / 2**20
 
     def marginal(self, clique: Iterable[str]) -> NDArray[np.float64]:
-        """Counts of generated rows, always the same ones, scaled to the records; shape (n_r,)."""
+        """Counts of a fixed sample of generated rows, scaled to the number of records; shape (n_r,)."""
         return self._sample.marginal(clique)
 
     def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[NDArray[np.float64] | None]:
@@ -53,7 +53,7 @@ class GeneratorModel:
         return self._sample.marginals_within_limits(cliques)
 
     def generate(self, rows: int, rng: np.random.Generator) -> Table:
-        """Rows drawn independently; the rng's seed fixes them."""
+        """Rows drawn independently; the seed of `rng` determines them."""
         random = torch.Generator().manual_seed(int(rng.integers(2**62)))
         tables = []
         for start in range(0, rows, _ROWS_AT_ONCE):
@@ -67,7 +67,7 @@ class GeneratorModel:
         return Table.concatenate(tables)
 
     def save(self, path: str | Path) -> None:
-        """Write the network's weights, each attribute's modes and what they are drawn by."""
+        """Write the network's weights, and each attribute's modes with the weights of their codes."""
         arrays = {f"weights_{name}": value.numpy() for name, value in self._generator.state_dict().items()}
         for name, modes in zip(self._encoding.domain.names, self._encoding.modes, strict=True):
             arrays[f"modes_{name}"] = modes.edges

@@ -1,4 +1,4 @@
-"""The two networks: a generator of records, and a critic that tells them from real ones."""
+"""The two networks: a generator of records, and a critic that distinguishes them from real ones."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from torch import Tensor, nn
 from .encoding import RecordEncoding
 
 TEMPERATURE = 0.3
-"""Of the soft choice of a mode in training; the lower, the more like one mode."""
+"""Gumbel-softmax temperature in training; the lower, the closer to a single mode."""
 
 _START = 0.02
-"""Deviation of the weights that records depend on noise by, so that they begin nearly independent of it."""
+"""Deviation of the last layer's initial weights; small, so that noise has little effect at first."""
 
 
 class Generator(nn.Module):
-    """Noise to records.
+    """Maps noise to records.
 
     Args:
-        encoding: of the records.
+        encoding: encoding of the records.
         latent: dimension of the noise.
         hidden: width of each of the two hidden layers.
     """
@@ -31,7 +31,7 @@ class Generator(nn.Module):
         self._counts = [modes.count for modes in encoding.modes]
         self.body = nn.Sequential(nn.Linear(latent, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU())
         self.head = nn.Linear(hidden, encoding.width)
-        # What the noisy one-way marginals say is where training begins: it costs nothing more.
+        # Training begins at the noisy one-way marginals, at no additional cost.
         start = [math.log(share) for modes in encoding.modes for share in modes.shares]
         with torch.no_grad():
             nn.init.normal_(self.head.weight, std=_START)
@@ -49,13 +49,13 @@ class Generator(nn.Module):
         return torch.cat(parts, dim=1)
 
     def choose(self, noise: Tensor, gumbel: Tensor) -> list[Tensor]:
-        """Each attribute's modes, shape (N,) each; arguments as for `forward`."""
+        """Modes of each attribute, shape (N,) each; arguments as for `forward`."""
         logits = self.head(self.body(noise)) + gumbel
         return [part.argmax(dim=1) for part in logits.split(self._counts, dim=1)]
 
 
 def critic(encoding: RecordEncoding, hidden: int) -> nn.Module:
-    """Records to a number that is larger for real ones, shape (N, width) to (N, 1)."""
+    """A network that maps records to a number, larger for real ones: shape (N, width) to (N, 1)."""
     return nn.Sequential(
         nn.Linear(encoding.width, hidden),
         nn.LeakyReLU(0.2),
@@ -66,6 +66,6 @@ def critic(encoding: RecordEncoding, hidden: int) -> nn.Module:
 
 
 def gumbel_like(shape: tuple[int, int], generator: torch.Generator) -> Tensor:
-    """Gumbel noise; adding it and taking the largest draws from a softmax."""
+    """Gumbel noise; the argmax of logits plus this noise is a draw from their softmax."""
     uniform = torch.rand(shape, generator=generator).clamp_(1e-9, 1 - 1e-7)
     return -torch.log(-torch.log(uniform))

@@ -1,8 +1,8 @@
-"""Steps of DP-SGD in whole numbers: what is noised is a vector of integers, and the noise is discrete.
+"""DP-SGD over integers: gradient sums are rounded to a grid, and the noise is discrete.
 
-Opacus' own optimizer adds floating-point Gaussian noise, whose rounding leaks (Mironov 2012), from a
-generator that is no cryptographic one. Here the sum of clipped gradients is rounded to a grid, and the
-noise is a discrete Gaussian from the project's stream (docs/adr/0017).
+The optimizer of Opacus adds floating-point Gaussian noise, whose rounding leaks (Mironov 2012), from a
+generator that is not cryptographic. Here the noise is a discrete Gaussian from the project's stream
+(docs/adr/0017).
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from ....common.crypto.randomness import RandomStream
 from ....common.privacy.noise import discrete_gaussian
 
 GRID = 1 << 20
-"""The largest norm of a record's gradient, in units of the grid."""
+"""The clipping norm of a record's gradient, in units of the grid."""
 
 
 class DiscreteNoiseOptimizer(DPOptimizerFastGradientClipping):
-    """Noisy sums of gradients that Opacus clipped, and public gradients beside them.
+    """Noisy sums of gradients clipped by Opacus, plus public gradients.
 
-    Guarantee: the integers that noise of scale noise_multiplier * GRID is added to change by at most GRID
-        in L2 norm if a record is left out, as long as each record's gradient is clipped to `clipped_norm`
-        and summed in float64. A sum whose error is below 1/4 of a unit moves by no more than its difference
-        and a unit in each direction when it is rounded.
+    Guarantee: the integers to which noise of scale noise_multiplier * GRID is added change by at most GRID
+        in L2 norm if one record is removed, provided that each record's gradient is clipped to `clipped_norm`
+        and summed in float64. If the summation error is below 1/4 of a unit, rounding adds at most one unit
+        to the difference of each coordinate.
 
     Args:
-        optimizer: that takes the step.
-        noise_multiplier: scale of the noise over the largest norm.
-        max_grad_norm: the largest norm, noise included in its units.
-        expected_batch_size: that sums are divided by; public.
-        stream: of the noise.
+        optimizer: optimizer that makes the step.
+        noise_multiplier: scale of the noise relative to the clipping norm.
+        max_grad_norm: clipping norm of a record's gradient.
+        expected_batch_size: divisor of the sums; public.
+        stream: randomness of the noise.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class DiscreteNoiseOptimizer(DPOptimizerFastGradientClipping):
         self._stream = stream
         self._public: Sequence[Tensor] = ()
 
-    def beside(self, gradients: Sequence[Tensor]) -> None:
-        """Gradients, one for each parameter, that are public: added after the noise."""
+    def add_public_gradients(self, gradients: Sequence[Tensor]) -> None:
+        """Sets public gradients, one for each parameter, that are added after the noise."""
         self._public = gradients
 
     def add_noise(self) -> None:
-        """The sums on the grid, with noise, and back in the gradients' units."""
+        """Rounds the sums to the grid, adds noise, and converts back to the gradients' units."""
         unit = self.max_grad_norm / GRID
         sizes = [p.numel() for p in self.params]
         noise = discrete_gaussian(self.noise_multiplier * GRID, sum(sizes), self._stream)
@@ -69,11 +69,11 @@ class DiscreteNoiseOptimizer(DPOptimizerFastGradientClipping):
             p.grad = (whole + part.to(whole.device).view_as(whole)).to(p.dtype) * unit
 
     def scale_grad(self) -> None:
-        """Over the expected size of a sample, and the public gradients on top."""
+        """Divides by the expected size of a sample and adds the public gradients."""
         for p, public in zip(self.params, self._public, strict=True):
             p.grad = p.grad / self.expected_batch_size + public
 
 
 def clipped_norm(max_grad_norm: float, parameters: int) -> float:
-    """What gradients of so many parameters are clipped to, so that rounding leaves their norm in bounds."""
+    """The norm to clip gradients to, so that after rounding they still satisfy `max_grad_norm`."""
     return max_grad_norm * (1 - (math.sqrt(parameters) + 1) / GRID)

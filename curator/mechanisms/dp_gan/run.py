@@ -1,4 +1,4 @@
-"""Trains a DP-GAN on records in one place: what `dp-gan` and `dp-select` share."""
+"""Training of a DP-GAN on central records, for `dp-gan` and `dp-select`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def start_of(settings: GanSettings, measurer: HoldsRecords, budget: Fraction) -> Start:
-    """Noisy one-way marginals: new ones at this cost, or those of a checkpoint, which are charged again.
+    """Noisy one-way marginals: new ones with this budget, or those of a checkpoint, charged again.
 
     Raises:
-        DataError: the checkpoint is another training's; nothing was charged.
+        DataError: the checkpoint belongs to another training; nothing was charged.
     """
     checkpoint = _checkpoint(settings, measurer)
     found = None if checkpoint is None else checkpoint.start()
@@ -45,19 +45,20 @@ def train(
     report: Report,
     judge: Callable[[GeneratorModel], float] | None = None,
 ) -> GeneratorModel:
-    """A trained generator.
+    """Trains a generator.
 
-    Guarantee: that of the steps, which are charged here, before a record is touched. With a judge that looks
-        at private records: none.
+    Guarantee: that of the steps, which are charged here before any record is read. None if `judge` reads
+        private records.
 
     Args:
-        settings: of the networks.
-        measurer: that holds the records.
-        steps: what is taken and charged.
+        settings: parameters of the training.
+        measurer: a measurer that holds the records.
+        steps: training steps to run and charge.
         start: noisy one-way marginals; public.
-        stream: randomness.
-        report: called after each tenth of the steps.
-        judge: says how bad a snapshot is, one after each tenth; the last one is taken where there is none.
+        stream: source of randomness.
+        report: called with the progress after each tenth of the steps.
+        judge: error of a snapshot, evaluated after each tenth of the steps; the best snapshot is returned.
+            By default it is the last state.
     """
     import torch
 
@@ -66,7 +67,7 @@ def train(
     from .training import Training
 
     if settings.device == "cuda" and not torch.cuda.is_available():
-        raise DataError("device: expected a GPU that PyTorch can use, found none; take 'cpu'")
+        raise DataError("device: expected a GPU that PyTorch can use, got none; use 'cpu'")
     table = measurer.records(training_charge(steps, measurer.budget.order.alpha))
     spent = measurer.accountant.spent_share
     encoding = RecordEncoding.of(measurer.domain, {m.clique[0]: m.values for m in start.one_way})
@@ -86,20 +87,20 @@ def train(
             encoding, training.generator(), measurer.record_count, stream.child("marginals")
         )
 
-    def tell() -> None:
+    def on_tenth() -> None:
         if checkpoint is not None:
-            checkpoint.keep(start, training.state())
+            checkpoint.save(start, training.state())
         if judge is not None:
             snapshot = model()
             judged.append((judge(snapshot), snapshot))
         report(Progress(f"{TRAINING}: step {training.taken} of {steps.steps}", (), 0, spent))
 
-    training.run(encoding.encode(table), tell)
+    training.run(encoding.encode(table), on_tenth)
     return min(judged, key=lambda pair: pair[0])[1] if judged else model()
 
 
 def _checkpoint(settings: GanSettings, measurer: HoldsRecords) -> Checkpoint | None:
-    """The file named in the settings, for this training alone."""
+    """The checkpoint file of the settings, bound to this training; None if not set."""
     if settings.checkpoint is None:
         return None
     training = {

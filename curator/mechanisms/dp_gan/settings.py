@@ -1,4 +1,4 @@
-"""Parameters of a DP-GAN, and what its training costs; needs none of the extra's packages."""
+"""Parameters of a DP-GAN and the cost of its training; needs no packages of the extra."""
 
 from __future__ import annotations
 
@@ -13,31 +13,30 @@ from ....common.privacy.renyi import SampledGaussian, affordable_steps, noise_mu
 from ..parts.steps import Asks, Step
 
 TRAINING = "dp-gan"
-"""The step that a training is charged under."""
+"""Name of the step that a training is charged under."""
 
 _UNIT = 2**64
 
 
 @dataclass(frozen=True)
 class GanSettings:
-    """How a DP-GAN is trained.
+    """Parameters of the training of a DP-GAN.
 
     Attributes:
-        one_way: share of the budget for noisy one-way marginals, which modes and the start come from.
-        sample_rate: probability with which each record is in a step's sample.
-        epochs: expected number of samples that each record is in.
-        noise_multiplier: noise over the clipping norm; none for the least that pays for all epochs. With a
-            given one, training stops early where the budget is used up.
-        max_grad_norm: that a record's gradient is clipped to.
+        one_way: share of the budget for noisy one-way marginals, for the modes and the initial weights.
+        sample_rate: probability that a record is in the sample of a step.
+        epochs: expected number of samples that contain a given record.
+        noise_multiplier: noise relative to the clipping norm; by default the smallest with which the budget
+            pays for all epochs. A given one may stop the training early.
+        max_grad_norm: clipping norm of a record's gradient.
         hidden: width of the generator's two hidden layers; the critic's are half as wide.
         latent: dimension of the generator's noise.
-        critic_steps: of the critic for one of the generator.
-        weight_clip: that the critic's weights are clipped to, as WGAN has it.
-        learning_rate: of the generator.
-        critic_learning_rate: of the critic.
-        device: where networks are trained.
-        checkpoint: a file for the state of the training, from which a run that stopped goes on; none for
-            no file.
+        critic_steps: steps of the critic for each step of the generator.
+        weight_clip: bound of the critic's weights, as in WGAN.
+        learning_rate: learning rate of the generator.
+        critic_learning_rate: learning rate of the critic.
+        device: "cpu" or "cuda".
+        checkpoint: file for the state of the training, from which a stopped run resumes; optional.
     """
 
     one_way: float = 0.1
@@ -70,17 +69,17 @@ class GanSettings:
             raise DataError(f"device: expected 'cpu' or 'cuda', got {self.device!r}")
 
     def described(self) -> dict[str, Any]:
-        """The parameters, without the path of a file."""
+        """The parameters without the path of the checkpoint."""
         return {name: value for name, value in asdict(self).items() if name != "checkpoint"}
 
     def planned(self, zcdp_rho: Fraction, alpha: int) -> SampledGaussian:
-        """The steps of a training that costs at most this rho at the order alpha.
+        """The steps of a training that costs at most `zcdp_rho` at Rényi order `alpha`.
 
         Raises:
-            BudgetError: not one step of the given noise can be paid for.
+            BudgetError: the budget does not pay for one step with the given noise.
         """
         steps = max(1, round(self.epochs / self.sample_rate))
-        # Costs are rounded up to 2^-64.
+        # Costs are rounded up to multiples of 2^-64.
         most = float(zcdp_rho) * (1 - 1e-12) - 2 / _UNIT
         if most <= 0:
             raise BudgetError("expected a budget of at least 2^-62 for training, got less; grant more")
@@ -98,10 +97,10 @@ class GanSettings:
 
 def training_step(share: Fraction) -> Step:
     """The step that trains the generator."""
-    return Step(TRAINING, "Training the generator", Asks.RECORDS, share)
+    return Step(TRAINING, "Training of the generator", Asks.RECORDS, share)
 
 
 def training_charge(steps: SampledGaussian, alpha: int) -> Charge:
-    """What the steps of a training cost at the order alpha."""
+    """The charge for the steps of a training at Rényi order `alpha`."""
     rho = Fraction(sampled_gaussian_rho(steps.rate, steps.multiplier, steps.steps, alpha))
     return Charge(TRAINING, (), Fraction(math.ceil(rho * _UNIT), _UNIT), steps=steps)

@@ -1,8 +1,8 @@
 """Training: critic steps under DP-SGD on Poisson samples, generator steps in between.
 
-Source: DP-Select, section 4.2, which takes DPGAN (Xie et al. 2018): a Wasserstein GAN whose critic's
-gradients are clipped and noised. The generator sees the critic alone, so all it learns is post-processing;
-so is the average of its weights over the last steps, which does not swing as they do.
+Source: DP-Select, section 4.2, which uses DPGAN (Xie et al. 2018): a Wasserstein GAN whose critic's gradients
+are clipped and get noise. The generator depends on the data only through the critic, so its training is
+post-processing. So is the average of its weights over the latest steps, which is more stable.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _FEWEST_FAKES = 16
 
 
 class Training:
-    """One run.
+    """One training.
 
     Args:
-        encoding: of the records; public.
-        settings: of the networks.
-        steps: what was charged.
-        records: how many there are; public.
-        stream: randomness: of samples and noise, which has to stay secret, and of everything else.
-        state: of a training that stopped, as `state` gave it; None to begin.
+        encoding: encoding of the records; public.
+        settings: parameters of the training.
+        steps: steps that were charged.
+        records: number of records; public.
+        stream: randomness of samples and noise, which must stay secret, and of everything else.
+        state: state of a stopped training, from `state`; None for a new one.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Training:
     ) -> None:
         self._settings, self._steps = settings, steps
         self.taken = 0 if state is None else int(state["taken"])
-        # What a stopped run drew is not drawn again, not even from a known seed.
+        # A resumed run does not repeat the draws of the stopped one, even with the same seed.
         stream = stream.child("from", str(self.taken))
         self._samples = stream.child("samples")
         self._random = torch.Generator().manual_seed(int(stream.child("networks").words(1)[0] >> 1))
@@ -87,18 +87,18 @@ class Training:
             for name, part in self._parts().items():
                 part.load_state_dict(state[name])
 
-    def run(self, records: NDArray[np.float32], tell: Callable[[], None]) -> None:
-        """Takes the steps that are left.
+    def run(self, records: NDArray[np.float32], on_tenth: Callable[[], None]) -> None:
+        """Runs the remaining steps.
 
         Guarantee: that of the steps: sums over Poisson samples, of sensitivity 1, with discrete Gaussian
-            noise of scale `multiplier`; what it costs was charged before.
+            noise of scale `multiplier`. Their cost was charged before.
 
         Args:
             records: encoded, shape (N, width); private.
-            tell: called after each tenth of the steps, and at their end.
+            on_tenth: called after each tenth of the steps, and at the end.
         """
         every = max(1, self._steps.steps // _TENTHS)
-        # The networks are small: threads would wait for each other most of the time.
+        # The networks are small: more threads would mostly wait for each other.
         with _threads(1):
             while self.taken < self._steps.steps:
                 self._critic_step(records)
@@ -106,14 +106,14 @@ class Training:
                 if self.taken % self._settings.critic_steps == 0:
                     self._generator_step()
                 if self.taken % every == 0 or self.taken == self._steps.steps:
-                    tell()
+                    on_tenth()
 
     def generator(self) -> Generator:
-        """The generator as it is now, a copy of its averaged weights."""
+        """A copy of the current generator, with its averaged weights."""
         return deepcopy(self._average)
 
     def state(self) -> dict[str, Any]:
-        """How far it is and all that goes on changing: noisy networks, no record."""
+        """The progress and all mutable state: noisy networks, no records."""
         return {"taken": self.taken, **{name: part.state_dict() for name, part in self._parts().items()}}
 
     def _parts(self) -> dict[str, Any]:
@@ -130,12 +130,12 @@ class Training:
         real = torch.from_numpy(records[sample]).to(self._settings.device, torch.float64)
         with torch.no_grad():
             fake = self._generated(self._fakes)
-        # Both are clipped alike, so that where there is nothing to tell them apart the two cancel.
+        # Both are clipped alike, so that they cancel if the critic cannot distinguish them.
         private = self._clipped_sum(real, -1.0)
         public = self._clipped_sum(fake, 1.0 / self._fakes)
         for p, gradient in zip(self._critic.parameters(), private, strict=True):
             p.grad = gradient
-        self._critic_optimizer.beside(public)
+        self._critic_optimizer.add_public_gradients(public)
         self._critic_optimizer.step()
         self._critic_optimizer.zero_grad()
         clip = self._settings.weight_clip
@@ -144,12 +144,12 @@ class Training:
                 p.clamp_(-clip, clip)
 
     def _clipped_sum(self, rows: Tensor, factor: float) -> tuple[Tensor, ...]:
-        """A multiple of the sum of the rows' clipped gradients of the critic's value."""
+        """The sum of the rows' clipped gradients of the critic's value, times `factor`."""
         if len(rows) == 0:
             return tuple(torch.zeros_like(p) for p in self._critic.parameters())
-        with _quiet():
+        with _without_hook_warning():
             values = self._critic(rows).squeeze(1)
-            # The first pass finds each row's norm, the second sums what is clipped to it.
+            # The first pass computes the norm of each row's gradient, the second sums the clipped gradients.
             values.sum().backward(retain_graph=True)
             clipping = self._critic.get_clipping_coef()
             self._critic.disable_hooks()
@@ -169,7 +169,7 @@ class Training:
                 mean.lerp_(now, _LATEST)
 
     def _generated(self, rows: int) -> Tensor:
-        """Soft records, float64, as the critic is."""
+        """Soft records in float64, like the critic."""
         device = self._settings.device
         noise = torch.randn((rows, self._settings.latent), generator=self._random)
         gumbel = gumbel_like((rows, self._width), self._random)
@@ -178,7 +178,7 @@ class Training:
 
 
 def poisson_sample(records: int, rate: float, stream: RandomStream) -> NDArray[np.int64]:
-    """Places of the records of one sample: each with probability `rate`, apart from all others."""
+    """Indices of the records of one sample: each independently with probability `rate`."""
     threshold = int(rate * 2**64)
     if threshold >= 2**64:
         return np.arange(records)
@@ -186,8 +186,8 @@ def poisson_sample(records: int, rate: float, stream: RandomStream) -> NDArray[n
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the warning that the critic's input needs no gradient, which is as it should be."""
+def _without_hook_warning() -> Iterator[None]:
+    """Suppresses the warning that the critic's input needs no gradient, which is intended."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Full backward hook is firing")
         yield
@@ -195,7 +195,7 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """PyTorch with so many threads at most."""
+    """Limits PyTorch to `count` threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(min(before, count))
     try:

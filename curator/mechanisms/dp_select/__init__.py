@@ -1,1 +1,1 @@
-"""DP-Select: selection of generated rows."""
+"""DP-Select: selection of generated rows under differential privacy."""

@@ -1,4 +1,4 @@
-"""What many exponential mechanisms cost together, and how much each may spend.
+"""The cost of many exponential mechanisms under composition, and the parameter of each.
 
 Source: DP-Select, Lemma 6, after Dong, Durfee and Rogers, "Optimal differential privacy composition for
 exponential mechanisms and the cost of adaptivity" (2020).
@@ -13,14 +13,14 @@ from ....common.privacy.cost import exponential_cost
 
 
 def composed_epsilon(step_epsilon: float, steps: int, delta: float) -> float:
-    """Epsilon at delta of so many adaptive mechanisms, each of bounded range (Lemma 6).
+    """Epsilon at delta of the adaptive composition of mechanisms of bounded range (Lemma 6).
 
     Args:
-        step_epsilon: range of the privacy loss of each: the parameter of the exponential mechanism.
-        steps: how many.
+        step_epsilon: range of the privacy loss of each mechanism: the parameter of the exponential mechanism.
+        steps: number of mechanisms.
         delta: in (0, 1).
     """
-    # With x = epsilon / (1 - e^-epsilon) - 1 the divergence is x - log(1 + x); for small x that cancels.
+    # With x = epsilon / (1 - e^-epsilon) - 1 the divergence is x - log(1 + x), which cancels for small x.
     x = step_epsilon / -math.expm1(-step_epsilon) - 1
     divergence = x - math.log1p(x) if x > 1e-4 else x * x / 2
     spread = step_epsilon * math.sqrt(steps * math.log(1 / delta) / 2)
@@ -28,7 +28,7 @@ def composed_epsilon(step_epsilon: float, steps: int, delta: float) -> float:
 
 
 def lemma_step_epsilon(epsilon: float, steps: int, delta: float) -> float:
-    """The largest parameter for which Lemma 6 keeps (epsilon, delta), by binary search, rounded down."""
+    """The largest parameter for which Lemma 6 gives (epsilon, delta), by binary search, rounded down."""
     low, high = epsilon / steps, epsilon
     if composed_epsilon(high, steps, delta) <= epsilon:
         return high
@@ -42,12 +42,12 @@ def lemma_step_epsilon(epsilon: float, steps: int, delta: float) -> float:
 
 
 def steps_cost(step_epsilon: float, steps: int) -> Fraction:
-    """The zCDP of so many mechanisms; with the tight conversion never more epsilon than Lemma 6 says."""
+    """The zCDP of the composition; its tight conversion gives at most the epsilon of Lemma 6."""
     return steps * exponential_cost(step_epsilon)
 
 
 def step_epsilon_for(zcdp_rho: Fraction, steps: int) -> float:
-    """The largest parameter, to a float's precision, at which so many mechanisms cost no more than rho."""
+    """The largest parameter, to float precision, for which the composition costs at most rho."""
     # Costs are rounded up to multiples of 2^-64.
     each = Fraction(math.floor(zcdp_rho / steps * 2**64), 2**64)
     epsilon = math.sqrt(8 * each)

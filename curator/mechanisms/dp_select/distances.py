@@ -1,4 +1,4 @@
-"""Distances between a table's marginals and those of what was selected, and how far one record moves them."""
+"""Distances between the marginals of a table and of selected records, and their sensitivity."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ....common.data.table import Table
 
 Distance = Literal["density", "kolmogorov", "l2"]
 DISTANCES: tuple[Distance, ...] = ("density", "kolmogorov", "l2")
-"""L1 between the shares of cells; largest difference of cumulative shares, in row-major order; L2."""
+"""L1 distance of shares; largest difference of cumulative shares, in row-major order; L2 distance."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What selected records are to look like.
+    """The marginals that selected records are compared with.
 
     Attributes:
         cliques: the marginals.
-        weights: of the cliques, shape (cliques,), adding up to 1.
-        shares: of the records that each cell should have, all cliques one after the other.
-        offsets: where each clique's cells begin in `shares`, and their end; shape (cliques + 1,).
+        weights: weights of the cliques, with sum 1, shape (cliques,).
+        shares: share of the records in each cell, all cliques concatenated.
+        offsets: start of each clique's cells in `shares`, and the end; shape (cliques + 1,).
     """
 
     cliques: tuple[Clique, ...]
@@ -35,7 +35,7 @@ class Reference:
 
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.cliques) or not np.isclose(self.weights.sum(), 1):
-            raise ValueError("expected one weight for each marginal, and that they add up to 1")
+            raise ValueError("expected one weight for each marginal, with sum 1")
         if len(self.shares) != self.offsets[-1] or len(self.offsets) != len(self.cliques) + 1:
             raise ValueError("expected a share for each cell of each marginal")
 
@@ -52,11 +52,11 @@ class Reference:
 
     @classmethod
     def exact(cls, table: Table, cliques: Sequence[Clique], weights: NDArray[np.float64]) -> Reference:
-        """The marginals of a table: private, so that each look at them is paid for."""
+        """The exact marginals of a table: private, so that each use must be charged."""
         return cls.of(cliques, weights, [table.marginal(c) / table.record_count for c in cliques])
 
     def cells(self, table: Table) -> NDArray[np.int32]:
-        """The cell of each clique that each row counts in: its place in `shares`, shape (rows, cliques)."""
+        """For each row and clique, the index into `shares` of the row's cell; shape (rows, cliques)."""
         found = np.empty((table.record_count, len(self.cliques)), dtype=np.int32)
         for place, clique in enumerate(self.cliques):
             found[:, place] = table.cell_codes(clique, 0, table.record_count) + self.offsets[place]
@@ -64,34 +64,33 @@ class Reference:
 
 
 def sensitivity(records: int) -> float:
-    """How far one record moves a weighted distance between a table's marginals and public ones.
+    """Sensitivity of a weighted distance between a table's marginals and public ones.
 
-    A record that counts nowhere takes 1 / records from one cell's share of each marginal, the number of
-    records being public. So the L1 and the L2 distance change by at most that, by the triangle inequality,
-    and so does each cumulative share and with them their largest difference. Weights add up to 1.
+    Zeroing out a record lowers one cell's share of each marginal by 1 / records, because the number of
+    records is public. By the triangle inequality, the L1 and L2 distances change by at most that; so do each
+    cumulative share and their largest difference. Weights have sum 1.
 
-    Source: DP-Select, Lemma 3, which has 2 / (records + 1) for a table that gains a record: see
-        `paper_sensitivity`.
+    Source: DP-Select, Lemma 3, which has 2 / (records + 1) for adding a record: see `paper_sensitivity`.
 
     Args:
-        records: that the shares are of.
+        records: number of records of the table.
     """
     return 1 / records
 
 
 def paper_sensitivity(records: int) -> float:
-    """Lemma 3: every share changes too where the number of records does."""
+    """Lemma 3: adding a record also changes the denominator of every share."""
     return 2 / (records + 1)
 
 
 def distance(kind: Distance, reference: Reference, counts: NDArray[np.integer], selected: int) -> float:
-    """The weighted distance, computed from scratch.
+    """The weighted distance, computed directly.
 
     Args:
-        kind: which.
-        reference: what records are to look like.
-        counts: selected records in each cell, shape as `reference.shares`.
-        selected: how many records were selected.
+        kind: kind of distance.
+        reference: marginals to compare with.
+        counts: number of selected records in each cell, shape of `reference.shares`.
+        selected: number of selected records.
     """
     total = 0.0
     for place, weight in enumerate(reference.weights):

@@ -1,16 +1,14 @@
-"""DP-Select: draws a pool of records from a DP-GAN, selects those whose marginals are close to the table's.
+"""DP-Select: generates a pool of records by a DP-GAN, selects those whose marginals are close to the table's.
 
 Source: Ebrahimianghazani, "DP-Select: Improving Utility and Privacy in Tabular Data Synthesis with
 Differentially Private Generative Adversarial Networks and Differentially Private Selection" (2023).
-`variant="paper"` follows its text and is not private (`paper.py`). What differs, and why, is in
-docs/adr/0017; in short:
+`variant="paper"` follows its text and is not private (`paper.py`). The differences (docs/adr/0017):
 
-- The marginals that matter are found by noisy scores, and weighted by them, in place of exact mutual
-  information.
-- The last state of the GAN is taken, not the one that looks best on private records.
-- Marginals are measured once, with noise, and records selected by what was measured, which costs nothing
-  more. `reference="exact"` has the paper's exponential mechanisms over exact marginals.
-- All steps share one budget, at one Rényi order, in place of epsilons that add up.
+- The important marginals are found and weighted by noisy scores instead of exact mutual information.
+- The last state of the GAN is used, not the one that is best on private records.
+- Marginals are measured once, with noise, and records are selected by these, which is post-processing.
+  `reference="exact"` uses the paper's exponential mechanisms over exact marginals.
+- All steps share one budget at one Rényi order, instead of epsilons that are added.
 """
 
 from __future__ import annotations
@@ -34,20 +32,20 @@ from .settings import SelectSettings
 
 @dataclass(frozen=True)
 class DPSelect(SelectSettings):
-    """Selection from a DP-GAN's pool, with the parameters of `SelectSettings`."""
+    """Selection from the pool of a DP-GAN; parameters: see `SelectSettings`."""
 
     @classmethod
     def of_the_paper(cls) -> DPSelect:
-        """The paper's text: one record at a time, T = 20, and the epsilon ratio that it found best."""
+        """The paper's variant: one record at a time, T = 20, and its best epsilon ratio."""
         return cls(variant="paper", gan=0.2, reference="exact", marginals=0.1, candidates=20)
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """Name on the command line."""
         return "dp-select"
 
     def granted(self, budget: Budget) -> Fraction:
-        """What may be spent at one Rényi order, since sampled noise has no zCDP."""
+        """The budget at one Rényi order, because the noise of samples has no zCDP guarantee."""
         return Fraction(budget.order.zcdp_rho)
 
     def describe(self) -> dict[str, Any]:
@@ -55,17 +53,17 @@ class DPSelect(SelectSettings):
         return {"name": self.name, **self.described()}
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
-        """The variant's; see `Mechanism.steps`."""
+        """The steps of the variant; see `Mechanism.steps`."""
         return self._variant.steps(self, facts, workload)
 
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
     ) -> FittedModel:
-        """Spends the grant; the workload says which marginals may matter. See `Mechanism.run`.
+        """Spends the budget; the workload has the candidate marginals. See `Mechanism.run`.
 
         Raises:
             MissingExtraError: PyTorch or Opacus is not installed; nothing was charged.
-            DataError: the protocol leaves records with the parties; nothing was charged.
+            DataError: the protocol keeps the records at the parties; nothing was charged.
         """
         require_extra("gan")
         return self._variant(self, holding_records(measurer, self.name), workload, stream, report).run()

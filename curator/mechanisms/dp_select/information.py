@@ -1,4 +1,4 @@
-"""How much a table's attributes say about each other."""
+"""Mutual information of a table's attributes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ....common.data.table import Table
 
 
 def mutual_information(table: Table, clique: Clique) -> float:
-    """What the attributes of a clique say about each other, in nats: 0 where they are independent.
+    """Mutual information of the attributes of a clique, in nats.
 
-    For three attributes and more it is the total correlation. Private: nothing is added to it.
+    For three attributes and more it is the total correlation. No noise is added: the result is private data.
 
     Source: DP-Select, section 4.3.1.
     """

@@ -1,6 +1,6 @@
-"""DP-Select as its paper's text has it: it reads records without a charge, and its epsilons add up.
+"""DP-Select by the text of its paper: it reads records without a charge, and adds epsilons.
 
-Not differentially private: only in simulation, and labelled.
+Not differentially private: it runs only in simulation, and its result is labelled.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from ..dp_gan.model import GeneratorModel
 
 UNPAID = (
-    "it finds the marginals that matter, their weights and the GAN's best state by looking at records, "
+    "it computes the important marginals, their weights and the best state of the GAN from records, "
     "for which the DP-Select paper charges nothing"
 )
 
 
 class PaperSelectRun(SelectRun):
-    """One run of the paper's text; arguments as for `SelectRun`."""
+    """One run of the paper's variant; arguments as for `SelectRun`."""
 
     selected_by = "exact mutual information, unpaid"
 
@@ -48,17 +48,17 @@ class PaperSelectRun(SelectRun):
         self._table = showing_records(self._measurer).records_unpaid(UNPAID)
         epsilon, delta = self._measurer.budget.epsilon, self._measurer.budget.delta
         if epsilon is None or delta is None:
-            raise BudgetError("expected epsilon and delta, got rho; name the two")
+            raise BudgetError("expected a budget in epsilon and delta, got rho; set epsilon and delta")
         self._epsilon, self._delta = epsilon, delta
 
     @staticmethod
     def steps(config: SelectSettings, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
-        """Shares of epsilon, where those of other mechanisms are of the zCDP that is granted."""
+        """Training and selection; the shares are of epsilon, not of zCDP as for other mechanisms."""
         gan = Fraction(config.gan)
-        return training_step(gan), Step("selection", "Selecting records", Asks.RECORDS, 1 - gan)
+        return training_step(gan), Step("selection", "Selection of records", Asks.RECORDS, 1 - gan)
 
     def _generator(self) -> tuple[GeneratorModel, tuple[Clique, ...], NDArray[np.float64]]:
-        """Sections 4.2, 4.3.1 and 5.1: the snapshot that looks best on private records."""
+        """Sections 4.2, 4.3.1 and 5.1: the snapshot that is best on private records."""
         config, table = self._config, self._table
         candidates = [c for c in self._workload.cliques if len(c) > 1]
         importance = {clique: mutual_information(table, clique) for clique in candidates}
@@ -83,7 +83,7 @@ class PaperSelectRun(SelectRun):
     def _selection(
         self, pieces: Sequence[slice], cliques: Sequence[Clique], weights: NDArray[np.float64]
     ) -> tuple[Selection, list[Reference]]:
-        """Algorithm 3: what is left of epsilon, by Lemma 6."""
+        """Algorithm 3: the selection with the rest of epsilon, by Lemma 6."""
         sizes = [piece.stop - piece.start for piece in pieces]
         steps = -(-max(sizes) // self._config.at_once)
         step_epsilon = lemma_step_epsilon((1 - self._config.gan) * self._epsilon, steps, self._delta / 2)

@@ -1,9 +1,9 @@
-"""The compiled loop of the selection: candidates, and what each would do to the distance.
+"""The compiled loop of the selection: candidates, and the distance after adding each.
 
-Source: DP-Select, Algorithms 1 and 2. A candidate record touches one cell of each marginal. Whatever all
-candidates of a step share, an exponential mechanism does not see: so the L1 distance needs the touched cells
-alone, and the L2 distance two sums that are kept up to date. The largest cumulative difference needs all
-cells, once for all candidates of a step that are one record each.
+Source: DP-Select, Algorithms 1 and 2. A candidate record changes one cell of each marginal. An exponential
+mechanism does not depend on terms that all candidates of a step share. So the L1 distance needs only the
+changed cells, and the L2 distance two running sums. The largest cumulative difference needs all cells, once
+for all candidates of a step if each is a single record.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ def pick(
     uniform: NDArray[np.float64],
     gumbel: NDArray[np.float64],
 ) -> int:
-    """Takes some steps, one for each row of `gumbel`, or fewer where enough has been selected.
+    """Runs one step for each row of `gumbel`, or fewer if enough rows are selected.
 
     Args:
-        kind: of distance.
-        cells: of the pool's rows, shape (rows, cliques).
-        offsets: of the cliques' cells, shape (cliques + 1,).
-        shares: of the reference, one for each cell.
-        weights: of the cliques.
-        counts: selected rows in each cell; changed.
-        order: the pool's rows, those that were selected last; changed.
-        taken: how many rows have been selected.
-        needed: how many are to be.
-        at_once: rows that a candidate consists of.
-        factor: of the distance, in the exponent.
-        uniform: draws in [0, 1), shape (steps, candidates * at_once): which rows are candidates.
-        gumbel: noise, shape (steps, candidates); all zero for the best candidate.
+        kind: index of the distance in `DISTANCES`.
+        cells: cells of the pool's rows, shape (rows, cliques).
+        offsets: start of each clique's cells, and the end, shape (cliques + 1,).
+        shares: shares of the reference, one for each cell.
+        weights: weights of the cliques.
+        counts: number of selected rows in each cell; updated in place.
+        order: the pool's rows, with the selected ones at the end; updated in place.
+        taken: number of rows already selected.
+        needed: number of rows to select in total.
+        at_once: number of rows of a candidate.
+        factor: factor of the distance in the exponent.
+        uniform: draws in [0, 1) that select candidates, shape (steps, candidates * at_once).
+        gumbel: Gumbel noise, shape (steps, candidates); all zero to select the best candidate.
 
     Returns:
-        How many rows have been selected.
+        The number of rows selected so far.
     """
     marginals = len(weights)
     products = np.zeros(marginals)
@@ -109,7 +109,7 @@ def pick(
 
 @compiled
 def _density(cells: Any, shares: Any, weights: Any, counts: Any, rows: Any, total: float) -> float:
-    """By how much these rows change the L1 distances, at the same total."""
+    """Change of the weighted L1 distances by adding these rows, at the same total."""
     change = 0.0
     for row in rows:
         for i in range(len(weights)):
@@ -136,7 +136,7 @@ def _l2(
     squares: Any,
     reference_squares: Any,
 ) -> float:
-    """The L2 distances with these rows."""
+    """The weighted L2 distances after adding these rows."""
     found = 0.0
     for i in range(len(weights)):
         product, square = products[i], squares[i]
@@ -157,7 +157,7 @@ def _l2(
 def _kolmogorov(
     cells: Any, offsets: Any, shares: Any, weights: Any, counts: Any, rows: Any, total: float
 ) -> float:
-    """The largest cumulative differences with these rows."""
+    """The weighted largest cumulative differences after adding these rows."""
     for row in rows:
         for i in range(len(weights)):
             counts[cells[row, i]] += 1
@@ -176,7 +176,7 @@ def _kolmogorov(
 
 @compiled
 def _cumulate(offsets: Any, shares: Any, counts: Any, total: float, extremes: Any) -> None:
-    """For each cell the largest cumulative difference before it, and the largest and smallest from it on."""
+    """For each cell, the largest cumulative difference before it, and the largest and smallest from it on."""
     before, highest, lowest = extremes
     for i in range(len(offsets) - 1):
         cumulative, largest = 0.0, 0.0
@@ -193,7 +193,7 @@ def _cumulate(offsets: Any, shares: Any, counts: Any, total: float, extremes: An
 
 @compiled
 def _kolmogorov_of_one(touched: Any, weights: Any, total: float, extremes: Any) -> float:
-    """The largest cumulative differences with one row: a share of 1 / total less from its cell on."""
+    """The same after adding one row, which lowers the differences by 1 / total from its cell on."""
     before, highest, lowest = extremes
     found = 0.0
     for i in range(len(weights)):

@@ -1,4 +1,4 @@
-"""A run of DP-Select's default; see `dp_select.py`."""
+"""A run of DP-Select's default variant; see `dp_select.py`."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 
 class SelectRun:
-    """One run of the default.
+    """One run of the default variant.
 
     Attributes:
-        selected_by: what marginals are selected by, for the certificate.
+        selected_by: the values by which marginals are selected, for the certificate.
 
     Args:
-        config: the parameters.
-        measurer: that holds the records.
-        workload: the marginals that may matter.
-        stream: randomness.
-        report: called after every step.
+        config: parameters of the mechanism.
+        measurer: a measurer that holds the records.
+        workload: candidate marginals.
+        stream: source of randomness.
+        report: called with the progress after every step.
     """
 
     selected_by: ClassVar[str] = SELECTED_BY
@@ -72,7 +72,7 @@ class SelectRun:
 
     @staticmethod
     def steps(config: SelectSettings, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
-        """Of the default: noisy marginals or exponential mechanisms for the selection."""
+        """Steps of the default; the selection uses noisy marginals or exponential mechanisms."""
         domain = facts.domain
         one_way, gan, scores = (Fraction(share) for share in (config.one_way, config.gan, config.scores))
         pairs = tuple(c for c in workload.cliques if len(c) > 1) or tuple(combinations(domain.names, 2))
@@ -86,7 +86,7 @@ class SelectRun:
             training_step(gan),
             Step(
                 "selection",
-                "Selecting records",
+                "Selection of records",
                 Asks.MARGINALS if measured else Asks.RECORDS,
                 1 - one_way - scores - gan,
                 tuple(dict.fromkeys((*pairs, *singles))) if measured else (),
@@ -98,7 +98,7 @@ class SelectRun:
         generator, cliques, weights = self._generator()
         records = self._measurer.record_count
         pool = generator.generate(self._config.pool * records, self._stream.child("pool").generator())
-        self._tell("pool")
+        self._report_progress("pool")
         pieces = parts(records, min(self._config.sections, records))
         selection, references = self._selection(pieces, cliques, weights)
         chosen = select_in_sections(
@@ -107,10 +107,10 @@ class SelectRun:
             [piece.stop - piece.start for piece in pieces],
             selection,
             self._stream.child("selection"),
-            lambda done: self._tell(f"selection: {done:.0%}"),
+            lambda done: self._report_progress(f"selection: {done:.0%}"),
         )
         model = SelectedRecords(pool.take(chosen), references[0].cliques, records)
-        self._tell("selected")
+        self._report_progress("selected")
         return self._ended(model)
 
     def _ended(self, model: SelectedRecords) -> FittedModel:
@@ -127,18 +127,18 @@ class SelectRun:
         )
 
     def _generator(self) -> tuple[GeneratorModel, tuple[Clique, ...], NDArray[np.float64]]:
-        """A trained generator, and the marginals that matter with their weights."""
+        """A trained generator, and the important marginals with their weights."""
         config = self._config
         start = start_of(config, self._measurer, self._budget("one-way"))
         self._measured += start.one_way
-        self._tell("one-way marginals")
+        self._report_progress("one-way marginals")
         cliques, weights = most_important(self._importance(), config.marginals)
         sampled = config.planned(self._budget(TRAINING), self._measurer.budget.order.alpha)
         generator = train(config, self._measurer, sampled, start, self._stream.child("gan"), self._report)
         return generator, cliques, weights
 
     def _importance(self) -> dict[Clique, float]:
-        """How far each marginal is from independence, by noisy scores, times its weight in the workload."""
+        """Noisy distance of each marginal from independence, times its weight in the workload."""
         domain = self._measurer.domain
         matters = dict(zip(self._workload.cliques, self._workload.weights, strict=True))
         scores = by_name(self._steps).get("scores")
@@ -146,16 +146,16 @@ class SelectRun:
             independent = estimate(domain, self._measured, total=self._measurer.record_count)
             budget = scores.budget(self._measurer.granted)
             self._scored = score_against(self._measurer, independent, scores.cliques, budget)
-        self._tell("scores")
+        self._report_progress("scores")
         if not self._scored:
-            # A single attribute: there is nothing to choose from.
+            # A single attribute has no pairs to score.
             return {(name,): 1.0 for name in domain}
         return {c: matters.get(c, 1.0) * max(0.0, scored.distance) for c, scored in self._scored.items()}
 
     def _selection(
         self, pieces: Sequence[slice], cliques: Sequence[Clique], weights: NDArray[np.float64]
     ) -> tuple[Selection, list[Reference]]:
-        """How records are selected, and what each section's are to look like; spends what is left."""
+        """The parameters of the selection and each section's reference; spends the rest of the budget."""
         config, remaining = self._config, self._measurer.accountant.remaining
         if config.reference == "measured":
             reference = self._measured_reference(cliques, weights, remaining)
@@ -169,10 +169,10 @@ class SelectRun:
     def _measured_reference(
         self, cliques: Sequence[Clique], weights: NDArray[np.float64], budget: Fraction
     ) -> Reference:
-        """The marginals that matter, measured now, and those of single attributes, by all that was measured.
+        """The important marginals, measured here, and one-way marginals, from all measurements.
 
-        Everything after the measurements is public. A marginal whose noise would be all there is to see is
-        left out; where none is left, single attributes are measured once more.
+        The result is public. Marginals that noise would dominate are left out; if none remains, one-way
+        marginals are measured once more.
         """
         domain = self._measurer.domain
         singles: list[Clique] = [(name,) for name in domain]
@@ -181,7 +181,7 @@ class SelectRun:
         cells = [domain.cells(clique) for clique in cliques]
         self._measured += measure_split(self._measurer, cliques, cells, budget, "selection")
         wanted = dict(zip(cliques, weights[kept] if kept else np.ones(len(cliques)), strict=True))
-        # Single attributes count as much as a marginal that matters does on average.
+        # One-way marginals get the mean weight of the important marginals.
         wanted |= dict.fromkeys(singles, max(float(np.mean(list(wanted.values()))), 1e-9))
         averages = {clique: weighted_average(domain, clique, self._measured) for clique in wanted}
         shares = [_shares(average.values) for average in averages.values() if average is not None]
@@ -195,10 +195,10 @@ class SelectRun:
         step_epsilon: float,
         moved: float,
     ) -> tuple[Selection, list[Reference]]:
-        """Charges the exponential mechanisms of all sections, and looks at the table.
+        """Charges the exponential mechanisms of all sections, and reads the table.
 
-        Guarantee: each step is an exponential mechanism of parameter step_epsilon, so of bounded range
-            step_epsilon (Lemma 6); one record is in one section, whose steps compose.
+        Guarantee: each step is an exponential mechanism with parameter step_epsilon, so its range is bounded
+            by step_epsilon (Lemma 6). A record is in only one section, whose steps compose.
         """
         config = self._config
         selection = Selection(config.distance, config.candidates, config.at_once, step_epsilon / (2 * moved))
@@ -206,7 +206,7 @@ class SelectRun:
         declared = ExponentialSteps(step_epsilon, steps, len(pieces))
         cost = steps_cost(declared.step_epsilon, declared.steps)
         table = self._measurer.records(Charge("selection", (), cost, steps=declared))
-        # Which records share a section does not depend on them.
+        # The assignment of records to sections does not depend on their values.
         order = self._stream.child("sections").generator().permutation(table.record_count)
         sections = [table.take(order[piece]) for piece in pieces]
         return selection, [Reference.exact(section, cliques, weights) for section in sections]
@@ -214,13 +214,13 @@ class SelectRun:
     def _budget(self, step: str) -> Fraction:
         return by_name(self._steps)[step].budget(self._measurer.granted)
 
-    def _tell(self, step: str) -> None:
+    def _report_progress(self, step: str) -> None:
         accountant = self._measurer.accountant
         self._report(Progress(step, (), 0, accountant.spent_share))
 
 
 def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shares of noisy counts, cut off below zero."""
+    """Shares of noisy counts, clipped at zero."""
     positive = np.maximum(counts, 0.0)
     total = positive.sum()
     return positive / total if total > 0 else np.full(counts.size, 1 / counts.size)
@@ -229,7 +229,7 @@ def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 def most_important(
     importance: Mapping[Clique, float], share: float
 ) -> tuple[tuple[Clique, ...], NDArray[np.float64]]:
-    """The share of the marginals that matter most, one at least, and their weights (section 4.3.1)."""
+    """The most important marginals, at least one, and their weights (section 4.3.1)."""
     count = max(1, round(share * len(importance)))
     kept = sorted(importance, key=lambda clique: -importance[clique])[:count]
     weights = np.array([importance[clique] for clique in kept])

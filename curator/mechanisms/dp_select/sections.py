@@ -1,8 +1,8 @@
-"""Selection of records from a pool, in sections side by side.
+"""Selection of records from a pool, in parallel sections.
 
-Source: DP-Select, section 4.4: table and pool are cut into disjoint sections, and each selects from its part
-of the pool what looks like its part of the table. One record lies in one section, so sections compose in
-parallel.
+Source: DP-Select, section 4.4: table and pool are divided into disjoint sections, and each selects from its
+part of the pool records that are close to its part of the table. A record is in one section, so sections
+compose in parallel.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from .distances import DISTANCES, Distance, Reference
 from .picking import pick
 
 _DRAWS_AT_ONCE = 1 << 18
-"""Random numbers of a block of steps; between blocks a section can be stopped."""
+"""Random numbers of a block of steps; a section can be stopped between blocks."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """How records are selected.
+    """Parameters of the selection.
 
     Attributes:
-        distance: what is to become small.
-        candidates: looked at in each step.
-        at_once: records that one candidate consists of, selected together.
-        factor: of the distance in the exponent of the exponential mechanism: its parameter over twice the
-            sensitivity; infinite for the best candidate, where the reference is public.
+        distance: distance to minimise.
+        candidates: number of candidates in each step.
+        at_once: number of records of a candidate, selected together.
+        factor: factor of the distance in the exponent of the exponential mechanism: its parameter over twice
+            the sensitivity; infinite to select the best candidate, if the reference is public.
     """
 
     distance: Distance
@@ -43,12 +43,12 @@ class Selection:
     factor: float
 
     def steps(self, records: int) -> int:
-        """Exponential mechanisms that select so many records."""
+        """Number of exponential mechanisms that select `records` records."""
         return -(-records // self.at_once)
 
 
 def parts(count: int, sections: int) -> list[slice]:
-    """Consecutive parts of as even a size as possible."""
+    """Consecutive parts whose sizes differ by at most 1."""
     edges = [count * i // sections for i in range(sections + 1)]
     return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
@@ -62,22 +62,22 @@ def select_in_sections(
     report: Callable[[float], None],
     threads: int = 2,
 ) -> NDArray[np.int64]:
-    """Rows of the pool, section by section.
+    """Selects rows of the pool, section by section.
 
     Guarantee: none by itself: each section's steps are exponential mechanisms over its reference, which the
         caller charges.
 
     Args:
-        pool: public, a multiple of what is needed; each section selects from a part in proportion.
-        references: of each section.
-        needed: how many rows each section selects.
-        selection: how.
-        stream: randomness; each section has its own child.
+        pool: public, a multiple of the rows needed; each section selects from a proportional part.
+        references: reference of each section.
+        needed: number of rows that each section selects.
+        selection: parameters of the selection.
+        stream: source of randomness; each section has its own child.
         report: called with the share of the work that is done.
-        threads: that work side by side; the compiled loop lets go of the interpreter's lock.
+        threads: number of threads; the compiled loop releases the interpreter's lock.
 
     Returns:
-        Shape (sum of needed,), no row twice.
+        Indices of rows, shape (sum of needed,), without repetition.
     """
     done = [0] * len(needed)
     stop = threading.Event()
@@ -85,13 +85,13 @@ def select_in_sections(
     def run(place: int, part: slice) -> NDArray[np.int64]:
         rows = pool.rows(part.start, part.stop)
 
-        def tell(taken: int) -> None:
+        def on_block(taken: int) -> None:
             done[place] = taken
             if stop.is_set():
                 raise _Stopped
 
         child = stream.child("section", str(place))
-        chosen = select(rows, references[place], needed[place], selection, child, tell)
+        chosen = select(rows, references[place], needed[place], selection, child, on_block)
         chosen += part.start
         return chosen
 
@@ -106,7 +106,7 @@ def select_in_sections(
                 chosen.append(future.result())
                 report(sum(done) / sum(needed))
         finally:
-            # Whatever ended the wait, an interrupt among it, ends the sections too.
+            # Stop the sections whatever ended the wait, for example an interrupt.
             stop.set()
             for future in futures:
                 future.cancel()
@@ -119,23 +119,23 @@ def select(
     needed: int,
     selection: Selection,
     stream: RandomStream,
-    tell: Callable[[int], None],
+    on_block: Callable[[int], None],
 ) -> NDArray[np.int64]:
-    """Rows of the pool, one section's.
+    """Selects rows of the pool in one section.
 
     Args:
-        pool: at least as many rows as are needed.
-        reference: what they are to look like.
-        needed: how many.
-        selection: how.
-        stream: of the noise and of the choice of candidates.
-        tell: called with the number of rows selected, between blocks of steps; may raise to stop.
+        pool: at least as many rows as needed.
+        reference: marginals that they are compared with.
+        needed: number of rows.
+        selection: parameters of the selection.
+        stream: randomness of the noise and of the candidates.
+        on_block: called with the number of rows selected, before each block and at the end; may raise.
 
     Returns:
-        Shape (needed,), in the order of selection, no row twice.
+        Indices of rows in the order of selection, shape (needed,), without repetition.
     """
     if pool.record_count < needed:
-        raise ValueError("expected a pool of at least as many rows as are to be selected")
+        raise ValueError("expected a pool of at least as many rows as needed")
     cells = reference.cells(pool)
     counts = np.zeros(len(reference.shares), dtype=np.int64)
     order = np.arange(pool.record_count, dtype=np.int64)
@@ -148,7 +148,7 @@ def select(
     steps = max(1, _DRAWS_AT_ONCE // width)
     taken = 0
     while taken < needed:
-        tell(taken)
+        on_block(taken)
         block = min(steps, selection.steps(needed - taken))
         shape = (block, selection.candidates)
         taken = pick(
@@ -166,15 +166,14 @@ def select(
             rng.random((block, width)),
             np.zeros(shape) if exact else gumbel(noise, shape),
         )
-    tell(taken)
+    on_block(taken)
     return order[len(order) - needed :][::-1].copy()
 
 
 def gumbel(stream: RandomStream, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Gumbel draws: the largest of these plus log-weights is an exponential mechanism.
+    """Gumbel draws: the argmax of log-weights plus these is an exponential mechanism.
 
-    Each is -log of an exponential draw of 64 random bits: what lies past the largest value that it can take
-    has probability 2^-64.
+    Each is -log of an exponential draw from 64 random bits; the truncated tail has probability 2^-64.
     """
     words = stream.words(shape[0] * shape[1]).reshape(shape)
     uniform = np.minimum((words.astype(np.float64) + 0.5) * 2.0**-64, 1 - 2.0**-53)
@@ -182,4 +181,4 @@ def gumbel(stream: RandomStream, shape: tuple[int, int]) -> NDArray[np.float64]:
 
 
 class _Stopped(Exception):
-    """A section that nobody waits for any more."""
+    """Raised in a section whose result is no longer needed."""

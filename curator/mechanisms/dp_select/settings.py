@@ -12,20 +12,20 @@ from .distances import DISTANCES, Distance
 
 @dataclass(frozen=True)
 class SelectSettings(GanSettings):
-    """How records are selected from a DP-GAN's pool, besides how the GAN is trained.
+    """Parameters of the selection from a DP-GAN's pool, in addition to those of the training.
 
     Attributes:
-        variant: "default", or "paper" for the paper's own text.
-        gan: share of the budget for training; in the paper's variant of epsilon (its epsilon ratio).
+        variant: "default", or "paper" for the text of the paper.
+        gan: share of the budget for training; in the paper's variant a share of epsilon (its epsilon ratio).
         scores: share of the budget for scoring all marginals of the workload.
-        reference: "measured" for marginals that are measured once, with noise; "exact" for exponential
-            mechanisms over exact marginals.
-        pool: records that are generated for each one that is selected.
-        marginals: share of the workload's marginals that records are selected by.
-        distance: between marginals.
-        candidates: in each step.
-        at_once: records of one candidate.
-        sections: that the pool is cut into, and with exact marginals the table.
+        reference: "measured" to select by marginals that are measured once, with noise; "exact" for
+            exponential mechanisms over exact marginals.
+        pool: number of generated records for each selected one.
+        marginals: share of the workload's marginals by which records are selected.
+        distance: distance between marginals.
+        candidates: number of candidates in each step.
+        at_once: number of records of a candidate.
+        sections: number of parts of the pool and, with exact marginals, of the table.
     """
 
     variant: Literal["default", "paper"] = "default"
@@ -49,7 +49,9 @@ class SelectSettings(GanSettings):
         if not 0 < self.marginals <= 1:
             raise DataError(f"marginals: expected a share in (0, 1], got {self.marginals}")
         if self.one_way + self.gan + self.scores >= 1:
-            raise DataError("one_way, scores and gan leave nothing for the selection; lower them")
+            raise DataError(
+                "expected one_way + scores + gan < 1, so that the selection gets a share; lower them"
+            )
         if self.reference not in ("measured", "exact"):
             raise DataError(f"reference: expected 'measured' or 'exact', got {self.reference!r}")
         if self.distance not in DISTANCES:
@@ -57,4 +59,6 @@ class SelectSettings(GanSettings):
         if self.candidates < 2 or min(self.pool, self.at_once, self.sections) < 1:
             raise DataError("expected candidates >= 2, and pool, at_once and sections >= 1")
         if self.variant == "paper" and self.checkpoint is not None:
-            raise DataError("checkpoint: the variant 'paper' keeps none, as its start is not private")
+            raise DataError(
+                "checkpoint: expected none for the variant 'paper', whose start is not private; leave it out"
+            )

@@ -1,1 +1,1 @@
-"""The default mechanism."""
+"""Mosaic, the default mechanism."""

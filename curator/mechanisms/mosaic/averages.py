@@ -17,15 +17,15 @@ from .knowledge import Knowledge, parts_of
 def unbiased_averages(
     known: Knowledge, cliques: Iterable[Clique], measurements: Sequence[Measurement]
 ) -> dict[Clique, WeightedAverage]:
-    """Unbiased estimates of the marginals all of whose interactions are measured.
+    """Unbiased estimates of those marginals whose interactions are all measured.
 
-    Interactions are orthogonal, so the noise of their sum stretches no direction more than the noisiest
-    of them does, spread over the cells: this is the sigma that bounds the L1 norm of the noise.
+    Interactions are orthogonal, so the largest variance of their summed noise in any direction is that of the
+    noisiest interaction, spread over the cells. This gives the sigma that bounds the L1 norm of the noise.
 
     Args:
-        known: holds the averages of all that was measured.
-        cliques: of the marginals.
-        measurements: all of them.
+        known: averages of all measurements.
+        cliques: cliques of the marginals.
+        measurements: all measurements.
     """
     averages = {}
     domain = known.domain

@@ -1,10 +1,9 @@
-"""How the cells of interactions vary together along one attribute's values.
+"""Covariance of the cells of interactions along the values of one attribute.
 
-Neighbouring ages differ from the rest in the same way, and so do small countries; in the interaction with one
-attribute as in that with another. The cells of an interaction are therefore taken to have a tensor normal
-distribution: the covariance of two cells is the product, over the attributes, of the covariance of their two
-values. Along the eigenvectors of these matrices an interaction falls into independent coefficients: few of
-them large, where a plain cell-by-cell view sees many small cells.
+Neighbouring ages differ from the other ages in similar ways, in all interactions of the attribute. The cells
+of an interaction are therefore modelled by a tensor normal distribution: the covariance of two cells is the
+product, over the attributes, of the covariances of their values. Along the eigenvectors of these matrices, an
+interaction has independent coefficients, of which only few are large.
 
 Source: the matrix normal distribution of Dawid, "Some matrix-variate distribution theory" (1981).
 """
@@ -23,10 +22,10 @@ from ..parts.allocation import EXPECTED_L1
 Array = NDArray[np.float64]
 
 _SMOOTH = 0.7
-"""Share of the variance that is taken to change smoothly along the values, until more is known."""
+"""Prior share of the variance that changes smoothly along the values."""
 
-_REACH = 0.5
-"""Share of the records after which the correlation has fallen to 1 / e."""
+_CORRELATION_LENGTH = 0.5
+"""Distance, as a share of the records, at which the prior correlation is 1 / e."""
 
 _LEAST_COUNT = 1.0
 _NEGLIGIBLE = 1e-12
@@ -48,27 +47,27 @@ class Axis:
 
     @classmethod
     def of(cls, covariance: Array) -> Axis:
-        """From a matrix whose rows and columns sum to zero, of any trace."""
+        """The axis of a matrix of any trace whose rows and columns sum to zero."""
         covariance = covariance / np.trace(covariance)
         variances, vectors = np.linalg.eigh(covariance)
-        # The first belongs to the vector of ones, along which no interaction varies.
+        # The first eigenvector is that of ones, along which no interaction varies.
         return cls(covariance, np.maximum(variances[1:], _NEGLIGIBLE), vectors[:, 1:])
 
 
 def expected_axis(margin: Array) -> Axis:
-    """What to expect of an attribute before any of its interactions is known.
+    """The prior covariance along an attribute, before any of its interactions is known.
 
-    Part of the variance is that of independent counts given their sum, part that of shares that change
-    smoothly from value to value. Codes in no order have nothing of the latter, which does little harm.
+    One part is the covariance of independent counts given their sum, the other that of shares that change
+    smoothly from value to value. The latter does not fit codes without an order, but does little harm there.
 
     Args:
-        margin: shape (n,): records with each value; two values at least.
+        margin: number of records with each value, shape (n,), n >= 2.
     """
     shares = np.maximum(margin, _LEAST_COUNT)
     shares = shares / shares.sum()
     counts = np.diag(shares) - np.outer(shares, shares)
     middle = np.cumsum(shares) - shares / 2
-    smooth = np.outer(shares, shares) * np.exp(-np.abs(middle[:, None] - middle) / _REACH)
+    smooth = np.outer(shares, shares) * np.exp(-np.abs(middle[:, None] - middle) / _CORRELATION_LENGTH)
     smooth -= np.outer(shares, smooth.sum(axis=0))
     smooth -= np.outer(smooth.sum(axis=1), shares)
     return Axis.of((1 - _SMOOTH) * counts / np.trace(counts) + _SMOOTH * smooth / np.trace(smooth))

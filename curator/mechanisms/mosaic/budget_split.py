@@ -1,9 +1,9 @@
-"""How a budget is split over interactions so that the predicted error of a workload is least.
+"""Budget split over interactions that minimises the predicted error of a workload.
 
 The predicted L1 error of an interaction that is measured with noise of variance v in each cell is
-sqrt(2 / pi) times the sum over cells of tau / sqrt(1 + tau^2 / v): its own size where the noise is large, and
-the noise where that is small. The error of a marginal is the root of the sum of squares over its
-interactions, the error of the workload the weighted sum over its marginals.
+sqrt(2 / pi) times the sum over cells of tau / sqrt(1 + tau^2 / v): the size of the interaction where the
+noise is large, and the noise where that is small. The error of a marginal is the root of the sum of squares
+over its interactions, the error of the workload the weighted sum over its marginals.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..parts.allocation import EXPECTED_L1
 Array = NDArray[np.float64]
 
 _AMOUNTS = np.concatenate([[0.0], np.geomspace(1e-7, 1, 120)])
-"""Parts of the budget that one interaction may get."""
+"""Grid of shares of the budget for one interaction."""
 
 _REWEIGHTINGS = 4
 _LEAST_WEIGHT = 0.05
@@ -27,15 +27,15 @@ _LEAST_WEIGHT = 0.05
 
 @dataclass(frozen=True, eq=False)
 class SplitProblem:
-    """Interactions that may be measured, and the workload that they serve.
+    """Interactions that may be measured, and a workload.
 
     Attributes:
-        deviations: shape (interactions, classes): tau of the cells of each class, in counts.
-        cells: shape (interactions, classes): number of cells of each.
-        known: shape (interactions,): one over the variance of a cell as measured so far; 0 if it was not.
-        price: shape (interactions,): variance of a cell times what it costs, in counts^2 rho.
-        marginals: shape (marginals, most interactions of one): which interactions each has; -1 for none.
-        weights: shape (marginals,): how much each matters.
+        deviations: tau of the cells of each class, in counts, shape (interactions, classes).
+        cells: number of cells of each class, shape (interactions, classes).
+        known: inverse variance of a cell as measured so far, 0 if unmeasured; shape (interactions,).
+        price: variance of a cell times the cost, in counts^2 rho, shape (interactions,).
+        marginals: indices of each marginal's interactions, padded with -1; shape (marginals, any).
+        weights: weights of the marginals, shape (marginals,).
     """
 
     deviations: Array
@@ -46,17 +46,17 @@ class SplitProblem:
     weights: Array
 
     def split(self, total: float) -> tuple[Array, Array]:
-        """The parts of the budget for which the predicted error of the workload is least.
+        """The budget split that minimises the predicted error of the workload.
 
-        Convex in the parts for fixed weights of the interactions, which follow from their errors: solved by
-        one multiplier for each of a few reweightings.
+        The problem is convex for fixed weights of the interactions. These depend on the errors, so it is
+        solved by one Lagrange multiplier for each of a few reweightings.
 
         Args:
-            total: what there is to split, zCDP; positive.
+            total: budget to split, zCDP; positive.
 
         Returns:
-            The parts, which add up to at most the total, and what each interaction improves if it is in the
-            model: the weight of its marginals times the fall of its predicted error. Both of shape
+            The parts, whose sum is at most the total, and the gain of each interaction if it is in the model:
+            the weight of its marginals times the decrease of its predicted error. Both of shape
             (interactions,).
         """
         amounts = _AMOUNTS * total
@@ -68,41 +68,41 @@ class SplitProblem:
             errors[:, i] = EXPECTED_L1 * (self.cells * self.deviations * shrunk).sum(axis=1)
             bend = (self.cells * (self.deviations * shrunk) ** 3).sum(axis=1)
             slopes[:, i] = EXPECTED_L1 / 2 * bend / self.price
-        matter = self._matter(np.ones_like(self.marginals, dtype=float))
-        weights = matter
+        importance = self._summed(np.ones_like(self.marginals, dtype=float))
+        weights = importance
         for _ in range(_REWEIGHTINGS):
-            chosen = self._solved(slopes * weights[:, None], amounts, total)
+            chosen = self._solve(slopes * weights[:, None], amounts, total)
             now = errors[np.arange(len(chosen)), chosen]
-            weights = np.maximum(self._pull(now), _LEAST_WEIGHT * matter)
+            weights = np.maximum(self._gradient(now), _LEAST_WEIGHT * importance)
         parts = amounts[chosen]
         left_out = EXPECTED_L1 * (self.cells * self.deviations).sum(axis=1)
-        return parts * (total / max(float(parts.sum()), 1e-300)), matter * (left_out - now)
+        return parts * (total / max(float(parts.sum()), 1e-300)), importance * (left_out - now)
 
-    def _solved(self, slopes: Array, amounts: Array, total: float) -> NDArray[np.int64]:
-        """The places of the amounts at which all slopes are alike and the budget is spent."""
+    def _solve(self, slopes: Array, amounts: Array, total: float) -> NDArray[np.int64]:
+        """Indices of the amounts at which all slopes are equal and the budget is spent."""
         low, high = -80.0, 80.0
         for _ in range(60):
             middle = (low + high) / 2
-            places = self._places(slopes, np.exp(middle))
+            places = self._amounts_above(slopes, np.exp(middle))
             if amounts[places].sum() > total:
                 low = middle
             else:
                 high = middle
-        return self._places(slopes, np.exp(high))
+        return self._amounts_above(slopes, np.exp(high))
 
-    def _places(self, slopes: Array, least: float) -> NDArray[np.int64]:
-        """For each interaction the last amount that still improves the error by `least` for each rho."""
+    def _amounts_above(self, slopes: Array, least: float) -> NDArray[np.int64]:
+        """For each interaction, the index of the last amount whose slope is above `least`."""
         return np.asarray(np.maximum((slopes > least).sum(axis=1) - 1, 0))
 
-    def _pull(self, errors: Array) -> Array:
-        """The derivative of the workload's error in each interaction's error."""
+    def _gradient(self, errors: Array) -> Array:
+        """The derivative of the workload's error with respect to each interaction's error."""
         inside = self.marginals >= 0
         of_each = np.where(inside, errors[np.maximum(self.marginals, 0)], 0.0)
         of_all = np.sqrt((of_each**2).sum(axis=1, keepdims=True))
-        return self._matter(of_each / np.maximum(of_all, 1e-300))
+        return self._summed(of_each / np.maximum(of_all, 1e-300))
 
-    def _matter(self, shares: Array) -> Array:
-        """Sums over marginals of weight times share, for each interaction."""
+    def _summed(self, shares: Array) -> Array:
+        """For each interaction, the sum over its marginals of weight times share."""
         inside = self.marginals >= 0
         sums = np.zeros(len(self.price))
         np.add.at(sums, self.marginals[inside], (self.weights[:, None] * shares)[inside])
@@ -110,7 +110,7 @@ class SplitProblem:
 
 
 def interactions_of(parts: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    """Lists of places as rows of one array, filled up with -1."""
+    """Lists of indices as rows of one array, padded with -1."""
     rows = np.full((len(parts), max(map(len, parts))), -1, dtype=np.int64)
     for row, places in zip(rows, parts, strict=True):
         row[: len(places)] = places

@@ -1,8 +1,8 @@
-"""Learning how cells vary together along each attribute, from all interactions measured so far.
+"""Covariances of cells along each attribute, learned from all interactions measured so far.
 
 Expectation maximisation: given the covariances of all attributes, every interaction has posterior means and
-variances of its coefficients; brought to the scale of one attribute, their squares make up that attribute's
-covariance. What is expected before counts as much as `_EXPECTED` independent views of it.
+variances of its coefficients. Their squares, divided by the expected variances along the other attributes,
+estimate the covariance along one attribute. The prior counts as `_EXPECTED` independent observations.
 
 Source: the flip-flop of Dutilleul, "The MLE algorithm for the matrix normal distribution" (1999), with noise.
 """
@@ -20,14 +20,14 @@ from .axes import Array, Axis, expected_axis, expected_variances
 from .effects import Effect
 
 MAX_VALUES = 512
-"""Attributes of more values have no covariance learned: it would be too large."""
+"""Covariances are learned only for attributes of at most this many values."""
 
 _STEPS = 4
 _EXPECTED = 30.0
 
 
 def has_shape(effect: Effect) -> bool:
-    """Whether it is more than one number and not too large to learn how its cells vary together."""
+    """Whether it has more than one degree of freedom and is small enough to learn covariances from."""
     return 2 < max(effect.shape) <= MAX_VALUES
 
 
@@ -35,7 +35,7 @@ def learned_axes(effects: Mapping[Clique, Effect], records: float) -> dict[str, 
     """The covariance along each attribute.
 
     Args:
-        effects: measured interactions that have a shape.
+        effects: measured interactions with `has_shape`.
         records: number of records.
     """
     expected: dict[str, Axis] = {}
@@ -58,14 +58,14 @@ def learned_axes(effects: Mapping[Clique, Effect], records: float) -> dict[str, 
 
 
 def _scatters(effect: Effect, records: float) -> Iterator[tuple[Array, int]]:
-    """For each attribute the sum of squares of its values' cells, and of how many views of them."""
+    """For each attribute, the scatter matrix of its values, and the number of observations in it."""
     scales, weights = effect.sizes(records)
     shape = [len(axis.variances) for axis in effect.axes]
     means, variances = (part.reshape(shape) for part in effect.views[-1].posterior(scales, weights))
     expected = float(weights @ scales**2) * expected_variances(effect.axes)
     for place, axis in enumerate(effect.axes):
         count = len(axis.variances)
-        # One attribute's own share of the expected variance cancels out.
+        # The attribute's own factor of the expected variance cancels.
         scale = axis.variances[:, None] / np.moveaxis(expected, place, 0).reshape(count, -1)
         seen = np.moveaxis(means, place, 0).reshape(count, -1)
         unsure = np.moveaxis(variances, place, 0).reshape(count, -1)

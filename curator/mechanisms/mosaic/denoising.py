@@ -1,6 +1,6 @@
-"""Noisy one-way marginals with their noise taken out as far as neighbouring codes and small counts allow.
+"""Denoising of one-way marginals.
 
-All of it is post-processing: noisy counts, the noise's variance and the number of records go in.
+Post-processing: the inputs are noisy counts, the variance of the noise and the number of records.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 CHAIN_FROM = 32
-"""Values from which an attribute's counts tell enough about how its counts are distributed."""
+"""Fewest values of an attribute for which the distribution of its counts is learned."""
 
 _SWEEPS = 60
 _LEAST_SWEEPS = 4
 _WORK = 1 << 24
-"""Cells of the table of counts and levels that all sweeps together go through, where it is large."""
+"""Most cells of the table of counts and levels over all sweeps, if it is large."""
 
 _LEVELS = 128
-"""At most so many levels that come from the noisy counts themselves, beside those of the noise."""
+"""Most levels that come from the noisy counts themselves, besides those near zero."""
 
 _LOST = 16
-"""Times the variance of the noise: no count is so far from what was measured of it."""
+"""Bound on the squared error of a noisy count, as a multiple of the variance."""
 
 
 def denoised(noisy: Array, variance: float, total: float) -> tuple[Array, Array]:
-    """Estimates of one-way counts, not negative and with the known sum, and the variance of each.
+    """Nonnegative estimates of one-way counts with the known sum, and their variances.
 
-    Attributes of few values are projected on what is possible; for the others see `sticky_levels`.
+    Counts of attributes of few values are projected onto the simplex; for the others see `sticky_levels`.
 
     Args:
-        noisy: shape (n,), counts plus Gaussian noise.
-        variance: of the noise of each; positive.
-        total: sum of the counts.
+        noisy: counts plus Gaussian noise, shape (n,).
+        variance: variance of the noise of a count; positive.
+        total: known sum of the counts.
     """
     if len(noisy) < CHAIN_FROM:
         return onto_simplex(noisy, total), np.full(len(noisy), variance)
@@ -44,7 +44,7 @@ def denoised(noisy: Array, variance: float, total: float) -> tuple[Array, Array]
 
 
 def onto_simplex(values: Array, total: float) -> Array:
-    """The closest vector without negative entries that adds up to the total."""
+    """The closest vector without negative entries whose sum is the total."""
     falling = np.sort(values)[::-1]
     surplus = np.cumsum(falling) - total
     last = np.flatnonzero(falling * np.arange(1, len(values) + 1) > surplus)[-1]
@@ -52,16 +52,16 @@ def onto_simplex(values: Array, total: float) -> Array:
 
 
 def sticky_levels(noisy: Array, variance: float) -> tuple[Array, Array]:
-    """Posterior means and variances of counts that stay at a level from code to code, or jump to another.
+    """Posterior means and variances under a Markov chain: a count keeps its level or jumps to another.
 
-    The levels' distribution and how often counts stay are learned from the noisy counts themselves, by
-    expectation maximisation: empirical Bayes over a hidden Markov chain of levels. Sparse attributes (most
-    levels near zero), repeated counts and plateaus come out of the noise; where neighbours share nothing the
-    chain jumps always and what is left is shrinkage towards the common levels.
+    The distribution of levels and the probability of staying are learned from the noisy counts by expectation
+    maximisation: empirical Bayes over a hidden Markov chain. This denoises sparse attributes (most levels
+    near zero), repeated counts and plateaus. Where neighbours are unrelated, the chain always jumps, and only
+    shrinkage towards common levels remains.
 
     Args:
-        noisy: shape (n,), counts plus Gaussian noise.
-        variance: of the noise of each; positive.
+        noisy: counts plus Gaussian noise, shape (n,).
+        variance: variance of the noise of a count; positive.
     """
     levels = _levels(noisy, math.sqrt(variance))
     logs = -((noisy[:, None] - levels) ** 2) / (2 * variance)
@@ -77,13 +77,13 @@ def sticky_levels(noisy: Array, variance: float) -> tuple[Array, Array]:
         before = score
     means = posterior @ levels
     variances = (posterior * (levels - means[:, None]) ** 2).sum(axis=1)
-    # Among levels that are far apart for this noise there may be none for a count.
+    # If levels are far apart relative to the noise, a count may have no level near it.
     lost = (means - noisy) ** 2 > _LOST * variance
     return np.where(lost, noisy, means), np.where(lost, variance, variances)
 
 
 def _levels(noisy: Array, sigma: float) -> Array:
-    """Where counts may lie: close together near zero, and around what was measured."""
+    """A grid of levels: dense near zero, and around the noisy counts."""
     measured = np.quantile(np.maximum(noisy, 0.0), np.linspace(0, 1, min(len(noisy), _LEVELS)))
     around = [measured, measured + sigma / 2, np.maximum(measured - sigma / 2, 0.0)]
     levels = np.unique(np.concatenate([sigma * np.arange(0, 6, 0.2), *around]))
@@ -94,13 +94,13 @@ def _smoothed(likelihood: Array, weights: Array, stays: float) -> tuple[Array, A
     """One forward and one backward pass over the chain.
 
     Args:
-        likelihood: shape (n, levels), of each noisy count.
-        weights: shape (levels,), where a jump leads.
+        likelihood: likelihood of each noisy count, shape (n, levels).
+        weights: probability of each level after a jump, shape (levels,).
         stays: probability that a count stays at the level of the one before.
 
     Returns:
-        posterior of each count, shape (n, levels); expected jumps to each level; expected number of stays;
-        logarithm of the likelihood of all.
+        Posterior of each count, shape (n, levels); expected jumps to each level; expected number of stays;
+        log-likelihood of all counts.
     """
     count = len(likelihood)
     forward, scales = np.empty_like(likelihood), np.empty(count)

@@ -1,16 +1,16 @@
-"""What is known of one interaction of a table: how far it is from a model, and what measuring it would bring.
+"""Posterior of one interaction of a table: its distance from a model, and its estimate.
 
-A model that has not seen the interaction predicts the marginal's cells, mu. The true cells are taken to lie
-around them, z_c = m_c - mu_c within the interaction, with standard deviations
+A model without the interaction predicts the marginal's cells, mu. The deviation of the true cells within the
+interaction, z_c = m_c - mu_c, is modelled as normal with standard deviations
 
     tau_c = D b_c,    b_c proportional to sqrt(max(mu_c, 1)),  scaled so that D is the expected L1 norm of z:
 
-cells that hold more records are farther off, like counts. D is not known. Its posterior comes from the noisy
-L1 distance (the score) and from what was measured. Its prior has density (1 + D / m)^-3: a few interactions
+so cells with more records deviate more, like counts. D is unknown. Its posterior follows from the noisy L1
+distance (the score) and from the measurements. Its prior has density (1 + D / m)^-3, because few interactions
 are far larger than most. Their mean, m, is learned from all of them (`typical_size`).
 
-Where covariances along the attributes are known (`axes`), there is a second view of the interaction, as
-coefficients along their eigenvectors. Both are believed as far as they make the measurements likely.
+Where covariances along the attributes are known (`axes`), there is a second model of the interaction, as
+coefficients along their eigenvectors. The two are weighted by the likelihood of the measurements.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ from .views import NEGLIGIBLE, View
 Array = NDArray[np.float64]
 
 _SCALES = np.geomspace(1e-4, 2, 48)
-"""Values of D that are told apart, as shares of the number of records."""
+"""Grid of values of D, as shares of the number of records."""
 
 _SPREAD = 0.3
-"""An L1 norm deviates from what its scale makes expect by this share; the score says no more of D."""
+"""Relative deviation of an L1 norm from its expectation D; limits what a score determines of D."""
 
 _IN_SCORE = 0.5
-"""Share of the reference error that a score is taken to contain. The whole is what is expected; half favours
-interactions: one that is left out is lost, one measured in vain costs little."""
+"""Share of the reference error that is subtracted from a score. The expected share is 1; a half favours
+interactions, because leaving one out costs more than measuring one in vain."""
 
 _TAIL = 3
 LEAST_VARIANCE = 0.1
-"""No cell counts as better known than with this share of its noise's variance."""
+"""Lower bound of a cell's posterior variance, as a share of its noise's variance."""
 
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """All measurements of one interaction, averaged.
+    """The average of all measurements of one interaction.
 
     Attributes:
         values: shape (n_r,).
-        variance: of the noise of a cell of the average, within the interaction.
+        variance: variance of the noise of a cell of the average, within the interaction.
     """
 
     values: Array
     variance: float
 
     def with_values(self, values: Array, variance: float) -> Observed:
-        """Averaged with another measurement, weighted by one over the variances."""
+        """The inverse-variance weighted average with another measurement."""
         total = 1 / (1 / self.variance + 1 / variance)
         return Observed(total * (self.values / self.variance + values / variance), total)
 
@@ -68,15 +68,15 @@ class Effect:
     """One interaction.
 
     Attributes:
-        shape: of its marginal.
-        reference: shape (n_r,): mu, the cells that a model without this interaction predicts.
+        shape: shape of its marginal.
+        reference: mu, the cells that a model without this interaction predicts, shape (n_r,).
         distance: noisy L1 distance between the table's marginal and the reference, in records; None unscored.
-        deviation: standard deviation of its noise.
-        reference_error: expected L1 error of the smaller marginals that the reference was made from, in
-            records. The distance contains it: it is the root of the sum of its square and that of D.
-        observed: what was measured of it; None before.
-        typical: m, the mean of D among such interactions, as a share of the records; infinite where unknown.
-        axes: how cells vary together along each attribute; none where they are taken as independent.
+        deviation: standard deviation of the noise of `distance`.
+        reference_error: expected L1 error of the smaller marginals from which the reference was made, in
+            records. The expected distance is the root of the sum of its square and that of D.
+        observed: average of its measurements; None without any.
+        typical: m, the mean of D over similar interactions, as a share of the records; infinite if unknown.
+        axes: covariances along each attribute; empty if cells are modelled as independent.
     """
 
     shape: tuple[int, ...]
@@ -91,9 +91,9 @@ class Effect:
     def scored_again(
         self, reference: Array, distance: float, deviation: float, reference_error: float
     ) -> Effect:
-        """The effect of another reference, whose score is averaged with the one before.
+        """The effect with a new reference, whose score is averaged with the earlier one.
 
-        That says as much less of this reference as the reference has moved since.
+        The weight of the earlier score decreases with the distance that the reference has moved since.
         """
         assert self.distance is not None
         before = self.deviation**2 + float(np.abs(reference - self.reference).sum()) ** 2
@@ -108,12 +108,12 @@ class Effect:
         )
 
     def deviations(self, records: float) -> Array:
-        """tau_c of the posterior mean of D, shape (n_r,)."""
+        """tau_c at the posterior mean of D, shape (n_r,)."""
         scales, weights = self.sizes(records)
         return float(weights @ scales) * self._profile()
 
     def estimate(self, records: float) -> tuple[Array, Array]:
-        """The reference with the posterior mean of the interaction, and deviations to weigh its cells by.
+        """The reference plus the posterior mean of the interaction, and deviations of its cells.
 
         Returns:
             The cells, which may be negative, and their standard deviations; both of shape (n_r,).
@@ -134,7 +134,7 @@ class Effect:
 
     @cached_property
     def views(self) -> list[View]:
-        """Of what was measured: its cells, and where axes are known the coefficients along them."""
+        """Views of the measurements: cells and, if axes are known, coefficients along them."""
         assert self.observed is not None
         away, free = interaction(self.observed.values - self.reference, self.shape), freedom(self.shape)
         found = [View(self._profile(), away, self.observed.variance, free)]
@@ -145,7 +145,7 @@ class Effect:
         return found
 
     def expected_error(self, records: float) -> float:
-        """Of the estimate: its L1 norm, in records."""
+        """Expected L1 norm of the error of the estimate, in records."""
         assert self.observed is not None
         deviations = self.deviations(records)
         left = deviations / np.sqrt(1 + deviations**2 / self.observed.variance)
@@ -157,28 +157,28 @@ class Effect:
         return np.asarray(roots / (EXPECTED_L1 * roots.sum()))
 
     def sizes(self, records: float) -> tuple[Array, Array]:
-        """Values of D, in records, and how likely each is."""
+        """Values of D, in records, and their posterior probabilities."""
         scales, weights = self._posterior(records)
         return scales, weights.sum(axis=0)
 
     def _posterior(self, records: float) -> tuple[Array, Array]:
-        """Values of D, and how likely each is together with each view, shape (views, values)."""
+        """Values of D, and the joint posterior of views and values, shape (views, values)."""
         logs = self._logs(records) + _log_prior(self.typical)
         weights = np.exp(logs - logs.max())
         return _SCALES * records, weights / weights.sum()
 
     def log_likelihood(self, records: float) -> Array:
-        """Of each value of D that is told apart, up to a constant."""
+        """Log-likelihood of each value of D on the grid, up to a constant."""
         return np.asarray(np.logaddexp.reduce(self._logs(records), axis=0))
 
     def _logs(self, records: float) -> Array:
-        """Log-likelihoods, shape (views, values of D); one view where nothing is measured."""
+        """Log-likelihoods, shape (views, values of D); one view without measurements."""
         scales = _SCALES * records
         logs = np.zeros(len(scales))
         if self.distance is not None:
             expected = np.hypot(scales, _IN_SCORE * self.reference_error)
             variance = self.deviation**2 + (_SPREAD * expected) ** 2
-            # Noise takes a score below zero, but says nothing by how far.
+            # A score below zero is due to noise; by how much carries no information.
             away = max(self.distance, -3 * self.deviation) - expected
             logs -= away**2 / (2 * variance) + 0.5 * np.log(variance)
         if self.observed is None:
@@ -187,10 +187,9 @@ class Effect:
 
 
 def typical_size(effects: Sequence[Effect], records: float) -> float:
-    """The m, as a share of the records, for which all that is known of the interactions is likely.
+    """The posterior mean of m, as a share of the records, given all scores and measurements.
 
-    The mean, weighted by the likelihood of all scores and measurements together; the prior is even over its
-    logarithm.
+    The prior is uniform over the logarithm of m.
     """
     known = np.array([effect.log_likelihood(records) for effect in effects])
     known -= known.max(axis=1, keepdims=True)
@@ -201,6 +200,6 @@ def typical_size(effects: Sequence[Effect], records: float) -> float:
 
 
 def _log_prior(typical: float) -> Array:
-    """Of the values of D: a Lomax density times their spacing, which is geometric."""
+    """Log-prior of the values of D: a Lomax density times their spacing, which is geometric."""
     logs = np.log(_SCALES) - _TAIL * np.log1p(_SCALES / typical)
     return np.asarray(logs - np.logaddexp.reduce(logs))

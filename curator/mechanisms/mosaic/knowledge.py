@@ -1,6 +1,6 @@
-"""What a run of Mosaic knows of a table's interactions: scores, measurements, and what follows from both.
+"""The state of a run of Mosaic: scores and measurements of interactions, and estimates from them.
 
-All of it is post-processing of noisy values.
+All estimates are post-processing of noisy values.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from .denoising import denoised
 from .effects import LEAST_VARIANCE, Effect, Observed, typical_size
 
 LEAST_CELL = 1e-3
-"""No cell is fitted as less; a cell of zero could not grow any more."""
+"""Smallest value of a cell in a fit, because raking cannot raise a cell of zero."""
 
 
 class Knowledge:
-    """What is known of one table.
+    """Scores and measurements of one table, and estimates from them.
 
     Args:
-        domain: of the table.
-        records: of the table; public.
+        domain: domain of the table.
+        records: number of records; public.
 
     Attributes:
-        ones: one-way interactions, as measured.
+        ones: measured one-way interactions.
         effects: interactions of two and more attributes that were scored or measured.
-        chosen: those of them that are in the model.
+        chosen: interactions that are in the model.
     """
 
     def __init__(self, domain: Domain, records: int) -> None:
@@ -49,17 +49,17 @@ class Knowledge:
         self._denoised: dict[Clique, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
 
     def observed(self, clique: Clique) -> Observed | None:
-        """What was measured of an interaction."""
+        """The average of an interaction's measurements; None without any."""
         effect = self.effects.get(clique)
         return self.ones.get(clique) or (effect.observed if effect else None)
 
     def ready(self, candidates: Sequence[Clique]) -> list[Clique]:
-        """Those that are not in the model yet, once all their parts are."""
+        """The candidates that are not in the model, but whose proper subsets all are."""
         inside = {*self.chosen}
         return [c for c in candidates if c not in inside and all(part in inside for part in _smaller(c))]
 
     def score(self, scored: Mapping[Clique, ScoredDistance]) -> None:
-        """Takes in scores; a candidate's earlier score is averaged with the new one."""
+        """Adds scores; a candidate's earlier score is averaged with the new one."""
         smaller = {part for clique in scored for part in _smaller(clique)}
         errors = {part: self.effects[part].expected_error(self.records) for part in smaller}
         for one_way, (values, variances) in self._denoised.items():
@@ -73,7 +73,7 @@ class Knowledge:
             )
 
     def measure(self, found: Sequence[Measurement]) -> None:
-        """Takes in measured interactions, each averaged with what was measured of it before."""
+        """Adds measured interactions; each is averaged with earlier measurements of it."""
         for measurement in found:
             clique, shape = measurement.clique, self.domain.shape(measurement.clique)
             values = interaction(measurement.values, shape)
@@ -89,7 +89,7 @@ class Knowledge:
                 self.effects[clique] = replace(effect, observed=observed)
 
     def targets(self) -> list[Measurement]:
-        """The marginals of the model as they are now believed to be, with the weights of their cells."""
+        """Current estimates of the marginals of the model, with a deviation for each cell."""
         self._learn_axes()
         self.learn_sizes()
         believed: dict[Clique, NDArray[np.float64]] = {}
@@ -112,10 +112,10 @@ class Knowledge:
         return targets
 
     def learn_sizes(self) -> None:
-        """What interactions of one size have in common: those in the model, and those that are left out."""
+        """Learns the typical size for each number of attributes, in the model and outside it."""
         inside = {*self.chosen}
         pools: dict[tuple[bool, int], list[Clique]] = {}
-        # In order: sums of floats in the order of a set would differ from process to process.
+        # Sorted, because sums of floats in the order of a set would differ between processes.
         for clique in [*self.chosen, *(clique for clique in self.effects if clique not in inside)]:
             pools.setdefault((clique in inside, len(clique)), []).append(clique)
         for pool in pools.values():
@@ -124,7 +124,7 @@ class Knowledge:
                 self.effects[clique] = replace(self.effects[clique], typical=typical)
 
     def _learn_axes(self) -> None:
-        """How cells vary together along each attribute, from all that is measured."""
+        """Learns the covariances along each attribute from all measurements."""
         measured = {
             clique: effect
             for clique, effect in self.effects.items()
@@ -136,14 +136,14 @@ class Knowledge:
 
 
 def parts_of(clique: Clique) -> Iterator[Clique]:
-    """The clique and every part of it, the small ones first."""
+    """All nonempty subsets of the clique, small ones first."""
     return itertools.chain.from_iterable(
         itertools.combinations(clique, size) for size in range(1, len(clique) + 1)
     )
 
 
 def _smaller(clique: Clique) -> Iterator[Clique]:
-    """The parts of two and more attributes."""
+    """The proper subsets of two and more attributes."""
     return (part for part in parts_of(clique) if 1 < len(part) < len(clique))
 
 
@@ -152,5 +152,5 @@ def _averaged(before: Observed | None, values: NDArray[np.float64], variance: fl
 
 
 def _target(clique: Clique, values: NDArray[np.float64], sigmas: NDArray[np.float64]) -> Measurement:
-    """A marginal as it is believed to be, for the fit."""
+    """An estimated marginal, for the fit."""
     return Measurement(clique, values, math.sqrt(float(np.mean(sigmas**2))), 0.0, sigmas=sigmas)

@@ -1,30 +1,29 @@
-"""Mosaic: measure interactions where the model lacks them, and weigh each by its noise.
+"""Mosaic: measure the interactions that the model lacks, and weight each by its noise.
 
-1. One-way marginals are measured for a tenth of the budget (`ONE_WAY`) and denoised (`denoising`). They make
+1. One-way marginals are measured for a tenth of the budget (`ONE_WAY`) and denoised (`denoising`). They give
    the first model.
 2. In each of a few rounds (`ROUNDS`), all candidates are scored: noisy L1 distances between the table and the
    model, 3 % of the budget for all rounds together (`SCORES`). Candidates are the workload's marginals and
-   their parts of two and more attributes, each once its own parts are measured. What a split of the remaining
-   budget over everything would improve (`budget_split`) says which to take, best first, as long as the model
-   stays within its size. Each is measured for a first time (`ROUND`), and the model is fitted again.
-3. What is left measures everything once more, split so that the predicted error of the workload is least;
-   and pairs that the model has no room for (`outside`). Rows, once drawn, are adjusted to these, and to the
-   workload's larger marginals as the model has them (`pgm/supplemented`).
+   their subsets of two and more attributes, each after its own subsets are measured. They are selected by
+   their gain in a split of the remaining budget over all interactions (`budget_split`), best first, as long
+   as the model stays within its size. Each is measured for the first time (`ROUND`), and the model is fitted.
+3. The rest of the budget measures all interactions once more, split to minimise the predicted error of the
+   workload, and also pairs that do not fit into the model (`outside`). Drawn rows are adjusted to these, and
+   to the model's estimates of the workload's larger marginals (`pgm/supplemented`).
 4. Scores of the last model give the error bounds.
 
-What is measured is never a whole marginal but its interaction (`common/data/interactions.py`): a record moves
-it less, and the smaller marginals are measured by themselves. What is fitted are marginals again: the cells
-that the model predicted before, raked to the margins as they are known now, plus the posterior mean of the
-interaction (`effects`), each cell weighted by how well it is known. How cells vary together along an
-attribute is learned from all interactions that it is in (`covariances`).
+Instead of whole marginals, it measures their interactions (`common/data/interactions.py`), whose sensitivity
+is smaller. The model is fitted to marginals: the model's earlier prediction, raked to the current estimates
+of its margins, plus the posterior mean of the interaction (`effects`), with a weight for each cell. The
+covariance of cells along an attribute is learned from all its interactions (`covariances`).
 
-Where a protocol gives no scores, the interactions of all pairs that noise leaves visible are measured once
-(`SURVEY`) in place of step 2.
+If the protocol gives no scores, step 2 is replaced by one measurement of all pairs that noise does not
+dominate (`SURVEY`).
 
-All noise is Gaussian, so the budget is exact (Gaussian differential privacy); the rest is post-processing.
+All noise is Gaussian, so accounting is exact (Gaussian differential privacy); the rest is post-processing.
 
-Source: rounds of scored candidates after RandDPGen and AIM; interactions as in ResidualPlanner; the rest is
-    this project's (docs/mosaic.md has the evidence for each part).
+Source: rounds of scored candidates after RandDPGen and AIM; interactions (residuals) after ResidualPlanner;
+    the rest is this project's (docs/mosaic.md has the evidence for each part).
 """
 
 from __future__ import annotations
@@ -46,22 +45,22 @@ from ..parts.allocation import check_smallest, measurable
 from ..parts.fitted import FittedModel, Report
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
-from ..parts.steps import Asks, PublicFacts, Step, alone
+from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
 from .run import Run
 
 ROUNDS = 4
 ONE_WAY = 0.1
 SCORES = 0.03
-"""Share of the budget for all scores together: those of each round, and those of the last model."""
+"""Share of the budget for all scores: those of each round and those of the last model."""
 
 ROUND = 0.03
-"""Share of the budget that measures in one round."""
+"""Share of the budget for the measurements of one round."""
 
 SURVEY = 0.3
-"""Share of the budget that measures all pairs where there are no scores."""
+"""Share of the budget for measuring all pairs if there are no scores."""
 
 _MB_PER_S = 0.5
-"""A model of so many MiB for each second: fits move a thousand times in all, in 2 ms for each MiB at most."""
+"""Limit of the model's MiB for each second: about a thousand iterations of at most 2 ms for each MiB."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,8 @@ class Mosaic(GaussianMechanism):
 
     Attributes:
         max_model_mb: limit of the junction tree's size; grows to this with the rounds.
-        time_limit: seconds that fitting may take on two cores; lowers the model's limit to what can be
-            fitted in them. It counts work and does not read the clock, so that a resumed release makes the
-            same choices.
+        time_limit: seconds for fitting on two cores; lowers the limit of the model's size accordingly. It
+            estimates work and does not read the clock, so that a resumed release makes the same choices.
     """
 
     name: ClassVar[str] = "mosaic"
@@ -92,20 +90,20 @@ class Mosaic(GaussianMechanism):
         return min(self.max_model_mb, limit)
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
-        """See `Mechanism.steps`; one-way marginals get everything where there are no candidates."""
+        """See `Mechanism.steps`; without candidates, one-way marginals get the whole budget."""
         singles = tuple((name,) for name in facts.domain if facts.domain[name].size > 1)
         kept = self._kept(facts, workload)
         one_way = Fraction(ONE_WAY) if kept else Fraction(1)
         first = Step("one-way", "One-way marginals", Asks.INTERACTIONS, one_way, singles, singles)
         if not kept:
             return (first,)
-        looked = _by_scores(facts, workload, kept) if facts.scores_exactly else _survey(facts, kept)
-        left = 1 - first.share - sum(step.share for step in looked)
-        again = (*singles, *looked[-1].cliques) if looked else singles
-        # The split minimises the predicted error (`budget_split`); by these sizes it is about the same.
+        selecting = _by_scores(facts, workload, kept) if facts.scores_exactly else _survey(facts, kept)
+        left = 1 - first.share - sum(step.share for step in selecting)
+        again = (*singles, *selecting[-1].cliques) if selecting else singles
+        # The run splits by predicted error (`budget_split`); a split by these sizes is similar.
         sizes = _sizes(facts.domain, again)
-        last = Step("last round", "Last measurements", Asks.INTERACTIONS, left, again, sizes=sizes)
-        return (first, *looked, last)
+        last = Step("last round", "All interactions once more", Asks.INTERACTIONS, left, again, sizes=sizes)
+        return (first, *selecting, last)
 
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
@@ -129,23 +127,25 @@ class Mosaic(GaussianMechanism):
 
 
 def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[Clique]:
-    """The workload's marginals and their parts, of two and more attributes, that a model can hold."""
+    """The workload's marginals and their subsets, of two and more attributes, that fit into a model."""
     return [
         part
         for part in workload.closed().cliques
-        if len(part) > 1 and domain.cells(part) <= max_model_mb * 2**17 and alone(domain.shape(part))
+        if len(part) > 1
+        and domain.cells(part) <= max_model_mb * 2**17
+        and measurable_as_interaction(domain.shape(part))
     ]
 
 
 def _by_scores(facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
-    """Rounds that score candidates and measure some; the released model's scores are of the workload."""
+    """Rounds that score candidates and measure some, and the scores of the released model."""
     wanted = measurable_cliques(facts, workload.cliques)
     scored = tuple(dict.fromkeys([*kept, *wanted]))
     schedule = Schedule(ROUNDS, math.inf)
     return (
         Step(
             "scores",
-            "Scores of candidates",
+            "Scores of candidates in each round",
             Asks.SCORES,
             Fraction(SCORES),
             scored,
@@ -154,7 +154,7 @@ def _by_scores(facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...])
         ),
         Step(
             "round",
-            "Measured in rounds",
+            "Selected interactions in each round",
             Asks.INTERACTIONS,
             ROUNDS * Fraction(ROUND),
             kept,
@@ -166,13 +166,17 @@ def _by_scores(facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...])
 
 
 def _survey(facts: PublicFacts, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
-    """All pairs that are worth a part of the budget; nothing where none is."""
+    """The step that measures all pairs worth measuring; none if there are no such pairs."""
     pairs = [clique for clique in kept if len(clique) == 2]
     share = Fraction(SURVEY)
     worth = tuple(pairs[i] for i in measurable(facts, pairs, facts.granted * share))
-    return (Step("survey", "All pairs, once", Asks.INTERACTIONS, share, worth, worth),) if worth else ()
+    return (
+        (Step("survey", "Interactions of all pairs", Asks.INTERACTIONS, share, worth, worth),)
+        if worth
+        else ()
+    )
 
 
 def _sizes(domain: Domain, cliques: Sequence[Clique]) -> tuple[float, ...]:
-    """How much noise the interactions contain at one sigma."""
+    """Number of cells times the scale of noise, for each interaction at one cost."""
     return tuple(domain.cells(clique) * freedom(domain.shape(clique)) for clique in cliques)

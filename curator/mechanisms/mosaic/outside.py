@@ -1,4 +1,4 @@
-"""Marginals outside the model that rows are adjusted to: measured pairs, and larger ones of the workload."""
+"""Marginals outside the model to which rows are adjusted: measured pairs, and larger ones of the workload."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..parts.released import ReleasedModel
 from .knowledge import LEAST_CELL, Knowledge
 
 _LARGER = 4096
-"""Rows are adjusted to no more marginals of three and more attributes; the model takes some ms for each."""
+"""Most marginals of three and more attributes that rows are adjusted to; each takes the model a few ms."""
 
 
 def pairs_outside(known: Knowledge) -> list[Clique]:
-    """The pairs that are not in the model, and that rows can be adjusted to."""
+    """The pairs that are not in the model and that rows can be adjusted to."""
     inside = {*known.chosen}
     return [
         clique
@@ -32,7 +32,7 @@ def pairs_outside(known: Knowledge) -> list[Clique]:
 
 
 def supplemented(model: MarkovRandomField, known: Knowledge, workload: Workload) -> ReleasedModel:
-    """The model, and what was measured of pairs that are not in it."""
+    """The model, supplemented by the measured pairs that are not in it."""
     measured = [clique for clique in pairs_outside(known) if known.effects[clique].observed is not None]
     one_way = zip(known.ones, model.marginals(known.ones), strict=True)
     margins = {clique: np.maximum(marginal, LEAST_CELL) for clique, marginal in one_way}
@@ -43,14 +43,14 @@ def supplemented(model: MarkovRandomField, known: Knowledge, workload: Workload)
             values, _ = effect.estimate(known.records)
             ones = [((axis,), margins[(name,)]) for axis, name in enumerate(clique)]
             found = raked(np.maximum(values, LEAST_CELL), effect.shape, ones)
-            # The least cells of many margins make more records than there are.
+            # The lower bounds of cells can sum to more than the number of records.
             pairs[clique] = found * (model.total / found.sum())
     larger = larger_marginals(known, workload, pairs)
     return SupplementedModel(model, pairs, larger) if pairs or larger else model
 
 
 def larger_marginals(known: Knowledge, workload: Workload, pairs: Collection[Clique]) -> tuple[Clique, ...]:
-    """The workload's marginals of three and more attributes that rows are adjusted to, small ones first."""
+    """The workload's marginals of three and more attributes to which rows are adjusted, small ones first."""
     sizes = {clique: known.domain.cells(clique) for clique in workload.cliques if len(clique) > 2}
     wanted = [
         clique

@@ -1,4 +1,4 @@
-"""A run of Mosaic: which interactions are scored and measured, when, and for which part of the budget."""
+"""A run of Mosaic: which interactions are scored and measured, when, and at what cost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..parts.fitted import FittedModel, Progress, Report, Round
 from ..parts.released import ReleasedModel
 from ..parts.schedule import Schedule
 from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
-from ..parts.steps import Step, alone, by_name
+from ..parts.steps import Step, by_name, measurable_as_interaction
 from .averages import unbiased_averages
 from .budget_split import SplitProblem, interactions_of
 from .effects import Effect
@@ -31,7 +31,7 @@ from .outside import pairs_outside, supplemented
 from .views import CLASSES, classes_of
 
 _LEFT = 0.7
-"""Share of the noise's variance in an interaction that is left once all marginals are fitted together."""
+"""Share of the noise's variance of an interaction that remains after all marginals are fitted together."""
 
 _LEAST_PART = 1e-6
 
@@ -40,11 +40,11 @@ class Run:
     """One run.
 
     Args:
-        measurer: answers queries and keeps the accounts.
-        workload: the marginals that matter.
-        steps: of `Mosaic.steps`.
-        schedule: of the rounds.
-        report: called after every step.
+        measurer: answers queries and charges them.
+        workload: marginals to preserve, with weights.
+        steps: result of `Mosaic.steps`.
+        schedule: schedule of the rounds.
+        report: called with the progress after every step.
     """
 
     def __init__(
@@ -70,14 +70,14 @@ class Run:
         """Spends the whole grant."""
         by_scores, more = "scores" in self._named, len(self._steps) > 1
         self._take("one-way")
-        self._tell("one-way marginals", 0)
+        self._report_progress("one-way marginals", 0)
         draft = self._fit(None, DRAFT)
         model: ReleasedModel = draft
         scored: Mapping[Clique, ScoredDistance] = {}
         if more:
             draft = self._rounds_by_scores(draft) if by_scores else self._survey(draft)
             model = self._measure_again(draft)
-            self._tell("last round", self._schedule.rounds)
+            self._report_progress("last round", self._schedule.rounds)
         if by_scores:
             scored = self._last_scores(model)
         selection = SELECTED_BY if by_scores else "noisy interactions of pairs" if more else ""
@@ -100,7 +100,7 @@ class Run:
             wanted = self._known.ready(rounds.cliques)
             budget = self._budget("scores")
             self._known.score(score_against(self._measurer, model, wanted, budget, scores.name))
-            self._tell("scores", number)
+            self._report_progress("scores", number)
             most = self._schedule.most(number, len(rounds.cliques))
             reserved = budget * (scores.times - number)
             chosen = self._select(most, self._schedule.limit_mb(number), reserved)
@@ -111,24 +111,24 @@ class Run:
                 after = self._fit(model, DRAFT)
                 self._rounds += rounds_of(found, model, after)
                 model = after
-                self._tell("round", number)
+                self._report_progress("round", number)
         return model
 
     def _survey(self, model: MarkovRandomField) -> MarkovRandomField:
-        """Measures pairs, for want of scores, and selects by what was measured."""
+        """Without scores: measures pairs, and selects by these measurements."""
         pairs = list(self._named["survey"].cliques) if "survey" in self._named else []
         for clique, cells in zip(pairs, model.marginals_within_limits(pairs), strict=True):
             if cells is not None:
                 self._known.effects[clique] = Effect(self._domain.shape(clique), cells)
         found = {m.clique: m for m in self._take("survey")} if pairs else {}
-        self._tell("survey", 1)
+        self._report_progress("survey", 1)
         self._known.chosen = self._select(len(pairs), self._schedule.max_model_mb, Fraction(0))
         after = self._fit(model, DRAFT)
         self._rounds += rounds_of([found[clique] for clique in self._known.chosen], model, after)
         return after
 
     def _select(self, most: int, limit_mb: float, reserved: Fraction) -> list[Clique]:
-        """The candidates that promise most, one after the other, as long as the model stays small enough."""
+        """Greedy selection of the candidates with the largest gains that keep the model small enough."""
         known = self._known
         total = float(self._measurer.accountant.remaining - reserved)
         cliques = [*known.ones, *known.effects]
@@ -145,14 +145,14 @@ class Run:
             if place is None:
                 break
             chosen.append(promising[place])
-            # A model that is too large with a candidate is no smaller once others are in it.
+            # A candidate that makes the model too large now still does after others are added.
             promising = promising[place + 1 :]
         return chosen
 
     def _measure_again(self, model: MarkovRandomField) -> ReleasedModel:
-        """What is left, but for the last scores, goes where it improves the workload most.
+        """Spends the rest, except for the last scores, where it improves the workload most.
 
-        Pairs that the model has no room for are measured too, where that is worth it.
+        Pairs that do not fit into the model are measured too, if that is worth it.
         """
         known = self._known
         scores = self._budget("scores") if "scores" in self._named else Fraction(0)
@@ -171,17 +171,17 @@ class Run:
         return supplemented(self._fit(model, FINAL), known, self._workload)
 
     def _last_scores(self, model: ReleasedModel) -> dict[Clique, ScoredDistance]:
-        """Scores of the released model's marginals of the workload, for all that is left."""
+        """Scores of the released model on the workload, with the rest of the budget."""
         scores = self._named["scores"]
         may = {*scores.cliques}
         wanted = [clique for clique in self._workload.cliques if clique in may]
         rest = self._measurer.accountant.remaining
         scored = score_against(self._measurer, model, wanted, rest, scores.name)
-        self._tell("scores", self._schedule.rounds)
+        self._report_progress("scores", self._schedule.rounds)
         return scored
 
     def _take(self, name: str) -> list[Measurement]:
-        """Takes a step that measures all of its interactions at once."""
+        """Runs a step that measures all its interactions at once."""
         step = self._named[name]
         if not step.cliques:
             return []
@@ -191,7 +191,7 @@ class Run:
 
     def _measure(self, cliques: Sequence[Clique], parts: Sequence[Fraction], step: str) -> list[Measurement]:
         queries = [
-            Query(clique, rho, step, interaction=alone(self._domain.shape(clique)))
+            Query(clique, rho, step, interaction=measurable_as_interaction(self._domain.shape(clique)))
             for clique, rho in zip(cliques, parts, strict=True)
         ]
         found = self._measurer.measure(queries)
@@ -200,7 +200,7 @@ class Run:
         return found
 
     def _problem(self, cliques: Sequence[Clique]) -> SplitProblem:
-        """What is known of these interactions, for the workload."""
+        """The budget split problem of these interactions for the workload."""
         known, records = self._known, self._measurer.record_count
         deviations, cells = np.zeros((len(cliques), CLASSES)), np.zeros((len(cliques), CLASSES))
         precision, price = np.zeros(len(cliques)), np.zeros(len(cliques))
@@ -213,7 +213,7 @@ class Run:
             else:
                 deviations[i], cells[i] = classes_of(known.effects[clique].deviations(records))
             precision[i] = 1 / observed.variance if observed else 0.0
-            sigma = self._measurer.expected_sigma(clique, probe, interaction=alone(shape))
+            sigma = self._measurer.expected_sigma(clique, probe, interaction=measurable_as_interaction(shape))
             left = _LEFT if len(clique) > 1 else 1.0
             price[i] = left * sigma**2 * freedom(shape) * float(probe)
         place = {clique: i for i, clique in enumerate(cliques)}
@@ -223,14 +223,14 @@ class Run:
         return SplitProblem(deviations, cells, precision, price, marginals, np.array(self._workload.weights))
 
     def _fit(self, warm_start: MarkovRandomField | None, tolerance: float) -> MarkovRandomField:
-        """Fits a model to the marginals as they are now believed to be."""
+        """Fits a model to the current estimates of its marginals."""
         total = self._measurer.record_count
         targets = self._known.targets()
         return estimate(self._domain, targets, total=total, warm_start=warm_start, tolerance=tolerance)
 
     def _budget(self, name: str) -> Fraction:
-        """Of a step, each time."""
+        """Budget of a step each time, zCDP."""
         return self._named[name].budget(self._measurer.granted)
 
-    def _tell(self, step: str, number: int) -> None:
+    def _report_progress(self, step: str, number: int) -> None:
         self._report(Progress(step, (), number, self._measurer.accountant.spent_share))

@@ -1,4 +1,4 @@
-"""An interaction as numbers that vary independently: what a measurement says of each, and of their size."""
+"""An interaction as independent normal variables: their posterior, and the likelihood of their scale."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from .axes import Axis, along
 Array = NDArray[np.float64]
 
 CLASSES = 24
-"""Numbers of similar deviation are counted together where only sums over them matter."""
+"""Number of classes of variables with similar deviations, used where only sums over them are needed."""
 
 NEGLIGIBLE = 1e-3
-"""What is no more likely than this is left out."""
+"""Values of at most this probability are left out."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A measured interaction as numbers that are taken to vary independently.
+    """A measured interaction as normal variables that are modelled as independent.
 
     Attributes:
-        profile: shape (k,): their deviations where D = 1.
-        away: shape (k,): what was measured of them.
-        noise: variance of the noise of each.
-        share: how many dimensions there are for each of them.
-        axes: that the numbers are coefficients along; none for cells.
+        profile: their deviations for D = 1, shape (k,).
+        away: their measured values, shape (k,).
+        noise: variance of the noise of each variable.
+        share: dimensions of the interaction divided by k.
+        axes: axes of the coefficients; empty if the variables are cells.
     """
 
     profile: Array
@@ -37,13 +37,13 @@ class View:
     axes: tuple[Axis, ...] = ()
 
     def log_likelihood(self, scales: Array) -> Array:
-        """Of each value of D, shape (scales,)."""
+        """Log-likelihood of each value of D, shape (scales,)."""
         profile, squares, counts = grouped(self.profile, self.away**2)
         variance = ((scales[:, None] * profile) ** 2 + self.noise) / self.share
         return np.asarray(-0.5 * (self.share * counts * np.log(variance) + squares / variance).sum(axis=1))
 
     def posterior(self, scales: Array, weights: Array) -> tuple[Array, Array]:
-        """Means and variances of the numbers, both of shape (k,), for values of D with their weights."""
+        """Means and variances of the variables, both of shape (k,), for values of D with their weights."""
         likely = weights > NEGLIGIBLE * weights.max()
         scales, weights = scales[likely], weights[likely] / weights[likely].sum()
         prior = (scales[:, None] * self.profile) ** 2
@@ -53,7 +53,7 @@ class View:
         return mean * self.away, self.noise * mean + spread * self.away**2
 
     def cells(self, means: Array, variances: Array) -> tuple[Array, Array]:
-        """Means and variances of the cells that such numbers make up, shape (n_r,)."""
+        """Means and variances of the cells, from those of the variables; shape (n_r,)."""
         if not self.axes:
             return means, variances
         counts = [len(axis.variances) for axis in self.axes]
@@ -63,7 +63,7 @@ class View:
 
 
 def grouped(profile: Array, squares: Array) -> tuple[Array, Array, Array]:
-    """Classes of cells: root mean square of the profile, sum of the squares, number of cells."""
+    """Classes of cells: root mean square of the profile, sum of squares, and number of cells."""
     order = np.argsort(profile)
     classes = np.arange(min(CLASSES, len(order)))
     least, more = divmod(len(order), len(classes))
@@ -76,7 +76,7 @@ def grouped(profile: Array, squares: Array) -> tuple[Array, Array, Array]:
 def classes_of(deviations: Array) -> tuple[Array, Array]:
     """Deviations of cells in classes: root mean squares and numbers of cells, each of shape (CLASSES,).
 
-    Where there are fewer cells, the last classes have none.
+    If there are fewer cells than classes, the last classes are empty.
     """
     levels, _, counts = grouped(deviations, deviations)
     missing = (0, CLASSES - len(levels))

@@ -1,1 +1,1 @@
-"""What several mechanisms share."""
+"""Building blocks that several mechanisms share."""

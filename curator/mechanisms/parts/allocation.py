@@ -1,4 +1,4 @@
-"""How a budget is split over marginals, and which marginals are worth a part of it."""
+"""How a budget is split over marginals, and which marginals are worth measuring."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPECTED_L1 = math.sqrt(2 / math.pi)
 
 
 def check_smallest(domain: Domain, cliques: Sequence[Clique], max_model_mb: float) -> None:
-    """Refuses candidates of which not even the smallest makes a model within the limit.
+    """Refuses candidates if even the smallest makes a model beyond the limit.
 
     Raises:
         ModelError: the limit is too low.
@@ -40,46 +40,46 @@ def allocate(total: Fraction, sizes: Sequence[float]) -> list[Fraction]:
     marginal of n cells at cost rho is n / sqrt(pi rho).
 
     Args:
-        total: what there is to split.
-        sizes: one positive number for each query: cells, or attributes as the RandDPGen paper's text has it.
+        total: budget to split, zCDP.
+        sizes: one positive number for each query: cells, or attributes as in the text of RandDPGen.
 
     Returns:
-        One part for each query; they add up to at most the total, exactly.
+        One part for each query; their exact sum is at most the total.
     """
     shares = [Fraction(size ** (2 / 3)) for size in sizes]
     whole = sum(shares, Fraction(0))
-    # Parts become short fractions, rounded down, so that sums of many stay cheap and exact.
+    # Parts are rounded down to short fractions, so that sums of many are cheap and exact.
     return [Fraction(int(total * share / whole * 2**80), 2**80) for share in shares]
 
 
 def measure_split(
     measurer: Measurer, cliques: Sequence[Clique], sizes: Sequence[float], budget: Fraction, step: str
 ) -> list[Measurement]:
-    """Measures the cliques, the budget split over them by `allocate`."""
+    """Measures the cliques; `allocate` splits the budget."""
     parts = allocate(budget, sizes)
     return measurer.measure([Query(c, rho, step) for c, rho in zip(cliques, parts, strict=True)])
 
 
 def measure_step(measurer: Measurer, step: Step) -> list[Measurement]:
-    """Takes a step that asks for all of its marginals at once."""
+    """Runs a step that measures all its marginals at once."""
     sizes = step.sizes_in(measurer.domain)
     return measure_split(measurer, step.cliques, sizes, step.budget(measurer.granted), step.name)
 
 
 def measurable(facts: PublicFacts, cliques: Sequence[Clique], budget: Fraction) -> list[int]:
-    """Which of the cliques a budget split by `allocate` can measure, by public facts alone.
+    """Which cliques are worth measuring when `allocate` splits the budget, from public facts only.
 
-    A marginal whose expected noise is more than N records in L1 norm, half of what two tables of N records
-    can differ by, says next to nothing. The noisiest goes first, a twentieth of what is left at a time, and
-    its part of the budget goes to the others, until none is that noisy.
+    A marginal whose noise has an expected L1 norm above N records, half of the largest distance between two
+    tables of N records, is nearly useless. The noisiest ones are dropped, a twentieth of the rest at a time,
+    and their budget goes to the others, until no marginal is that noisy.
 
     Args:
-        facts: what is known before anything is measured.
-        cliques: to choose from.
-        budget: to be split.
+        facts: public facts of the release.
+        cliques: cliques to choose from.
+        budget: budget to split, zCDP.
 
     Returns:
-        Places in `cliques`, in their order.
+        Indices into `cliques`, ascending.
     """
     places = list(range(len(cliques)))
     while places:

@@ -1,4 +1,4 @@
-"""How far the model's marginals are from the table's, as one-sided confidence bounds from noisy values alone.
+"""One-sided confidence bounds on the error of the model's marginals, from noisy values only.
 
 Source: RandDPGen, Theorems 5.2 to 5.4 and Corollaries 5.1 and 5.2, after AIM (McKenna et al. 2022).
 """
@@ -23,14 +23,14 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class ErrorBound:
-    """With probability at least `confidence`, a marginal is no further from the table's than `l1`.
+    """With probability at least `confidence`, a marginal is within L1 distance `l1` of the table's.
 
     Attributes:
         clique: the marginal.
         l1: bound on the L1 distance, in records.
-        total_variation: the same as a total variation distance, l1 / (2 N), at most 1.
-        confidence: for this marginal alone, not for all together.
-        selected: a round measured this marginal or a larger one; else it was only looked at to select.
+        total_variation: the bound as a total variation distance, l1 / (2 N), at most 1.
+        confidence: of this bound, not of all bounds simultaneously.
+        selected: whether a round measured this marginal or a superset of it.
     """
 
     clique: Clique
@@ -44,13 +44,13 @@ class ErrorBound:
 class WeightedAverage:
     """Unbiased estimate of a marginal from all measurements that contain it (Theorem 5.2).
 
-    The paper states its variance as a sum over the measurements; the variance of an inverse-variance
-    weighted mean is the inverse of the sum of inverses, which is what stands here.
+    The paper states its variance as a sum over the measurements; here it is the variance of an
+    inverse-variance weighted mean, the inverse of the sum of inverses.
 
     Attributes:
-        values: shape (n_r,), counts.
-        sigma: standard deviation of one cell; infinite before the first measurement.
-        gaussian: the noise of the cells is independent and Gaussian.
+        values: estimated counts, shape (n_r,).
+        sigma: standard deviation of one cell; infinite without measurements.
+        gaussian: whether the noise of the cells is independent and Gaussian.
     """
 
     values: NDArray[np.float64]
@@ -58,7 +58,7 @@ class WeightedAverage:
     gaussian: bool
 
     def with_measurement(self, domain: Domain, clique: Clique, measurement: Measurement) -> WeightedAverage:
-        """The estimate of the clique's marginal once a measurement of a clique that contains it is added."""
+        """The estimate with one more measurement, of a clique that contains this one."""
         summed = tuple(i for i, name in enumerate(measurement.clique) if name not in clique)
         marginal = measurement.values.reshape(domain.shape(measurement.clique)).sum(axis=summed).ravel()
         before = self.sigma**-2
@@ -85,7 +85,7 @@ class ScoredDistance:
 def weighted_average(
     domain: Domain, clique: Clique, measurements: Sequence[Measurement]
 ) -> WeightedAverage | None:
-    """The estimate of Theorem 5.2; None where no measurement of single cells contains the clique."""
+    """The estimate of Theorem 5.2; None if no measurement of single cells contains the clique."""
     average = WeightedAverage(np.zeros(domain.cells(clique)), math.inf, True)
     for measurement in measurements:
         if set(clique) <= set(measurement.clique) and not (measurement.boxes or measurement.interaction):
@@ -94,11 +94,11 @@ def weighted_average(
 
 
 def noise_bound(cells: int, sigma: float, gaussian: bool, failure: float) -> float:
-    """Upper bound on the L1 norm of the noise of a marginal, but for this probability.
+    """Upper bound on the L1 norm of a marginal's noise that fails with probability at most `failure`.
 
     Gaussian noise: sqrt(2 log 2) sigma n + lambda sigma sqrt(2 n) with exp(-lambda^2) = failure
-    (Theorem 5.3). Any other noise of that root mean square: n sigma / sqrt(failure), by Chebyshev's
-    inequality for the L2 norm and Cauchy's between the norms.
+    (Theorem 5.3). Other noise of the same root mean square: n sigma / sqrt(failure), by Chebyshev's
+    inequality for the L2 norm and the Cauchy-Schwarz inequality.
     """
     if not gaussian:
         return cells * sigma / math.sqrt(failure)
@@ -116,7 +116,7 @@ def error_bounds(
     candidates: Sequence[Measurement] = (),
     scored: Mapping[Clique, ScoredDistance] | None = None,
 ) -> tuple[ErrorBound, ...]:
-    """Bounds for every measured or scored clique whose marginal the model can give.
+    """Bounds for every measured or scored clique whose marginal the model can compute.
 
     At most two bounds hold for a clique, each with failure probability (1 - confidence) / 2, and the smaller
     one is reported:
@@ -124,21 +124,21 @@ def error_bounds(
     - Corollary 5.1: the distance between the model and the weighted average of all noisy marginals that
       contain the clique, plus a bound on that average's noise.
     - Corollary 5.2, for Gaussian noise: the distances from the model to the first model, and from that to
-      the candidate's noisy marginal, plus lambda sigma sqrt(n) (Lemma A.2, which wants a model that does
-      not depend on that noise: the first model does not, the later ones that the paper takes do). The
-      term with which Theorem 5.4 bounds the second distance through the exponential mechanism falls away,
-      because the noisy marginals are released and the distance is known.
+      the candidate's noisy marginal, plus lambda sigma sqrt(n). Lemma A.2 requires a model that does not
+      depend on that noise: this holds for the first model, but not for the later ones that the paper uses.
+      Theorem 5.4's bound on the second distance is not needed, because the noisy marginals are released and
+      the distance is known.
     - For a scored clique: the distance from the model to the public marginal that it was scored against, plus
       the score and a quantile of its noise (the triangle inequality).
 
     Args:
         model: the released distribution.
-        averages: for each clique what all noisy marginals together say of it.
-        selected: cliques of the rounds.
+        averages: for each clique, the average of all noisy marginals that contain it.
+        selected: cliques that the rounds selected.
         records: of the table.
-        first: a model made without the candidates' noisy marginals; needed where there are candidates.
-        candidates: noisy marginals that the first model does not depend on, of cliques in `averages`.
-        scored: what is known of cliques by their scores; not together with candidates.
+        first: model fitted without the candidates' noisy marginals; required with candidates.
+        candidates: noisy marginals, of cliques in `averages`, that the first model does not depend on.
+        scored: scores of cliques; not together with candidates.
     """
     failure = (1 - CONFIDENCE) / 2
     scored = scored or {}
@@ -169,7 +169,7 @@ def error_bounds(
 
 
 def _score_bound(known: ScoredDistance, marginal: NDArray[np.float64], failure: float) -> float:
-    """Of the distance between a model's marginal and the table's, by a score of another public marginal."""
+    """Bound on the distance between a model's marginal and the table's, from a score of a public one."""
     quantile = NormalDist().inv_cdf(1 - failure)
     moved = float(np.abs(marginal - known.reference).sum())
     return moved + max(0.0, known.distance + quantile * known.sigma)
@@ -181,7 +181,7 @@ def _candidate_bounds(
     marginals: Mapping[Clique, NDArray[np.float64] | None],
     failure: float,
 ) -> dict[Clique, float]:
-    """Corollary 5.2, for the candidates whose marginals both models can give."""
+    """Corollary 5.2, for the candidates whose marginals both models can compute."""
     gaussian = [] if first is None else [c for c in candidates if c.gaussian]
     starts = [] if first is None else first.marginals_within_limits([c.clique for c in gaussian])
     bounds = {}
@@ -199,12 +199,12 @@ def _candidate_bounds(
 def bounds_of_rows(
     bounds: Sequence[ErrorBound], model: ReleasedModel, rows: Table, records: int
 ) -> tuple[ErrorBound, ...]:
-    """The bounds for rows that were made from a model: how far they are from it is known, and added.
+    """The bounds for rows drawn from a model: their known distance from the model is added.
 
     Args:
-        bounds: of the model's marginals, which it can give.
+        bounds: bounds of marginals that the model can compute.
         model: the released distribution.
-        rows: made from it; of another number than the records, their counts are scaled.
+        rows: rows drawn from it; their counts are scaled to the number of records.
         records: of the table.
     """
     marginals = model.marginals_within_limits([bound.clique for bound in bounds])

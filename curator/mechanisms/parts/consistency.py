@@ -1,4 +1,4 @@
-"""Marginals that agree: on attributes and the number of records, or on smaller marginals."""
+"""Consistent marginals: on attributes and the number of records, or on smaller marginals."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Array = NDArray[np.float64]
 
 
 def consistent(domain: Domain, measurements: Sequence[Measurement], total: float) -> list[Measurement]:
-    """The measurements, moved as little as makes them agree on the total and on each attribute's marginal.
+    """The closest measurements that agree on the total and on each attribute's marginal.
 
-    Every attribute gets the mean of what all measurements of it say, by weights of one over the variance, and
-    each measurement is shifted by the same amount in all cells of a value. Attributes do not disturb each
-    other, because all sums are the total before. Pairs do not agree on pairs.
+    Each attribute's marginal becomes the inverse-variance weighted mean over all measurements of it, and each
+    measurement is shifted by the same amount in all cells of a value. Attributes do not affect each other,
+    because all measurements first get the same total. Agreement on pairs is not enforced.
 
-    A fit to the results with the same scales is the fit to the originals: what moves a measurement's marginal
-    of an attribute adds a constant to the sum of weighted squares. Post-processing: costs nothing.
+    A fit to the results with the same scales equals the fit to the originals, because the shifts add a
+    constant to the sum of weighted squares. Post-processing.
 
     Source: ABSyn, VI.A.2.b. Its variances are those of a whole vector, sigma^2 times the cells summed over
-        times the values of the attribute, which is the same weights.
+        times the values of the attribute, which gives the same weights.
 
     Args:
-        domain: of the attributes.
-        measurements: of cells, of any cliques.
+        domain: domain of the table.
+        measurements: measurements of single cells, of any cliques.
         total: number of records; public.
 
     Returns:
-        in the same order, with the same scales.
+        Measurements in the same order, with the same scales.
     """
     tables = [
         (m.values + (total - m.values.sum()) / m.values.size).reshape(domain.shape(m.clique))
@@ -57,12 +57,12 @@ def consistent(domain: Domain, measurements: Sequence[Measurement], total: float
 
 
 def raked(cells: Array, shape: Sequence[int], margins: Sequence[tuple[tuple[int, ...], Array]]) -> Array:
-    """A positive table whose margins come close to those given, by two rounds of proportional fitting.
+    """A positive table with nearly the given margins, by two rounds of iterative proportional fitting.
 
     Args:
-        cells: shape (n_r,), row-major; taken as positive.
-        shape: of the table.
-        margins: axes that stay, in order, and the positive margin over them, row-major.
+        cells: initial cells, shape (n_r,), row-major; taken as positive.
+        shape: shape of the table.
+        margins: for each margin its axes, in order, and its positive values, row-major.
     """
     table = np.maximum(cells, 1e-9).reshape(shape)
     for _ in range(2):
@@ -74,6 +74,6 @@ def raked(cells: Array, shape: Sequence[int], margins: Sequence[tuple[tuple[int,
 
 
 def onto(table: Array, axis: int) -> Array:
-    """The table's marginal of one of its axes."""
+    """The marginal of one axis of the table."""
     summed: Array = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
     return summed

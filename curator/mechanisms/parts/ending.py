@@ -1,4 +1,4 @@
-"""What every mechanism ends with: the model, all that was measured, and bounds on the model's error."""
+"""The end of every mechanism: model, measurements and error bounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .steps import Step
 def averages_of(
     measurer: Measurer, cliques: Iterable[Clique], measurements: Sequence[Measurement]
 ) -> dict[Clique, WeightedAverage]:
-    """For each clique that a measurement contains, the average of all that do (RandDPGen, Theorem 5.2)."""
+    """For each clique, the average of all measurements that contain it (RandDPGen, Theorem 5.2)."""
     found = ((clique, weighted_average(measurer.domain, clique, measurements)) for clique in cliques)
     return {clique: average for clique, average in found if average is not None}
 
@@ -34,19 +34,19 @@ def ended(
     selection: str = "",
     bounds: Sequence[ErrorBound] | None = None,
 ) -> FittedModel:
-    """The end of a run, which costs nothing.
+    """The result of a run, with error bounds; post-processing.
 
     Args:
-        measurer: that was asked.
-        steps: of the mechanism.
+        measurer: measurer of the run.
+        steps: steps of the mechanism.
         model: the released distribution.
         measurements: all noisy marginals, in the order they were taken.
-        averages: for each clique what all noisy marginals together say of it (`averages_of`).
-        scored: what is known of cliques by their scores.
-        rounds: what the rounds did.
-        selected: cliques that were selected; those of the rounds where left out.
-        selection: what marginals were selected by.
-        bounds: where a mechanism has others than `error_bounds` gives.
+        averages: for each clique, the average of all noisy marginals that contain it (`averages_of`).
+        scored: scores of cliques.
+        rounds: report of each round.
+        selected: selected cliques; by default those of the rounds.
+        selection: the values by which marginals were selected, in words.
+        bounds: replace those of `error_bounds`.
     """
     if selected is None:
         selected = [done.clique for done in rounds]

@@ -1,4 +1,4 @@
-"""What a run reports along the way, and what it hands back."""
+"""Progress reports and the result of a run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .steps import Step
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands; public facts only.
+    """Progress of a run; public facts only.
 
     Attributes:
-        step: what was just done.
-        clique: the marginal that it was done for; empty for a phase over many.
+        step: the step that was just finished.
+        clique: the marginal it concerned; empty for several.
         round: number of the round; 0 before the first.
         spent: share of the budget spent, in 0..1.
     """
@@ -38,11 +38,11 @@ class Round:
     """One round of select, measure, estimate.
 
     Attributes:
-        clique: what was selected.
-        sigma: scale of its noise, in counts.
-        zcdp_rho: what the round cost.
+        clique: the selected marginal.
+        sigma: standard deviation of the noise of its cells, in counts.
+        zcdp_rho: cost of the round.
         learned: L1 distance between the clique's marginals in the models after and before, in records.
-        annealed: little was learned, so the next round gets more.
+        annealed: whether little was learned, so that the next round gets more budget.
         model_mb: size of the model after the round.
     """
 
@@ -56,15 +56,15 @@ class Round:
 
 @dataclass(frozen=True)
 class FittedModel:
-    """What a mechanism releases; everything in it is differentially private.
+    """The result of a mechanism; everything in it is differentially private.
 
     Attributes:
         model: the distribution that synthetic rows come from.
         measurements: all noisy marginals, in the order they were taken.
-        rounds: what the rounds did.
+        rounds: report of each round.
         bounds: one-sided confidence bounds on its error, one for each workload marginal measured or scored.
-        selection: what marginals were selected by; empty where none were.
-        steps: of the mechanism, as it set out.
+        selection: the values by which marginals were selected, in words; empty without selection.
+        steps: planned steps of the mechanism.
     """
 
     model: ReleasedModel
@@ -75,14 +75,14 @@ class FittedModel:
     steps: tuple[Step, ...] = ()
 
     def bounded_for(self, rows: Table, records: int) -> FittedModel:
-        """With bounds on the error of these rows in place of the model's.
+        """A copy with bounds on the error of these rows instead of the model's.
 
         Args:
-            rows: made from the model.
+            rows: rows drawn from the model.
             records: of the table.
         """
         return replace(self, bounds=bounds_of_rows(self.bounds, self.model, rows, records))
 
 
 def ignore(progress: Progress) -> None:
-    """Reports nowhere."""
+    """Discards the progress report."""

@@ -1,4 +1,4 @@
-"""Rows of a table as what a release draws its rows from."""
+"""Selected rows as a released model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FORMAT = "dpmosaic selected records 1"
 
 @dataclass(frozen=True, eq=False)
 class SelectedRecords:
-    """Rows that were selected; a `ReleasedModel`.
+    """Selected rows; a `ReleasedModel`.
 
     Attributes:
         table: the rows.
-        cliques: the marginals that they were selected by.
-        total: records that its marginals add up to.
+        cliques: the marginals by which they were selected.
+        total: number of records; the sum of each marginal.
     """
 
     table: Table
@@ -37,7 +37,7 @@ class SelectedRecords:
         return sum(column.nbytes for column in self.table.columns) / 2**20
 
     def marginal(self, clique: Iterable[str]) -> NDArray[np.float64]:
-        """The rows' counts, scaled to the total; shape (n_r,)."""
+        """Counts of the rows, scaled to the total; shape (n_r,)."""
         counts = self.table.marginal(clique).astype(np.float64)
         return counts * (self.total / self.table.record_count)
 
@@ -46,13 +46,13 @@ class SelectedRecords:
         return [self.marginal(clique) for clique in cliques]
 
     def generate(self, rows: int, rng: np.random.Generator) -> Table:
-        """Rows without repetition as far as they go round, in random order."""
+        """Rows in random order; none is repeated before all were used."""
         count = self.table.record_count
         places = [rng.permutation(count) for _ in range(-(-rows // count))]
         return self.table.take(np.concatenate(places)[:rows])
 
     def save(self, path: str | Path) -> None:
-        """Write the rows to one file in numpy's .npz format: the columns of codes, by attribute."""
+        """Write the rows to one file in numpy's .npz format: one column of codes for each attribute."""
         form = {
             "format": FORMAT,
             "domain": self.table.domain.to_json(),
@@ -67,7 +67,7 @@ class SelectedRecords:
         """Read what `save` wrote.
 
         Raises:
-            DataError: the file cannot be read, or holds no such rows.
+            DataError: the file cannot be read, or is not of this format.
         """
         return archive.read(path, cls._of_parts, "selected records")
 

@@ -1,4 +1,4 @@
-"""What every fitted distribution can be asked, whatever it is made of."""
+"""The interface of every fitted distribution."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ....common.data.table import Table
 
 
 class ReleasedModel(Protocol):
-    """A distribution that synthetic rows come from; `MarkovRandomField` and `BayesianNetwork` are two."""
+    """A distribution of synthetic rows, such as a `MarkovRandomField` or a `BayesianNetwork`."""
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
-        """The attributes of each of the tables that it is made of."""
+        """The attributes of each of its tables."""
         ...
 
     @property
@@ -31,11 +31,11 @@ class ReleasedModel(Protocol):
         ...
 
     def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[NDArray[np.float64] | None]:
-        """Several marginals, with None for each clique that needs too large a table on the way."""
+        """Several marginals; None for each clique whose computation needs too large a table."""
         ...
 
     def generate(self, rows: int, rng: np.random.Generator) -> Table:
-        """Synthetic rows in random order, drawn in the model's own way; the rng's seed fixes them."""
+        """Synthetic rows in random order; the seed of `rng` determines them."""
         ...
 
     def save(self, path: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""How many new marginals each round may take, and how large the model may grow by then."""
+"""How many new marginals each round may select, and how large the model may be after it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Schedule:
-    """Rounds of select, measure, estimate, each of which may take twice as many as the one before.
+    """Rounds of select, measure, estimate; each may select twice as many marginals as the one before.
 
-    Early scores say little about which marginals explain which others.
+    Early scores contain little information about which marginals explain which others.
 
     Attributes:
-        rounds: how many there are.
+        rounds: number of rounds.
         max_model_mb: limit of the model's size after the last one.
     """
 
@@ -21,10 +21,10 @@ class Schedule:
     max_model_mb: float
 
     def most(self, number: int, candidates: int) -> int:
-        """How many new marginals round `number`, from 1, may take of so many candidates."""
+        """Most new marginals that round `number`, from 1, may select."""
         most: int = math.ceil(candidates * 2 ** (number - 1) / (2**self.rounds - 1))
         return most
 
     def limit_mb(self, number: int) -> float:
-        """Limit of the model's size in round `number`, from 1: it grows evenly."""
+        """Limit of the model's size in round `number`, from 1; it grows linearly."""
         return self.max_model_mb * number / self.rounds

@@ -1,8 +1,8 @@
-"""How far each candidate's marginal is from the model's, by noisy scores: what selection runs on.
+"""Noisy scores: the distance of each candidate's marginal from the model's.
 
 Source: AIM (McKenna et al. 2022), MST (McKenna, Miklau and Sheldon 2021) and MWEM+PGM score exact marginals
-    in an exponential mechanism, which only a place that sees the whole table can do. Gaussian noise on all
-    distances (`Measurer.score`) runs over parties too, keeps a release Gaussian and tells every distance.
+    in an exponential mechanism, which needs the whole table in one place. Gaussian noise on all distances
+    (`Measurer.score`) also runs over parties, keeps a release Gaussian and gives every distance.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from .steps import PublicFacts
 SELECTED_BY = "exact L1 distances with noise"
 
 DRAFT, FINAL = 1e-2, 1e-3
-"""Tolerances of the fits that candidates are judged by, and of the last one."""
+"""Tolerances of the fits that candidates are compared with, and of the last fit."""
 
 
 def check_scores(facts: PublicFacts, mechanism: str) -> None:
     """Refuses a protocol that gives no scores, before anything is charged.
 
     Raises:
-        DataError: names the protocols that give scores, and the mechanisms that need none.
+        DataError: the protocol gives no scores.
     """
     if not facts.scores_exactly:
         raise DataError(
             f"mechanism {mechanism}: expected a protocol that gives exact distances with noise, got one that "
-            "gives marginals alone; use 'trusted', or 'masked' with at most one collusion, or choose "
+            "gives only marginals; use 'trusted', or 'masked' with at most one collusion, or choose "
             "'randdpgen' or 'independent', which run over every protocol"
         )
 
 
 def measurable_cliques(facts: PublicFacts, cliques: Sequence[Clique]) -> list[Clique]:
-    """The cliques that the protocol can measure at all."""
+    """The cliques that the protocol can measure."""
     return [clique for clique in cliques if math.isfinite(facts.expected_sigma(clique, facts.granted))]
 
 
@@ -56,16 +56,16 @@ def score_against(
     rho: Fraction,
     step: str = "scores",
 ) -> dict[Clique, ScoredDistance]:
-    """Noisy distances between the table and the model, for every clique whose marginal the model can give.
+    """Noisy distances between table and model, for every clique whose marginal the model can compute.
 
-    Guarantee: the zCDP that the measurer charges, at most rho; nothing where no clique can be scored.
+    Guarantee: the zCDP that the measurer charges, at most rho; nothing is charged without cliques to score.
 
     Args:
-        measurer: one that scores exactly.
-        model: public.
-        cliques: that the protocol can measure.
-        rho: what all scores together may cost.
-        step: under which they are charged.
+        measurer: a measurer with `scores_exactly`.
+        model: model to compare with; public.
+        cliques: cliques that the protocol can measure.
+        rho: budget of all scores together, zCDP.
+        step: name of the step that is charged.
     """
     marginals = zip(cliques, model.marginals_within_limits(cliques), strict=True)
     references = {clique: np.rint(m).astype(np.int64) for clique, m in marginals if m is not None}
@@ -84,7 +84,7 @@ def expected_noise(measurer: Measurer, clique: Clique, rho: Fraction) -> float:
 
 
 def rounds_of(found: Sequence[Measurement], before: ReleasedModel, after: ReleasedModel) -> list[Round]:
-    """What a round that measured several marginals did, marginal by marginal."""
+    """Report of a round that measured several marginals, one entry for each."""
     cliques = [measurement.clique for measurement in found]
     marginals = (model.marginals_within_limits(cliques) for model in (before, after))
     return [
@@ -94,7 +94,7 @@ def rounds_of(found: Sequence[Measurement], before: ReleasedModel, after: Releas
 
 
 def round_of(measurement: Measurement, before: ReleasedModel, after: ReleasedModel, cost: Fraction) -> Round:
-    """What a round did; it learned little where the model moved no further than noise alone would move it.
+    """Report of a round; it learned little if the model moved at most as far as noise would move it.
 
     Source: AIM, Algorithm 4, line 11.
     """
@@ -107,5 +107,5 @@ def round_of(measurement: Measurement, before: ReleasedModel, after: ReleasedMod
 
 
 def _moved(old: NDArray[np.float64] | None, new: NDArray[np.float64] | None) -> float:
-    """The L1 distance between a marginal in two models; 0 where one of them cannot give it."""
+    """The L1 distance between a marginal in two models; 0 if one of them cannot compute it."""
     return 0.0 if old is None or new is None else float(np.abs(new - old).sum())

@@ -1,7 +1,7 @@
-"""A mechanism's steps as values: what each asks, of which marginals, for which share of the budget.
+"""The steps of a mechanism as values: kind of query, marginals, and share of the budget.
 
-A mechanism states them once. Its run takes the budget of each step from here, a forecast the noise that
-follows from it, the certificate and the report their names and titles.
+A mechanism states them once. Its run takes from them the budget of each step, a forecast the noise, the
+certificate and the report names and titles.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ....common.privacy.cost import MAX_INTERACTION_SIZE
 
 
 class Asks(enum.Enum):
-    """What a step asks of the parties; the value is its name in certificates and forecasts."""
+    """Kind of query of a step; the value is its name in certificates and forecasts."""
 
     MARGINALS = "marginals"
     INTERACTIONS = "interactions"
     """Residuals of marginals (`common/data/interactions.py`)."""
     SCORES = "scores"
     CHOICES = "choices"
-    """An exponential mechanism over values that the curator has."""
+    """An exponential mechanism over values that the curator holds."""
     RECORDS = "records"
     """The records themselves, in one place."""
 
@@ -34,16 +34,16 @@ class Step:
     """One step of a mechanism.
 
     Attributes:
-        name: under which it is charged.
-        title: the same for readers.
-        asks: what is asked.
-        share: of the whole budget, all times together; of a mechanism that adapts, as it sets out.
-        cliques: the marginals that may be asked for; empty where it asks for none.
-        certain: those of them that are asked for whatever the data say.
-        times: how often it is taken at most.
-        at_once: how many of the cliques it asks for each time, at most; all where left out.
-        sizes: one number for each clique, by which the budget is split (`allocate`); its
-            cells where left out.
+        name: name under which it is charged.
+        title: description for people, in reports and forecasts.
+        asks: kind of query.
+        share: share of the whole budget, all times together; the planned one if the mechanism adapts.
+        cliques: marginals that it may ask for; empty if it asks for none.
+        certain: those of them that it asks for whatever the data are.
+        times: how often it runs, at most.
+        at_once: how many of the cliques it asks for each time, at most; all by default.
+        sizes: one number for each clique, by which the budget is split (`allocate`); the number of cells by
+            default.
     """
 
     name: str
@@ -58,15 +58,17 @@ class Step:
 
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1 or self.times < 1:
-            raise ValueError("a step has a share of the budget in [0, 1], and is taken at least once")
+            raise ValueError("expected a share of the budget in [0, 1], and a step that runs at least once")
         if not set(self.certain) <= set(self.cliques):
-            raise ValueError("what a step certainly asks for is among what it may ask for")
+            raise ValueError("expected that `certain` contains only cliques of the step")
         if self.at_once is not None and self.at_once < max(1, len(self.certain)):
             raise ValueError(
-                "each time a step asks for at least one clique, and for all that it certainly asks for"
+                "expected that a step asks each time for at least one clique, and for all certain ones"
             )
         if self.sizes and len(self.sizes) != len(self.cliques):
-            raise ValueError(f"{len(self.cliques)} cliques have as many sizes, not {len(self.sizes)}")
+            raise ValueError(
+                f"expected {len(self.cliques)} sizes, one for each clique, got {len(self.sizes)}"
+            )
 
     @property
     def most(self) -> int:
@@ -78,25 +80,25 @@ class Step:
         return self.sizes or tuple(float(domain.cells(clique)) for clique in self.cliques)
 
     def budget(self, granted: Fraction) -> Fraction:
-        """What the step may cost each time, zCDP.
+        """Budget of the step each time, zCDP.
 
         Args:
-            granted: the whole budget.
+            granted: the whole budget, zCDP.
         """
         return granted * self.share / self.times
 
 
 class PublicFacts(Protocol):
-    """What is known before anything is measured: of a measurer, or of a release that is only planned."""
+    """Public facts of a measurer, or of a planned release, before anything is measured."""
 
     @property
     def domain(self) -> Domain:
-        """Of the whole table."""
+        """Domain of the whole table."""
         ...
 
     @property
     def record_count(self) -> int:
-        """Records of the whole table."""
+        """Number of records of the whole table."""
         ...
 
     @property
@@ -114,8 +116,8 @@ class PublicFacts(Protocol):
         ...
 
 
-def alone(shape: Sequence[int]) -> bool:
-    """Whether an interaction of this shape can be measured alone, not as part of the whole marginal."""
+def measurable_as_interaction(shape: Sequence[int]) -> bool:
+    """Whether an interaction of this shape can be measured without the whole marginal."""
     return all(2 <= n <= MAX_INTERACTION_SIZE for n in shape)
 
 

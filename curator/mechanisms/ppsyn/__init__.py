@@ -1,1 +1,1 @@
-"""PPSyn."""
+"""PPSyn: marginals measured over partitions."""

@@ -1,13 +1,13 @@
-"""PPSyn as its text has it: partitions, budgets and scores from exact marginals. Not private.
+"""PPSyn by the text of its paper: partitions, budgets and scores from exact marginals. Not private.
 
 Source: Zhang, Deng and Yin, "Partition-based differentially private synthetic data generation",
     Algorithms 1 to 4.
 
-What the text leaves open: the sensitivity of the score in the exponential mechanism (here that of a distance,
-1, over the least required budget, as if budgets were public; the true one is unbounded); what is done once no
-candidate can be paid for (here the rest goes to one-way marginals, by line 1); T; and a limit of the model's
-size, without which a run ends in a model that does not fit in memory. It may
-select one marginal again and again for next to no budget, so that selection spends most (docs/adr/0016).
+The text leaves open: the sensitivity of the score in the exponential mechanism (here that of a distance, 1,
+over the smallest required budget, as if budgets were public; the true one is unbounded); what to do when the
+budget pays for no candidate (here the rest goes to one-way marginals, as in line 1); T; and a limit of the
+model's size, without which the model may not fit in memory. A run may select one marginal repeatedly at
+almost no cost, so that selection spends most of the budget (docs/adr/0016).
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class ExactMarginal:
     """A marginal without noise, and its partitions.
 
     Attributes:
-        counts: shape (n_r,).
-        order: shape (n_r,): its cells as Algorithms 3 and 4 line them up.
-        shape: of the cells in that order.
-        sequence: of partitions of them.
+        counts: exact counts, shape (n_r,).
+        order: order of the cells in Algorithms 3 and 4, shape (n_r,).
+        shape: shape of the cells in that order.
+        sequence: partitions of these cells.
     """
 
     counts: NDArray[np.float64]
@@ -59,14 +59,14 @@ class ExactMarginal:
 
     @classmethod
     def of(cls, domain: Domain, clique: Clique, counts: NDArray[np.float64]) -> ExactMarginal:
-        """One attribute's cells in ascending order of counts (Algorithm 3, line 1), others as they are."""
+        """From counts; the cells of one attribute are sorted by count (Algorithm 3, line 1)."""
         shape = domain.shape(clique)
         order = np.argsort(counts, kind="stable") if len(clique) == 1 else np.arange(counts.size)
         sequence = sequence_of(shape, UniformSpread(counts[order].reshape(shape)))
         return cls(counts, order, shape, sequence)
 
     def labels(self, count: int) -> NDArray[np.int64]:
-        """For each cell its interval in the partition into so many."""
+        """For each cell, its interval in the partition into `count` intervals."""
         labels = np.empty(self.counts.size, dtype=np.int64)
         labels[self.order] = box_labels(self.shape, self.sequence.boxes(count))
         return labels
@@ -75,12 +75,12 @@ class ExactMarginal:
 def spread(
     counts: NDArray[np.float64], labels: NDArray[np.int64], noise: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Noisy sums over intervals, of which every cell gets the same part (Definition 9).
+    """Noisy sums over intervals, spread evenly over their cells (Definition 9).
 
     Args:
-        counts: shape (n_r,).
-        labels: shape (n_r,): the interval of each cell.
-        noise: shape (intervals,).
+        counts: exact counts, shape (n_r,).
+        labels: interval of each cell, shape (n_r,).
+        noise: noise of the sums, shape (intervals,).
     """
     sums = np.bincount(labels, counts) + noise
     cells: NDArray[np.float64] = (sums / np.bincount(labels))[labels]
@@ -91,11 +91,11 @@ class PaperRun:
     """One run of Algorithm 1.
 
     Args:
-        config: the parameters.
-        measurer: one that shows exact marginals.
-        workload: the candidates.
-        stream: randomness of the exponential mechanism and of the noise; in floating point.
-        report: called after every step.
+        config: parameters of the mechanism.
+        measurer: a measurer that gives exact marginals.
+        workload: candidates.
+        stream: randomness of the exponential mechanism and of the floating-point noise.
+        report: called with the progress after every step.
     """
 
     def __init__(
@@ -125,19 +125,26 @@ class PaperRun:
 
     @staticmethod
     def steps(config: PPSynSettings, facts: PublicFacts, candidates: Workload) -> tuple[Step, ...]:
-        """As Algorithm 1 sets out, with T rounds; there are more where rounds cost less than their part."""
+        """The steps of Algorithm 1 with T rounds; a run has more rounds if they cost less than planned."""
         one_way, scores, rounds = Fraction(config.one_way), Fraction(config.scores), config.rounds
         left, cliques = 1 - one_way - scores, candidates.cliques
         return (
             one_way_step(facts.domain, one_way),
-            Step("select", "Selection of a marginal", Asks.CHOICES, scores, times=rounds),
-            Step("round", "Marginals over intervals", Asks.MARGINALS, left, cliques, times=rounds),
+            Step("select", "Selection of one marginal in each round", Asks.CHOICES, scores, times=rounds),
+            Step(
+                "round",
+                "One selected marginal in each round, over intervals",
+                Asks.MARGINALS,
+                left,
+                cliques,
+                times=rounds,
+            ),
         )
 
     def run(self) -> FittedModel:
         """Lines 1 to 13."""
         self._used += one_way_marginals(self._measurer, self._one_way)
-        self._tell("one-way marginals")
+        self._report_progress("one-way marginals")
         model = self._estimate(None)
         while self._measurer.accountant.remaining > self._selection:
             selected = self._select(model)
@@ -148,8 +155,8 @@ class PaperRun:
         if left > 0:
             self._used += one_way_marginals(self._measurer, left)
             model = self._estimate(model, FINAL)
-            self._tell("last round")
-        # No bounds: they would hold for cells that were measured, not for sums that were spread over cells.
+            self._report_progress("last round")
+        # No bounds: they hold for measured cells, not for sums that were spread over cells.
         return ended(
             self._measurer,
             self._steps,
@@ -162,7 +169,7 @@ class PaperRun:
         )
 
     def _select(self, model: MarkovRandomField) -> tuple[Clique, Requirement] | None:
-        """Algorithm 2, among what can be paid for and leaves the model small enough; None where nothing."""
+        """Algorithm 2, over the candidates that the budget pays for and that keep the model small enough."""
         left = float(self._measurer.accountant.remaining - self._selection)
         offers: dict[Clique, tuple[float, Requirement]] = {}
         marginals = model.marginals_within_limits(self._exact)
@@ -192,13 +199,13 @@ class PaperRun:
         self._charge("round", clique, rho)
         sigma = self._measurer.expected_sigma(clique, rho)
         exact = self._exact[clique]
-        # Intervals of sorted codes are no boxes of codes, so that no protocol can be asked for their sums.
+        # Intervals of sorted codes are not boxes of codes, so no protocol supports queries for their sums.
         values = spread(exact.counts, exact.labels(needs.boxes), self._rng.normal(0, sigma, needs.boxes))
         self._used.append(Measurement(clique, values, sigma, needs.zcdp_rho))
         model = self._estimate(before)
         learned = float(np.abs(model.marginal(clique) - before.marginal(clique)).sum())
         self._rounds.append(Round(clique, sigma, needs.zcdp_rho, learned, False, model.size_mb))
-        self._tell("round", clique)
+        self._report_progress("round", clique)
         return model
 
     def _charge(self, step: str, clique: Clique, rho: Fraction) -> None:
@@ -208,7 +215,7 @@ class PaperRun:
         total = self._measurer.record_count
         return estimate(self._domain, self._used, total=total, warm_start=warm_start, tolerance=tolerance)
 
-    def _tell(self, step: str, clique: Clique = ()) -> None:
+    def _report_progress(self, step: str, clique: Clique = ()) -> None:
         accountant = self._measurer.accountant
         spent = accountant.spent_share
         self._report(Progress(step, clique, len(self._rounds), spent))

@@ -1,4 +1,4 @@
-"""How finely a marginal is measured: at the least budget, or with the least error."""
+"""The choice of a marginal's partition: for the least budget, or for the least error."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .partitions import PartitionSequence
 
 @dataclass(frozen=True)
 class Partitioned:
-    """A marginal that may be measured over boxes: its partitions, and what was measured of it so far.
+    """A marginal that may be measured over boxes: its partitions and its measurements so far.
 
     Attributes:
-        sequence: its partitions; errors are the shares of a deviation that they hide, from 1 down to 0.
-        cells: how many the marginal has.
-        weight: of the marginal in the workload.
-        boxes: how many the finest partition has that it was measured over; 0 before the first.
-        contribution: its distance from the model when it was measured first, in records.
+        sequence: its partitions; their errors are the hidden shares of a deviation, from 1 down to 0.
+        cells: number of cells of the marginal.
+        weight: weight of the marginal in the workload.
+        boxes: number of boxes of the finest partition measured so far; 0 before the first.
+        contribution: its distance from the model before its first measurement, in records.
     """
 
     sequence: PartitionSequence
@@ -27,10 +27,10 @@ class Partitioned:
     contribution: float = 0.0
 
     def cheapest(self, eta: float) -> tuple[int, float]:
-        """The partition that needs the least budget to keep the share 1 - eta of any contribution C.
+        """The partition that needs the least budget to measure the share 1 - eta of any contribution C.
 
-        Noise may take what the boxes leave: rho = boxes^2 / pi (eta C - h C)^2 where they hide the share h.
-        What earlier boxes have shown deviates no more, so what still deviates does so inside them.
+        If boxes hide the share h, noise may have the rest of eta: rho = boxes^2 / pi (eta C - h C)^2. The
+        model already fits the sums over earlier boxes, so the remaining deviation lies inside them.
 
         Source: PPSyn, Algorithm 4, line 16.
 
@@ -48,8 +48,8 @@ class Partitioned:
             count += 1
         return best, least
 
-    def finest_worth(self, noise: float) -> int:
-        """How many boxes promise the least error: what they hide of the contribution, and their noise.
+    def finest_worthwhile(self, noise: float) -> int:
+        """The number of boxes with the least expected error: hidden contribution plus noise.
 
         Source: PPSyn, Theorem 3.
 
@@ -67,22 +67,22 @@ class Partitioned:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What a marginal needs: so many boxes, and a budget."""
+    """The number of boxes and the budget that a marginal requires."""
 
     boxes: int
     zcdp_rho: float
 
 
 def first_rise(sequence: PartitionSequence, contribution: float, eta: float, merging: bool) -> Requirement:
-    """The last partition before the required budget begins to rise, and that budget.
+    """The last partition before the required budget begins to increase, and that budget.
 
-    Source: PPSyn, Algorithm 3, from single cells on, where `merging`; else Algorithm 4, from one box on.
+    Source: PPSyn, Algorithm 3, starting at single cells, if `merging`; else Algorithm 4, starting at one box.
 
     Args:
         sequence: partitions; errors in records.
-        contribution: in records, positive.
-        eta: the share of it that partition and noise may take.
-        merging: which algorithm.
+        contribution: contribution of the marginal, in records, positive.
+        eta: share of the contribution that partition and noise may lose.
+        merging: use Algorithm 3.
     """
     count, step = (sequence.largest(), -1) if merging else (1, 1)
     best = Requirement(count, math.inf)

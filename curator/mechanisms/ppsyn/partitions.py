@@ -1,9 +1,9 @@
-"""Partitions of a marginal into boxes: ever finer ones, made once, and the error of each.
+"""Sequences of ever finer partitions of a marginal into boxes, and the error of each.
 
 Source: PPSyn (Zhang, Deng and Yin), Algorithms 3 and 4, and their sequences computed in advance (4.2.2).
-    Which boxes are split or merged follows from an error, which is an argument here: the paper's
-    (`UniformSpread`) takes the table's exact marginal, which nobody may see, the default's
-    (`WithinBoxDeviation`) public facts.
+    An error decides which boxes are split or merged. It is an argument here: the paper's
+    (`UniformSpread`) uses the table's exact marginal, which is private, the default's
+    (`WithinBoxDeviation`) only public facts.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ Array = NDArray[np.float64]
 
 
 class BoxError(Protocol):
-    """What a partition loses, box by box."""
+    """The error of a partition, as a sum over boxes."""
 
     def error(self, box: Box) -> float:
-        """What is lost inside a box; 0 for a single cell."""
+        """The error inside a box; 0 for a single cell."""
         ...
 
     def best_split(self, box: Box, axis: int) -> tuple[float, int]:
-        """Where to cut a box of two codes or more along an axis: what that gains, and before which code."""
+        """The best cut of a box along an axis of at least two codes: its gain, and the code after the cut."""
         ...
 
 
 class UniformSpread:
-    """The L1 distance between a marginal and its boxes' sums spread evenly over their cells.
+    """The L1 distance between a marginal and the sums of its boxes, spread evenly over their cells.
 
     Source: PPSyn, Definition 9 and the reconstruction error of Theorem 3.
 
     Args:
-        counts: the marginal, one axis for each attribute.
+        counts: the marginal, with one axis for each attribute.
     """
 
     def __init__(self, counts: Array) -> None:
@@ -53,7 +53,7 @@ class UniformSpread:
         return float(np.abs(cells - cells.mean()).sum())
 
     def best_split(self, box: Box, axis: int) -> tuple[float, int]:
-        """See `BoxError`; every cut is tried, the first of the best is taken."""
+        """See `BoxError`; the first best of all cuts."""
         low, high = box[axis]
         left = [sum(map(self.error, cut(box, axis, at))) for at in range(low + 1, high)]
         best = int(np.argmin(left))
@@ -63,21 +63,21 @@ class UniformSpread:
 class WithinBoxDeviation:
     """The share of a deviation that lies within boxes, where a partition hides it; from public facts.
 
-    Attributes are taken to be independent. Of the records that differ from a given one in an attribute, a
-    share lies in the same interval of codes. Were a deviation a random walk over the codes, that interval
-    would hide this share of its variance, and the root of it of its size. A box shows the rest, attribute by
-    attribute, so it hides 1 - product over attributes of (1 - root of the share). All cells in one box hide
-    all, single cells nothing, and a box that spans an attribute hides all: it says nothing of it. The error
-    of a box is its share of the records times what it hides.
+    Attributes are modelled as independent. Of the records that differ from a given one in an attribute, a
+    share lies in the same interval of codes. If the deviation is a random walk over the codes, the interval
+    hides this share of its variance, and the root of this share of its size. So a box hides
+    1 - product over attributes of (1 - root of the share). A single box hides everything, single cells hide
+    nothing, and a box that spans an attribute hides everything. The error of a box is its share of the
+    records times its hidden share.
 
     Args:
-        masses: for each attribute the share of records of each code, all positive.
+        masses: for each attribute, the share of the records with each code, all positive.
     """
 
     def __init__(self, masses: Sequence[Array]) -> None:
         self._sums = [np.concatenate([[0.0], np.cumsum(mass)]) for mass in masses]
         self._squares = [np.concatenate([[0.0], np.cumsum(mass**2)]) for mass in masses]
-        # With one code nobody differs.
+        # With one code, no records differ.
         self._differing = [max(1 - float(s[-1]), 1e-300) for s in self._squares]
 
     def error(self, box: Box) -> float:
@@ -92,7 +92,7 @@ class WithinBoxDeviation:
         return mass * (1 - shown)
 
     def best_split(self, box: Box, axis: int) -> tuple[float, int]:
-        """See `BoxError`; the cut that tells most records apart that differ in this attribute: the median."""
+        """See `BoxError`; the cut at the median, which separates most pairs of differing records."""
         low, high = box[axis]
         sums = self._sums[axis][low : high + 1] - self._sums[axis][low]
         apart = sums[1:-1] * (sums[-1] - sums[1:-1])
@@ -105,18 +105,18 @@ class WithinBoxDeviation:
 
 
 class PartitionSequence(ABC):
-    """Partitions of one marginal, each the one before with one box cut in two."""
+    """Partitions of one marginal; each divides one box of the one before."""
 
     @abstractmethod
     def error(self, count: int) -> float | None:
-        """What the partition into so many boxes loses; None where there are no more."""
+        """The error of the partition into `count` boxes; None if there are not as many cells."""
 
     @abstractmethod
     def boxes(self, count: int) -> tuple[Box, ...]:
-        """The partition into so many boxes, at most `largest()`."""
+        """The partition into `count` boxes, at most `largest()`."""
 
     def largest(self) -> int:
-        """How many boxes the finest has."""
+        """The number of boxes of the finest partition."""
         count = 1
         while self.error(count + 1) is not None:
             count += 1
@@ -129,10 +129,10 @@ def sequence_of(shape: Sequence[int], error: BoxError) -> PartitionSequence:
 
 
 class Merging(PartitionSequence):
-    """From single cells on, the two neighbours are merged that lose least by it.
+    """Starting at single cells, merges the two neighbours with the least increase of the error.
 
-    Source: PPSyn, Algorithm 3, from line 2 on. Its line 1 sorts the cells by their counts: that is up to the
-    caller, as sums can be asked for over ranges of codes alone.
+    Source: PPSyn, Algorithm 3, from line 2 on. Line 1, which sorts the cells by count, is left to the caller,
+    because protocols support only sums over ranges of codes.
     """
 
     def __init__(self, size: int, error: BoxError) -> None:
@@ -168,9 +168,9 @@ class Merging(PartitionSequence):
 
 
 class Splitting(PartitionSequence):
-    """From one box on, the box is cut in two that gains most by it; axes take turns. Made as far as needed.
+    """Starting at one box, cuts the box with the largest gain; axes take turns. Computed as far as needed.
 
-    Source: PPSyn, Algorithm 4. An axis along which no box can be cut any more gives its turn to the next.
+    Source: PPSyn, Algorithm 4. An axis along which no box can be cut is skipped.
     """
 
     def __init__(self, shape: Sequence[int], error: BoxError) -> None:
@@ -193,7 +193,7 @@ class Splitting(PartitionSequence):
     def boxes(self, count: int) -> tuple[Box, ...]:
         """See `PartitionSequence`."""
         if self.error(count) is None:
-            raise ValueError(f"a marginal of {self._cells} cells has no {count} boxes")
+            raise ValueError(f"expected at most {self._cells} boxes, the number of cells, got {count}")
         boxes = [self._whole]
         for place, axis, at in self._cuts[: count - 1]:
             boxes[place], right = cut(boxes[place], axis, at)
@@ -201,7 +201,7 @@ class Splitting(PartitionSequence):
         return tuple(boxes)
 
     def _offer(self, place: int) -> None:
-        """Enters the best cut of a box along each axis."""
+        """Adds the best cut of a box along each axis to the heaps."""
         box = self._current[place]
         for axis, (low, high) in enumerate(box):
             if high - low > 1:
@@ -222,7 +222,7 @@ class Splitting(PartitionSequence):
                 self._current.append(right)
                 self._cuts.append((place, axis, at))
                 change = self._error.error(left) + self._error.error(right) - self._error.error(box)
-                # Single cells lose nothing; sums of changes would be off by rounding.
+                # Single cells have no error; a sum of changes would have rounding errors.
                 whole = len(self._current) == self._cells
                 self._errors.append(0.0 if whole else max(0.0, self._errors[-1] + change))
                 self._offer(place)
@@ -232,7 +232,7 @@ class Splitting(PartitionSequence):
 
 
 def cut(box: Box, axis: int, at: int) -> tuple[Box, Box]:
-    """The two parts of a box, before and from a code on."""
+    """The two parts of a box: before a code, and from it on."""
     low, high = box[axis]
     return (
         (*box[:axis], (low, at), *box[axis + 1 :]),

@@ -1,22 +1,22 @@
-"""PPSyn: measure the marginal that improves the model most for its cost, over boxes instead of cells.
+"""PPSyn: measures the marginals with the largest gain for their cost, over boxes instead of cells.
 
 Source: Zhang, Deng and Yin, "Partition-based differentially private synthetic data generation",
     Algorithms 1 and 2.
 
 The paper computes partitions, required budgets and scores from the table's exact marginals, and releases
-them: that is not private. `variant="paper"` follows it in simulation (`paper.py`). In the default all
-three are public:
+them, which is not private. `variant="paper"` follows it in simulation (`paper.py`). In the default, all three
+are public:
 
-- A partition follows from the noisy one-way marginals (`WithinBoxDeviation`): the finer, the more it shows
-  of how the table deviates from the model. By how much it does is a noisy score, of sensitivity 1 whatever
-  the number of cells.
+- Partitions follow from the noisy one-way marginals (`WithinBoxDeviation`); finer ones hide less of the
+  table's deviation from the model. The size of that deviation is a noisy score, of sensitivity 1 whatever the
+  number of cells.
 - A partition of k boxes that hides a share h of the contribution C needs rho = k^2 / pi (eta C - h C)^2, so
-  the one that needs least is the same for every C. A marginal measured before is measured over smaller
+  the cheapest partition is the same for every C. A marginal that was measured before is measured over smaller
   boxes.
-- Inside a box the model keeps the shape that all other measurements give it, instead of a uniform one.
-- Scores for all candidates cost as much as one for each: a round selects as many as it can afford.
-- What is left in the end measures everything once more that the model is made of, each over the boxes that
-  promise the smallest error (Theorem 3).
+- Inside a box, the model keeps the shape from all other measurements, instead of a uniform one.
+- All candidates are scored in each round, which selects as many as its budget pays for.
+- The rest of the budget measures all marginals of the model once more, each over the partition with the
+  smallest expected error (Theorem 3).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .settings import PPSynSettings
 
 @dataclass(frozen=True)
 class PPSyn(PPSynSettings):
-    """Partitioned marginals, by contribution for each unit of budget; parameters as in `PPSynSettings`."""
+    """Partitioned marginals, selected by contribution for each unit of budget; see `PPSynSettings`."""
 
     @classmethod
     def of_the_paper(cls) -> PPSyn:
@@ -47,11 +47,11 @@ class PPSyn(PPSynSettings):
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """Name on the command line."""
         return "ppsyn"
 
     def granted(self, budget: Budget) -> Fraction:
-        """Exact for the default, Gaussian alone; zCDP for the paper's exponential mechanism."""
+        """The exact calibration for the default, which is Gaussian; zCDP for the paper's variant."""
         return budget.granted(gaussian_only=self.variant == "default")
 
     def describe(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class PPSyn(PPSynSettings):
         return {"name": self.name, **asdict(self)}
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
-        """The variant's; see `Mechanism.steps`."""
+        """The steps of the variant; see `Mechanism.steps`."""
         return self._variant.steps(self, facts, self.candidates(facts.domain, workload))
 
     def run(

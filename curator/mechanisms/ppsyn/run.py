@@ -1,4 +1,4 @@
-"""A run of PPSyn's default; see `ppsyn.py`."""
+"""A run of PPSyn's default variant; see `ppsyn.py`."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from .settings import PPSynSettings
 
 
 class PartitionRun:
-    """One run of the default.
+    """One run of the default variant.
 
     Args:
-        config: the parameters.
-        measurer: one that scores exactly.
-        workload: the candidates.
-        stream: not used; all noise is the measurer's.
-        report: called after every step.
+        config: parameters of the mechanism.
+        measurer: a measurer with `scores_exactly`.
+        workload: candidates.
+        stream: not used, because all noise comes from the measurer.
+        report: called with the progress after every step.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class PartitionRun:
 
     @staticmethod
     def steps(config: PPSynSettings, facts: PublicFacts, candidates: Workload) -> tuple[Step, ...]:
-        """Of the default; rounds and last round share what is left evenly as long as rounds spend their part.
+        """Steps of the default; rounds and last round have equal parts if each round spends its part.
 
         The model is scored once in each round and once more at the end.
 
         Raises:
-            DataError: the protocol gives no exact distances.
+            DataError: the protocol gives no scores.
         """
         check_scores(facts, "ppsyn")
         one_way, scores, rounds = Fraction(config.one_way), Fraction(config.scores), config.rounds
@@ -86,30 +86,46 @@ class PartitionRun:
         again = tuple(dict.fromkeys((*first.cliques, *cliques)))
         return (
             first,
-            Step("scores", "Scores of candidates", Asks.SCORES, scores, cliques, times=rounds + 1),
-            Step("round", "Marginals over boxes", Asks.MARGINALS, part * rounds, cliques, times=rounds),
-            Step("last round", "All marginals again", Asks.MARGINALS, part, again, first.cliques),
+            Step(
+                "scores", "Scores of candidates in each round", Asks.SCORES, scores, cliques, times=rounds + 1
+            ),
+            Step(
+                "round",
+                "Selected marginals in each round, over boxes",
+                Asks.MARGINALS,
+                part * rounds,
+                cliques,
+                times=rounds,
+            ),
+            Step(
+                "last round",
+                "All marginals of the model once more, over boxes",
+                Asks.MARGINALS,
+                part,
+                again,
+                first.cliques,
+            ),
         )
 
     def run(self) -> FittedModel:
-        """Algorithm 1, several marginals in each round."""
+        """Algorithm 1 with several marginals in each round."""
         one_way = self._step("one-way")
         ways = one_way_marginals(self._measurer, one_way.budget(self._measurer.granted))
         self._used += ways
-        self._tell("one-way marginals", 0)
+        self._report_progress("one-way marginals", 0)
         model = self._estimate(None)
         self._candidates = self._partitioned(model, ways)
         for number in range(1, self._schedule.rounds + 1):
             self._score(model)
-            self._tell("scores", number)
+            self._report_progress("scores", number)
             chosen = self._select(number)
             if chosen:
                 model = self._measure(chosen, model)
-                self._tell("round", number)
+                self._report_progress("round", number)
         model = self._measure_again(model)
-        self._tell("last round", self._schedule.rounds)
+        self._report_progress("last round", self._schedule.rounds)
         self._score(model)
-        self._tell("scores", self._schedule.rounds)
+        self._report_progress("scores", self._schedule.rounds)
         return ended(
             self._measurer,
             self._steps,
@@ -124,7 +140,7 @@ class PartitionRun:
     def _partitioned(
         self, model: MarkovRandomField, ways: Sequence[Measurement]
     ) -> dict[Clique, Partitioned]:
-        """Partitions of every candidate from noisy one-way marginals; no code counts less than its noise."""
+        """Partitions of every candidate from noisy one-way marginals; sigma is a lower bound of counts."""
         masses = {}
         for way in ways:
             counts = np.maximum(model.marginal(way.clique), way.sigma)
@@ -137,17 +153,17 @@ class PartitionRun:
         return found
 
     def _score(self, model: MarkovRandomField) -> None:
-        """Algorithm 2, line 2: noisy distances between table and model, where the model can answer."""
+        """Algorithm 2, line 2: noisy distances between table and model, for computable marginals."""
         scored = score_against(self._measurer, model, list(self._weights), self._score_budget())
         self._scored = scored or self._scored
 
     def _select(self, number: int) -> dict[Clique, tuple[int, Fraction]]:
-        """Lines 3 to 6: the best scores for each unit of budget, as many as this round's part pays for.
+        """Lines 3 to 6: the best scores for each unit of budget, as many as the round can pay for.
 
         Returns:
-            For each clique the number of its boxes, and its budget.
+            For each selected clique, its number of boxes and its budget.
         """
-        # The rounds to come and the last round get the same.
+        # The remaining rounds and the last round get equal parts.
         left = self._left() / (self._schedule.rounds + 2 - number)
         limit = self._schedule.limit_mb(number)
         most = self._schedule.most(number, len(self._candidates))
@@ -172,17 +188,17 @@ class PartitionRun:
             chosen[clique] = boxes, rho
             left -= rho
             new += clique not in measured
-            # Those before it are too large beside the others, and no smaller once this one is chosen.
+            # Earlier candidates make the model too large; with one more clique they still do.
             promising = promising[place + 1 :]
 
     def _contribution(self, scored: ScoredDistance) -> float:
-        """A score less the deviation of its noise, because the largest are chosen; at most 2 N records."""
+        """A score minus the deviation of its noise, because the largest are selected; at most 2 N records."""
         return min(scored.distance - scored.sigma, 2.0 * self._measurer.record_count)
 
     def _required(self, clique: Clique, contribution: float) -> tuple[int, Fraction]:
-        """Algorithm 2, line 3: the partition that needs the least budget, and that budget."""
+        """Algorithm 2, line 3: the number of boxes that needs the least budget, and that budget."""
         boxes, root = self._candidates[clique].cheapest(self._config.eta)
-        # One sum has noise of expected absolute value sqrt(unit / rho).
+        # The noise of one sum has the expected absolute value sqrt(unit / rho).
         granted = self._measurer.granted
         unit = (EXPECTED_L1 * self._measurer.expected_sigma(clique, granted)) ** 2 * granted
         return boxes, Fraction(unit) * Fraction(root / contribution) ** 2
@@ -209,17 +225,17 @@ class PartitionRun:
         return Query(clique, rho, step, known.sequence.boxes(boxes))
 
     def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
-        """What is left, but for the last scores, goes to all that the model is made of."""
+        """The last round: the rest, except for the last scores, goes to all marginals of the model."""
         measured = self._measured()
         left = self._left()
         counts: list[int] = [self._domain.cells(clique) for clique in measured]
-        # Fewer boxes take a smaller part, which leaves others more; thrice is close to where it settles.
+        # Fewer boxes get a smaller part, which leaves more to others; three iterations nearly converge.
         for _ in range(3):
             for place, rho in enumerate(allocate(left, counts)):
                 known = self._candidates.get(measured[place])
                 if known and known.boxes:
                     sigma = self._measurer.expected_sigma(measured[place], rho)
-                    counts[place] = known.finest_worth(EXPECTED_L1 * sigma)
+                    counts[place] = known.finest_worthwhile(EXPECTED_L1 * sigma)
         parts = allocate(left, counts)
         queries = [
             self._query(c, k, rho, "last round") for c, k, rho in zip(measured, counts, parts, strict=True)
@@ -231,7 +247,7 @@ class PartitionRun:
         return self._step("scores").budget(self._measurer.granted)
 
     def _left(self) -> Fraction:
-        """What is left for marginals once the model has been scored for the last time."""
+        """The remaining budget without that of the last scores."""
         return self._measurer.accountant.remaining - self._score_budget()
 
     def _measured(self) -> list[Clique]:
@@ -244,6 +260,6 @@ class PartitionRun:
     def _step(self, name: str) -> Step:
         return by_name(self._steps)[name]
 
-    def _tell(self, step: str, number: int) -> None:
+    def _report_progress(self, step: str, number: int) -> None:
         spent = self._measurer.accountant.spent_share
         self._report(Progress(step, (), number, spent))

@@ -13,15 +13,15 @@ from ..parts.allocation import check_smallest
 
 @dataclass(frozen=True)
 class PPSynSettings:
-    """What is selected, at what cost, and how large the model may grow.
+    """Budget split, candidates and limits of the model.
 
     Attributes:
         variant: "default", or "paper" for the text of Algorithms 1 to 4, which only a simulation can run.
-        eta: the share of a marginal's contribution that noise and partition may take.
+        eta: share of a marginal's contribution that noise and partition may lose.
         one_way: share of the budget for one-way marginals.
-        scores: share of the budget to select by.
-        rounds: T; in the paper's variant a round selects one marginal, and there may be more rounds.
-        maxsize: candidates with more cells are dropped.
+        scores: share of the budget for the selection.
+        rounds: T; in the paper's variant a round selects one marginal, and a run may have more rounds.
+        maxsize: most cells of a candidate; larger ones are dropped.
         max_model_mb: limit of the model's size; grows to this with the rounds.
     """
 
@@ -42,16 +42,16 @@ class PPSynSettings:
             if not 0 < getattr(self, name) < 1:
                 raise DataError(f"{name}: expected a share in (0, 1), got {getattr(self, name)}")
         if self.one_way + self.scores >= 1:
-            raise DataError("one_way and scores leave nothing for the rounds; lower them")
+            raise DataError("expected one_way + scores < 1, so that rounds get a share; lower them")
         if self.rounds < 1 or self.maxsize < 1 or not self.max_model_mb > 0:
             raise DataError("expected rounds >= 1, maxsize >= 1 and max_model_mb > 0")
 
     def candidates(self, domain: Domain, workload: Workload) -> Workload:
-        """The workload's marginals, without those of too many cells.
+        """The workload's marginals with at most `maxsize` cells.
 
         Raises:
             DataError: none is small enough.
-            ModelError: not even the smallest makes a model within the limit.
+            ModelError: even the smallest makes a model beyond the limit.
         """
         candidates = workload.refined(domain, self.maxsize)
         check_smallest(domain, candidates.cliques, self.max_model_mb)

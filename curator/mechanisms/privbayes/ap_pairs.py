@@ -1,6 +1,6 @@
-"""Which attribute depends on which: the attribute-parent pairs of a Bayesian network, from noisy scores.
+"""Structure search: the attribute-parent pairs of a Bayesian network, from noisy scores.
 
-Everything here is post-processing of the scores and of public facts.
+All of it is post-processing of the scores and of public facts.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Network:
     """The structure of a Bayesian network.
 
     Attributes:
-        head: nodes that one joint table holds, in the order of their choice.
-        pairs: each further child with its parents; a child may be a finer version of one before.
+        head: nodes of the first, joint table, in the order of selection.
+        pairs: each further child with its parents; a child may be a finer version of an earlier one.
     """
 
     head: Nodes
@@ -35,23 +35,23 @@ class Network:
 
 
 class Objective(Protocol):
-    """What a table is worth for the pairs of nodes that it is to tell of."""
+    """The value of a table for pairs of its nodes."""
 
     def merit(self, pairs: Pairs, cells: int) -> float:
-        """By this the next node of a table is chosen."""
+        """The criterion by which the next node of a table is selected."""
         ...
 
     def worth(self, pairs: Pairs, cells: int) -> float:
-        """It joins the table if this grows, and the best of several tables has most of it."""
+        """The value of the table; a node joins if it increases this, and the best table has the largest."""
         ...
 
 
 @dataclass(frozen=True)
 class PaperObjective:
-    """The sum of scores; nodes are chosen by scores divided by the cells of their pair.
+    """The sum of scores; nodes are selected by scores divided by the cells of their pair.
 
-    Source: PrivBayes, Algorithms 2 and 3. The latter leaves open what the best pair is; section 2.1.2 has the
-    sum of scores for it.
+    Source: PrivBayes, Algorithms 2 and 3. The latter does not define the best pair; section 2.1.2 uses the
+        sum of scores.
     """
 
     levels: Levels
@@ -67,16 +67,16 @@ class PaperObjective:
 
 
 @dataclass(frozen=True)
-class LessNoise:
-    """What is learned of the pairs' marginals, in records of L1 error, less the noise that they come with.
+class ScoresMinusNoise:
+    """The decrease of the L1 error of the pairs' marginals, in records, minus their noise.
 
     A score is half the L1 distance of a marginal from independence. In a table of c cells each cell of a
-    pair's marginal, of p cells, sums c / p noisy ones: together they err by sqrt(2 / pi) sigma sqrt(p c).
+    pair's marginal, of p cells, sums c / p noisy ones: their total error is sqrt(2 / pi) sigma sqrt(p c).
 
     Attributes:
         levels: hierarchies of the attributes.
-        scores: of pairs of attributes.
-        sigma: expected scale of the noise of one cell of any table.
+        scores: scores of pairs of attributes.
+        sigma: expected scale of the noise of a cell of any table.
     """
 
     levels: Levels
@@ -88,7 +88,7 @@ class LessNoise:
         return self.worth(pairs, cells)
 
     def worth(self, pairs: Pairs, cells: int) -> float:
-        """Sum over the pairs of twice the score less the noise."""
+        """Sum over the pairs of twice the score minus the noise."""
         noise = sum(math.sqrt(self.levels.cells(pair) * cells) for pair in pairs)
         return sum(2 * _score(self.scores, pair) for pair in pairs) - EXPECTED_L1 * self.sigma * noise
 
@@ -96,15 +96,14 @@ class LessNoise:
 class NetworkSearch:
     """Algorithms 2 and 3 over attributes and their coarsened versions.
 
-    An attribute is chosen at its coarsest level and then taken as fine as its table has room for: scores are
-    those of the attributes themselves, and a coarser version has as much of it or less.
+    An attribute is selected at its coarsest level and then refined as far as its table stays small enough.
+    Scores are those of level 0, an upper bound for coarser versions.
 
     Args:
         levels: hierarchies of the attributes.
-        fits: the threshold tau: whether a table over these nodes, of which there are two or more, is small
-            enough to be measured.
-        objective: what tables are worth.
-        refine_with_parents: what is not at level 0 in the end depends on more than on its coarser version.
+        fits: threshold tau: whether a table over these two or more nodes is small enough to be measured.
+        objective: value of tables.
+        refine_with_parents: finer versions also depend on parents, not only on their coarser versions.
     """
 
     def __init__(
@@ -121,7 +120,7 @@ class NetworkSearch:
         self._drawn: dict[str, int] = {}
 
     def run(self) -> Network:
-        """The head, a pair for each other attribute, and one for each that is not at level 0 by then."""
+        """The head, a pair for each other attribute, and one for each that is not yet at level 0."""
         head = self._head()
         self._drawn = {node.name: node.level for node in head}
         pairs = []
@@ -135,9 +134,9 @@ class NetworkSearch:
         return Network(head, tuple(pairs))
 
     def _head(self) -> Nodes:
-        """Algorithm 2: the best pair, and then whatever goes with all that is chosen, as long as it fits.
+        """Algorithm 2: the best pair, then greedily the nodes that fit.
 
-        The algorithm does not check that its first pair fits; here the head may be one attribute.
+        The algorithm does not check that its first pair fits; here the head may be a single attribute.
         """
         coarse = [self._coarsest(name) for name in self._levels.domain]
         starts = [
@@ -156,7 +155,7 @@ class NetworkSearch:
         return self._finest(chosen)
 
     def _next(self) -> tuple[Node, Nodes]:
-        """Algorithm 3: for each attribute that is left the parents that say most of it; the best of all."""
+        """Algorithm 3: the best parents of each remaining attribute, and of these pairs the best."""
         left = [self._coarsest(name) for name in self._levels.domain if name not in self._drawn]
         candidates = [(child, *self._parents(child)) for child in left]
         best = max(candidates, key=lambda nodes: self._star(nodes)[1])
@@ -165,7 +164,7 @@ class NetworkSearch:
         return child, tuple(parents)
 
     def _parents(self, child: Node) -> Nodes:
-        """Parents of a child, chosen greedily among the attributes drawn so far."""
+        """Parents of a child, selected greedily among the attributes drawn so far."""
         rest = [self._coarsest(name) for name in self._drawn if name != child.name]
         chosen: Nodes = (child,)
         while rest:
@@ -177,7 +176,7 @@ class NetworkSearch:
         return chosen[1:]
 
     def _finest(self, nodes: Sequence[Node]) -> Nodes:
-        """The same attributes, one after the other at the finest level that fits."""
+        """The same attributes, each in turn at the finest level that fits."""
         taken = tuple(nodes)
         for place, (name, coarsest) in enumerate(taken):
             for level in range(self._drawn.get(name, 0), coarsest):
@@ -189,13 +188,13 @@ class NetworkSearch:
 
     def _joint(self, nodes: Nodes) -> tuple[float, float]:
         """Merit and worth of a table for all pairs of its nodes."""
-        return self._judged(list(combinations(nodes, 2)), nodes)
+        return self._evaluated(list(combinations(nodes, 2)), nodes)
 
     def _star(self, nodes: Nodes) -> tuple[float, float]:
         """Merit and worth of a table for the pairs of its first node with the others."""
-        return self._judged([(nodes[0], node) for node in nodes[1:]], nodes)
+        return self._evaluated([(nodes[0], node) for node in nodes[1:]], nodes)
 
-    def _judged(self, pairs: Pairs, nodes: Nodes) -> tuple[float, float]:
+    def _evaluated(self, pairs: Pairs, nodes: Nodes) -> tuple[float, float]:
         cells = self._levels.cells(nodes)
         return self._objective.merit(pairs, cells), self._objective.worth(pairs, cells)
 
@@ -207,5 +206,5 @@ class NetworkSearch:
 
 
 def _score(scores: Mapping[frozenset[str], float], pair: tuple[Node, Node]) -> float:
-    """The score of the pair's attributes; 0 where there is none."""
+    """The score of the pair's attributes; 0 without a score."""
     return scores.get(frozenset((pair[0].name, pair[1].name)), 0.0)

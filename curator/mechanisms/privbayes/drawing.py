@@ -1,4 +1,4 @@
-"""Synthetic rows from tables of counts, attribute after attribute, with or without putting counts back."""
+"""Synthetic rows from tables of counts, attribute after attribute, with or without replacement."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _ATTEMPTS = 10
-"""Failures of a step before its next one goes back one step further."""
+"""Failures of a step before the next failure goes back one step further."""
 
 _EMPTY = 1e-9
-"""What is left of a count that was used up is rounding."""
+"""Counts of at most this are treated as used up; they are rounding errors."""
 
 
 def draw(
     levels: Levels,
     steps: Sequence[tuple[Node, Nodes, Array]],
     rows: int,
-    replaced: bool,
+    without_replacement: bool,
     rng: np.random.Generator,
 ) -> Integers:
-    """Draws the steps' children, row by row.
+    """Draws the children of the steps, row by row.
 
-    Every step takes its child with probability proportional to the counts of its parents' row. Without
-    replacement, tables sum to `rows` at first, and each loses one count for a row where the row falls. Tables
-    that do not agree, or are used up unevenly, have rows without counts: then the step before is drawn anew;
-    after each ten failures of a step it goes back one step further. A row that fails ten times for each step
-    is finished with what the tables held at first.
+    Every step draws its child with probability proportional to the counts of its parents' row. Without
+    replacement, tables sum to `rows` at first, and each row removes one count from its cell in each table.
+    Inconsistent or unevenly used tables can have parents' rows without counts. Then the previous step is
+    drawn again; after every ten failures of a step, it goes back one step further. A row that fails ten times
+    for each step is completed from the initial tables.
 
-    Source: PrivBayes, sections 2.3, 3.3 and 3.3.1; the end of the heuristic is ours, the paper has none.
+    Source: PrivBayes, sections 2.3, 3.3 and 3.3.1; the paper does not say when its heuristic ends.
 
     Args:
         levels: of the nodes.
-        steps: child, parents, and counts of shape (*parents, child), whose sum is positive or all are zero.
-        rows: how many.
-        replaced: draw without replacement.
+        steps: child, parents, and counts of shape (*parents, child); not negative.
+        rows: number of rows.
+        without_replacement: use counts up.
         rng: source of randomness.
 
     Returns:
-        Shape (rows, steps): the code of each step's child at its level.
+        The code of each step's child at its level, shape (rows, steps).
     """
     plan = _plan(levels, steps)
     sums = [float(counts.sum()) for _, _, counts in steps]
@@ -59,23 +59,23 @@ def draw(
     )
     overall = np.concatenate([counts.reshape(-1, counts.shape[-1]).sum(axis=0) for _, _, counts in steps])
     codes = np.empty((rows, len(steps)), dtype=np.int64)
-    _draw(codes, held.copy() if replaced else held, held, overall, plan, replaced, rng)
+    _draw(codes, held.copy() if without_replacement else held, held, overall, plan, without_replacement, rng)
     return codes
 
 
 class _Plan(NamedTuple):
-    """Where everything is, as the compiled loop reads it.
+    """Offsets and sizes for the compiled loop.
 
     Attributes:
-        starts: where each step's table starts.
-        sizes: codes of each child.
-        overall: where each step's child starts among the sums over rows.
-        known: the step that drew a coarser version of the child; -1 without one.
-        ratios: codes of the child in one of that.
-        parent_starts: where the parents of each step start, and where the last ends.
-        parent_steps: the step that drew each parent.
-        parent_widths: codes that it drew in one code of the parent.
-        parent_strides: of each parent's axis.
+        starts: start of each step's table.
+        sizes: number of codes of each child.
+        overall: start of each step's child in the sums over rows.
+        known: step that drew a coarser version of the child; -1 without one.
+        ratios: number of the child's codes in one code of that version.
+        parent_starts: start of each step's parents, and the end.
+        parent_steps: step that drew each parent.
+        parent_widths: number of drawn codes in one code of the parent.
+        parent_strides: stride of each parent's axis.
     """
 
     starts: Integers
@@ -123,7 +123,7 @@ def _plan(levels: Levels, steps: Sequence[tuple[Node, Nodes, Array]]) -> _Plan:
 
 @compiled
 def _chosen(weights: Array, first: int, stop: int, rng: np.random.Generator) -> int:
-    """A place from first to stop - 1 with probability proportional to its weight; -1 where none has any."""
+    """An index from first to stop - 1 with probability proportional to its weight; -1 if all are 0."""
     total = 0.0
     for place in range(first, stop):
         if weights[place] > _EMPTY:
@@ -147,18 +147,18 @@ def _draw(
     held: Array,
     overall: Array,
     plan: _Plan,
-    replaced: bool,
+    without_replacement: bool,
     rng: np.random.Generator,
 ) -> None:
-    """Fill `codes`, row by row.
+    """Fills `codes`, row by row.
 
     Args:
-        codes: to be filled, shape (rows, steps).
-        left: counts that are left, all tables one after another; the same as `held` where none is used up.
-        held: counts at first.
-        overall: each table's sums over its rows, one after another.
-        plan: of the steps.
-        replaced: use counts up.
+        codes: output, shape (rows, steps).
+        left: remaining counts, all tables concatenated; the same array as `held` with replacement.
+        held: initial counts.
+        overall: each table's sums over its rows, concatenated.
+        plan: offsets and sizes of the steps.
+        without_replacement: use counts up.
         rng: source of randomness.
     """
     count = len(plan.sizes)
@@ -191,6 +191,6 @@ def _draw(
             cells[step] = cell
             codes[row, step] = cell - base
             step += 1
-        if replaced:
+        if without_replacement:
             for step in range(count):
                 left[cells[step]] -= 1.0

@@ -1,4 +1,4 @@
-"""Marginals of a Bayesian network, by summing out one attribute after the other."""
+"""Marginals of a Bayesian network, by variable elimination."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ Conditional = tuple[Node, Nodes, Array]
 """A child, its parents, and P(child | parents), the child's axis last."""
 
 LARGEST_TABLE_CELLS = 2**20
-"""No table on the way has more cells."""
+"""Most cells of an intermediate table."""
 
 
 def marginal_of(levels: Levels, conditionals: Sequence[Conditional], clique: Clique) -> Array:
     """The probability of every cell of a clique, shape (n_r,).
 
-    An attribute may stand in factors at several levels; their product has it at the finest, whose codes
+    An attribute may appear in factors at several levels; their product has it at the finest, whose codes
     determine the coarser ones.
 
     Args:
-        levels: of the nodes.
+        levels: hierarchies of the attributes.
         conditionals: in the order of drawing.
         clique: attributes in domain order.
 
     Raises:
-        ModelError: a table on the way would be too large.
+        ModelError: an intermediate table would be too large.
     """
     factors: list[tuple[dict[str, int], Array]] = []
     needed = dict.fromkeys(clique, 0)
@@ -41,7 +41,7 @@ def marginal_of(levels: Levels, conditionals: Sequence[Conditional], clique: Cli
         coarser.setdefault(child.name, [math.inf]).append(child.level)
     for child, parents, shares in reversed(conditionals):
         coarser[child.name].pop()
-        # What nothing that was asked for depends on sums to one; a version drawn before may be fine enough.
+        # Conditionals on which no wanted node depends sum to one; an earlier version may be fine enough.
         if child.name in needed and coarser[child.name][-1] > needed[child.name]:
             factors.append((dict((*parents, child)), shares))
             for parent in parents:
@@ -59,7 +59,7 @@ def marginal_of(levels: Levels, conditionals: Sequence[Conditional], clique: Cli
 
 
 def _joined(factors: Sequence[tuple[dict[str, int], Array]], name: str) -> dict[str, int]:
-    """The scope of the product of all factors that an attribute stands in, each attribute at its finest."""
+    """The scope of the product of all factors that contain an attribute, each attribute at its finest."""
     scope: dict[str, int] = {}
     for own, _ in factors:
         if name in own:
@@ -74,8 +74,8 @@ def _cells(levels: Levels, scope: dict[str, int]) -> int:
 def _product(levels: Levels, factors: Sequence[tuple[dict[str, int], Array]], scope: dict[str, int]) -> Array:
     if _cells(levels, scope) > LARGEST_TABLE_CELLS:
         raise ModelError(
-            f"expected at most {LARGEST_TABLE_CELLS} cells on the way to a marginal of the network, "
-            "found more; ask for fewer attributes"
+            f"expected at most {LARGEST_TABLE_CELLS} cells in each intermediate table of a network's "
+            "marginal, got more; ask for fewer attributes"
         )
     product = np.ones(levels.shape(Node(name, level) for name, level in scope.items()))
     for own, values in factors:

@@ -1,4 +1,4 @@
-"""Hierarchies of coarsened attributes: codes in runs, runs in runs of runs, by public facts alone."""
+"""Hierarchies of coarsened attributes: nested runs of codes, from public facts only."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Nodes = tuple[Node, ...]
 class Levels:
     """The hierarchies of all attributes of a domain.
 
-    An attribute of more than group^2 codes has a version in which runs of `group` codes are one, the last
-    run being shorter where they do not divide evenly, and so on until group^2 codes or fewer are left.
+    An attribute of more than group^2 codes has a version in which runs of `group` codes become one (the last
+    run may be shorter), and so on until at most group^2 codes are left.
 
     Source: PrivBayes, section 3.1.
 
     Attributes:
-        domain: the attributes.
-        group: codes that become one, at least 2.
+        domain: domain of the table.
+        group: number of codes that become one, at least 2.
     """
 
     domain: Domain
@@ -51,11 +51,11 @@ class Levels:
 
     @cached_property
     def _sizes(self) -> dict[Node, int]:
-        """What `size` has found so far: a network asks for the same nodes millions of times."""
+        """Cache of `size`, which a network search calls millions of times for the same nodes."""
         return {}
 
     def coarsest(self, name: str) -> int:
-        """The highest level of an attribute; 0 where it has no coarsened version."""
+        """The highest level of an attribute; 0 without coarsened versions."""
         level = 0
         while self.size(Node(name, level)) > self.group**2:
             level += 1
@@ -68,7 +68,7 @@ class Levels:
         return self._sizes[node]
 
     def width(self, level: int) -> int:
-        """Codes of level 0 in one code of this level."""
+        """Number of codes of level 0 in one code of this level."""
         return int(self.group**level)
 
     def shape(self, nodes: Iterable[Node]) -> tuple[int, ...]:
@@ -76,7 +76,7 @@ class Levels:
         return tuple(self.size(node) for node in nodes)
 
     def cells(self, nodes: Iterable[Node]) -> int:
-        """Cells of a table over these nodes."""
+        """Number of cells of a table over these nodes."""
         return math.prod(self.shape(nodes))
 
     def ordered(self, nodes: Iterable[Node]) -> Nodes:
@@ -84,7 +84,7 @@ class Levels:
         return tuple(sorted(nodes, key=lambda node: self.domain.position(node.name)))
 
     def boxes(self, nodes: Nodes) -> tuple[Box, ...]:
-        """The cells of a table as boxes of cells of its attributes, row-major; empty without coarse nodes."""
+        """The cells of a table as boxes of single cells, row-major; empty if all nodes are at level 0."""
         if not any(node.level for node in nodes):
             return ()
         runs = []
@@ -94,11 +94,11 @@ class Levels:
         return tuple(itertools.product(*runs))
 
     def labels(self, nodes: Nodes, coarser: Nodes) -> NDArray[np.int64]:
-        """For each cell of a table over `nodes`, row-major, the cell that it lies in of one over `coarser`.
+        """For each cell of a table over `nodes`, row-major, the cell of that over `coarser` that contains it.
 
         Args:
-            nodes: of the table.
-            coarser: `within` nodes.
+            nodes: nodes of the table.
+            coarser: coarser nodes, `within` the first.
         """
         wanted = {node.name: node for node in coarser}
         label = np.zeros((1,) * len(nodes), dtype=np.int64)
@@ -127,6 +127,6 @@ def within(coarser: Nodes, nodes: Nodes) -> bool:
 
 
 def meet(first: Nodes, second: Nodes) -> Nodes:
-    """The finest nodes that both determine: the intersection of the extended tables, without what follows."""
+    """The finest nodes that both determine: the intersection of the extended tables."""
     levels = dict(second)
     return tuple(Node(name, max(level, levels[name])) for name, level in first if name in levels)

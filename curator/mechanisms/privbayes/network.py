@@ -31,9 +31,9 @@ class DrawingStep:
     """One attribute-parent pair with its table.
 
     Attributes:
-        child: what is drawn.
-        parents: what it depends on; each an attribute that was drawn before, at that level or a finer one.
-        counts: non-negative, shape (*sizes of the parents, size of the child).
+        child: node that is drawn.
+        parents: nodes that it depends on, drawn before at the same level or a finer one.
+        counts: nonnegative counts, shape (*sizes of the parents, size of the child).
     """
 
     child: Node
@@ -42,7 +42,7 @@ class DrawingStep:
 
     @classmethod
     def of(cls, levels: Levels, child: Node, nodes: Nodes, values: Array) -> DrawingStep:
-        """The step of a table over the child and its parents; negative counts count as none."""
+        """The step of a table over the child and its parents; negative counts are set to 0."""
         place = nodes.index(child)
         counts = np.moveaxis(np.maximum(values, 0.0).reshape(levels.shape(nodes)), place, -1)
         return cls(child, nodes[:place] + nodes[place + 1 :], np.ascontiguousarray(counts))
@@ -52,16 +52,16 @@ class DrawingStep:
 class BayesianNetwork:
     """P(A_1, ..., A_d) as a product of P(child | parents) over the steps.
 
-    A child of which a coarser version was drawn before lies inside that. Where a table has no count for what
-    was drawn so far, the child follows all rows of the table together.
+    A child whose coarser version was drawn before lies inside that version. Where a table has no counts for
+    the values drawn so far, the child follows the sum over all rows of the table.
 
     Source: PrivBayes, Equation 2.3.
 
     Attributes:
         levels: hierarchies of the attributes.
-        steps: in the order of drawing; the last step of every attribute is at level 0.
+        steps: steps in the order of drawing; the last step of every attribute is at level 0.
         total: number of records.
-        drawing: how `generate` draws.
+        drawing: method of `generate`.
     """
 
     levels: Levels
@@ -74,22 +74,24 @@ class BayesianNetwork:
         for step in self.steps:
             name, level = step.child
             if drawn.get(name, level + 1) <= level:
-                raise ValueError(f"{name} is drawn again at a level that is no finer")
+                raise ValueError(f"{name}: expected each further step at a finer level")
             for parent in step.parents:
                 if drawn.get(parent.name, parent.level + 1) > parent.level:
-                    raise ValueError(f"{name} depends on {parent.name} before that is drawn so finely")
+                    raise ValueError(
+                        f"{name}: expected parent {parent.name} drawn before, at its level or a finer one"
+                    )
             if step.counts.shape != self.levels.shape((*step.parents, step.child)):
-                raise ValueError(f"the table of {name} has another shape than its nodes")
+                raise ValueError(f"the table of {name}: expected the shape of its nodes")
             if not (np.all(np.isfinite(step.counts)) and np.all(step.counts >= 0)):
-                raise ValueError(f"the table of {name} has counts that are negative or not finite")
+                raise ValueError(f"the table of {name}: expected finite counts, not negative")
             drawn[name] = level
             step.counts.flags.writeable = False
         if drawn != dict.fromkeys(self.domain.names, 0):
-            raise ValueError("the steps of a network end with every attribute at level 0")
+            raise ValueError("expected that the steps of a network end with every attribute at level 0")
 
     @property
     def domain(self) -> Domain:
-        """The attributes."""
+        """Domain of the table."""
         return self.levels.domain
 
     @property
@@ -106,11 +108,11 @@ class BayesianNetwork:
         """Synthetic rows, in random order.
 
         Args:
-            rows: how many, at least 1.
-            rng: source of randomness; its seed fixes the table.
+            rows: number of rows, at least 1.
+            rng: source of randomness; its seed determines the table.
         """
         if rows < 1:
-            raise ValueError(f"rows: expected at least 1, found {rows}")
+            raise ValueError(f"rows: expected at least 1, got {rows}")
         steps = [(step.child, step.parents, step.counts) for step in self.steps]
         codes = draw(self.levels, steps, rows, self.drawing == "without-replacement", rng)
         rng.shuffle(codes)
@@ -122,13 +124,13 @@ class BayesianNetwork:
 
         Raises:
             DataError: an attribute is unknown or named twice.
-            ModelError: the clique needs too large a table on the way.
+            ModelError: the clique needs too large an intermediate table.
         """
         wanted = self.domain.canonical(clique)
         return self.total * marginal_of(self.levels, self._conditionals, wanted)
 
     def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[Array | None]:
-        """Several marginals, with None for each clique that needs too large a table on the way."""
+        """Several marginals; None for each clique whose computation needs too large a table."""
         found: list[Array | None] = []
         for clique in cliques:
             try:
@@ -139,7 +141,7 @@ class BayesianNetwork:
 
     @cached_property
     def _conditionals(self) -> list[tuple[Node, Nodes, Array]]:
-        """P(child | parents, what was drawn of the child before) for every step, in order."""
+        """P(child | parents, coarser version of the child) for every step, in order."""
         drawn: dict[str, int] = {}
         found = []
         for step in self.steps:
@@ -166,7 +168,7 @@ class BayesianNetwork:
         """Read a network that `save` wrote.
 
         Raises:
-            DataError: the file cannot be read, or holds no network.
+            DataError: the file cannot be read, or is not of this format.
         """
         return archive.read(path, cls._of_parts, "network")
 
@@ -185,7 +187,7 @@ class BayesianNetwork:
 def conditional(counts: Array, ratio: int) -> Array:
     """Each row of a table divided by its sums over runs of `ratio` codes of the child.
 
-    A run without counts takes those of the run in all rows together, or the same for every code.
+    A run without counts gets the run's sums over all rows or, if they are 0 too, the uniform distribution.
     """
     size = counts.shape[-1]
     rows = counts.reshape(-1, size)
@@ -200,7 +202,7 @@ def conditional(counts: Array, ratio: int) -> Array:
 
 
 def head_steps(levels: Levels, order: Sequence[Node], nodes: Nodes, values: Array) -> list[DrawingStep]:
-    """The steps of a joint table: each node depends on all before it, by the table's own marginals."""
+    """The steps of a joint table: each node depends on all earlier ones, by the table's own marginals."""
     steps = []
     counts = np.maximum(values, 0.0).ravel()
     for place, child in enumerate(order):

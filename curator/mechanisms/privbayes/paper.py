@@ -1,7 +1,7 @@
-"""PrivBayes as its paper's text has it, as far as the seam to protocols lets it.
+"""PrivBayes by the text of its paper, as far as the interface to protocols permits.
 
-Source: Bao et al., "Synthetic data generation with differential privacy via Bayesian networks" (2021); what
-differs from the default is in `privbayes.py` and docs/adr/0014-privbayes-over-parties.md.
+Source: Bao et al., "Synthetic data generation with differential privacy via Bayesian networks" (2021); the
+differences from the default are listed in `privbayes.py` and docs/adr/0014-privbayes-over-parties.md.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from .threshold import Threshold
 
 
 class PaperRun(NetworkRun):
-    """One run of the paper's text; arguments as for `NetworkRun`."""
+    """One run of the paper's variant; arguments as for `NetworkRun`."""
 
     @classmethod
     def _pair_steps(cls, facts: PublicFacts, share: Fraction) -> tuple[Step, ...]:
-        """The same share for the number of records as for each score."""
+        """Scores, and the number of records with the same share as each score."""
         pairs = pairs_to_score(facts, facts.granted * share)
         count = share / (len(pairs) + 1)
         clique = _smallest(facts.domain)
-        records = Step("records", "The number of records", Asks.MARGINALS, count, (clique,), (clique,))
+        records = Step("records", "Number of records", Asks.MARGINALS, count, (clique,), (clique,))
         return (records, *pair_steps(facts, pairs, share - count))
 
     @staticmethod
     def _table_count(levels: Levels) -> int:
-        """The paper's pessimistic assumption: a table for every level of an attribute."""
+        """The paper's pessimistic assumption: one table for every level of every attribute."""
         return sum(1 + levels.coarsest(name) for name in levels.domain)
 
     def _scores(self, one_way: Sequence[Measurement]) -> dict[frozenset[str], float]:
@@ -53,7 +53,7 @@ class PaperRun(NetworkRun):
     def _corrected(
         self, distances: Mapping[Clique, float], expected: Mapping[Clique, Array], rounded: bool
     ) -> Mapping[Clique, float]:
-        """As they are."""
+        """The distances without correction."""
         return distances
 
     def _search(self, scores: Mapping[frozenset[str], float], threshold: Threshold) -> NetworkSearch:
@@ -65,15 +65,15 @@ class PaperRun(NetworkRun):
         return [1.0] * len(tables)
 
     def _take(self, measured: Sequence[tuple[Nodes, Measurement]]) -> None:
-        """What the network was learned from is not used for its tables."""
+        """Keeps only the measurements of the network's own tables."""
         self._taken += [measurement for _, measurement in measured]
 
     def _agreed(self, tables: list[NoisyTable]) -> list[NoisyTable]:
-        """Without negative counts first, which consistency then makes again."""
+        """First removes negative counts, then makes tables consistent, which makes new negative counts."""
         tables = [cut(table, self._records) for table in tables]
         return consistent(self._levels, tables, None) if self._config.consistency else tables
 
 
 def _smallest(domain: Domain) -> Clique:
-    """The attribute of the fewest values."""
+    """The attribute with the fewest values."""
     return (min(domain.names, key=lambda name: domain[name].size),)

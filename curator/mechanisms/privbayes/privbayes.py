@@ -1,17 +1,17 @@
-"""PrivBayes: a Bayesian network by noisy scores of pairs, noisy tables for it, and rows drawn from these.
+"""PrivBayes: a Bayesian network from noisy scores of pairs, with noisy tables, and rows drawn from it.
 
 Source: Bao et al., "Synthetic data generation with differential privacy via Bayesian networks" (2021), which
-describes the entry to the NIST challenge of 2018. `variant="paper"` follows its text where the seam to
-protocols lets it. What differs, and why, is in docs/adr/0014-privbayes-over-parties.md; in short:
+describes the entry to the NIST challenge of 2018. `variant="paper"` follows its text where the interface to
+protocols permits. The differences (docs/adr/0014-privbayes-over-parties.md):
 
-- A score is half the L1 distance of a pair's marginal from the product of noisy one-way marginals, in place
-  of the exact product: sensitivity 1/2 in place of 2, and parties compute it in shares. In both variants.
-- The record count is public here, so nothing is paid for a noisy one.
-- The one-way marginals that scores refer to are paid for, so they take part in making tables consistent.
-- What sampling alone adds to a score is known, and taken off.
-- A parent joins a table if it says more than the noise that its cells bring.
-- The tables' budget is split by number of cells.
-- Tables are made consistent first and freed of negative counts then, and this again, not the other way.
+- In both variants, a score is half the L1 distance of a pair's marginal from the product of noisy one-way
+  marginals, not of the exact ones: its sensitivity is 1/2, not 2, and parties can compute it in shares.
+- The number of records is public here, so no budget is spent on it.
+- The one-way marginals used by scores also take part in making tables consistent.
+- The expected effect of sampling on a score is subtracted.
+- A parent joins a table if it adds more information than noise.
+- The budget of the tables is split by number of cells.
+- Tables are first made consistent and then freed of negative counts, repeatedly; the paper does the reverse.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from .settings import PrivBayesSettings
 
 @dataclass(frozen=True)
 class PrivBayes(PrivBayesSettings):
-    """A Bayesian network whose rows can be drawn without replacement.
+    """A Bayesian network from which rows can be drawn without replacement.
 
-    Parameters as in `PrivBayesSettings`.
+    Parameters: see `PrivBayesSettings`.
     """
 
     @classmethod
     def of_the_paper(cls) -> PrivBayes:
-        """The paper's text, with the shares that it states."""
+        """The paper's variant, with its shares of the budget."""
         return cls(variant="paper")
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """Name on the command line."""
         return "privbayes"
 
     def granted(self, budget: Budget) -> Fraction:
-        """Gaussian noise and post-processing alone: the exact calibration (Lemma 2.1)."""
+        """The exact calibration for Gaussian noise and post-processing (Lemma 2.1)."""
         return budget.granted(gaussian_only=True)
 
     def describe(self) -> dict[str, Any]:
@@ -57,13 +57,13 @@ class PrivBayes(PrivBayesSettings):
         return {"name": self.name, **asdict(self)}
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
-        """The variant's; see `Mechanism.steps`."""
+        """The steps of the variant; see `NetworkRun.steps`."""
         return self._variant.steps(self, facts, workload)
 
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
     ) -> FittedModel:
-        """Spends the whole grant; the workload only says what error bounds are wanted for."""
+        """Spends the whole grant; the workload only determines the error bounds."""
         return self._variant(self, measurer, workload, report).run()
 
     @property

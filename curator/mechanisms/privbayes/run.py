@@ -1,4 +1,4 @@
-"""A run of PrivBayes' default; see `privbayes.py`."""
+"""A run of PrivBayes' default variant; see `privbayes.py`."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from .threshold import Threshold
 Array = NDArray[np.float64]
 
 ESTIMATED_BY = "L1 distances estimated from noisy marginals"
-"""What pairs are selected by where the protocol gives no scores."""
+"""The values by which pairs are selected if the protocol gives no scores, in words."""
 
 
 class NetworkRun:
-    """One run of the default.
+    """One run of the default variant.
 
     Args:
-        config: the parameters.
-        measurer: of the tables, and of scores where it gives them.
-        workload: the marginals that error bounds are wanted for.
-        report: called after every step.
+        config: parameters of the mechanism.
+        measurer: measurer of the tables, and of scores if it gives them.
+        workload: marginals to compute error bounds for.
+        report: called with the progress after every step.
     """
 
     def __init__(
@@ -60,7 +60,12 @@ class NetworkRun:
 
     @classmethod
     def steps(cls, config: PrivBayesSettings, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
-        """One-way marginals and pairs for the network, and what is left for its tables."""
+        """One-way marginals and pairs for the network, and the rest of the budget for its tables.
+
+        The network is not known in advance, so the cliques of the step `tables` are those that are small
+        enough, of few attributes where they are many (`Threshold.cliques`). A run may also measure tables of
+        more attributes, which are not listed: forecasts of their noise do not cover these.
+        """
         half = Fraction(config.network_share) / 2
         first = one_way_step(facts.domain, half)
         learning = (first, *cls._pair_steps(facts, half))
@@ -69,31 +74,31 @@ class NetworkRun:
         part = left * facts.granted / cls._table_count(levels)
         threshold = Threshold(levels, facts, config.noises_per_cell, part, facts.record_count)
         cliques = (*first.cliques, *threshold.cliques(workload.cliques))
-        # One for each attribute, and one more for its finer codes.
+        # One table for each attribute, and one more for its finer codes.
         most = sum(2 if levels.coarsest(name) else 1 for name in facts.domain.names)
         tables = Step("tables", "Tables of the network", Asks.MARGINALS, left, cliques, at_once=most)
         return (*learning, tables)
 
     @classmethod
     def _pair_steps(cls, facts: PublicFacts, share: Fraction) -> tuple[Step, ...]:
-        """Scores of pairs, or noisy pairs where the protocol gives no scores."""
+        """Scores of pairs, or noisy marginals of pairs if the protocol gives no scores."""
         return pair_steps(facts, pairs_to_score(facts, facts.granted * share), share)
 
     @staticmethod
     def _table_count(levels: Levels) -> int:
-        """How many tables the network is expected to have."""
+        """Expected number of tables of the network."""
         return len(levels.domain)
 
     def run(self) -> FittedModel:
-        """Sections 2.1, 2.2 and 3.2; rows are drawn by whoever has the model."""
+        """Sections 2.1, 2.2 and 3.2; rows are drawn from the model later."""
         one_way = one_way_marginals(self._measurer, self._budget("one-way"))
         self._take([((Node(found.clique[0], 0),), found) for found in one_way])
-        self._tell("one-way marginals")
+        self._report_progress("one-way marginals")
         scores = self._scores(one_way)
-        self._tell("scores")
+        self._report_progress("scores")
         network = self._network(scores)
         self._measure(network)
-        self._tell("tables")
+        self._report_progress("tables")
         return self._ended(self._model(network))
 
     def _scores(self, one_way: Sequence[Measurement]) -> dict[frozenset[str], float]:
@@ -104,14 +109,14 @@ class NetworkRun:
         expected = independent_counts(one_way, step.cliques, self._records)
         scored = step.asks is Asks.SCORES
         found = (self._scored_distances if scored else self._estimated_distances)(step, expected)
-        # Marginals that were measured are no rounded references.
+        # These references are not rounded, unlike those of scores.
         corrected = self._corrected(found, expected, rounded=scored)
         return {frozenset(pair): distance / 2 for pair, distance in corrected.items()}
 
     def _corrected(
         self, distances: Mapping[Clique, float], expected: Mapping[Clique, Array], rounded: bool
     ) -> Mapping[Clique, float]:
-        """Less what sampling alone adds."""
+        """The distances minus the expected effect of sampling."""
         return without_sampling(distances, expected, rounded)
 
     def _scored_distances(self, step: Step, expected: Mapping[Clique, Array]) -> dict[Clique, float]:
@@ -125,7 +130,7 @@ class NetworkRun:
         return found
 
     def _estimated_distances(self, step: Step, expected: Mapping[Clique, Array]) -> dict[Clique, float]:
-        """Without scores: from noisy marginals, less what their noise adds; they are tables too."""
+        """Without scores: distances of noisy marginals, which are also tables, minus the effect of noise."""
         cells = [self._domain.cells(pair) for pair in step.cliques]
         measured = measure_split(self._measurer, step.cliques, cells, self._budget(step.name), step.name)
         self._take([((Node(found.clique[0], 0), Node(found.clique[1], 0)), found) for found in measured])
@@ -143,7 +148,7 @@ class NetworkRun:
         return self._search(scores, threshold).run()
 
     def _search(self, scores: Mapping[frozenset[str], float], threshold: Threshold) -> NetworkSearch:
-        # Of a single attribute: what is noisier than that does not fit.
+        # The noise of a single attribute; noisier tables do not fit.
         sigma = self._measurer.expected_sigma(self._domain.names[:1], threshold.part)
         objective = LessNoise(self._levels, scores, sigma)
         return NetworkSearch(self._levels, threshold.allows, objective, refine_with_parents=False)
@@ -161,18 +166,18 @@ class NetworkRun:
         self._taken += measured
 
     def _sizes(self, tables: Sequence[Nodes]) -> list[float]:
-        """By which the budget is split over the tables."""
+        """One number for each table, by which the budget is split."""
         return [float(self._levels.cells(nodes)) for nodes in tables]
 
     def _take(self, measured: Sequence[tuple[Nodes, Measurement]]) -> None:
-        """What the network was learned from is used for its tables too."""
+        """Adds the measurements that the network was learned from to those of its tables."""
         self._taken += [measurement for _, measurement in measured]
         self._tables += measured
 
     def _model(self, network: Network) -> BayesianNetwork:
         """Section 3.2, and the conditional distributions of section 2.2."""
         tables = self._agreed([NoisyTable(nodes, m.values, m.sigma**2) for nodes, m in self._tables])
-        # The last measurement of the same nodes is the network's own.
+        # The last measurement of the same nodes is that of the network's own table.
         values = {table.nodes: table.values for table in tables}
         head, *others = network.tables(self._levels)
         steps = head_steps(self._levels, network.head, head, values[head])
@@ -181,13 +186,13 @@ class NetworkRun:
         return BayesianNetwork(self._levels, tuple(steps), self._records, self._config.drawing)
 
     def _agreed(self, tables: list[NoisyTable]) -> list[NoisyTable]:
-        """Tables without negative counts, and consistent where that is wanted."""
+        """Tables without negative counts, and consistent if so configured."""
         if self._config.consistency:
             return consistent_and_nonnegative(self._levels, tables, self._records)
         return [cut(table, self._records) for table in tables]
 
     def _ended(self, model: BayesianNetwork) -> FittedModel:
-        """With bounds for the workload's marginals that were scored or lie in a table of single cells."""
+        """The result, with bounds for the workload's marginals that were scored or lie in unboxed tables."""
         cells = [measurement for _, measurement in self._tables if not measurement.boxes]
         wanted = self._workload.cliques
         return ended(
@@ -204,24 +209,24 @@ class NetworkRun:
     def _budget(self, step: str) -> Fraction:
         return self._steps[step].budget(self._measurer.granted)
 
-    def _tell(self, step: str) -> None:
+    def _report_progress(self, step: str) -> None:
         accountant = self._measurer.accountant
         self._report(Progress(step, (), 0, accountant.spent_share))
 
 
 def pair_steps(facts: PublicFacts, pairs: Sequence[Clique], share: Fraction) -> tuple[Step, ...]:
-    """The step that scores pairs, or the one that measures them where the protocol gives no scores.
+    """The step that scores pairs, or the one that measures them if the protocol gives no scores.
 
     Args:
-        facts: of the table and the protocol.
-        pairs: to score; of those to measure, pairs that would be noise only are left out.
-        share: of the budget.
+        facts: public facts of the table and the protocol.
+        pairs: pairs to score; for measurements, those that noise would dominate are left out.
+        share: share of the budget.
 
     Returns:
-        One step; none where there is no pair.
+        One step; none without pairs.
     """
     asks, name, title = Asks.SCORES, "scores", "Scores of all pairs"
     if not facts.scores_exactly:
-        asks, name, title = Asks.MARGINALS, "candidates", "Noisy pairs in place of scores"
+        asks, name, title = Asks.MARGINALS, "candidates", "Noisy marginals of all pairs, in place of scores"
         pairs = [pairs[place] for place in measurable(facts, pairs, facts.granted * share)]
     return (Step(name, title, asks, share, tuple(pairs), tuple(pairs)),) if pairs else ()

@@ -1,4 +1,4 @@
-"""Scores of pairs: how far each is from independence, by what noise leaves of it."""
+"""Scores of pairs: noisy distances from independence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .table_consistency import NoisyTable, nonnegative
 Array = NDArray[np.float64]
 
 LARGEST_COUNTED_CELLS = 2**22
-"""Parties count single cells before they add up boxes: no table has more of them."""
+"""Most single cells of a table; parties count single cells before they add up boxes."""
 
 
 def countable(domain: Domain, clique: Sequence[str]) -> bool:
@@ -28,11 +28,11 @@ def countable(domain: Domain, clique: Sequence[str]) -> bool:
 
 
 def pairs_to_score(facts: PublicFacts, budget: Fraction) -> list[Clique]:
-    """All pairs that have a score and that the protocol can measure.
+    """All pairs of attributes with several values that the protocol can measure.
 
     Args:
-        facts: of the table and the protocol.
-        budget: of all scores.
+        facts: public facts of the table and the protocol.
+        budget: budget of all scores, zCDP.
     """
     return [
         pair
@@ -46,12 +46,12 @@ def pairs_to_score(facts: PublicFacts, budget: Fraction) -> list[Clique]:
 def independent_counts(
     one_way: Iterable[Measurement], pairs: Iterable[Clique], records: float
 ) -> dict[Clique, Array]:
-    """Expected counts of each pair's cells, were its attributes independent.
+    """Expected counts of each pair's cells if its attributes were independent.
 
     Args:
         one_way: noisy marginals of all attributes.
-        pairs: in domain order.
-        records: that the counts add up to.
+        pairs: pairs of attributes in domain order.
+        records: sum of the counts of each pair.
     """
     shares = {}
     for measurement in one_way:
@@ -64,20 +64,20 @@ def independent_counts(
 def without_sampling(
     distances: Mapping[Clique, float], expected: Mapping[Clique, Array], rounded: bool
 ) -> dict[Clique, float]:
-    """Distances from independence, less what sampling alone adds to each.
+    """Distances from independence, minus the expected effect of sampling.
 
     Args:
-        distances: in records.
-        expected: counts of the pairs' cells, were their attributes independent.
-        rounded: whether distances are from these counts rounded to whole numbers.
+        distances: distances in records.
+        expected: counts of the pairs' cells if their attributes were independent.
+        rounded: whether the distances are from these counts rounded to integers.
     """
     return {pair: found - sampling_distance(expected[pair], rounded) for pair, found in distances.items()}
 
 
 def sampling_distance(expected: Array, rounded: bool) -> float:
-    """Expected L1 distance of Poisson counts from their means, or from these rounded to whole numbers.
+    """Expected L1 distance of Poisson counts from their means, or from the rounded means.
 
-    So far from independence is a table whose attributes are independent: the records that it happens to have.
+    This is the expected distance of a sampled table whose attributes are independent.
     """
     reference = np.rint(expected) if rounded else expected
     below = np.floor(reference)

@@ -12,15 +12,15 @@ from .network import Drawing
 
 @dataclass(frozen=True)
 class PrivBayesSettings:
-    """How the budget is split, how large tables may be and how rows are drawn.
+    """Budget split, limits of tables and method of drawing.
 
     Attributes:
-        variant: "default", or "paper" for the paper's own text.
+        variant: "default", or "paper" for the text of the paper.
         network_share: share of the budget for learning the network (beta_1 + beta_2).
-        noises_per_cell: a table is small enough if its average count is at least so many times the noise.
-        group: an attribute of more than group^2 codes gets versions in which `group` codes are one.
+        noises_per_cell: smallest average count of a table's cells, as a multiple of the noise.
+        group: codes that become one in the coarser version of an attribute of more than group^2 codes.
         drawing: "without-replacement" (section 3.3) or "with-replacement" (section 2.3).
-        consistency: whether tables are made consistent (section 3.2) or taken as they are (section 3.3.1).
+        consistency: whether tables are made consistent (section 3.2) or not (section 3.3.1).
     """
 
     variant: Literal["default", "paper"] = "default"

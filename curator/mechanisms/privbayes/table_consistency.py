@@ -1,4 +1,4 @@
-"""Making noisy tables agree on everything that two of them say."""
+"""Consistency: noisy tables agree on all common marginals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .levels import Levels, Nodes, meet, within
 Array = NDArray[np.float64]
 
 _PASSES = 5
-"""Consistency makes new negative counts, and cutting them off new inconsistencies: both get smaller."""
+"""Alternations between consistency and nonnegative counts; each violates the other less and less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,9 +21,9 @@ class NoisyTable:
     """Counts of the cells of some nodes.
 
     Attributes:
-        nodes: in domain order.
-        values: shape (cells,), row-major.
-        variance: of the noise of one cell.
+        nodes: nodes in domain order.
+        values: counts, shape (cells,), row-major.
+        variance: variance of the noise of one cell.
     """
 
     nodes: Nodes
@@ -32,20 +32,19 @@ class NoisyTable:
 
 
 def consistent(levels: Levels, tables: Sequence[NoisyTable], total: float | None) -> list[NoisyTable]:
-    """Tables near the given ones that agree on every set of nodes that two of them determine.
+    """Tables close to the given ones that agree on every set of nodes that two of them determine.
 
-    A table over fine nodes is one over all their coarser versions too, so that hierarchies need no step of
-    their own: what is moved in a coarse cell is spread evenly over the fine cells in it, and the sums of
-    fine cells are the coarse cells whatever happens.
+    A table over fine nodes also determines tables over their coarser versions, so hierarchies need no
+    separate step: a change of a coarse cell is spread evenly over its fine cells.
 
-    Source: PrivBayes, Algorithm 5 with Equations 3.1 to 3.3. Two departures. The sets are closed under
-        intersection, as in PriView (Qardaji et al. 2014): with those of pairs of tables alone, as Algorithm 5
-        has it, a later step can undo an earlier one. Equation 3.3 writes w_i where 1 - w_i belongs.
+    Source: PrivBayes, Algorithm 5 with Equations 3.1 to 3.3, with two differences. The sets are closed under
+        intersection, as in PriView (Qardaji et al. 2014): with only the intersections of pairs of tables, as
+        in Algorithm 5, a later step can undo an earlier one. In Equation 3.3, w_i is corrected to 1 - w_i.
 
     Args:
-        levels: of the nodes.
-        tables: any, of one or more nodes each.
-        total: what every table sums to from now on; the weighted mean of what they say where None.
+        levels: hierarchies of the attributes.
+        tables: tables over at least one node each.
+        total: sum of every returned table; by default the weighted mean of their sums.
 
     Returns:
         New tables, which may have negative counts.
@@ -60,7 +59,7 @@ def consistent(levels: Levels, tables: Sequence[NoisyTable], total: float | None
 
 
 def nonnegative(table: NoisyTable) -> NoisyTable:
-    """The table of the same total, none of whose counts is negative, that is nearest in squares.
+    """The nonnegative table with the same total that is closest in L2 distance.
 
     Source: Duchi et al., Efficient projections onto the L1-ball (2008).
     """
@@ -72,7 +71,7 @@ def nonnegative(table: NoisyTable) -> NoisyTable:
 
 
 def cut(table: NoisyTable, total: float) -> NoisyTable:
-    """The table without its negative counts, and then scaled to the total; even where no count is positive.
+    """The table with negative counts set to 0, scaled to the total; uniform if no count is positive.
 
     Source: PrivBayes, Algorithm 4.
     """
@@ -86,9 +85,9 @@ def cut(table: NoisyTable, total: float) -> NoisyTable:
 def consistent_and_nonnegative(
     levels: Levels, tables: Sequence[NoisyTable], total: float
 ) -> list[NoisyTable]:
-    """Tables without negative counts that agree but for a little that the last step moves.
+    """Nonnegative tables that agree approximately.
 
-    Equation 3.2 makes new negative counts, of which the paper says nothing. Here both are fixed in turn.
+    Equation 3.2 makes new negative counts, which the paper does not treat. Here both are fixed in turn.
     """
     found = list(tables)
     for _ in range(_PASSES):
@@ -97,7 +96,7 @@ def consistent_and_nonnegative(
 
 
 def intersections(levels: Levels, sets: Sequence[Nodes]) -> list[Nodes]:
-    """What two or more of the sets determine, closed under `meet`, every one after those within it."""
+    """The meets of two or more sets, closed under `meet`; each comes after those within it."""
     closed: set[Nodes] = set()
     for place, nodes in enumerate(sets):
         closed |= {meet(nodes, other) for other in (*closed, *sets[:place])}
@@ -106,7 +105,7 @@ def intersections(levels: Levels, sets: Sequence[Nodes]) -> list[Nodes]:
 
 
 def _rank(levels: Levels, nodes: Nodes) -> int:
-    """Grows with every node that is added and with every level that is finer."""
+    """A number that increases with every added node and every finer level."""
     return sum(1 + levels.coarsest(node.name) - node.level for node in nodes)
 
 
@@ -120,7 +119,7 @@ def _agree(
         np.bincount(label, weights=table.values, minlength=cells)
         for label, table in zip(labels, tables, strict=True)
     ]
-    # One weight for all cells of a table: with one for each, the mean would not keep what was agreed before.
+    # One weight for all cells of a table; weights for each cell would break earlier agreements.
     ratios = [table.values.size / cells for table in tables]
     variances = np.array([q * table.variance for q, table in zip(ratios, tables, strict=True)])
     weights = (1 / variances) / (1 / variances).sum()
@@ -134,6 +133,6 @@ def _agree(
         others = float((weights**2 * variances).sum() - w**2 * q * table.variance) / q**2
         loss = (1 - w) / q
         kept = ((1 - loss) ** 2 + loss**2 * (q - 1)) * table.variance
-        # What is known exactly has no variance, but still a finite weight.
+        # A lower bound, so that exactly known tables get a finite weight.
         moved.append(NoisyTable(table.nodes, values, max(float(kept + others), 1e-9 * table.variance)))
     return moved

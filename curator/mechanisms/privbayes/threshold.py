@@ -1,4 +1,4 @@
-"""Which tables are small enough for their noise: the threshold tau, and the cliques below it."""
+"""The threshold tau: which tables are small enough for their noise, and their cliques."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from ..parts.steps import PublicFacts
 from .levels import Levels, Node, names
 from .scores import countable
 
-_LOOKED_AT = 5000
-"""Cliques that are looked at to list those of a network's tables; pairs always are."""
+_MOST_CHECKED = 5000
+"""Most cliques that are checked to list those of a network's tables; pairs are always checked."""
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """The average count of a table's cells is at least a multiple of their noise.
+    """A table is small enough if the average count of its cells is at least a multiple of their noise.
 
-    Source: PrivBayes, section 2.1.2: tau.
+    Source: PrivBayes, section 2.1.2 (tau).
 
     Attributes:
         levels: hierarchies of the attributes.
-        facts: of the table and the protocol.
+        facts: public facts of the table and the protocol.
         noises_per_cell: the multiple.
-        part: of the budget that a table gets, zCDP.
-        records: of the whole table.
+        part: budget of one table, zCDP.
+        records: number of records of the whole table.
     """
 
     levels: Levels
@@ -44,13 +44,13 @@ class Threshold:
         return self.levels.cells(nodes) * noise <= self.records
 
     def cliques(self, wanted: Iterable[Clique]) -> tuple[Clique, ...]:
-        """The cliques of two attributes and more that are small enough at their coarsest.
+        """The cliques of two attributes and more that are small enough at their coarsest level.
 
-        One more attribute makes a table larger and no less noisy, so that cliques grow from smaller ones.
-        Where they are too many, those of few attributes are listed, and the wanted ones.
+        A further attribute makes a table larger and not less noisy, so cliques grow from smaller ones. If
+        there are too many, only those of few attributes are listed, and the wanted ones.
 
         Args:
-            wanted: cliques to look at in any case.
+            wanted: cliques to check in any case.
         """
         domain = self.facts.domain
         coarsest = {name: Node(name, self.levels.coarsest(name)) for name in domain.names}
@@ -60,11 +60,11 @@ class Threshold:
 
         grown: list[Clique] = [(name,) for name in domain.names]
         found: list[Clique] = []
-        looked_at = 0
+        checked = 0
         while grown:
             larger = [(*c, name) for c in grown for name in domain.names[domain.position(c[-1]) + 1 :]]
-            looked_at += len(larger)
-            if looked_at > _LOOKED_AT and found:
+            checked += len(larger)
+            if checked > _MOST_CHECKED and found:
                 break
             grown = small(larger)
             found += grown

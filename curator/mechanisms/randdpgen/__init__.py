@@ -1,1 +1,1 @@
-"""RandDPGen."""
+"""RandDPGen: rounds of selected and measured marginals."""

@@ -1,4 +1,4 @@
-"""What the paper's variant of RandDPGen and the default without scores share: the rounds of Algorithm 2."""
+"""The rounds of Algorithm 2, shared by RandDPGen's paper variant and its default without scores."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .candidates import Candidates
 
 
 def candidates_step(cliques: Sequence[Clique], share: Fraction, by_cells: bool) -> Step:
-    """Lines 3 and 4: noisy marginals of all candidates, to select by.
+    """Lines 3 and 4: noisy marginals of all candidates, for the selection.
 
     Args:
-        cliques: the candidates.
-        share: of the budget.
-        by_cells: the budget is split by number of cells, not by number of attributes.
+        cliques: candidates.
+        share: share of the budget.
+        by_cells: split the budget by number of cells, not by number of attributes.
     """
     may = tuple(cliques)
     sizes = () if by_cells else tuple(float(len(clique)) for clique in may)
@@ -41,11 +41,11 @@ class Algorithm2(ABC):
     """One run.
 
     Args:
-        measurer: answers queries and keeps the accounts.
-        workload: that gives the candidates their weights.
-        steps: of the mechanism.
+        measurer: answers queries and charges them.
+        workload: workload with the weights of the candidates.
+        steps: steps of the mechanism.
         max_model_mb: limit of the model's size; grows to this with the budget spent.
-        report: called after every step.
+        report: called with the progress after every step.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Algorithm2(ABC):
         self._report = report
         self._candidates = Candidates(measurer.domain, workload, self._named["candidates"].cliques)
         self._used: list[Measurement] = []
-        self._looked: list[Measurement] = []
+        self._noisy_candidates: list[Measurement] = []
         self._rounds: list[Round] = []
 
     def run(self) -> FittedModel:
@@ -83,11 +83,13 @@ class Algorithm2(ABC):
             self._measurer,
             self._steps,
             model,
-            (*self._used, *self._looked),
+            (*self._used, *self._noisy_candidates),
             averages=known,
             rounds=self._rounds,
             selection="L1 distances estimated from noisy marginals",
-            bounds=error_bounds(model, known, selected, records, first=first, candidates=self._looked),
+            bounds=error_bounds(
+                model, known, selected, records, first=first, candidates=self._noisy_candidates
+            ),
         )
 
     @abstractmethod
@@ -96,46 +98,46 @@ class Algorithm2(ABC):
 
     @abstractmethod
     def _spend_the_rest(self, model: MarkovRandomField) -> MarkovRandomField:
-        """Lines 6 to 19: rounds until the budget is spent, and the last model."""
+        """Lines 6 to 19: rounds until the budget is spent; returns the last model."""
 
     @abstractmethod
     def _estimate(self, warm_start: MarkovRandomField | None) -> MarkovRandomField:
-        """Line 11: the model of what was measured."""
+        """Line 11: fits a model to the measurements."""
 
     def _round(
         self, clique: Clique, rho: Fraction, cost: Fraction, before: MarkovRandomField
     ) -> MarkovRandomField:
-        """Lines 10 to 16: measure, estimate, and decide whether the next round gets more.
+        """Lines 10 to 16: measure, estimate, and decide whether the next round gets more budget.
 
         Args:
-            clique: to measure.
-            rho: what measuring may cost.
-            cost: of the whole round.
-            before: the model so far.
+            clique: clique to measure.
+            rho: budget of the measurement, zCDP.
+            cost: cost of the whole round, zCDP.
+            before: the model before the round.
         """
         (measurement,) = self._measurer.measure([Query(clique, rho, self._named["round"].name)])
         self._use([measurement])
         model = self._estimate(before)
         self._rounds.append(round_of(measurement, before, model, cost))
-        self._tell("round", clique)
+        self._report_progress("round", clique)
         return model
 
     def _first_that_fits(
         self, scores: NDArray[np.float64], least: float, model: MarkovRandomField, cost: Fraction
     ) -> int | None:
-        """The best candidate for which the model has room once this round's budget is spent."""
+        """The best candidate that fits into the model after this round's budget is spent."""
         limit = self._max_model_mb * self._spent_share(cost)
         measured = [measurement.clique for measurement in self._used]
         return self._candidates.first_that_fits(scores, least, model, measured, limit)
 
     def _use(self, measurements: Sequence[Measurement]) -> None:
-        """Takes measurements into the model."""
+        """Adds measurements to those of the model."""
         self._used += measurements
         self._candidates.learn(measurements)
 
     def _spent_share(self, cost: Fraction = Fraction(0)) -> float:
-        """Share of the budget spent once this is spent too."""
+        """Share of the budget spent, this cost included."""
         return float((self._measurer.accountant.spent + cost) / self._measurer.granted)
 
-    def _tell(self, step: str, clique: Clique = ()) -> None:
+    def _report_progress(self, step: str, clique: Clique = ()) -> None:
         self._report(Progress(step, clique, len(self._rounds), self._spent_share()))

@@ -1,7 +1,7 @@
-"""RandDPGen where the measurer gives exact distances with noise: score all, select many, measure, repeat.
+"""RandDPGen with scores: in each round scores all candidates, selects several and measures them.
 
-A score costs what it costs whatever the number of cells (`Measurer.score`), so all candidates are scored
-anew in each of a few rounds, and no budget goes to marginals that are not worth it.
+The cost of a score does not depend on the number of cells (`Measurer.score`), so all candidates are scored
+again in each of a few rounds, and only marginals that are worth it are measured.
 """
 
 from __future__ import annotations
@@ -30,37 +30,39 @@ from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
 
 ROUNDS = 4
 SCORES = 0.03
-"""Share of the budget for all scores together: those of each round, and those of the last model."""
+"""Share of the budget for all scores: those of each round and those of the last model."""
 
 ROUND = 0.03
-"""Share of the budget that measures in one round; what is left at the end measures everything once more."""
+"""Share of the budget for the measurements of one round; the rest is for the last round."""
 
 
 def steps_by_scores(facts: PublicFacts, cliques: Sequence[Clique], one_way: Fraction) -> tuple[Step, ...]:
     """The steps of a run that selects by scores.
 
     Args:
-        facts: what is known before anything is measured.
-        cliques: the candidates.
+        facts: public facts of the release.
+        cliques: candidates.
         one_way: share of the budget for one-way marginals.
 
     Raises:
-        DataError: that leaves nothing for what follows.
+        DataError: `one_way` is too large.
     """
     first = one_way_step(facts.domain, one_way)
     may = tuple(measurable_cliques(facts, cliques))
     scores, rounds = Fraction(SCORES), ROUNDS * Fraction(ROUND)
     left = 1 - one_way - scores - rounds
     if left <= 0:
-        raise DataError("one_way leaves nothing for scores, rounds and last measurements; lower it")
+        raise DataError("one_way leaves no budget for scores, rounds and the last round; lower it")
     at_once = Schedule(ROUNDS, math.inf).most(ROUNDS, len(may))
     again = tuple(dict.fromkeys([*first.cliques, *may]))
-    title = "Measured in rounds"
+    title = "Selected marginals in each round"
     return (
         first,
-        Step("scores", "Scores of candidates", Asks.SCORES, scores, may, times=ROUNDS + 1),
+        Step("scores", "Scores of candidates in each round", Asks.SCORES, scores, may, times=ROUNDS + 1),
         Step("round", title, Asks.MARGINALS, rounds, may, times=ROUNDS, at_once=max(1, at_once)),
-        Step("last round", "Last measurements", Asks.MARGINALS, left, again, first.cliques),
+        Step(
+            "last round", "All marginals of the model once more", Asks.MARGINALS, left, again, first.cliques
+        ),
     )
 
 
@@ -68,11 +70,11 @@ class ScoredRun:
     """One run.
 
     Args:
-        measurer: one that scores exactly.
-        workload: the candidates.
-        steps: of `steps_by_scores`.
+        measurer: a measurer with `scores_exactly`.
+        workload: candidates.
+        steps: result of `steps_by_scores`.
         max_model_mb: limit of the model's size; grows to this with the rounds.
-        report: called after every step.
+        report: called with the progress after every step.
     """
 
     def __init__(
@@ -104,20 +106,20 @@ class ScoredRun:
         """
         check_smallest(self._domain, list(self._weights), self._schedule.max_model_mb)
         self._used += measure_step(self._measurer, self._named["one-way"])
-        self._tell("one-way marginals", 0)
+        self._report_progress("one-way marginals", 0)
         model = self._estimate(None)
         for number in range(1, self._schedule.rounds + 1):
             self._score(model)
-            self._tell("scores", number)
+            self._report_progress("scores", number)
             most = self._schedule.most(number, len(self._weights))
             chosen = self._select(most, self._schedule.limit_mb(number))
             if chosen:
                 model = self._measure(chosen, model)
-                self._tell("round", number)
+                self._report_progress("round", number)
         model = self._measure_again(model)
-        self._tell("last round", self._schedule.rounds)
+        self._report_progress("last round", self._schedule.rounds)
         self._score(model)
-        self._tell("scores", self._schedule.rounds)
+        self._report_progress("scores", self._schedule.rounds)
         return ended(
             self._measurer,
             self._steps,
@@ -130,16 +132,16 @@ class ScoredRun:
         )
 
     def _score(self, model: MarkovRandomField) -> None:
-        """Noisy distances between the table and the model, for every candidate that the model can answer."""
+        """Noisy distances between table and model, for every candidate that the model can compute."""
         scored = score_against(self._measurer, model, list(self._weights), self._budget("scores"))
         self._scored = scored or self._scored
 
     def _select(self, most: int, limit_mb: float) -> list[Clique]:
-        """The candidates that promise most, one after the other, as long as the model stays small enough.
+        """Greedy selection of the candidates with the largest gains that keep the model small enough.
 
-        What a further one promises is its noisy distance, no further than two tables can be apart, less the
-        noise that it would be left with if all that remains were split over it and what is measured already
-        (by `allocate`); weighted.
+        The gain of a candidate is its weight times the difference of its noisy distance, at most that of two
+        tables, and the noise that it would have if `allocate` split the remaining budget over it and the
+        marginals measured so far.
         """
         measured = self._measured()
         without = set(measured)
@@ -162,7 +164,7 @@ class ScoredRun:
                 break
             chosen.append(cliques[promising[place]])
             shared += sizes[promising[place]]
-            # A model that is too large with a candidate is no smaller once others are in it.
+            # A candidate that makes the model too large now still does after others are added.
             weights[promising[: place + 1]] = 0.0
         return chosen
 
@@ -175,7 +177,7 @@ class ScoredRun:
         return model
 
     def _measure_again(self, model: MarkovRandomField) -> MarkovRandomField:
-        """The last round: what is left, but for the last scores, goes to all that the model is made of."""
+        """The last round: the rest, except for the last scores, goes to all marginals of the model."""
         measured = self._measured()
         cells = [self._domain.cells(clique) for clique in measured]
         left = self._measurer.accountant.remaining - self._budget("scores")
@@ -183,12 +185,12 @@ class ScoredRun:
         return self._estimate(model, FINAL)
 
     def _price_of(self, clique: Clique) -> float:
-        """Variance of a cell times what it costs."""
+        """Variance of a cell times the cost, in counts^2 rho."""
         granted = self._measurer.granted
         return self._measurer.expected_sigma(clique, granted) ** 2 * float(granted)
 
     def _budget(self, name: str) -> Fraction:
-        """Of a step, each time."""
+        """Budget of a step each time, zCDP."""
         return self._named[name].budget(self._measurer.granted)
 
     def _measured(self) -> list[Clique]:
@@ -198,6 +200,6 @@ class ScoredRun:
         total = self._measurer.record_count
         return estimate(self._domain, self._used, total=total, warm_start=warm_start, tolerance=tolerance)
 
-    def _tell(self, step: str, number: int) -> None:
+    def _report_progress(self, step: str, number: int) -> None:
         spent = self._measurer.accountant.spent_share
         self._report(Progress(step, (), number, spent))

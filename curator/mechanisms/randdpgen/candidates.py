@@ -1,4 +1,4 @@
-"""The candidates of RandDPGen, what noisy marginals say of each, and which of them a model has room for."""
+"""The candidates of RandDPGen: their estimates from noisy marginals, and which fit into a model."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Candidates:
     """Marginals that may be selected.
 
     Args:
-        domain: of the whole table.
-        workload: that gives them their weights.
-        cliques: of them, each one of the workload's.
+        domain: domain of the whole table.
+        workload: workload with their weights.
+        cliques: cliques of the candidates, all in the workload.
 
     Attributes:
-        cliques: of them.
-        weights: shape (candidates,): the overlap weights of the workload.
-        cells: shape (candidates,).
-        averages: of each, all noisy marginals that contain it (Theorem 5.2).
+        cliques: cliques of the candidates.
+        weights: overlap weights of the workload, shape (candidates,).
+        cells: numbers of cells, shape (candidates,).
+        averages: for each candidate, the average of all noisy marginals that contain it (Theorem 5.2).
     """
 
     def __init__(self, domain: Domain, workload: Workload, cliques: Sequence[Clique]) -> None:
@@ -49,7 +49,7 @@ class Candidates:
 
     @property
     def known(self) -> dict[Clique, WeightedAverage]:
-        """The averages by cliques."""
+        """The averages by clique."""
         return dict(zip(self.cliques, self.averages, strict=True))
 
     @property
@@ -58,18 +58,18 @@ class Candidates:
         return np.array([average.sigma for average in self.averages])
 
     def learn(self, measurements: Iterable[Measurement]) -> None:
-        """Averages measurements into the candidates that they contain."""
+        """Adds measurements to the averages of the candidates that they contain."""
         for measurement in measurements:
             for i in self._inside(measurement.clique):
                 average = self.averages[i]
                 self.averages[i] = average.with_measurement(self._domain, self.cliques[i], measurement)
 
     def expected_sigmas(self, measurer: Measurer, rho: Fraction) -> NDArray[np.float64]:
-        """Standard deviations of a cell of each candidate if it alone is measured at this cost."""
+        """Standard deviations of a cell of each candidate if only this is measured, at this cost."""
         return np.array([measurer.expected_sigma(clique, rho) for clique in self.cliques])
 
     def distances(self, model: MarkovRandomField) -> NDArray[np.float64]:
-        """L1 distances between averages and model; minus infinity where it cannot give the marginal."""
+        """L1 distances between averages and model; minus infinity if it cannot compute the marginal."""
         found = model.l1_distances(self.cliques, [average.values for average in self.averages])
         return np.array([-math.inf if distance is None else distance for distance in found])
 
@@ -81,17 +81,17 @@ class Candidates:
         measured: Sequence[Clique],
         limit_mb: float,
     ) -> int | None:
-        """The candidate of the largest score that the model has room for, inside one of its cliques or not.
+        """The candidate with the largest score that fits into the model, inside one of its cliques or not.
 
         Args:
-            scores: shape (candidates,).
-            least: only larger scores count.
-            model: of now.
-            measured: what the model is made of.
-            limit_mb: that it may grow to.
+            scores: scores, shape (candidates,).
+            least: candidates with at most this score are ignored.
+            model: the current model.
+            measured: cliques of the model's measurements.
+            limit_mb: limit of the model's size, in MiB.
 
         Returns:
-            Its place; None where there is none.
+            Its index; None if there is none.
         """
         promising = [int(index) for index in np.argsort(-scores) if scores[index] > least]
         cliques = [self.cliques[index] for index in promising]
@@ -102,6 +102,6 @@ class Candidates:
         return promising[place] if place < len(promising) else None
 
     def _inside(self, clique: Clique) -> list[int]:
-        """The candidates that a clique contains, by counting how many of its attributes each has."""
+        """Indices of the candidates that a clique contains, from the number of attributes in common."""
         common = Counter(i for name in clique for i in self._having[name])
         return [i for i, attributes in common.items() if attributes == len(self.cliques[i])]

@@ -29,33 +29,37 @@ from .algorithm2 import Algorithm2, candidates_step
 def steps_of_the_paper(
     cliques: Sequence[Clique], alpha: Fraction, beta: Fraction, rounds: int, by_cells: bool
 ) -> tuple[Step, ...]:
-    """Theorem 5.1: alpha of the budget first, then beta to measure and the rest to select, in T rounds.
+    """Theorem 5.1: a share alpha first; then T rounds with beta for measurements, the rest for selection.
 
     Args:
-        cliques: the candidates.
+        cliques: candidates.
         alpha: share of the budget for noisy marginals of all candidates.
-        beta: share of the budget that measures in rounds.
+        beta: share of the budget for the measurements of rounds.
         rounds: T.
         by_cells: see `candidates_step`.
     """
     may = tuple(cliques)
     return (
         candidates_step(may, alpha, by_cells),
-        Step("select", "Exponential mechanism", Asks.CHOICES, 1 - alpha - beta, times=rounds),
-        Step("round", "Measured in rounds", Asks.MARGINALS, beta, may, times=rounds, at_once=1),
+        Step(
+            "select", "Selection of one marginal in each round", Asks.CHOICES, 1 - alpha - beta, times=rounds
+        ),
+        Step(
+            "round", "One selected marginal in each round", Asks.MARGINALS, beta, may, times=rounds, at_once=1
+        ),
     )
 
 
 class PaperRun(Algorithm2):
-    """One run, by the steps of `steps_of_the_paper`.
+    """One run with the steps of `steps_of_the_paper`.
 
     Args:
-        measurer: answers queries and keeps the accounts.
-        workload: that gives the candidates their weights.
-        steps: of `steps_of_the_paper`.
+        measurer: answers queries and charges them.
+        workload: workload with the weights of the candidates.
+        steps: result of `steps_of_the_paper`.
         max_model_mb: limit of the model's size; grows to this with the budget spent.
         stream: randomness of the exponential mechanism.
-        report: called after every step.
+        report: called with the progress after every step.
     """
 
     def __init__(
@@ -74,9 +78,9 @@ class PaperRun(Algorithm2):
 
     def _start(self) -> MarkovRandomField:
         first = self._estimate(None)
-        self._looked = measure_step(self._measurer, self._named["candidates"])
-        self._candidates.learn(self._looked)
-        self._tell("candidates")
+        self._noisy_candidates = measure_step(self._measurer, self._named["candidates"])
+        self._candidates.learn(self._noisy_candidates)
+        self._report_progress("candidates")
         return first
 
     def _spend_the_rest(self, model: MarkovRandomField) -> MarkovRandomField:
@@ -97,10 +101,10 @@ class PaperRun(Algorithm2):
         return model
 
     def _scores(self, model: MarkovRandomField, rho: Fraction) -> NDArray[np.float64]:
-        """What measuring each candidate is expected to improve, in records of L1 error (line 9).
+        """Expected gain of measuring each candidate, in records of L1 error (line 9).
 
-        One square root over the variances of both measurements, and no limit on how far two marginals can be
-        apart, so that the noisiest candidate wins.
+        It has one square root over the variances of both measurements, and no upper bound on the distance,
+        so the noisiest candidate is selected.
         """
         of = self._candidates
         new, known = of.expected_sigmas(self._measurer, rho), of.sigmas
@@ -109,9 +113,9 @@ class PaperRun(Algorithm2):
         return scores
 
     def _exponential(self, scores: NDArray[np.float64], rho: Fraction) -> NDArray[np.float64]:
-        """Scores whose largest is the exponential mechanism's choice (line 9), by the Gumbel maximum.
+        """Scores with Gumbel noise; their argmax is the choice of the exponential mechanism (line 9).
 
-        The paper's text divides by the score's sensitivity, its Algorithm 2 does not; here neither.
+        The paper's text divides by the sensitivity of the score; its Algorithm 2, followed here, does not.
         """
         epsilon = math.sqrt(8 * rho) * (1 - 2.0**-40)
         self._measurer.charge(Charge(self._named["select"].name, (), exponential_cost(epsilon)))

@@ -1,17 +1,17 @@
-"""RandDPGen: select marginals, measure them, estimate the distribution; spend more when little is learned.
+"""RandDPGen: rounds that select marginals, measure them and estimate the distribution.
 
 Source: Zhang et al., "High-dimensional Hybrid Partitioned Data Release under Differential Privacy",
-Algorithm 2. `variant="paper"` follows its text (`paper`). The default is private and wastes less:
+Algorithm 2. `variant="paper"` follows its text (`paper`). The default differs:
 
-- Where the protocol gives scores, all candidates are scored in a few rounds that select many (`by_scores`).
-- Else it selects by noisy marginals (`by_marginals`), which is post-processing and costs nothing; the paper
-  runs an exponential mechanism over them for most of every round's budget.
-- The candidates' noisy marginals are paid for, so they are fitted wherever the model's cliques contain them.
+- If the protocol gives scores, all candidates are scored in a few rounds that each select several
+  (`by_scores`).
+- Otherwise it selects by noisy marginals (`by_marginals`), which is post-processing; the paper spends most of
+  every round's budget on an exponential mechanism over them.
+- The candidates' noisy marginals are also fitted if the model's cliques contain them.
 - It starts from one-way marginals, not from the uniform distribution.
-- Candidates that their part of the budget could not measure are dropped (`measurable`).
-- A candidate is judged by all that is known of its marginal, not by its first measurement alone.
-- What is left for the last round measures everything once more that the model is made of, split by
-  `allocate`, instead of one marginal.
+- Candidates that noise would dominate at their part of the budget are dropped (`measurable`).
+- The estimate of a candidate uses all measurements that contain it, not only its first one.
+- The last round measures all marginals of the model once more, split by `allocate`, instead of one marginal.
 - Budgets are split by number of cells, and the model's size has a limit.
 """
 
@@ -41,17 +41,17 @@ class RandDPGen:
 
     Attributes:
         variant: "default", or "paper" for the text of Algorithm 2.
-        alpha: share of the budget for noisy marginals of all candidates, to select by.
-        beta: share of the budget that measures in rounds; in the paper's variant only, where the rest pays
-            for an exponential mechanism.
-        one_way: share of the budget for one-way marginals; in the default only.
+        alpha: share of the budget for noisy marginals of all candidates, for the selection.
+        beta: share of the budget for the measurements of rounds; only in the paper's variant, where the rest
+            is for an exponential mechanism.
+        one_way: share of the budget for one-way marginals; only in the default.
         rounds_per_attribute: T = rounds_per_attribute * d bounds the number of rounds.
-        maxsize: candidates with more cells are dropped (line 3).
-        max_model_mb: limit of the model's size; grows to this with the budget used.
-        selection: by noisy "scores" of exact distances, in the default and where the measurer has them (then
-            alpha and rounds_per_attribute do not count), or by noisy "marginals" of all candidates.
-        allocation: split the first phase by number of "cells", which is what minimises the expected error,
-            or by number of "attributes", as the paper's formula has it (line 4).
+        maxsize: most cells of a candidate; larger ones are dropped (line 3).
+        max_model_mb: limit of the model's size; grows to this with the budget spent.
+        selection: by "scores", in the default and if the measurer gives them (then alpha and
+            rounds_per_attribute are ignored), or by noisy "marginals" of all candidates.
+        allocation: split of the first phase, by number of "cells", which minimises the expected error, or
+            of "attributes", as in the paper's formula (line 4).
     """
 
     variant: Literal["default", "paper"] = "default"
@@ -76,7 +76,7 @@ class RandDPGen:
                 raise DataError(f"{name}: expected a share in (0, 1), got {getattr(self, name)}")
         first = self.alpha + (self.beta if self.paper else self.one_way)
         if first >= 1:
-            raise DataError("alpha with beta or one_way leaves nothing for the rounds; lower them")
+            raise DataError("alpha with beta or one_way leaves no budget for the rounds; lower them")
         if self.rounds_per_attribute < 1 or self.maxsize < 2 or not self.max_model_mb > 0:
             raise DataError("expected rounds_per_attribute >= 1, maxsize >= 2 and max_model_mb > 0")
 
@@ -87,7 +87,7 @@ class RandDPGen:
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """Name on the command line."""
         return "randdpgen"
 
     @property
@@ -96,7 +96,7 @@ class RandDPGen:
         return self.variant == "paper"
 
     def granted(self, budget: Budget) -> Fraction:
-        """Exact for the default, Gaussian alone; the paper's conversion (Theorem 5.1) for its variant."""
+        """The exact calibration for the default, which is Gaussian; Theorem 5.1 for the paper's variant."""
         return budget.granted_by_bun_steinke() if self.paper else budget.granted(gaussian_only=True)
 
     def describe(self) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def test_a_model_that_cannot_be_small_enough_is_refused_before_anything_is_charg
     [
         ({"one_way": 0.0}, "one_way"),
         ({"scores": 1.0}, "scores"),
-        ({"one_way": 0.5, "scores": 0.5}, "leave nothing"),
+        ({"one_way": 0.5, "scores": 0.5}, r"expected one_way \+ scores < 1"),
         ({"max_model_mb": 0.0}, "max_model_mb"),
     ],
 )

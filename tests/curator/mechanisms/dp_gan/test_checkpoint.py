@@ -24,7 +24,7 @@ TRAINING = {"parameters": {"epochs": 2.0, "noise_multiplier": None}, "granted": 
 
 @pytest.fixture
 def path(tmp_path):
-    Checkpoint(tmp_path / "state.pt", TRAINING).keep(START, STATE)
+    Checkpoint(tmp_path / "state.pt", TRAINING).save(START, STATE)
     return tmp_path / "state.pt"
 
 
@@ -57,16 +57,16 @@ def test_the_file_of_another_training_is_refused(path):
 
 def test_a_file_that_is_no_checkpoint_is_refused(path, tmp_path):
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(DataError, match="is no checkpoint; remove it"):
+    with pytest.raises(DataError, match="is not a checkpoint; remove it"):
         Checkpoint(path, TRAINING).start()
     torch.save([1, 2], tmp_path / "list.pt")
-    with pytest.raises(DataError, match="is no checkpoint"):
+    with pytest.raises(DataError, match="is not a checkpoint"):
         Checkpoint(tmp_path / "list.pt", TRAINING).state("cpu")
 
 
 def test_a_file_that_cannot_be_written_is_an_error_of_one_sentence(tmp_path):
     with pytest.raises(DataError, match="cannot write the checkpoint"):
-        Checkpoint(tmp_path / "missing" / "state.pt", TRAINING).keep(START, STATE)
+        Checkpoint(tmp_path / "missing" / "state.pt", TRAINING).save(START, STATE)
 
 
 def test_a_write_that_fails_leaves_the_old_file(path, monkeypatch):
@@ -76,5 +76,5 @@ def test_a_write_that_fails_leaves_the_old_file(path, monkeypatch):
 
     monkeypatch.setattr(torch, "save", torn)
     with pytest.raises(DataError):
-        Checkpoint(path, TRAINING).keep(START, {"taken": 9})
+        Checkpoint(path, TRAINING).save(START, {"taken": 9})
     assert Checkpoint(path, TRAINING).state("cpu")["taken"] == 4

@@ -95,7 +95,7 @@ def test_noise_has_the_stated_scale_in_units_of_the_clipping_norm():
         stream=RandomStream.from_seed(3),
     )
     parameter.grad = torch.zeros_like(parameter)
-    optimizer.beside([torch.full_like(parameter, 7.0)])
+    optimizer.add_public_gradients([torch.full_like(parameter, 7.0)])
     optimizer.step()
     noise = (-parameter.detach().numpy() - 7.0) * 10.0
     statistic = float((noise**2).sum()) / (1.5 * 0.2) ** 2

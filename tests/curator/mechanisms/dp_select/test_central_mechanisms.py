@@ -183,7 +183,7 @@ def test_marginals_matter_in_the_order_of_their_scores():
         ({"distance": "l1"}, "distance: expected one of density, kolmogorov, l2"),
         ({"candidates": 1}, "candidates >= 2"),
         ({"pool": 0}, "pool, at_once and sections >= 1"),
-        ({"variant": "paper", "checkpoint": "state.pt"}, "variant 'paper' keeps none"),
+        ({"variant": "paper", "checkpoint": "state.pt"}, "expected none for the variant 'paper'"),
     ],
 )
 def test_parameters_out_of_range_are_refused(changed, message):

@@ -6,7 +6,13 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.privacy.cost import MAX_INTERACTION_SIZE
-from dpmosaic.curator.mechanisms.parts.steps import Asks, Step, alone, by_name, one_way_step
+from dpmosaic.curator.mechanisms.parts.steps import (
+    Asks,
+    Step,
+    by_name,
+    measurable_as_interaction,
+    one_way_step,
+)
 
 PAIRS = (("a", "b"), ("a", "c"), ("b", "c"))
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4})
@@ -38,11 +44,11 @@ def test_its_budget_is_split_by_cells_or_by_the_sizes_that_it_states():
     [
         ({"share": Fraction(-1, 10)}, "share of the budget"),
         ({"share": Fraction(11, 10)}, "share of the budget"),
-        ({"times": 0}, "at least once"),
-        ({"cliques": PAIRS[:1], "certain": PAIRS[1:]}, "certainly"),
+        ({"times": 0}, "runs at least once"),
+        ({"cliques": PAIRS[:1], "certain": PAIRS[1:]}, "only cliques of the step"),
         ({"cliques": PAIRS, "at_once": 0}, "at least one clique"),
-        ({"cliques": PAIRS, "certain": PAIRS, "at_once": 2}, "certainly"),
-        ({"cliques": PAIRS, "sizes": (1.0,)}, "3 cliques have as many sizes, not 1"),
+        ({"cliques": PAIRS, "certain": PAIRS, "at_once": 2}, "all certain ones"),
+        ({"cliques": PAIRS, "sizes": (1.0,)}, "expected 3 sizes, one for each clique, got 1"),
     ],
 )
 def test_a_step_that_does_not_hold_together_is_refused(changed, message):
@@ -57,6 +63,6 @@ def test_the_one_way_step_certainly_asks_for_every_attribute():
 
 
 def test_an_interaction_is_measured_alone_where_every_attribute_has_two_values_and_not_too_many():
-    assert alone((2, MAX_INTERACTION_SIZE))
-    assert not alone((2, 1))
-    assert not alone((2, MAX_INTERACTION_SIZE + 1))
+    assert measurable_as_interaction((2, MAX_INTERACTION_SIZE))
+    assert not measurable_as_interaction((2, 1))
+    assert not measurable_as_interaction((2, MAX_INTERACTION_SIZE + 1))

@@ -176,7 +176,7 @@ def test_what_was_measured_in_single_cells_is_measured_in_them_again():
 def test_the_finest_worth_its_noise_has_the_least_error_of_all(noise):
     candidate = partitioned(boxes=3, contribution=600.0)
     errors = [600.0 * candidate.sequence.error(count) + count * noise for count in range(1, 21)]
-    assert errors[candidate.finest_worth(noise) - 1] == pytest.approx(min(errors))
+    assert errors[candidate.finest_worthwhile(noise) - 1] == pytest.approx(min(errors))
 
 
 @pytest.mark.parametrize("merging", [False, True])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.curator.mechanisms.privbayes.ap_pairs import LessNoise, NetworkSearch, PaperObjective
+from dpmosaic.curator.mechanisms.privbayes.ap_pairs import NetworkSearch, PaperObjective, ScoresMinusNoise
 from dpmosaic.curator.mechanisms.privbayes.levels import Levels, Node
 from dpmosaic.curator.mechanisms.privbayes.network import BayesianNetwork, DrawingStep, head_steps
 
@@ -21,7 +21,7 @@ def scores_of(**pairs):
 
 
 def search(scores, tau, sigma=None, levels=LEVELS):
-    objective = PaperObjective(levels, scores) if sigma is None else LessNoise(levels, scores, sigma)
+    objective = PaperObjective(levels, scores) if sigma is None else ScoresMinusNoise(levels, scores, sigma)
     network = NetworkSearch(levels, lambda nodes: levels.cells(nodes) <= tau, objective, sigma is None).run()
     return network, levels
 
@@ -104,7 +104,7 @@ def test_a_large_attribute_is_taken_as_fine_as_there_is_room(tau, expected):
 
 
 def test_a_parent_joins_if_it_says_more_than_its_cells_bring_in_noise():
-    """The rule of `LessNoise`, from its formula: c = 2 x 3 x 4 cells, pairs of b x a and b x c."""
+    """The rule of `ScoresMinusNoise`, from its formula: c = 2 x 3 x 4 cells, pairs of b x a and b x c."""
     levels = Levels(DOMAIN.project("abc"), 3)
     sigma = 2.0
     unit = math.sqrt(2 / math.pi) * sigma

@@ -258,8 +258,8 @@ def test_files_that_hold_no_network_are_refused(tmp_path):
         ([("a", ""), ("h", ""), ("b", "")], "every attribute"),
         ([("a", ""), ("H", ""), ("b", ""), ("c", "")], "at level 0"),
         ([("a", ""), ("b", "h"), ("h", ""), ("c", "")], "before"),
-        ([("a", ""), ("H", ""), ("b", "h"), ("c", ""), ("h", "")], "so finely"),
-        ([("a", ""), ("h", ""), ("H", ""), ("b", ""), ("c", "")], "no finer"),
+        ([("a", ""), ("H", ""), ("b", "h"), ("c", ""), ("h", "")], "drawn before, at its level"),
+        ([("a", ""), ("h", ""), ("H", ""), ("b", ""), ("c", "")], "at a finer level"),
     ],
 )
 def test_steps_that_make_no_network_are_refused(steps, named):

@@ -38,7 +38,7 @@ def test_the_cliques_are_all_those_that_are_allowed_at_their_coarsest(records):
 
 
 def test_where_there_are_too_many_those_of_few_attributes_and_the_wanted_are_listed(monkeypatch):
-    monkeypatch.setattr(module, "_LOOKED_AT", 12)
+    monkeypatch.setattr(module, "_MOST_CHECKED", 12)
     wanted = ("a", "b", "c")
     found = threshold(1e5).cliques([wanted, ("a",)])
     assert set(found) == {*itertools.combinations(DOMAIN.names, 2), wanted}

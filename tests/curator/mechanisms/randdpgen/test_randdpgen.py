@@ -251,8 +251,8 @@ class TestRandDPGenOfThePaper:
         ({"selection": "luck"}, "selection"),
         ({"alpha": 0.0}, "alpha"),
         ({"one_way": 1.0}, "one_way"),
-        ({"alpha": 0.6, "one_way": 0.5}, "leaves nothing"),
-        ({"variant": "paper", "alpha": 0.6, "beta": 0.5}, "leaves nothing"),
+        ({"alpha": 0.6, "one_way": 0.5}, "leaves no budget for the rounds"),
+        ({"variant": "paper", "alpha": 0.6, "beta": 0.5}, "leaves no budget for the rounds"),
         ({"rounds_per_attribute": 0}, "rounds_per_attribute"),
         ({"maxsize": 1}, "maxsize"),
         ({"max_model_mb": 0}, "max_model_mb"),
@@ -269,7 +269,7 @@ def test_one_way_marginals_that_leave_nothing_for_scores_are_refused_before_anyt
 ):
     measurer = measurer_over(chain_table(), Fraction(1))
     mechanism = RandDPGen(alpha=0.1, one_way=0.86)
-    with pytest.raises(DataError, match="one_way leaves nothing"):
+    with pytest.raises(DataError, match="one_way leaves no budget"):
         mechanism.run(measurer, Workload.all_kway(DOMAIN, 2), RandomStream.from_seed(1), ignore)
     assert measurer.accountant.charges == ()
 
