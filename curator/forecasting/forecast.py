@@ -11,9 +11,11 @@ from typing import Any
 
 from ...common.data.domain import Clique, Domain
 from ...common.data.workload import Workload
+from ...common.errors import DataError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import score_sigma
+from ...common.protocols.registry import BUILT_IN
 from ..measurers.federation import FederationMeasurer
 from ..measurers.masked import masked_sigma
 from ..mechanisms.catalogue import mechanism_named
@@ -81,8 +83,12 @@ def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_
         link_mib_s: bandwidth of the slowest party's link, MiB/s.
 
     Raises:
-        DataError: plan and parties do not match, or the mechanism has no forecast (`outlook`).
+        DataError: plan and parties do not match, or mechanism (`outlook`) or protocol have no forecast.
     """
+    if plan.protocol.name not in BUILT_IN:
+        raise DataError(
+            f"protocol {plan.protocol.name!r} of another package has no forecast; release without --dry-run"
+        )
     mechanism = mechanism_named(plan.mechanism, plan.variant, plan.settings)
     granted = mechanism.granted(plan.budget)
     federation = connect(plan.domain, links, plan.left_out)
