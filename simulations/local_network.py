@@ -86,7 +86,7 @@ class LocalNetwork:
                 (home.folder / policy_file.NAME).write_text(_POLICY, encoding="utf-8")
                 held = as_text(domain.project(group).to_json())
                 (home.folder / "domain.json").write_text(held, encoding="utf-8")
-                _cut(source, group, start, layout.rows, home.folder / "rows.parquet")
+                _write_piece(source, group, start, layout.rows, home.folder / "rows.parquet")
                 curator.enroll(home.card(), ATTACHED if attach else "127.0.0.1:0")
             start += layout.rows
         for name in network.all_names:
@@ -230,7 +230,7 @@ def _free_port() -> int:
     return port
 
 
-def _cut(source: FileSource, group: Clique, start: int, rows: int, out: Path) -> None:
+def _write_piece(source: FileSource, group: Clique, start: int, rows: int, out: Path) -> None:
     """Writes some rows and columns as they are, labels and all."""
     columns = _selected(source.columns(), group)
     with source.connect() as connection:

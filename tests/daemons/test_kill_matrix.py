@@ -13,7 +13,7 @@ from fractions import Fraction
 import pytest
 
 from dpmosaic.curator.home import CuratorHome
-from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.over_parties import release_over_parties
 from dpmosaic.curator.releasing.plan import ReleasePlan
@@ -72,9 +72,9 @@ class Network:
             daemon.stop()
 
     def run(self, journal, told=lambda when, method: None, away_s=20.0):
-        patience = Patience(call_s=60, tries=3)
+        retry_policy = RetryPolicy(call_s=60, tries=3)
         names = self.network.all_names
-        with self.home.links(names, self.plan.listen, patience) as links:
+        with self.home.links(names, self.plan.listen, retry_policy) as links:
             slices = [[Link(links[name], told) for name in row] for row in self.plan.slices]
             return release_over_parties(
                 self.plan,

@@ -10,7 +10,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.curator.home import CuratorHome
-from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.over_parties import release_over_parties
 from dpmosaic.curator.releasing.plan import ReleasePlan
@@ -131,8 +131,8 @@ def test_a_party_of_another_identity_than_its_card_takes_part_in_nothing(tmp_pat
     plan = ReleasePlan.load(network.plan)
     with network.running(), contextlib.closing(Journal.create(tmp_path / "j.sqlite", plan.text)) as journal:
         identity = home.keyring.identity
-        with home.links(network.all_names, None, Patience()) as links:
+        with home.links(network.all_names, None, RetryPolicy()) as links:
             slices = [[links[name] for name in network.all_names]]
             identities = {"party-1-1": bytes(32)}
-            with pytest.raises(PolicyError, match="not the identity of an enrolled card"):
+            with pytest.raises(PolicyError, match="expected the identity of its enrolled card"):
                 release_over_parties(plan, slices, journal, signer=identity, identities=identities)

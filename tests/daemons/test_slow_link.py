@@ -11,7 +11,7 @@ import pytest
 
 from dpmosaic.curator.home import CuratorHome
 from dpmosaic.curator.parties.client import PartyClient
-from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.curator.parties.connection import RetryPolicy
 
 DELAY_S = 0.03
 
@@ -101,12 +101,12 @@ def test_a_release_over_slow_links_takes_longer_and_is_made_all_the_same(slow, c
 
 def test_a_slow_link_s_latency_is_measured_and_does_not_pass_for_a_wrong_clock(slow, command):
     home = CuratorHome.open(slow.folder / "curator")
-    with home.links(slow.all_names, None, Patience(call_s=20)) as links:
+    with home.links(slow.all_names, None, RetryPolicy(call_s=20)) as links:
         client = PartyClient(links[slow.all_names[0]])
         client.describe()
         found = client.probe(2)
-    assert found.there_s >= 2 * DELAY_S
-    assert abs(found.ahead_s) <= found.there_s
+    assert found.upload_s >= 2 * DELAY_S
+    assert abs(found.offset_s) <= found.upload_s
     assert "FIX" not in command("curator", "preflight", slow.plan)
 
 

@@ -87,7 +87,7 @@ def test_what_is_no_certificate_is_refused(other):
         (("promise", "epsilon"), "one", r"promise\.epsilon: expected a number, got another text"),
         (("promise", "zcdp_rho_granted"), 0.0, "expected a grant above 0"),
         (("promise", "spent_within_grant"), 1, "expected true or false, got int"),
-        (("promise", "tomorrow"), 1, r"certificate\.promise has a key of another version"),
+        (("promise", "tomorrow"), 1, r"certificate\.promise has an unknown key"),
         (("error_bounds",), [3], r"error_bounds\[0\]: expected names and values, got int"),
         (("steps",), [], r"certificate\.steps: expected names and values, got list"),
         (("model", "cliques"), 1, r"model\.cliques: expected a list, got int"),
@@ -103,7 +103,7 @@ def test_what_is_no_certificate_is_refused(other):
     ],
 )
 def test_a_damaged_certificate_is_refused_with_the_place_of_the_damage(form, path, value, said):
-    with pytest.raises(DataError, match=f"the certificate is damaged: .*{said}.*get it anew"):
+    with pytest.raises(DataError, match=f"the certificate is damaged: .*{said}.*get a new copy"):
         Certificate.from_json(changed(form, path, value))
 
 

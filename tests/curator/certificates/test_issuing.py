@@ -23,7 +23,7 @@ from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, stated_plan
 
 DOMAIN = Domain.coded({"a": 2, "b": 3})
 SIGMA = 5.0
-EVERYBODY = Observer("the curator", "it colludes with no party", math.sqrt(1.5))
+CURATOR = Observer("the curator", "it colludes with no party", math.sqrt(1.5))
 COLLUDERS = Observer("any one party", "nothing", 1.0)
 
 
@@ -69,7 +69,7 @@ def factors(monkeypatch):
 
 
 def test_every_observer_is_told_what_the_noise_that_they_see_promises():
-    found = promise(gaussian(), gaussian(), observers=(EVERYBODY, COLLUDERS))
+    found = promise(gaussian(), gaussian(), observers=(CURATOR, COLLUDERS))
     outer, inner = found["observers"]
     assert (outer["who"], outer["assumes"]) == ("the curator", "it colludes with no party")
     assert (inner["who"], inner["assumes"]) == ("any one party", "nothing")
@@ -90,18 +90,18 @@ def test_what_an_observer_sees_spent_is_no_less_than_the_cost_of_the_noise_they_
 
 def test_a_step_without_gaussian_noise_costs_every_observer_the_same():
     selected = Charge("select", (), exponential_cost(0.1))
-    found = promise(gaussian(), selected, observers=(EVERYBODY,))["observers"][0]
+    found = promise(gaussian(), selected, observers=(CURATOR,))["observers"][0]
     assert found["zcdp_rho"] == pytest.approx(float(gaussian().zcdp_rho) / 1.5 + 0.1**2 / 8)
     assert found["epsilon"] is None
 
 
 def test_one_privacy_loss_distribution_is_computed_for_each_amount_of_noise(factors):
-    promise(gaussian(), observers=(EVERYBODY, COLLUDERS, EVERYBODY, COLLUDERS))
-    assert sorted(factors) == [1.0, EVERYBODY.noise_factor]
+    promise(gaussian(), observers=(CURATOR, COLLUDERS, CURATOR, COLLUDERS))
+    assert sorted(factors) == [1.0, CURATOR.noise_factor]
 
 
 def test_without_a_delta_observers_are_told_rho_alone(factors):
-    found = promise(gaussian(), budget=Budget(zcdp_rho=1.0), observers=(EVERYBODY,))
+    found = promise(gaussian(), budget=Budget(zcdp_rho=1.0), observers=(CURATOR,))
     assert found["observers"][0]["epsilon"] is None
     assert found["observers"][0]["zcdp_rho"] > 0
     assert "epsilon_by_privacy_loss_distribution" not in found
@@ -129,7 +129,7 @@ def test_charges_and_measurements_say_which_were_of_interactions():
 
 
 def test_nothing_is_promised_to_observers_of_a_run_that_is_not_private(factors):
-    found = promise(gaussian(), not_private="it is a test", observers=(EVERYBODY,))
+    found = promise(gaussian(), not_private="it is a test", observers=(CURATOR,))
     assert "observers" not in found
     assert factors == []
 

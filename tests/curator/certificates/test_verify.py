@@ -19,7 +19,7 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.statement import ENTRY, Claim, Entry, first_link, next_link, state
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.statements import Signatures
-from dpmosaic.curator.certificates.verify import sign_terms, verified
+from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
 from support.certificates import certificate_form
 
 NAMES = ("a", "b")
@@ -65,7 +65,7 @@ def signed(body=BODY, rho=Fraction(3, 8), names=NAMES):
 
 
 def failed(certificate, listed=None):
-    return {line.what for line in verified(certificate, listed or federation()) if not line.passed}
+    return {line.what for line in verify_certificate(certificate, listed or federation()) if not line.passed}
 
 
 def changed(path, value):
@@ -78,7 +78,7 @@ def changed(path, value):
 
 
 def test_what_all_signed_is_verified():
-    lines = list(verified(signed(), federation()))
+    lines = list(verify_certificate(signed(), federation()))
     assert all(line.passed for line in lines)
     assert [line.what for line in lines] == [
         "label", "terms", "curator c", "parties", "party a", "party b", "budget",

@@ -54,7 +54,7 @@ def test_a_clique_past_the_limit_of_openings_is_refused_before_anything_is_charg
 ):
     measurer = release("1x2", table=table_of(HUGE, records=30))
     monkeypatch.setattr(Link, "call", None)
-    with pytest.raises(DataError, match="x, y, z takes an opening of more than 4 GiB"):
+    with pytest.raises(DataError, match="x, y, z needs an opening of more than 4 GiB"):
         measurer.measure([Query(("z",), Fraction(1, 4), "test"), Query(HUGE.names, Fraction(1, 4), "test")])
     assert measurer.accountant.charges == ()
     assert [ledger.spent("release") for ledger in ledgers] == [0, 0]

@@ -86,7 +86,7 @@ def test_the_observers_see_the_noise_of_all_parties_or_of_all_but_the_tolerated(
     assert curator.who == "the curator"
     assert "does not collude with a party of the record's slice" in curator.assumes
     assert "up to 2 of the 4 parties" in colluders.who
-    assert "no more than 2 of the parties pool" in colluders.assumes
+    assert "at most 2 of the parties collude" in colluders.assumes
     factors = [public.noise_factor, curator.noise_factor, colluders.noise_factor]
     assert factors == [pytest.approx(math.sqrt(2))] * 2 + [1.0]
 

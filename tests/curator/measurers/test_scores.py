@@ -235,7 +235,7 @@ def test_a_clique_past_the_limit_of_openings_is_refused_before_anything_is_charg
     measurer = release("1x2", table=table_of(HUGE, records=30))
     monkeypatch.setattr(Link, "call", None)
     references = (np.zeros(HUGE.cells(clique), dtype=np.int64) for clique in (("z",), HUGE.names))
-    with pytest.raises(DataError, match="x, y, z takes an opening of more than 4 GiB"):
+    with pytest.raises(DataError, match="x, y, z needs an opening of more than 4 GiB"):
         measurer.score([("z",), HUGE.names], references, Fraction(1, 4), "scores")
     assert measurer.accountant.charges == ()
     assert [ledger.spent("release") for ledger in ledgers] == [0, 0]
@@ -254,7 +254,7 @@ def test_where_nobody_may_evaluate_nothing_is_scored_and_nothing_charged(options
     measurer = release(**options)
     assert not measurer.scores_exactly
     monkeypatch.setattr(Link, "call", None)
-    with pytest.raises(DataError, match="select by noisy marginals"):
+    with pytest.raises(DataError, match="gives no scores for these parties; select by noisy marginals"):
         measurer.score([("a",)], [np.zeros(2, dtype=np.int64)], Fraction(1, 2), "scores")
     assert measurer.accountant.charges == ()
     assert [ledger.spent("release") for ledger in ledgers] == [0] * len(ledgers)

@@ -137,11 +137,11 @@ def test_an_empty_slice_is_refused():
         ),
         (
             [holding("q", "a", "c"), FakeConnection("r", Domain.from_json({"b": ["y", "x"]}))],
-            "party 'r' codes 'b' otherwise",
+            "party 'r' codes 'b' differently",
         ),
         (
             [holding("q", "b", "c"), FakeConnection("r", Domain.coded({"a": 3}))],
-            "party 'r' codes 'a' otherwise",
+            "party 'r' codes 'a' differently",
         ),
         (
             [holding("q", "a"), holding("r", "b", "c", records=11)],
@@ -161,7 +161,7 @@ def test_a_party_answers_for_what_the_plan_leaves_it():
 
 
 @pytest.mark.parametrize(
-    ("out", "reason"), [(["c"], "it does not hold that"), (["a", "b"], "nothing would be left")]
+    ("out", "reason"), [(["c"], "it does not hold them"), (["a", "b"], "no attribute would be left")]
 )
 def test_what_a_party_cannot_leave_out_is_refused_by_name(out, reason):
     with pytest.raises(DataError, match=f"party 'q' cannot leave out .*{reason}"):
@@ -175,7 +175,7 @@ def test_slices_may_have_different_numbers_of_records():
 
 @pytest.mark.parametrize("version", [0, PROTOCOL_VERSION + 1])
 def test_a_party_of_another_protocol_version_is_refused_by_name(version):
-    with pytest.raises(ProtocolError, match=f"party 'q' speaks protocol version {version}"):
+    with pytest.raises(ProtocolError, match=f"party 'q' has protocol version {version}"):
         connect(DOMAIN, [[holding("p", "a"), holding("q", "b", "c", version=version)]])
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.errors import DataError, ProtocolError
-from dpmosaic.curator.parties.journal import Forgetful, Journal
+from dpmosaic.curator.parties.journal import Journal, NoJournal
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_a_journal_outlives_its_curator_with_every_bit_of_its_answers(journal, t
 
 def test_an_id_that_stands_for_another_query_is_refused(journal):
     journal.keep("000001", b"query", np.zeros(1))
-    with pytest.raises(ProtocolError, match="another course"):
+    with pytest.raises(ProtocolError, match="asks other queries"):
         journal.recall("000001", b"another")
 
 
@@ -60,7 +60,7 @@ def test_what_is_no_journal_is_refused(tmp_path):
     with pytest.raises(DataError, match="found none"):
         Journal(tmp_path / "journal.sqlite")
     (tmp_path / "text").write_text("not a database, and long enough to be looked at " * 20)
-    with pytest.raises(DataError, match="no journal"):
+    with pytest.raises(DataError, match="expected the journal of a release, got"):
         Journal(tmp_path / "text")
     (tmp_path / "empty").touch()
     with pytest.raises(DataError, match="not finished"):
@@ -68,6 +68,6 @@ def test_what_is_no_journal_is_refused(tmp_path):
 
 
 def test_simulations_keep_nothing():
-    forgetful = Forgetful()
+    forgetful = NoJournal()
     forgetful.keep("000001", b"query", np.zeros(1))
     assert forgetful.recall("000001", b"query") is None

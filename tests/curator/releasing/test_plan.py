@@ -60,12 +60,12 @@ def test_a_draft_orders_attributes_as_every_party_does():
 @pytest.mark.parametrize(
     ("held", "slices", "reason"),
     [
-        ({"a": {"x": 2}, "b": {"x": 2}}, [["a", "b"]], "all that 'b' holds; plan without it"),
-        ({"a": {"x": 2}, "b": {"x": 3, "y": 2}}, [["a", "b"]], "codes 'x' otherwise"),
-        ({"a": {"x": 2}, "b": {"x": 3}}, None, "codes 'x' otherwise"),
+        ({"a": {"x": 2}, "b": {"x": 2}}, [["a", "b"]], "all attributes of 'b'; omit it"),
+        ({"a": {"x": 2}, "b": {"x": 3, "y": 2}}, [["a", "b"]], "codes 'x' differently"),
+        ({"a": {"x": 2}, "b": {"x": 3}}, None, "codes 'x' differently"),
         ({"a": {"x": 2}, "b": {"x": 2, "y": 2}}, None, "slice 2 differs from slice 1 in y"),
         ({"a": {"x": 2}}, [["a", "z"]], "not enrolled: z"),
-        ({}, None, "nobody is"),
+        ({}, None, "no party is"),
         ({"a": {"x": 2, "y": 2}, "b": {"y": 2, "x": 2}}, None, "opposite orders"),
     ],
 )
@@ -85,7 +85,7 @@ def test_shared_attributes_go_to_whoever_of_the_slice_holds_the_fewest(tmp_path)
 
 @pytest.mark.parametrize("leaves_out", ['{ c = ["x"] }', '{ a = "x" }'])
 def test_what_nobody_of_the_slice_leaves_out_is_refused(tmp_path, leaves_out):
-    with pytest.raises(DataError, match="leaves_out names parties of its slice"):
+    with pytest.raises(DataError, match="expected leaves_out to map parties"):
         loaded(tmp_path, f"{RELEASE}rho = 1\n{SLICE}leaves_out = {leaves_out}\n")
 
 
@@ -115,19 +115,19 @@ def test_the_file_of_a_workload_lies_beside_the_plan(tmp_path):
     ("text", "reason"),
     [
         ("[release]\n" + SLICE, "expected the key domain"),
-        (SLICE, r"expected \[release\]"),
-        (RELEASE, r"expected \[release\]"),
-        (RELEASE + "rho = 1\n[other]\n" + SLICE, r"expected \[release\]"),
+        (SLICE, r"expected only \[release\]"),
+        (RELEASE, r"expected only \[release\]"),
+        (RELEASE + "rho = 1\n[other]\n" + SLICE, r"expected only \[release\]"),
         (RELEASE + 'protocol = "theorem"\n' + SLICE, "'theorem'"),
         (RELEASE + 'protocol = "indicator-mle"\n' + SLICE, "'indicator-mle'"),
         (RELEASE + 'protocol = "trusted"\n' + SLICE, "one party"),
         (RELEASE + 'protocol = "indicator"\ncollusions = 1\n' + SLICE, "collusions"),
         (RELEASE + "rows = 0\n" + SLICE, "positive"),
-        (RELEASE + "sigma = 0\n" + SLICE, "no key 'sigma'"),
+        (RELEASE + "sigma = 0\n" + SLICE, "unknown key 'sigma'"),
         (RELEASE + 'epsilon = "1"\n' + SLICE, "another type"),
         (RELEASE + "rows = true\n" + SLICE, "another type"),
         (RELEASE + "[network]\ntries = 0\n" + SLICE, "positive"),
-        (RELEASE + "[[slice]]\n", "names its parties"),
+        (RELEASE + "[[slice]]\n", "a list of parties"),
         (RELEASE + "[[slice]]\nparties = []\n", "at least one party"),
         (RELEASE + SLICE + SLICE, "no party twice"),
         ("slice = [3]\n[release]\n", "keys and values"),

@@ -119,7 +119,7 @@ def test_a_party_that_is_not_the_one_of_its_card_is_asked_for_nothing(wrong):
     described = [PartyClient(link).describe() for row in links for link in row]
     known = {said.name: said.identity for said in described[1:]} | wrong
     proposal = Proposal("r", MASKED, Adjacency.ZERO_OUT, trial.granted)
-    with pytest.raises(PolicyError, match="'party-1-1' has not the identity of an enrolled card"):
+    with pytest.raises(PolicyError, match="'party-1-1': expected the identity of its enrolled card"):
         agree(DOMAIN, links, proposal, identities=known)
     assert [link.servicer for row in links for link in row]
     assert agree(DOMAIN, links, proposal).granted == trial.granted

@@ -57,14 +57,14 @@ def test_a_release_says_what_was_promised_by_whom_and_what_it_is_good_for(certif
         "the public 0.75 nothing",
         "Not spent 25.0 %",
         "3 of 6 pairs",
-        "Not good for",
+        "Not suitable for",
         "Slice 2: 800 records",
         "kind × age: at most 0.000 at 95% confidence",
         "numbers in 100 bins",
         "11 others",
     ):
         assert part in said
-    for part in ("Not for publication", "% real", "apart"):
+    for part in ("Not for publication", "% real", "Distance to the real table"):
         assert part not in said
 
 
@@ -77,9 +77,9 @@ def test_an_evaluation_shows_scores_and_says_first_that_it_is_private(
     assert said.index("Not for publication.") < said.index("Marginals & more")
     assert "compared with the 500 real ones" in said
     assert "0 is <best>." in said
-    assert "0.123 apart" in said
+    assert "distance 0.123" in said
     assert ("What was promised" in said) == with_certificate
-    assert ("0.050 apart; at most 0.030 at 95% confidence" in said) == with_certificate
+    assert ("distance 0.050; at most 0.030 at 95% confidence" in said) == with_certificate
 
 
 def test_a_label_stands_before_everything_that_it_takes_back(certificate, synthetic):
@@ -151,4 +151,4 @@ def test_one_attribute_has_a_page_too(certificate):
     synthetic = Table.from_codes(domain, np.array([[0], [2]]))
     said = Elements(release_report(Certificate.from_json(certificate), synthetic)).words
     assert "0 of 0 pairs" in said
-    assert "How far off" not in said
+    assert "Error bounds of pairs" not in said
