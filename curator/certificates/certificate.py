@@ -120,7 +120,7 @@ class Certificate:
 
     @property
     def sigmas(self) -> Mapping[Clique, float]:
-        """Measured clique -> standard deviation of one count; the smallest if it was measured several times."""
+        """Measured clique -> smallest standard deviation of one count over its measurements."""
         found: dict[Clique, float] = {}
         for measured in self.measurements:
             found[measured.clique] = min(measured.sigma, found.get(measured.clique, float("inf")))

@@ -33,7 +33,7 @@ def composition(accountant: Accountant, epsilon: float, delta: float) -> dict[st
     order = renyi_order(epsilon, delta).alpha
     return {
         "renyi_order": order,
-        "costs": "Rényi divergences at this order, divided by the order; a rho of zCDP bounds them at every order",
+        "costs": "Rényi divergences divided by this order; a rho of zCDP bounds them at every order",
         "delta": delta,
         "epsilon_of_each_step_alone": {
             name: _epsilon(charges, order, delta) for name, charges in steps.items()

@@ -94,7 +94,7 @@ def showing_records(measurer: Measurer) -> ShowsRecords:
 
 
 def showing_marginals(measurer: Measurer) -> ShowsMarginals:
-    """The measurer, if it returns exact marginals, as a paper's variant needs; no protocol between parties does.
+    """The measurer, if it returns exact marginals, as a paper's variant needs; only simulations do.
 
     Raises:
         DataError: the measurer returns no exact marginals.

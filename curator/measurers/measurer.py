@@ -111,7 +111,7 @@ class Measurer(ABC):
 
     @property
     def scores_exactly(self) -> bool:
-        """Whether `score` is available: noise is added to exact distances, not to the marginals behind them."""
+        """Whether `score` is available: it adds noise to exact distances, not to marginals."""
         return False
 
     def measure(self, queries: Sequence[Query]) -> list[Measurement]:
@@ -158,7 +158,7 @@ class Measurer(ABC):
         Args:
             clique: attributes of the marginal.
             zcdp_rho: cost of the measurement.
-            interaction: only the interaction is measured; the deviation is that of the cells before projection.
+            interaction: measure only the interaction; the deviation is that of cells before projection.
         """
 
     @abstractmethod

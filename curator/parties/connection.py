@@ -41,8 +41,8 @@ class RetryPolicy:
 class GrpcConnection:
     """Carries encoded messages to one party's daemon; see `Connection`.
 
-    A call to an unreachable party is retried if its requests can be sent again and no reply arrived. A refusal
-    by the party itself is never retried.
+    A call to an unreachable party is retried if its requests can be sent again and no reply arrived. A
+    refusal by the party itself is never retried.
 
     Args:
         party: name of the party, for messages.

@@ -1,7 +1,7 @@
 """The dealer of the protocol `masked`: deals seeds of masks, and shares of products of masks.
 
-It knows every mask but sees no opening, since openings are sealed between parties: it learns nothing unless it
-colludes with a party. The curator is the dealer.
+It knows every mask but sees no opening, since openings are sealed between parties: it learns nothing
+unless it colludes with a party. The curator is the dealer.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class Member:
     Attributes:
         client: client of the party.
         description: description that the party gave of itself.
-        attributes: attributes that it answers for in this release: those it holds except those the plan leaves out.
+        attributes: attributes that it answers for in this release, without those that the plan leaves out.
     """
 
     client: PartyClient

@@ -47,10 +47,10 @@ class CertifiedPairs:
 
     @cached_property
     def bounds(self) -> Mapping[Pair, float]:
-        """Bounds on the total variation distance of pairs; the bound of a larger marginal holds for its pairs.
+        """Bounds on the total variation distance of pairs; a larger marginal's bound holds for its pairs.
 
-        Of several larger marginals, the one with the fewest cells gives the bound: this choice does not depend
-        on the noise, so that the bound keeps its confidence.
+        Of several larger marginals, the one with the fewest cells gives the bound: this choice does not
+        depend on the noise, so that the bound keeps its confidence.
         """
         stated = {bound.clique: bound.total_variation for bound in self.certificate.error_bounds}
         found: dict[Pair, float] = {}

@@ -132,6 +132,6 @@ def test_a_certificate_that_is_not_that_of_the_key_is_refused(loopback):
         TlsSide(key, other, ())
 
 
-def test_what_is_no_certificate_is_refused():
+def test_refuses_json_that_is_not_a_certificate():
     with pytest.raises(DataError, match="certificate in PEM"):
         Certificate(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
