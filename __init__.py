@@ -1,4 +1,4 @@
-"""Differentially private synthetic tables from data that lie in pieces at several institutions."""
+"""Differentially private synthetic tables from tables partitioned across institutions."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Public names load on first use, so that a party's install needs none of the curator's packages."""
+    """Loads a public name on first use, so that a party needs none of the curator's packages."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOMES[name]

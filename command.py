@@ -20,7 +20,7 @@ from .simulations.experiments.command import experiment_commands
 from .simulations.network_command import local_network
 
 app = typer.Typer(
-    help="Differentially private synthetic tables from data that lie in pieces at several institutions.",
+    help="Differentially private synthetic tables from tables partitioned across institutions.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -49,11 +49,11 @@ def _main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Differentially private synthetic tables from data that lie in pieces at several institutions."""
+    """Differentially private synthetic tables from tables partitioned across institutions."""
 
 
 def main() -> None:
-    """Runs the command; an error that the user can fix is one sentence and exit status 1."""
+    """Runs the command; an error that the user can fix prints one sentence and ends with exit status 1."""
     try:
         app()
     except MosaicError as error:

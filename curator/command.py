@@ -16,41 +16,44 @@ from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyErro
 from ..common.extras import require_extra
 from ..common.keyring import REQUEST
 from .certificates.certificate import Certificate
-from .certificates.json_values import written
-from .certificates.verify import verified
+from .certificates.json_values import to_json_values
+from .certificates.verify import verify_certificate
 from .home import ATTACHED, CuratorHome
-from .parties.connection import Patience
+from .parties.connection import RetryPolicy
 from .releasing.plan import ReleasePlan, draft
-from .releasing.preflight import preflight as look
+from .releasing.preflight import preflight as run_checks
 from .releasing.table_format import TableFormat
 
 if TYPE_CHECKING:
     from .releasing.session import Session
 
-curator_commands = typer.Typer(help="Who coordinates a release over daemons.", no_args_is_help=True)
+curator_commands = typer.Typer(help="Coordinates a release over daemons.", no_args_is_help=True)
 
 _Folder = Annotated[Path, typer.Argument(help="The curator's folder.")]
 _PlanFile = Annotated[Path, typer.Argument(help="The plan, a TOML file.")]
-_Home = Annotated[Path | None, typer.Option(help="The curator's folder; the plan's where left out.")]
+_Home = Annotated[Path | None, typer.Option(help="The curator's folder; the plan's folder by default.")]
 _Json = Annotated[
     bool,
-    typer.Option("--json", help="Print one JSON object; progress goes to the error stream, one a line."),
+    typer.Option("--json", help="Print one JSON object; progress goes to the error stream as JSON lines."),
 ]
 
 
 @curator_commands.command()
 def init(
     folder: _Folder,
-    name: Annotated[str, typer.Option(help="As the parties will know it: letters, digits, hyphens.")],
+    name: Annotated[str, typer.Option(help="The curator's name at the parties: letters, digits, hyphens.")],
     csr: Annotated[
-        bool, typer.Option("--csr", help="Make a request for the institution's authority, no certificate.")
+        bool,
+        typer.Option(
+            "--csr", help="Make a certificate request for the institution's authority, not a certificate."
+        ),
     ] = False,
 ) -> None:
     """Make keys."""
     home = CuratorHome.create(folder, name, request=csr)
     typer.echo(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
     if csr:
-        typer.echo(f"let your authority sign {home.keyring.folder / REQUEST}, and put tls.crt beside it")
+        typer.echo(f"have your authority sign {home.keyring.folder / REQUEST} and put tls.crt beside it")
 
 
 @curator_commands.command()
@@ -58,23 +61,23 @@ def enroll(
     folder: _Folder,
     card: Annotated[Path, typer.Argument(help="The party's card.")],
     address: Annotated[str | None, typer.Option(help="host:port of its daemon.")] = None,
-    attached: Annotated[bool, typer.Option("--attached", help="It dials out to this curator.")] = False,
+    attached: Annotated[bool, typer.Option("--attached", help="The party dials this curator.")] = False,
 ) -> None:
-    """Take a party in, after comparing its identity out of band."""
+    """Enroll a party; compare its identity out of band."""
     if (address is None) != attached:
-        raise DataError("expected either --address or --attached; give one")
+        raise DataError("expected either --address or --attached; give one of them")
     read = Card.from_json(read_json(card))
     CuratorHome.open(folder).enroll(read, address or ATTACHED)
     typer.echo(f"identity of {read.name}: {shown(read.identity.hex())}")
-    typer.echo("compare it with what its owner reads to you")
+    typer.echo("compare it with the identity that its owner reads to you")
 
 
 @curator_commands.command()
 def federation(
     folder: _Folder,
-    out: Annotated[Path | None, typer.Option(help="File to write; the standard output if left out.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write; standard output by default.")] = None,
 ) -> None:
-    """All cards in one file: hand it to every party to trust."""
+    """Write all cards into one file, which every party then trusts."""
     text = as_text(CuratorHome.open(folder).federation().to_json())
     if out is None:
         typer.echo(text, nl=False)
@@ -86,16 +89,17 @@ def federation(
 def plan(
     folder: _Folder,
     slices: Annotated[
-        list[str] | None, typer.Option("--slice", help="Parties that hold the same records: a,b. Repeat it.")
+        list[str] | None,
+        typer.Option("--slice", help="Parties that hold the same records: a,b. May be repeated."),
     ] = None,
     out: Annotated[str, typer.Option(help="Name of the plan's file in the folder.")] = "plan.toml",
 ) -> None:
-    """Draft a plan and the whole table's domain from the cards."""
+    """Draft a plan and the domain of the whole table from the cards."""
     home = CuratorHome.open(folder)
     domain_file = f"{Path(out).stem}.domain.json"
     for path in (folder / out, folder / domain_file):
         if path.exists():
-            raise DataError(f"{path} is there already; choose another name by --out")
+            raise DataError(f"{path} already exists; choose another name with --out")
     grouped = [text.split(",") for text in slices] if slices else None
     text, domain = draft(list(home.cards().values()), grouped, domain_file)
     (folder / domain_file).write_text(as_text(domain.to_json()), encoding="utf-8")
@@ -105,12 +109,14 @@ def plan(
 
 @curator_commands.command()
 def preflight(plan: _PlanFile, home: _Home = None) -> None:
-    """Look at everything that could stop a release; charges nothing."""
+    """Check everything that could stop a release; charges nothing."""
     failed = 0
-    for line in look(CuratorHome.open(home or plan.parent), ReleasePlan.load(plan)):
+    for line in run_checks(CuratorHome.open(home or plan.parent), ReleasePlan.load(plan)):
         failed += not line.passed
         colour = None if line.passed else typer.colors.RED
-        typer.secho(f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.said}", fg=colour)
+        typer.secho(
+            f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.finding}", fg=colour
+        )
     if failed:
         raise typer.Exit(1)
 
@@ -121,13 +127,15 @@ def release(
     out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
     home: _Home = None,
     table_format: Annotated[
-        TableFormat, typer.Option("--format", help="Of the synthetic table.")
+        TableFormat, typer.Option("--format", help="Format of the synthetic table.")
     ] = TableFormat.CSV,
     json_output: _Json = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it would cost and bring; charge and measure nothing.")
+        bool, typer.Option("--dry-run", help="Forecast costs and accuracy; charge and measure nothing.")
     ] = False,
-    link: Annotated[float, typer.Option(help="With --dry-run: MiB/s of the slowest link.", min=1e-3)] = 12.0,
+    link: Annotated[
+        float, typer.Option(help="With --dry-run: throughput of the slowest link in MiB/s.", min=1e-3)
+    ] = 12.0,
 ) -> None:
     """Make a release over the parties' daemons."""
     require_extra("curator")
@@ -147,11 +155,13 @@ def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of a release that stopped.")],
     table_format: Annotated[
         TableFormat | None,
-        typer.Option("--format", help="Of the synthetic table; as the release began with if left out."),
+        typer.Option(
+            "--format", help="Format of the synthetic table; by default the one that the release began with."
+        ),
     ] = None,
     json_output: _Json = False,
 ) -> None:
-    """Go on with a release; what was answered is not asked, and not charged, again."""
+    """Resume a release; queries that were answered are neither asked nor charged again."""
     require_extra("curator")
     from .releasing.session import Session
 
@@ -161,14 +171,16 @@ def resume(
 @curator_commands.command()
 def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate of a release.")],
-    federation: Annotated[Path, typer.Option(help="All cards in one file, their identities compared.")],
+    federation: Annotated[Path, typer.Option(help="File of all cards, whose identities were compared.")],
 ) -> None:
-    """Verify a certificate offline: who signed it, and that every party charged what it says."""
+    """Verify a certificate offline: its signatures, and that every party charged what it states."""
     failed = 0
-    for line in verified(Certificate.load(certificate), FederationList.from_json(read_json(federation))):
+    for line in verify_certificate(
+        Certificate.load(certificate), FederationList.from_json(read_json(federation))
+    ):
         failed += not line.passed
         colour = None if line.passed else typer.colors.RED
-        typer.secho(f"{'ok    ' if line.passed else 'FAILED'}  {line.what}: {line.said}", fg=colour)
+        typer.secho(f"{'ok    ' if line.passed else 'FAILED'}  {line.what}: {line.finding}", fg=colour)
     if failed:
         raise typer.Exit(1)
 
@@ -179,12 +191,12 @@ def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output
 
     plan = ReleasePlan.load(plan_file)
     named = [name for names in plan.slices for name in names]
-    with home.links(named, plan.listen, Patience(call_s=plan.call_s, tries=plan.tries)) as links:
-        said = forecast(plan, [[links[name] for name in names] for names in plan.slices], link_mib_s)
+    with home.links(named, plan.listen, RetryPolicy(call_s=plan.call_s, tries=plan.tries)) as links:
+        predicted = forecast(plan, [[links[name] for name in names] for names in plan.slices], link_mib_s)
     if json_output:
-        typer.echo(json.dumps(said.to_json()))
+        typer.echo(json.dumps(predicted.to_json()))
     else:
-        print_forecast(Console(), said)
+        print_forecast(Console(), predicted)
 
 
 def _run(session: Session, json_output: bool) -> None:
@@ -205,7 +217,7 @@ def _run(session: Session, json_output: bool) -> None:
     summary = {
         "out": str(session.folder),
         "differentially_private": released.certificate.differentially_private,
-        "promise": written(released.certificate.promise),
+        "promise": to_json_values(released.certificate.promise),
         "rounds": len(released.fitted.rounds),
         "records": released.synthetic.record_count,
     }
@@ -213,9 +225,10 @@ def _run(session: Session, json_output: bool) -> None:
         typer.echo(json.dumps(summary))
     else:
         typer.echo(
-            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; written to {session.folder}"
+            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; to_json_values to "
+            f"{session.folder}"
         )
 
 
 def _resumable(stopped: MosaicError, folder: Path) -> MosaicError:
-    return type(stopped)(f"{stopped}. The release stopped; go on by: dpmosaic curator resume {folder}")
+    return type(stopped)(f"{stopped}. The release stopped; resume it with: dpmosaic curator resume {folder}")

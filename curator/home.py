@@ -1,4 +1,4 @@
-"""A curator's folder: its keys, and the parties that it enrolled."""
+"""A curator's folder: its keys and the enrolled parties."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..common.errors import DataError, PolicyError
 from ..common.keyring import Keyring, write_private
 from ..common.wire.tls import TlsSide
 from .parties.attached import AttachedConnection, AttachmentServer
-from .parties.connection import GrpcConnection, Patience, dial
+from .parties.connection import GrpcConnection, RetryPolicy, dial
 
 _CARDS, _ADDRESSES = "cards", "addresses.json"
 ATTACHED = "attached"
-"""Stands for the address of a party that dials out."""
+"""Stands for the address of a party that dials the curator."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class CuratorHome:
     """The folder of one curator.
 
     Attributes:
-        folder: made by `create`.
-        keyring: its keys.
+        folder: path of the folder.
+        keyring: keys of the curator.
     """
 
     folder: Path
@@ -34,10 +34,10 @@ class CuratorHome:
 
     @classmethod
     def create(cls, folder: Path, name: str, *, request: bool = False) -> CuratorHome:
-        """Makes keys.
+        """Makes the keys of a new curator.
 
         Raises:
-            DataError: there is a curator already, or the folder cannot be written.
+            DataError: the folder already holds a curator, or cannot be written.
         """
         keyring = Keyring.create(folder, name, request=request)
         (folder / _CARDS).mkdir(mode=0o700, exist_ok=True)
@@ -45,15 +45,15 @@ class CuratorHome:
 
     @classmethod
     def open(cls, folder: Path) -> CuratorHome:
-        """A folder that `create` made.
+        """Opens a folder that `create` made.
 
         Raises:
-            DataError: it is none.
+            DataError: the folder holds no curator.
         """
         return cls(folder, Keyring.load(folder))
 
     def card(self) -> Card:
-        """What others may know of the curator."""
+        """The public card of the curator."""
         return Card.issue(CURATOR, self.keyring.name, self.keyring.identity, self.keyring.certificate)
 
     def cards(self) -> dict[str, Card]:
@@ -62,20 +62,20 @@ class CuratorHome:
         return {card.name: card for card in cards}
 
     def enroll(self, card: Card, address: str) -> None:
-        """Takes a party in; a newer card of the same identity replaces the older one.
+        """Enrolls a party; a newer card of the same identity replaces the older one.
 
         Args:
-            card: of the party.
-            address: host and port of its daemon, or `ATTACHED`.
+            card: card of the party.
+            address: host and port of the party's daemon, or `ATTACHED`.
 
         Raises:
-            DataError: it is no party's card, or the address has no port.
-            PolicyError: the name is that of another identity.
+            DataError: the card is not that of a party, or the address has no port.
+            PolicyError: the name is enrolled with another identity.
         """
         if card.role != PARTY:
             raise DataError("expected the card of a party, got a curator's; ask the party for its card")
         if address != ATTACHED and not _is_address(address):
-            raise DataError(f"expected the address as host:port, got {address!r}")
+            raise DataError(f"expected the address as host:port, got {address!r}; give the port too")
         earlier = self.cards().get(card.name)
         if earlier is not None and earlier.identity != card.identity:
             raise PolicyError(
@@ -87,11 +87,13 @@ class CuratorHome:
         write_private(self.folder / _ADDRESSES, json.dumps(addresses, indent=2).encode())
 
     def addresses(self) -> dict[str, str]:
-        """Where each enrolled party listens, or `ATTACHED`."""
+        """Address of each enrolled party, or `ATTACHED`, by name."""
         path = self.folder / _ADDRESSES
         form = read_json(path) if path.exists() else {}
         if not isinstance(form, dict):
-            raise DataError(f"expected names and addresses in {path}; enroll the parties anew")
+            raise DataError(
+                f"expected names and addresses in {path}, got something else; enroll the parties again"
+            )
         return {str(name): str(address) for name, address in form.items()}
 
     def federation(self) -> FederationList:
@@ -101,28 +103,28 @@ class CuratorHome:
             DataError: no party is enrolled.
         """
         if not self.cards():
-            raise DataError("no party is enrolled; run dpmosaic curator enroll for each card")
+            raise DataError("expected enrolled parties, got none; run dpmosaic curator enroll for each card")
         return FederationList(self.card(), tuple(self.cards().values()))
 
     @contextlib.contextmanager
     def links(
-        self, names: Iterable[str], listen: str | None, patience: Patience
+        self, names: Iterable[str], listen: str | None, retry_policy: RetryPolicy
     ) -> Iterator[dict[str, GrpcConnection | AttachedConnection]]:
-        """Connections to enrolled parties, dialled or waited for.
+        """Connections to enrolled parties: dials them, or waits for those that dial the curator.
 
         Args:
-            names: of the parties.
-            listen: host and port for those that dial out.
-            patience: how long to wait.
+            names: names of the parties.
+            listen: host and port for parties that dial the curator.
+            retry_policy: deadlines and retries.
 
         Raises:
-            DataError: one is not enrolled, or dials out and there is nowhere to listen.
+            DataError: a party is not enrolled, or dials the curator and `listen` is None.
         """
         cards, addresses = self.cards(), self.addresses()
         wanted = tuple(names)
         for name in wanted:
             if name not in cards:
-                raise DataError(f"party {name!r} is not enrolled; enrolled: {', '.join(cards) or 'nobody'}")
+                raise DataError(f"party {name!r} is not enrolled; enrolled: {', '.join(cards) or 'no party'}")
         certificates = {name: cards[name].certificate for name in wanted}
         own = TlsSide(self.keyring.tls_key, self.keyring.certificate, tuple(certificates.values()))
         attached = {certificates[n].fingerprint: n for n in wanted if addresses[n] == ATTACHED}
@@ -130,15 +132,18 @@ class CuratorHome:
             attachments = None
             if attached:
                 if listen is None:
-                    raise DataError("plan: parties dial out; name where to listen: listen in [network]")
+                    raise DataError(
+                        "plan: expected listen in [network], since parties dial the curator; set it to "
+                        "host:port"
+                    )
                 attachments = stack.enter_context(contextlib.closing(AttachmentServer(own, attached, listen)))
                 attachments.start()
             links: dict[str, GrpcConnection | AttachedConnection] = {}
             for name in wanted:
                 if attachments is not None and addresses[name] == ATTACHED:
-                    links[name] = AttachedConnection(name, attachments, patience)
+                    links[name] = AttachedConnection(name, attachments, retry_policy)
                     continue
-                link = dial(name, addresses[name], own, certificates[name], patience)
+                link = dial(name, addresses[name], own, certificates[name], retry_policy)
                 links[name] = stack.enter_context(contextlib.closing(link))
             yield links
 

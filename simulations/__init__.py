@@ -1,1 +1,1 @@
-"""K x S parties in one process."""
+"""Simulations of K x S parties in one process, and experiments with them."""

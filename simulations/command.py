@@ -33,47 +33,47 @@ def simulate(
     data: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
     domain: Annotated[Path, typer.Option(help="Domain file; `dpmosaic domain infer` drafts one.")],
     out: Annotated[Path, typer.Option(help="Folder for the results.")],
-    epsilon: Annotated[float | None, typer.Option(help="The promise, with delta.")] = None,
-    delta: Annotated[float, typer.Option(help="The promise, with epsilon.")] = 1e-9,
-    rho: Annotated[float | None, typer.Option(help="The promise in zCDP, in place of epsilon.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Privacy budget, with delta.")] = None,
+    delta: Annotated[float, typer.Option(help="Privacy budget, with epsilon.")] = 1e-9,
+    rho: Annotated[float | None, typer.Option(help="Privacy budget in zCDP, instead of epsilon.")] = None,
     grid: Annotated[str, typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.")] = "1x1",
     protocol: Annotated[str, typer.Option(help=f"One of {', '.join(protocol_names())}.")] = MASKED.name,
     collusions: Annotated[
-        int | None, typer.Option(help="masked: parties that may pool what they know; 1 if left out.")
+        int | None, typer.Option(help="masked: number of parties that may collude; 1 by default.")
     ] = None,
     mechanism: Annotated[
-        str, typer.Option(help="How marginals are selected; `dpmosaic mechanisms` lists them.")
+        str, typer.Option(help="Name of the mechanism; `dpmosaic mechanisms` lists them.")
     ] = "mosaic",
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the mechanism; may be repeated."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the mechanism; may be repeated."),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds that fitting may take; short for --set time_limit=SECONDS.")
+        float | None, typer.Option(help="Time limit of fitting in seconds; same as --set time_limit=SECONDS.")
     ] = None,
-    variant: Annotated[str, typer.Option(help="default, or paper for the paper's own text.")] = "default",
+    variant: Annotated[str, typer.Option(help="default, or paper to follow the paper's text.")] = "default",
     binarise: Annotated[
         bool, typer.Option("--binarise", help="Release binary digits of the codes, as PrivBayes does.")
     ] = False,
     record_wise: Annotated[
-        bool, typer.Option("--record-wise", help="indicator: noise on every record even inside one party.")
+        bool, typer.Option("--record-wise", help="indicator: noise on every record even within one party.")
     ] = False,
     workload: Annotated[str, typer.Option(help="2way, 3way, or a JSON file.")] = "2way",
     adjacency: Annotated[str, typer.Option(help="zero-out or replace-one.")] = "zero-out",
     rows: Annotated[
-        int | None, typer.Option(help="Synthetic rows; as many as the table's if left out.")
+        int | None, typer.Option(help="Number of synthetic rows; by default as many as the table has.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Reproducible, for tests: the result is no release.")
+        int | None, typer.Option(help="Makes the run reproducible, for tests; the result is not for release.")
     ] = None,
     table_format: Annotated[
-        TableFormat, typer.Option("--format", help="Of the synthetic table.")
+        TableFormat, typer.Option("--format", help="Format of the synthetic table.")
     ] = TableFormat.CSV,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
 ) -> None:
-    """Cut a table into K x S parties, release a synthetic one from them, and compare the two."""
+    """Partition a table over K x S parties, release a synthetic table from them, and compare the two."""
     require_extra("curator")
     from ..curator.mechanisms.catalogue import mechanism_named
     from ..curator.releasing import outputs as files
@@ -114,13 +114,13 @@ def simulate(
 
 def demo(
     page: Annotated[
-        Path | None, typer.Option("--report", help="Write a page that shows the masked release.")
+        Path | None, typer.Option("--report", help="Write an HTML report of the masked release.")
     ] = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
 ) -> None:
-    """Release a bundled health insurance table from two insurers and two clinics, by each protocol."""
+    """Release a bundled health insurance table from two insurers and two clinics, with each protocol."""
     require_extra("demo")
     from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
@@ -145,9 +145,9 @@ def demo(
         )
     console = Console()
     console.print(shown)
-    console.print("Error of pairs: average total variation distance of the two-way marginals, 0 is perfect.")
+    console.print("Error of pairs: average total variation distance of the two-way marginals; 0 means equal.")
     if page is not None:
-        console.print(f"Look at {page}")
+        console.print(f"report: {page}")
 
 
 def _write(
@@ -164,13 +164,13 @@ def _write(
 
 
 def _parsed(settings: list[str]) -> dict[str, str]:
-    """The values of `--set`, each named once."""
+    """The parameters given by `--set`."""
     pairs = [setting.partition("=") for setting in settings]
     for setting, (key, equals, _) in zip(settings, pairs, strict=True):
         if not (key and equals):
-            raise DataError(f"--set: expected KEY=VALUE, got {setting!r}")
+            raise DataError(f"--set: expected KEY=VALUE, got {setting!r}; add the value")
     if len({key for key, _, _ in pairs}) < len(pairs):
-        raise DataError("--set: expected each parameter once, got one twice; leave one out")
+        raise DataError("--set: expected each parameter at most once, got one twice; remove one")
     return {key: value for key, _, value in pairs}
 
 

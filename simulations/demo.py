@@ -1,4 +1,4 @@
-"""Two insurers and two clinics publish one table: the same release under each protocol, side by side."""
+"""Demo: two insurers and two clinics release one table, with each protocol, for comparison."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .simulate import Simulation, simulate
 EPSILON = 1.0
 DELTA = 1e-9
 LABEL = "hlthg"
-"""What classifiers predict: whether somebody's health is good."""
+"""Attribute that classifiers predict: whether a person's health is good."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Line:
     """One line of the demo's table.
 
     Attributes:
-        protocol: how marginals were measured.
-        mechanism: how they were selected.
+        protocol: name of the protocol.
+        mechanism: name of the mechanism.
         total_variation: average distance of the two-way marginals, in 0..1.
-        seconds: of the whole release.
-        meaning: in plain words.
-        result: of the release.
+        seconds: run time of the whole release.
+        meaning: explanation in plain words.
+        result: result of the release.
     """
 
     protocol: str
@@ -43,27 +43,27 @@ class Line:
     result: Simulation
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values, without the result."""
+        """The line as JSON values, without the result."""
         return {key: value for key, value in vars(self).items() if key != "result"}
 
 
 _RUNS = (
-    (TRUSTED, "independent", "the floor: no attribute knows of another"),
-    (TRUSTED, "mosaic", "one trusted place sees all rows: what a central curator reaches"),
-    (MASKED, "mosaic", "nobody sees another's rows, the curator sees only noisy sums"),
+    (TRUSTED, "independent", "the baseline: all attributes are independent"),
+    (TRUSTED, "mosaic", "one trusted place sees all rows: the accuracy of a central curator"),
+    (MASKED, "mosaic", "no party sees rows of another, the curator sees only noisy sums"),
     (
         INDICATOR,
         "mosaic",
-        "nobody is trusted: pairs inside one party survive, pairs across two are lost in noise",
+        "no role is trusted: pairs within one party are preserved, noise dominates pairs across two",
     ),
 )
 
 
 def run(seed: int | None = None, report: Report = ignore) -> Iterator[Line]:
-    """Releases the demo's table once for each line, over 2 x 2 parties.
+    """Releases the demo's table once per line, over 2 x 2 parties.
 
     Args:
-        seed: for tests.
+        seed: seed for tests.
         report: called after every step of every release.
     """
     table = randhie.load()
@@ -85,7 +85,7 @@ def run(seed: int | None = None, report: Report = ignore) -> Iterator[Line]:
 
 
 def page(lines: Sequence[Line]) -> str:
-    """The report of the demo's masked release beside the real table, which is public, as HTML."""
+    """The report of the demo's masked release, compared with the real table, which is public, as HTML."""
     table = randhie.load()
     result = next(line.result for line in lines if line.protocol == MASKED.name)
     found = evaluate(table, result.synthetic, label=LABEL)

@@ -1,4 +1,4 @@
-"""A federation of real daemons on this machine: a table cut in pieces, keys, cards, processes."""
+"""A federation of real daemons on this machine: a partitioned table, keys, cards and processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .partition import Grid
 _START_S = 60.0
 _STOP_S = 30.0
 _POLICY = """\
-# Of a trial on one machine: open. No institution's own policy looks like this.
+# For trials on one machine only: it allows everything. Do not use it at an institution.
 [source]
 domain = "domain.json"
 file = "rows.parquet"
@@ -46,8 +46,8 @@ class LocalNetwork:
     """A curator's and parties' folders under one folder.
 
     Attributes:
-        folder: of all of them.
-        names: of the parties, slice by slice.
+        folder: folder that holds all of them.
+        names: names of the parties, slice by slice.
     """
 
     folder: Path
@@ -57,20 +57,22 @@ class LocalNetwork:
     def create(
         cls, folder: Path, data: Path, domain: Domain, grid: str, *, attach: bool = False
     ) -> LocalNetwork:
-        """Cuts a table, makes keys for everybody, and lets everybody trust everybody.
+        """Partitions a table, makes keys for all roles, and lets each trust the others.
 
         Args:
-            folder: where nothing is yet.
-            data: the table.
-            domain: of the table.
+            folder: an empty or new folder.
+            data: path of the table.
+            domain: domain of the table.
             grid: see `Grid.parse`.
-            attach: parties dial out to the curator, and listen nowhere.
+            attach: parties dial the curator and do not listen.
 
         Raises:
-            DataError: the folder is not empty, or something does not fit the table.
+            DataError: the folder is not empty, or domain or grid do not fit the table.
         """
         if folder.exists() and any(folder.iterdir()):
-            raise DataError(f"{folder} is not empty; choose another, or leave --data out to start it again")
+            raise DataError(
+                f"{folder} is not empty; choose another, or leave out --data to start its network again"
+            )
         source = FileSource(data)
         cut = Grid.parse(grid, domain, source.read(domain).record_count)
         names = tuple(
@@ -86,7 +88,7 @@ class LocalNetwork:
                 (home.folder / policy_file.NAME).write_text(_POLICY, encoding="utf-8")
                 held = as_text(domain.project(group).to_json())
                 (home.folder / "domain.json").write_text(held, encoding="utf-8")
-                _cut(source, group, start, layout.rows, home.folder / "rows.parquet")
+                _write_piece(source, group, start, layout.rows, home.folder / "rows.parquet")
                 curator.enroll(home.card(), ATTACHED if attach else "127.0.0.1:0")
             start += layout.rows
         for name in network.all_names:
@@ -100,10 +102,10 @@ class LocalNetwork:
 
     @classmethod
     def open(cls, folder: Path) -> LocalNetwork:
-        """The network that `create` made.
+        """Opens the network that `create` made.
 
         Raises:
-            DataError: there is none.
+            DataError: the folder holds no network.
         """
         names = sorted(path.name for path in (folder / "parties").glob("party-*"))
         if not names:
@@ -118,11 +120,11 @@ class LocalNetwork:
 
     @property
     def plan(self) -> Path:
-        """The drafted plan."""
+        """Path of the drafted plan."""
         return self.folder / "curator" / "plan.toml"
 
     def start(self, name: str) -> Daemon:
-        """Starts a party; where it listens, the curator is told."""
+        """Starts a party and enrolls its address at the curator."""
         curator = CuratorHome.open(self.folder / "curator")
         if curator.addresses()[name] == ATTACHED:
             listen = ReleasePlan.load(self.plan).listen
@@ -135,13 +137,13 @@ class LocalNetwork:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[dict[str, Daemon]]:
-        """Starts every party as a process of its own; stops them all at the end.
+        """Starts each party as a process; stops all at the end.
 
         Yields:
             The daemons by name.
 
         Raises:
-            PartyUnavailable: one did not start; its log says why.
+            PartyUnavailable: a party did not start; names its log.
         """
         daemons: dict[str, Daemon] = {}
         try:
@@ -157,7 +159,7 @@ class LocalNetwork:
                 daemon.stop()
 
     def enroll(self, name: str, daemon: Daemon) -> None:
-        """Tells the curator where a daemon listens."""
+        """Enrolls a daemon's address at the curator."""
         curator = CuratorHome.open(self.folder / "curator")
         if (address := daemon.address()) != ATTACHED:
             curator.enroll(curator.cards()[name], address)
@@ -168,8 +170,8 @@ class Daemon:
     """The process of one party.
 
     Attributes:
-        process: of `dpmosaic party serve`.
-        log: its log, of this start alone.
+        process: process of `dpmosaic party serve`.
+        log: log file of this start.
     """
 
     process: subprocess.Popen[bytes]
@@ -177,9 +179,9 @@ class Daemon:
 
     @classmethod
     def start(cls, folder: Path, *options: str) -> Daemon:
-        """Starts the party in this folder; it listens on a free port if no options say otherwise.
+        """Starts the party of this folder, by default on a free port.
 
-        It stops when this process ends, however it does: then its standard input ends.
+        It stops when this process ends, even if killed, since its standard input then ends.
         """
         log = folder / "log.jsonl"
         with log.open("wb") as stderr:
@@ -188,10 +190,10 @@ class Daemon:
             return cls(subprocess.Popen(command, stderr=stderr, stdin=subprocess.PIPE), log)
 
     def address(self) -> str:
-        """Where it listens, or `ATTACHED`; waits until it does.
+        """The address of the daemon, or `ATTACHED`; waits until it listens.
 
         Raises:
-            PartyUnavailable: it ended, or takes too long.
+            PartyUnavailable: the daemon ended, or took too long.
         """
         until = time.monotonic() + _START_S
         while time.monotonic() < until and self.process.poll() is None:
@@ -199,15 +201,15 @@ class Daemon:
                 if event.get("event") == "started":
                     return str(event.get("address", ATTACHED))
             time.sleep(0.05)
-        raise PartyUnavailable(f"a party did not start; its log {self.log} says why")
+        raise PartyUnavailable(f"a party did not start; read its log {self.log}")
 
     def events(self) -> list[dict[str, object]]:
-        """What it logged so far."""
+        """The events that it has logged so far."""
         lines = self.log.read_text(encoding="utf-8").splitlines()
         return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
 
     def stop(self) -> int:
-        """Ends it as an operator would; kills it if it does not end."""
+        """Ends it with SIGTERM; kills it if it does not end."""
         self.process.terminate()
         try:
             return self.process.wait(_STOP_S)
@@ -220,7 +222,7 @@ class Daemon:
 
 
 def program() -> list[str]:
-    """The command `dpmosaic` of this very installation."""
+    """The command `dpmosaic` of this installation."""
     return [sys.executable, "-c", "from dpmosaic.command import main; main()"]
 
 
@@ -230,8 +232,8 @@ def _free_port() -> int:
     return port
 
 
-def _cut(source: FileSource, group: Clique, start: int, rows: int, out: Path) -> None:
-    """Writes some rows and columns as they are, labels and all."""
+def _write_piece(source: FileSource, group: Clique, start: int, rows: int, out: Path) -> None:
+    """Writes rows and columns of a party unchanged, with their labels."""
     columns = _selected(source.columns(), group)
     with source.connect() as connection:
         source.query(

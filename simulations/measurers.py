@@ -1,7 +1,6 @@
-"""A measurer in the one place that holds the table; only a simulation has such a place.
+"""A measurer in one place that holds the table, which exists only in a simulation.
 
-It hands out the records, once a step that works on them is charged, and without a charge for the text of
-papers that charge nothing.
+It returns records after a charge, and without a charge for variants of papers that charge nothing.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from ..curator.parties.federation import Federation
 
 
 class CentralMeasurer(FederationMeasurer, ShowsRecords):
-    """Measures as `trusted` does, and lets a mechanism that adds its own noise see the records.
+    """Measures like `trusted`, and gives records to mechanisms that add their own noise.
 
     Args:
-        federation: the one party.
-        terms: of the release.
+        federation: federation of one party.
+        terms: terms of the release.
         granted: upper limit of all costs, zCDP.
-        table: the party's.
-        budget: that the grant comes from; some steps are charged by it, at one Rényi order.
+        table: table of the party.
+        budget: budget behind the grant; some steps are charged by it, at one Rényi order.
     """
 
     def __init__(
@@ -36,13 +35,15 @@ class CentralMeasurer(FederationMeasurer, ShowsRecords):
         self._records = table
 
     def records(self, *charges: Charge) -> Table:
-        """The table, once these charges are made; see `HoldsRecords`."""
+        """Makes the charges and returns the table; see `HoldsRecords`."""
         if not charges:
-            raise ValueError("records are handed out for a charge, or unpaid with a reason")
+            raise ValueError(
+                "expected at least one charge for the records, got none; use records_unpaid with a reason"
+            )
         self.charge(*charges)
         return self._records
 
     def records_unpaid(self, why: str) -> Table:
-        """The table, and the label that the release is not private; see `ShowsRecords`."""
+        """Labels the release as not private and returns the table; see `ShowsRecords`."""
         self.not_private = why
         return self._records

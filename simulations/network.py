@@ -1,4 +1,4 @@
-"""K x S real parties in one process: encoded messages, no second code path."""
+"""K x S parties in one process, with the same code and encoded messages as over a network."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ..party.policy import Policy
 from ..party.serving.servicer import PartyServicer
 
 _MAX_CELLS = 1 << 28
-"""Of one marginal of one party's attributes: 2 GiB of counts."""
+"""Largest number of cells of a marginal of one party's attributes: 2 GiB of counts."""
 
 
 class InProcessConnection:
-    """Carries encoded messages to a servicer in this process, and its errors as encoded refusals.
+    """Carries encoded messages to a servicer in this process and its errors back as encoded refusals.
 
     Args:
-        servicer: the party's.
+        servicer: servicer of the party.
 
     Attributes:
-        servicer: the party's.
-        bytes_in: of all requests so far.
-        bytes_out: of all replies so far.
+        servicer: servicer of the party.
+        bytes_in: bytes of all requests so far.
+        bytes_out: bytes of all replies so far.
     """
 
     def __init__(self, servicer: PartyServicer) -> None:
@@ -56,12 +56,12 @@ class InProcessConnection:
 def start_parties(
     pieces: Sequence[Sequence[Table]], policy: Policy, keys: RandomStream
 ) -> list[list[InProcessConnection]]:
-    """Starts a party for every piece of a table, with a ledger in memory; they know each other's identities.
+    """Starts a party with an in-memory ledger for each piece of a table; they know each other's identities.
 
     Args:
-        pieces: for each slice, the rows and columns of each of its parties.
-        policy: of every party.
-        keys: where the parties' keys come from.
+        pieces: for each slice, the table of each party.
+        policy: policy of every party.
+        keys: source of the parties' keys.
 
     Returns:
         Connections, slice by slice.
@@ -84,9 +84,9 @@ def policy_for(protocol: str, adjacency: Adjacency, granted_rho: float) -> Polic
     """A policy that allows one release and nothing else.
 
     Args:
-        protocol: of the release.
-        adjacency: of the release.
-        granted_rho: of the release.
+        protocol: protocol of the release.
+        adjacency: adjacency of the release.
+        granted_rho: grant of the release, zCDP.
     """
     granted = Fraction(granted_rho)
     return Policy(

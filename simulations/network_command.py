@@ -14,19 +14,19 @@ from .local_network import LocalNetwork
 
 
 def local_network(
-    folder: Annotated[Path, typer.Argument(help="Folder for keys, policies, pieces of the table and logs.")],
+    folder: Annotated[Path, typer.Argument(help="Folder for keys, policies, parties' tables and logs.")],
     data: Annotated[
-        Path | None, typer.Option(help="The table: .csv, .csv.gz or .parquet. Leave out to start again.")
+        Path | None, typer.Option(help="The table: .csv, .csv.gz or .parquet. Omit it to restart a network.")
     ] = None,
-    domain: Annotated[Path | None, typer.Option(help="Its domain file.")] = None,
-    grid: Annotated[str, typer.Option(help="KxS, or a JSON file.")] = "2x2",
+    domain: Annotated[Path | None, typer.Option(help="Domain file of the table.")] = None,
+    grid: Annotated[str, typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.")] = "2x2",
     attach: Annotated[
-        bool, typer.Option("--attach", help="Parties dial out to the curator, and listen nowhere.")
+        bool, typer.Option("--attach", help="Parties dial the curator and do not listen.")
     ] = False,
 ) -> None:
-    """Run every party of a cut table as a process on this machine, with mutual TLS, until stopped."""
+    """Partition a table and run each party as a process on this machine, with mutual TLS, until stopped."""
     if (data is None) != (domain is None):
-        raise DataError("expected both --data and --domain, or neither to start a network again")
+        raise DataError("expected both --data and --domain, or neither to restart a network; got one of them")
     stop = Stop().at_signals()
     if data is not None and domain is not None:
         network = LocalNetwork.create(folder, data, Domain.load(domain), grid, attach=attach)
@@ -40,4 +40,4 @@ def local_network(
         while not stop.wait(1.0):
             for name, daemon in daemons.items():
                 if daemon.process.poll() is not None:
-                    raise PartyUnavailable(f"{name} ended; its log {daemon.log} says why")
+                    raise PartyUnavailable(f"{name} ended; read its log {daemon.log}")

@@ -1,6 +1,6 @@
-"""Protocols that exist in the RandDPGen paper alone: for reproducing its tables, never for a release.
+"""Protocols that exist only in the RandDPGen paper: to reproduce its tables, never for a release.
 
-They live here so that no daemon has their code.
+They are in `simulations` so that daemons do not contain their code.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from ..curator.parties.federation import Federation
 class TheoremMeasurer(ShowsMarginals):
     """Adds the noise that the paper's Theorem 4.1 states, N(0, K S^2 / 2 rho), to exact marginals.
 
-    It is no protocol: nobody could measure this without seeing the table, and the theorem does not hold for
-    the protocol that it is about.
+    It is not a protocol: without access to the table this cannot be measured, and the theorem does not hold
+    for the protocol that it is about.
 
     Args:
         table: the whole table.
-        horizontal: K.
-        vertical: S.
+        horizontal: number K of slices.
+        vertical: number S of parties of a slice.
         granted: upper limit of all costs, zCDP.
-        rng: where the noise comes from; floating point, so not fit for a release.
+        rng: source of the noise; floating point, so not suitable for a release.
     """
 
     not_private = (
@@ -60,7 +60,7 @@ class TheoremMeasurer(ShowsMarginals):
         return self._table.marginal(clique)
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
-        """Scale of the noise, the same in every cell; the theorem knows no interactions."""
+        """Scale of the noise, equal in all cells; the theorem has no separate scale for interactions."""
         return math.sqrt(self._factor / (2 * float(zcdp_rho)))
 
     def _charge(self, query: Query) -> Charge:
@@ -81,19 +81,19 @@ class TheoremMeasurer(ShowsMarginals):
 class IndicatorMleMeasurer(FederationMeasurer):
     """Averages e noisy copies of every answer (Algorithm 5), which costs e times what the paper charges.
 
-    The average of e copies is one answer with noise of variance sigma^2 / e, and this is what the parties
-    are asked for: their own ledgers charge e * rho. The curator's accounts follow the paper.
+    The average of e copies equals one answer with noise of variance sigma^2 / e, which the parties are asked
+    for: their ledgers charge e * rho. The curator's accountant follows the paper.
 
     Args:
         federation: parties that accepted the terms.
-        terms: of the release, for the protocol `indicator` and e times the grant.
-        granted: upper limit of what the paper's accounts add up to, zCDP.
-        copies: e.
+        terms: terms of the release, with the protocol `indicator` and e times the grant.
+        granted: upper limit of the costs as the paper charges them, zCDP.
+        copies: number e of copies.
     """
 
     not_private = (
-        "Algorithm 5 of the RandDPGen paper averages several noisy copies and charges for one; what it "
-        "really costs stands beside what the paper claims"
+        "Algorithm 5 of the RandDPGen paper averages several noisy copies and charges for one; its real "
+        "cost is stated beside the cost that the paper claims"
     )
 
     def __init__(self, federation: Federation, terms: ReleaseTerms, granted: Fraction, copies: int) -> None:

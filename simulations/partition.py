@@ -1,4 +1,4 @@
-"""Partitions one table across K x S parties."""
+"""Partitions a table across K x S parties."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SliceLayout:
 
     Attributes:
         rows: number of rows, consecutive in the table.
-        groups: attributes of each of its parties.
+        groups: attributes of each party.
     """
 
     rows: int
@@ -31,11 +31,11 @@ class SliceLayout:
 
 @dataclass(frozen=True)
 class Grid:
-    """Which party holds what; slices may differ in their parties and their groups of attributes.
+    """A partition of a table; slices may differ in their parties and groups of attributes.
 
     Attributes:
-        slices: in the order of the table's rows.
-        shuffle_seed: seed with which the rows are shuffled first; None keeps their order.
+        slices: slices in the order of the table's rows.
+        shuffle_seed: seed to shuffle the rows first; None keeps their order.
     """
 
     slices: tuple[SliceLayout, ...]
@@ -43,10 +43,10 @@ class Grid:
 
     @classmethod
     def even(cls, domain: Domain, records: int, horizontal: int, vertical: int) -> Grid:
-        """K slices of consecutive rows, each over S parties of consecutive attributes, as even as possible.
+        """K slices of consecutive rows, each over S parties with consecutive attributes, as even as possible.
 
         Raises:
-            DataError: more slices than records, or more parties than attributes.
+            DataError: there are more slices than records, or more parties than attributes.
         """
         if not 1 <= vertical <= len(domain):
             raise DataError(
@@ -60,12 +60,12 @@ class Grid:
     def by_attributes(
         cls, domain: Domain, records: int, horizontal: int, groups: Sequence[Sequence[str]]
     ) -> Grid:
-        """K slices of consecutive rows, each split by the given groups of attribute names."""
+        """K slices of consecutive rows, each with one party per given group of attributes."""
         return cls._of(domain, records, horizontal, tuple(domain.canonical(group) for group in groups))
 
     @classmethod
     def random(cls, domain: Domain, records: int, horizontal: int, vertical: int, seed: int) -> Grid:
-        """K slices of random rows; in every slice the attributes are assigned to S parties at random."""
+        """K slices of random rows; in each slice, attributes are assigned to S parties at random."""
         rng = np.random.default_rng(seed)
         even = cls.even(domain, records, horizontal, vertical)
         slices = []
@@ -76,10 +76,10 @@ class Grid:
 
     @classmethod
     def parse(cls, text: str, domain: Domain, records: int) -> Grid:
-        """A grid from a command line: `2x3`, or a JSON file of [{"rows": n, "groups": [[names], ...]}, ...].
+        """Parses a grid: `2x3`, or a JSON file of [{"rows": n, "groups": [[names], ...]}, ...].
 
         Raises:
-            DataError: the text is neither, or does not fit the table.
+            DataError: the text is neither form, or the grid does not fit the table.
         """
         if match := re.fullmatch(r"(\d+)\s*[xX]\s*(\d+)", text.strip()):
             return cls.even(domain, records, int(match[1]), int(match[2]))
@@ -102,7 +102,9 @@ class Grid:
     @classmethod
     def _of(cls, domain: Domain, records: int, horizontal: int, groups: tuple[Clique, ...]) -> Grid:
         if horizontal < 1 or not groups:
-            raise DataError(f"grid: expected at least 1 x 1 parties, got {horizontal} x {len(groups)}")
+            raise DataError(
+                f"grid: expected at least 1 x 1 parties, got {horizontal} x {len(groups)}; use more"
+            )
         if horizontal > records:
             raise DataError(
                 f"grid: expected at most one slice per record, got {horizontal} slices; use fewer"
@@ -118,15 +120,16 @@ def _names(group: object) -> list[str]:
 
 
 def partition(table: Table, grid: Grid) -> list[list[Table]]:
-    """The tables of the parties, slice by slice.
+    """The table of each party, slice by slice.
 
     Raises:
-        DataError: the slices do not add up to the table, one is empty, or one does not cover the domain with
-            disjoint non-empty groups of attributes.
+        DataError: the slices do not add up to the table, or a slice is empty or does not cover the domain
+            with disjoint non-empty groups of attributes.
     """
     if sum(layout.rows for layout in grid.slices) != table.record_count:
         raise DataError(
-            "grid: the rows of its slices do not add up to the rows of the table; fix the numbers"
+            "grid: expected slices whose rows add up to the rows of the table, but they do not add up; fix "
+            "them"
         )
     for number, layout in enumerate(grid.slices, start=1):
         held = [name for group in layout.groups for name in group]
@@ -135,7 +138,9 @@ def partition(table: Table, grid: Grid) -> list[list[Table]]:
                 f"grid: slice {number} or one of its parties is empty; use fewer slices or parties"
             )
         if sorted(held) != sorted(table.domain.names):
-            raise DataError(f"grid: the groups of slice {number} do not cover every attribute exactly once")
+            raise DataError(
+                f"grid: the groups of slice {number} do not cover every attribute exactly once; fix them"
+            )
     if grid.shuffle_seed is not None:
         table = table.take(np.random.default_rng(grid.shuffle_seed).permutation(table.record_count))
     pieces, start = [], 0

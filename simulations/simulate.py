@@ -1,4 +1,4 @@
-"""A release in one process: cut a table into a grid, run its parties, run the curator over them, compare."""
+"""A release in one process: partitions a table, runs its parties and the curator, compares the tables."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from .partition import Grid, partition
 
 @dataclass(frozen=True)
 class Simulation(Released):
-    """What a simulated release gives: a release, and how close it came.
+    """The result of a simulated release: the release and its errors.
 
     Attributes:
-        metrics: JSON values; computed from the real table, so not for publication.
+        metrics: errors as JSON values; computed from the real table, so not for publication.
     """
 
     metrics: dict[str, Any]
@@ -50,12 +50,12 @@ class Simulation(Released):
 
 @dataclass(frozen=True)
 class _Setting:
-    """Who takes part in a simulated release.
+    """The participants of a simulated release.
 
     Attributes:
-        measurer: of the release.
-        links: connections to the parties, slice by slice; none where the protocol has no parties.
-        cost_factor: what the parties are charged, as a multiple of the measurer's accounts.
+        measurer: measurer of the release.
+        links: connections to the parties, slice by slice; empty if the protocol has no parties.
+        cost_factor: what the parties are charged, as a multiple of the measurer's charges.
     """
 
     measurer: Measurer
@@ -78,26 +78,26 @@ def simulate(
     seed: int | None = None,
     report: Report = ignore,
 ) -> Simulation:
-    """Releases a synthetic table from K x S parties in this process, and measures how close it came.
+    """Releases a synthetic table from K x S parties in this process, and measures its errors.
 
     Args:
-        table: the real table; `dpmosaic.read_table` reads one.
-        budget: the promise.
-        grid: which party holds what; "KxS", a file, or a Grid.
-        protocol: a name, "masked", "trusted", "indicator", "theorem" or "indicator-mle", or its value.
+        table: the real table, for example from `dpmosaic.read_table`.
+        budget: privacy budget of the release.
+        grid: partition of the table: "KxS", a file, or a Grid.
+        protocol: a name, "masked", "trusted", "indicator", "theorem" or "indicator-mle", or a Protocol.
         mechanism: a name, or a configured mechanism such as `RandDPGen(alpha=0.2)`.
         workload: "1way", "2way", "3way", a file, or a Workload.
         adjacency: which tables are neighbours.
-        collusions: with "masked", how many parties may pool what they know and still see no more than was
-            promised; 1 where left out, or 0 for a single party. Zero gives the noise of a trusted place.
-        record_wise: with "indicator", follow the paper to the letter: noise on every record, also where one
-            party holds the whole clique.
-        rows: synthetic rows; as many as the table has where left out.
-        seed: makes the run reproducible, and unfit for a release; the result is labelled so.
+        collusions: with "masked", number of parties that may collude without breaking the promise; by
+            default 1, or 0 for a single party. Zero gives the noise of a trusted place.
+        record_wise: with "indicator", follow the paper exactly: noise on every record, even if one party
+            holds the whole clique.
+        rows: number of synthetic rows; by default as many as the table has.
+        seed: makes the run reproducible and not for release; the result is labelled so.
         report: called after every step.
 
     Raises:
-        DataError: something does not fit; nothing has been measured.
+        DataError: an argument does not fit the table or the others; nothing has been measured.
         BudgetError: a privacy parameter is out of range; nothing has been measured.
     """
     started = time.perf_counter()
@@ -112,7 +112,9 @@ def simulate(
         rows,
     )
     if record_wise and order.protocol is not INDICATOR:
-        raise DataError("record_wise goes only with the protocol 'indicator'; leave it out or choose that")
+        raise DataError(
+            "record_wise: expected the protocol 'indicator', got another; leave it out or choose 'indicator'"
+        )
     grid = Grid.parse(grid, table.domain, table.record_count) if isinstance(grid, str) else grid
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     setting = _setting(table, order, grid, stream, record_wise)
@@ -128,7 +130,7 @@ def simulate(
 def _setting(
     table: Table, order: ReleaseOrder, grid: Grid, stream: RandomStream, record_wise: bool
 ) -> _Setting:
-    """The parties and their measurer."""
+    """Starts the parties and their measurer."""
     pieces = [[table]] if order.protocol.one_party else partition(table, grid)
     horizontal, vertical = len(pieces), max(len(parties) for parties in pieces)
     if order.protocol is THEOREM:
@@ -159,14 +161,14 @@ def _setting(
 def _metrics(
     table: Table, workload: Workload, made: Released, setting: _Setting, seconds: float
 ) -> dict[str, Any]:
-    """How close a release came, as JSON values.
+    """The errors of a release, as JSON values.
 
     Args:
         table: the real table.
-        workload: of the release.
+        workload: workload of the release.
         made: the release.
-        setting: of the release.
-        seconds: that it took.
+        setting: participants of the release.
+        seconds: run time of the release.
     """
     return {
         "private": "computed from the real table: not for publication",

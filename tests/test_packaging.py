@@ -154,7 +154,7 @@ def test_the_wheel_installs_the_command(fresh_python):
     )
 
 
-def test_every_optional_dependency_is_hidden_below():
+def test_the_tests_hide_every_optional_dependency():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     wanted = [name for extra in ("curator", "eval", "demo", "gan", "metrics") for name in extras[extra]]
     names = {name.partition(">=")[0] for name in wanted if not name.startswith("dpmosaic")}
@@ -172,7 +172,7 @@ def test_a_party_and_the_command_import_without_the_extras(tmp_path):
     )
 
 
-def test_what_needs_an_extra_says_how_to_install_it(tmp_path):
+def test_an_error_states_how_to_install_a_missing_extra(tmp_path):
     code = """
 import dpmosaic
 from dpmosaic.common.errors import MissingExtraError

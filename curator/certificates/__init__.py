@@ -1,1 +1,1 @@
-"""Certificates: issued, signed, verified."""
+"""Certificates: issuing, signing, verification."""

@@ -1,4 +1,4 @@
-"""The certificate of a release: what was promised, what was spent on what, and how far off the result may be.
+"""The certificate of a release: promise, charges and error bounds.
 
 Everything in it is public: plans, scales of noise, costs and bounds computed from noisy values.
 """
@@ -18,31 +18,31 @@ from ...common.data.domain import Clique
 from ...common.errors import DataError
 from ..mechanisms.parts.bounds import ErrorBound
 from ..mechanisms.parts.fitted import Round
-from .json_values import OPTIONAL, read, written
+from .json_values import OPTIONAL, from_json_values, to_json_values
 from .statements import Promise, Signatures, StatedCharge, StatedMeasurement, StatedModel, StatedPlan
 
 FORMAT = "dpmosaic certificate 1"
 _SIGNED = "signed"
-"""The part that holds terms and signatures; the rest is what is signed."""
+"""The part that holds terms and signatures; everything else is signed."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is said of a release to everybody.
+    """The public record of a release.
 
     Attributes:
-        differentially_private: as stated; a certificate with labels is not.
-        labels: why it is no private release; empty where it is one.
-        created: when, in ISO form.
-        versions: of the software.
-        plan: what was asked for.
-        promise: what was promised and spent.
-        steps: what each step spent, zCDP.
+        differentially_private: whether the promise holds as stated; false if there are labels.
+        labels: why the result is not a private release; empty if it is.
+        created: time in ISO format.
+        versions: version of each software package.
+        plan: the release as it was ordered.
+        promise: granted and spent budget.
+        steps: cost of each step, zCDP.
         charges: every access to the data.
-        measurements: all noisy marginals, in the order they were taken.
-        selected_by: what marginals were selected by; empty where none were.
-        rounds: what the rounds did.
-        error_bounds: on the error of the synthetic rows.
+        measurements: all noisy marginals, in order.
+        selected_by: values by which marginals were selected; empty if none were selected.
+        rounds: record of each round.
+        error_bounds: bounds on the error of the synthetic rows.
         model: the fitted model.
         signed: terms and signatures; None for a simulation.
     """
@@ -64,7 +64,7 @@ class Certificate:
 
     def __post_init__(self) -> None:
         if "dpmosaic" not in self.versions:
-            raise ValueError("expected the version of dpmosaic")
+            raise ValueError("expected the version of dpmosaic, found none")
         parts = (self.measurements, self.error_bounds, self.charges, self.rounds, self.plan.workload)
         cliques = [self.model.cliques, *(tuple(one.clique for one in part) for part in parts)]
         if not set(itertools.chain.from_iterable(itertools.chain(*cliques))) <= set(self.plan.attributes):
@@ -75,7 +75,7 @@ class Certificate:
         """Reads a certificate's file.
 
         Raises:
-            DataError: it cannot be read, or holds no certificate.
+            DataError: the file cannot be read, or holds no certificate.
         """
         return cls.from_json(read_json(path))
 
@@ -84,41 +84,43 @@ class Certificate:
         """Reads a certificate.
 
         Args:
-            form: what `to_json` made.
+            form: output of `to_json`.
 
         Raises:
-            DataError: of another format, or damaged; says where.
+            DataError: the format differs, or a value is damaged; names the place.
         """
         if not isinstance(form, dict) or form.get("format") != FORMAT:
             raise DataError(f"expected a certificate of the format {FORMAT!r}, got another; fix the path")
-        return read(cls, {key: part for key, part in form.items() if key != "format"}, "certificate")
+        return from_json_values(
+            cls, {key: part for key, part in form.items() if key != "format"}, "certificate"
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {"format": FORMAT, **written(self)}
+        """The certificate as JSON values."""
+        return {"format": FORMAT, **to_json_values(self)}
 
     def digest(self) -> bytes:
-        """SHA-256 of all that the certificate says, without the signatures on it."""
-        said = {key: part for key, part in self.to_json().items() if key != _SIGNED}
-        return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).digest()
+        """SHA-256 of the certificate without its signatures."""
+        content = {key: part for key, part in self.to_json().items() if key != _SIGNED}
+        return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).digest()
 
     def with_signatures(self, signatures: Signatures) -> Certificate:
-        """The same certificate, signed."""
+        """The same certificate with signatures."""
         return replace(self, signed=signatures)
 
     @property
     def records(self) -> int:
-        """Of all slices; public."""
+        """Number of records of all slices; public."""
         return sum(self.plan.record_counts)
 
     @property
     def confidence(self) -> float:
-        """Of each error bound; 0 where there is none."""
+        """Confidence of each error bound; 0 if there are none."""
         return max((bound.confidence for bound in self.error_bounds), default=0.0)
 
     @property
     def sigmas(self) -> Mapping[Clique, float]:
-        """Measured clique -> standard deviation of one count, the smallest where it was measured twice."""
+        """Measured clique -> smallest standard deviation of one count over its measurements."""
         found: dict[Clique, float] = {}
         for measured in self.measurements:
             found[measured.clique] = min(measured.sigma, found.get(measured.clique, float("inf")))
@@ -126,6 +128,6 @@ class Certificate:
 
     @property
     def titles(self) -> Mapping[str, str]:
-        """The title of each step that was charged; its name where the certificate states none."""
+        """The title of each charged step; its name if the certificate states no title."""
         stated = {step.name: step.title for step in self.plan.steps}
         return {name: stated.get(name, name) for name in self.steps}

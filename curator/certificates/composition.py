@@ -1,7 +1,6 @@
-"""What a release costs where some steps have no zCDP: a second opinion, from Rényi divergences.
+"""An independent check of the cost of a release with steps that have no zCDP, from Rényi divergences.
 
-Source: Google's dp-accounting, over all of its orders and the one that the grant was read off
-    (`common.privacy.renyi`).
+Source: Google's dp-accounting, over all of its orders and the order of the grant (`common.privacy.renyi`).
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from ...common.privacy.renyi import SampledGaussian, renyi_order
 
 
 def composition(accountant: Accountant, epsilon: float, delta: float) -> dict[str, Any]:
-    """Epsilon at delta of every step alone and of all together, as JSON values.
+    """Epsilon at delta of each single step and of all steps together, as JSON values.
 
-    Everything has the same delta, which no step uses up: divergences add up first, and are turned into an
-    epsilon once. So the epsilons of single steps add up to more than that of all.
+    All use the same delta, which is not split: divergences are added first and converted to epsilon once.
+    Therefore the epsilons of single steps add up to more than the epsilon of all steps.
 
     Args:
-        accountant: what was charged.
-        epsilon: of the promise.
-        delta: of the promise.
+        accountant: accountant of the release.
+        epsilon: epsilon of the promise.
+        delta: delta of the promise.
     """
     steps: dict[str, list[Charge]] = {}
     for charge in accountant.charges:
@@ -34,13 +33,13 @@ def composition(accountant: Accountant, epsilon: float, delta: float) -> dict[st
     order = renyi_order(epsilon, delta).alpha
     return {
         "renyi_order": order,
-        "costs": "Rényi divergences at this order, over the order; a rho of zCDP bounds them at every order",
+        "costs": "Rényi divergences divided by this order; a rho of zCDP bounds them at every order",
         "delta": delta,
         "epsilon_of_each_step_alone": {
             name: _epsilon(charges, order, delta) for name, charges in steps.items()
         },
         "epsilon_by_dp_accounting": _epsilon(accountant.charges, order, delta),
-        "assumes": "which records a step of the training sampled stays secret",
+        "assumes": "the records that each training step sampled stay secret",
     }
 
 

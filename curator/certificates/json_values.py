@@ -1,4 +1,4 @@
-"""Frozen values as JSON, and back with every type checked: what is read is written again key by key."""
+"""Frozen values as JSON and back, with all types checked; reading and writing keeps every key and digit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...common.errors import DataError, MosaicError
 
 _T = TypeVar("_T")
 OPTIONAL: Mapping[str, bool] = {"optional": True}
-"""Marks a field, as its metadata, whose key is left out of the JSON where its value is the default."""
+"""Metadata of a field whose key is left out of the JSON if the value is the default."""
 
 _FRACTION = re.compile(r"\d{1,4000}(/[1-9]\d{0,3999})?")
 _WORDS: Mapping[Any, str] = {
@@ -28,33 +28,32 @@ _WORDS: Mapping[Any, str] = {
 }
 
 
-def written(value: object) -> Any:
-    """A value as JSON values: dataclasses by their fields, bytes as hexadecimal digits."""
+def to_json_values(value: object) -> Any:
+    """Converts a value to JSON values: dataclasses by their fields, bytes as hexadecimal digits."""
     if is_dataclass(value) and not isinstance(value, type):
         named = {one.name: getattr(value, one.name) for one in fields(value) if not _left_out(one, value)}
-        return {name: written(part) for name, part in named.items()}
+        return {name: to_json_values(part) for name, part in named.items()}
     if isinstance(value, Mapping):
-        return {key: written(part) for key, part in value.items()}
+        return {key: to_json_values(part) for key, part in value.items()}
     if isinstance(value, (tuple, list)):
-        return [written(part) for part in value]
+        return [to_json_values(part) for part in value]
     if isinstance(value, bytes):
         return value.hex()
     return str(value) if isinstance(value, Fraction) else value
 
 
-def read(kind: type[_T], form: object, where: str) -> _T:
-    """What `written` made of a value of this type.
+def from_json_values(kind: type[_T], form: object, where: str) -> _T:
+    """Converts the output of `to_json_values` back to a value of this type.
 
-    Numbers stay whole or not as they come, so that what is written again has the digest of
-    what was read.
+    Whole numbers stay `int` and others `float`, so that writing the value again gives the same digest.
 
     Args:
-        kind: a dataclass of texts, numbers, bytes, fractions, tuples, mappings and such dataclasses.
+        kind: dataclass of texts, numbers, bytes, fractions, tuples, mappings and such dataclasses.
         form: JSON values.
-        where: they stand; for messages.
+        where: place of the values, for messages.
 
     Raises:
-        DataError: a key is missing or unknown, or a value is of another type; says where.
+        DataError: a key is missing or unknown, or a value has another type; names the place.
     """
     found: _T = _read(kind, form, where)
     return found
@@ -105,17 +104,17 @@ def _read_dataclass(kind: Any, form: object, where: str) -> Any:
     missing = [name for name, one in known.items() if name not in form and not _is_optional(one)]
     unknown = [name for name in form if name not in known]
     if missing or unknown:
-        odd = f"lacks {missing[0]!r}" if missing else "has a key of another version"
-        raise DataError(f"the certificate is damaged: {where} {odd}; get it anew")
+        odd = f"lacks {missing[0]!r}" if missing else "has an unknown key"
+        raise DataError(f"the certificate is damaged: {where} {odd}; get a new copy")
     values = {name: _read(hints[name], part, f"{where}.{name}") for name, part in form.items()}
     try:
         return kind(**values)
     except (ValueError, MosaicError) as cause:
-        raise DataError(f"the certificate is damaged: {where}: {cause}; get it anew") from cause
+        raise DataError(f"the certificate is damaged: {where}: {cause}; get a new copy") from cause
 
 
 def _alternative(kinds: tuple[Any, ...], form: object) -> Any:
-    """The one of several types that JSON values can be of; the first where none is."""
+    """The type among several that fits JSON values; the first if none does."""
     if form is None and types.NoneType in kinds:
         return types.NoneType
     others = [kind for kind in kinds if kind is not types.NoneType]
@@ -135,4 +134,4 @@ def _left_out(one: Field[Any], value: object) -> bool:
 
 def _damaged(where: str, expected: str, form: object) -> DataError:
     found = "another text" if isinstance(form, str) else type(form).__name__
-    return DataError(f"the certificate is damaged: {where}: expected {expected}, got {found}; get it anew")
+    return DataError(f"the certificate is damaged: {where}: expected {expected}, got {found}; get a new copy")

@@ -1,4 +1,4 @@
-"""A second opinion on a release's epsilon: the privacy loss distribution of the noise that was added."""
+"""An independent check of a release's epsilon: the privacy loss distribution of the added noise."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import Adjacency, charged_variance, grid_of
 
 _RELATIVE_INTERVAL = 5e-5
-"""Losses are rounded to multiples of this share of epsilon, connecting the dots: an error of its square."""
+"""Losses are rounded to multiples of this share of epsilon; "connect the dots" makes the error quadratic."""
 
 
 _Noise = tuple[float, bool | tuple[int, ...]]
-"""A scale, and True for a score's, the shape of its marginal for an interaction's, () for a marginal's."""
+"""A scale, with True for a score, the shape for an interaction, or () for a marginal."""
 
 
 def checked_epsilon(
@@ -27,22 +27,21 @@ def checked_epsilon(
     """Upper bound on epsilon at delta, from the probability masses of the discrete noise itself.
 
     One record changes one cell of a marginal by 1 (two cells under replace-one), so the privacy loss of a
-    measurement is that of one noise variable against its shift, whatever the number of cells. It changes
-    every score by 1 (by 2 under replace-one), so each score counts. An interaction counts as the Gaussian
-    that it is charged as. The bound is for the scales as they were chosen; that choosing them along the way
-    costs nothing more is what the Gaussian accounting of the grant is for.
+    measurement is that of one noise variable against its shift, for any number of cells. It changes every
+    score by 1 (by 2 under replace-one), so each score counts. An interaction counts as the Gaussian that it
+    is charged as. The bound takes the scales as given; the Gaussian accounting of the grant covers that they
+    were chosen adaptively.
 
     Source: Google's dp-accounting, pessimistic estimates.
 
     Args:
-        accountant: what was charged.
-        delta: in (0, 1).
+        accountant: accountant of the release.
+        delta: delta in (0, 1).
         adjacency: which tables are neighbours.
-        noise_factor: the noise that is looked at, as a multiple of the scales that were charged; it lies on
-            their grid.
+        noise_factor: scale of the evaluated noise as a multiple of the charged scale, on the same grid.
 
     Returns:
-        None where a charge is not Gaussian, or nothing was charged.
+        None if a charge is not Gaussian, or nothing was charged.
     """
     if not accountant.charges or not all(charge.sigmas for charge in accountant.charges):
         return None
@@ -66,7 +65,7 @@ def _epsilon(
     interval: float,
 ) -> float:
     changed = adjacency.squared_sensitivity
-    # Gaussians compose as one.
+    # Gaussians compose to one Gaussian.
     gaussian = sum(
         (
             count * adjacency.squared_interaction_sensitivity(kind) / charged_variance(sigma, factor)

@@ -1,1 +1,1 @@
-"""Measurers: how a mechanism gets its noisy marginals."""
+"""Measurers: the curator's side of protocols, which gives mechanisms noisy marginals."""

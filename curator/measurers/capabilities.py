@@ -1,7 +1,7 @@
-"""What some mechanisms need of a measurer beyond measuring; only the simulator's measurers have it.
+"""Capabilities that some mechanisms need beyond measuring; only the simulator's measurers have them.
 
-A release between parties leaves records where they are. Mechanisms that work on records, and variants that
-follow a paper's text, ask here for what they need and are refused before anything is charged.
+In a release between parties no record leaves its party. Mechanisms that work on records, and variants that
+follow a paper's text, request their capability here and are refused before anything is charged.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .measurer import Measurer
 
 
 class HoldsRecords(Measurer):
-    """A measurer in the place that holds the table: a mechanism that adds its own noise gets the records.
+    """A measurer that holds the table and gives its records to mechanisms that add their own noise.
 
     Attributes:
         adjacency: which tables are neighbours.
-        budget: that the grant comes from; some steps are charged by it, at one Rényi order.
+        budget: budget behind the grant; some steps are charged by it, at one Rényi order.
     """
 
     adjacency: Adjacency
@@ -32,39 +32,39 @@ class HoldsRecords(Measurer):
 
     @abstractmethod
     def records(self, *charges: Charge) -> Table:
-        """The table, for steps that cost what is charged here and for nothing else.
+        """Charges and returns the table, to be used only for the charged steps.
 
         Raises:
-            BudgetError: they cost more than is left; nothing is charged and nothing handed out.
+            BudgetError: the charges exceed what is left; nothing is charged or returned.
         """
 
 
 class ShowsRecords(HoldsRecords):
-    """A measurer that hands out records without a charge too, which makes the result not private."""
+    """A measurer that also returns records without a charge, which makes the result not private."""
 
     @abstractmethod
     def records_unpaid(self, why: str) -> Table:
-        """The table, for a paper's step that is not charged: the release is labelled as not private.
+        """Returns the table for an uncharged step of a paper, and labels the release as not private.
 
         Args:
-            why: the reason, as it follows "NOT DIFFERENTIALLY PRIVATE as stated: ".
+            why: reason, appended to "NOT DIFFERENTIALLY PRIVATE as stated: ".
         """
 
 
 class ShowsMarginals(Measurer):
-    """A measurer that shows exact marginals, which makes the result not private."""
+    """A measurer that returns exact marginals, which makes the result not private."""
 
     @abstractmethod
     def exact(self, clique: Clique) -> NDArray[np.int64]:
-        """The exact marginal; from then on the result is labelled as made from some."""
+        """Returns the exact marginal, and labels the result as made from exact marginals."""
 
 
 def holding_records(measurer: Measurer, mechanism: str) -> HoldsRecords:
-    """The measurer of a mechanism that needs records.
+    """The measurer, if it can return records.
 
     Raises:
-        DataError: the protocol leaves records with the parties; names the one that does not.
-        BudgetError: the adjacency is not the one that the mechanism's sampling is analysed for.
+        DataError: the protocol leaves records with the parties; names the protocol to use.
+        BudgetError: the privacy analysis of the mechanism's sampling does not cover the adjacency.
     """
     if not isinstance(measurer, HoldsRecords):
         raise DataError(
@@ -74,16 +74,16 @@ def holding_records(measurer: Measurer, mechanism: str) -> HoldsRecords:
     if measurer.adjacency is not Adjacency.ZERO_OUT:
         raise BudgetError(
             f"mechanism {mechanism}: expected the adjacency 'zero-out', for which its sampling is accounted, "
-            f"got {measurer.adjacency.value!r}"
+            f"got {measurer.adjacency.value!r}; choose 'zero-out' or another mechanism"
         )
     return measurer
 
 
 def showing_records(measurer: Measurer) -> ShowsRecords:
-    """The measurer of a paper's variant that reads records without a charge.
+    """The measurer, if it returns records without a charge, as a paper's variant needs.
 
     Raises:
-        DataError: the measurer hands out no records without a charge.
+        DataError: the measurer returns no records without a charge.
     """
     if not isinstance(measurer, ShowsRecords):
         raise DataError(
@@ -94,10 +94,10 @@ def showing_records(measurer: Measurer) -> ShowsRecords:
 
 
 def showing_marginals(measurer: Measurer) -> ShowsMarginals:
-    """The measurer of a paper's variant that reads exact marginals; no protocol between parties gives them.
+    """The measurer, if it returns exact marginals, as a paper's variant needs; only simulations do.
 
     Raises:
-        DataError: the measurer shows no exact marginals.
+        DataError: the measurer returns no exact marginals.
     """
     if not isinstance(measurer, ShowsMarginals):
         raise DataError(

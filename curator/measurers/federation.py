@@ -1,4 +1,4 @@
-"""Marginals over the parties of a federation, by the protocols `trusted` and `indicator`."""
+"""Marginals over the parties of a federation with the protocols `trusted` and `indicator`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .scores import Batch, ScoringMeasurer, local_scores, score_charge
 
 @dataclass(frozen=True, eq=False)
 class _Share:
-    """What one party of a slice is asked: its part of the clique and the scale of its noise."""
+    """The query to one party of a slice: its part of the clique and the scale of its noise."""
 
     member: Member
     part: Clique
@@ -37,15 +37,15 @@ class _Share:
 class FederationMeasurer(ScoringMeasurer):
     """Measures through the parties of a federation.
 
-    Where one party of a slice holds the whole clique it sends one noisy histogram; else each party that
-    holds a part of it sends noisy indicator vectors, record by record (RandDPGen, Algorithm 1).
+    If one party of a slice holds the whole clique, it sends one noisy histogram. Otherwise each party that
+    holds a part of it sends noisy indicator vectors for every record (RandDPGen, Algorithm 1).
 
     Args:
         federation: the parties, which accepted the terms.
-        terms: of the release.
+        terms: terms of the release.
         granted: upper limit of the costs of all queries together, zCDP.
-        record_wise: follow the paper to the letter: indicator vectors also where one party holds the clique.
-        asking: how what costs budget is asked for.
+        record_wise: follow the paper exactly: indicator vectors even if one party holds the clique.
+        asking: recalls answers and retries.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class FederationMeasurer(ScoringMeasurer):
         self._asking = asking or Asking()
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
-        """Root mean square of the standard deviations of the clique's cells; from public facts alone."""
+        """Root mean square of the standard deviations of the clique's cells, from public facts only."""
         return self._sigma_of(Query(clique, zcdp_rho, "", interaction=interaction))
 
     def _sigma_of(self, query: Query) -> float:
-        # A box whose cells the curator adds up has their variances added up.
+        # If the curator adds up the cells of a box, their variances add up too.
         cells_in_boxes = [math.prod(b - a for a, b in box) for box in query.boxes]
         cells = sum(cells_in_boxes) / len(cells_in_boxes) if cells_in_boxes else 1
         variance = 0.0
@@ -82,7 +82,7 @@ class FederationMeasurer(ScoringMeasurer):
 
     @property
     def scores_exactly(self) -> bool:
-        """Where one party holds the whole table."""
+        """Whether one party holds the whole table."""
         return self._protocol.scores is registry.Scores.ALWAYS
 
     def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
@@ -96,7 +96,7 @@ class FederationMeasurer(ScoringMeasurer):
             query.query_id,
             encode_asked(query),
             lambda: local_scores(member.client, query, batch.references),
-            _nothing_to_forget,
+            _nothing_delivered,
         )
 
     def _charge(self, query: Query) -> Charge:
@@ -107,7 +107,7 @@ class FederationMeasurer(ScoringMeasurer):
             for shares in slices
         ]
         sigmas = tuple(tuple(share.sigma for share in shares) for shares in slices)
-        # One record lies in one slice: slices compose in parallel, the dearest one counts.
+        # One record lies in one slice: slices compose in parallel, and the most expensive one counts.
         return Charge(query.step, query.clique, max(costs), sigmas, interaction=shape)
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
@@ -122,7 +122,7 @@ class FederationMeasurer(ScoringMeasurer):
 
         asked = [self._ask(s, AnswerForm.HISTOGRAM, query) for shares in slices for s in shares]
         described = b"".join(map(encode_asked, asked))
-        values = self._asking.ask(f"{self._asked:06d}", described, summed, _nothing_to_forget)
+        values = self._asking.ask(f"{self._asked:06d}", described, summed, _nothing_delivered)
         gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)
         if query.interaction:
@@ -137,7 +137,7 @@ class FederationMeasurer(ScoringMeasurer):
         return [_Share(members[j], part, self._sigma(allotted[j], shape)) for j, part in parts.items()]
 
     def _interaction(self, query: Query) -> tuple[int, ...]:
-        """The shape of an interaction that every slice measures as such; parts of one are marginals."""
+        """The interaction's shape if one party of every slice holds the clique; else () for a marginal."""
         whole = not self._record_wise and all(
             any(set(query.clique) <= set(member.attributes) for member in members)
             for members in self._federation.slices
@@ -188,5 +188,5 @@ class FederationMeasurer(ScoringMeasurer):
         return replace(asked, boxes=query.boxes, interaction=bool(self._interaction(query)))
 
 
-def _nothing_to_forget() -> None:
-    """Nothing is delivered to these parties but what goes with a query."""
+def _nothing_delivered() -> None:
+    """No reset before a retry: these parties hold no state between queries."""

@@ -1,4 +1,4 @@
-"""Marginals over the parties of a federation by the protocol `masked`: the curator sees noisy sums alone."""
+"""Marginals over the parties of a federation with the protocol `masked`: the curator sees only noisy sums."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from .measurer import Observer, Query
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores
 
 _LARGEST = 3
-"""Times the records: more than any count, or any distance of two tables of as many records after rounding."""
+"""Times the number of records: bounds all counts, and all distances to a rounded reference."""
 
 _INTERACTION = 3
-"""The plan leaves room for interactions of so many attributes."""
+"""The ring has room for interactions of at most this many attributes."""
 
 
 def masked_plan(
@@ -53,12 +53,12 @@ def masked_plan(
 
     Args:
         federation: the parties.
-        granted: upper limit of the costs of all queries together, zCDP: no query has less noise than it buys.
+        granted: upper limit of the costs of all queries together, zCDP; it bounds the noise from below.
         adjacency: which tables are neighbours.
-        tolerated: how many parties may collude; one, where there is more than one party, if left out.
+        tolerated: number of parties that may collude; by default one, or zero for a single party.
 
     Raises:
-        BudgetError: it leaves no party that does not collude.
+        BudgetError: no honest party would be left.
     """
     roster = tuple(
         RosterEntry(
@@ -74,15 +74,15 @@ def masked_plan(
     if tolerated is None:
         tolerated = min(1, len(roster) - 1)
     sigma = gaussian_sigma(granted, adjacency)
-    # On a grid, noise has a scale of at most 512 in units of 1/grid.
+    # The scale of the noise is at most 512 in units of 1/grid.
     noise = DistributedNoise(len(roster), tolerated).largest(512.0)
     records = sum(federation.record_counts)
     grid = grid_of(sigma)
-    # A record moves an interaction by 2^(-k/2) at least, so its noise may be that much finer.
+    # A record changes an interaction by at least 2^(-k/2), so its grid may be finer by this factor.
     differences = (grid << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
     ring = Ring.holding(max(grid * _LARGEST * records + noise, differences))
     sizes = {name: federation.domain[name].size for name in federation.domain}
-    # Two who collude would see what they evaluate.
+    # Two colluding evaluators would see the values that they evaluate.
     evaluators = (0, len(roster) - 1) if len(roster) > 1 and tolerated <= 1 else ()
     return MaskedPlan(Domain.coded(sizes), roster, tolerated, ring, evaluators)
 
@@ -90,7 +90,7 @@ def masked_plan(
 def masked_sigma(
     plan: MaskedPlan, adjacency: Adjacency, clique: Clique, zcdp_rho: Fraction, interaction: bool = False
 ) -> float:
-    """Standard deviation of every cell at this cost; infinite where openings would pass the limit."""
+    """Standard deviation of every cell at this cost; infinite if the openings exceed their limit."""
     if not plan.feasible(clique):
         return math.inf
     shape = plan.domain.shape(clique) if interaction else ()
@@ -102,11 +102,11 @@ class MaskedMeasurer(ScoringMeasurer):
 
     Args:
         federation: the parties.
-        terms: of the release.
-        acceptances: what each party signed.
+        terms: terms of the release.
+        acceptances: signed acceptance of each party.
         granted: upper limit of the costs of all queries together, zCDP.
-        keys: where the dealer's seeds come from.
-        asking: how what costs budget is asked for.
+        keys: source of the dealer's seeds.
+        asking: recalls answers and retries.
     """
 
     def __init__(
@@ -136,12 +136,12 @@ class MaskedMeasurer(ScoringMeasurer):
             self._asking.persist(partial(client.introduce, introduction), self._forget)
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
-        """Standard deviation of every cell; infinite where the clique takes openings past the limit."""
+        """Standard deviation of every cell; infinite if the clique's openings exceed their limit."""
         return masked_sigma(self._plan, self._adjacency, clique, zcdp_rho, interaction)
 
     @property
     def scores_exactly(self) -> bool:
-        """Where the plan names evaluators, or there is one party alone."""
+        """Whether the plan names evaluators, or there is only one party."""
         return bool(self._plan.evaluators) or len(self._clients) == 1
 
     def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
@@ -171,34 +171,36 @@ class MaskedMeasurer(ScoringMeasurer):
         shape = self._plan.domain.shape(query.clique) if query.interaction else ()
         sigma = gaussian_sigma(query.zcdp_rho, self._adjacency, shape)
         self._check_noise(self._plan.largest(sigma, interaction=shape))
-        # One noise variable hides a record, whichever slice it lies in.
+        # One noise variable hides a record, in any slice.
         sigmas = ((sigma,),) * self._plan.slice_count
         cost = gaussian_cost(sigma, self._adjacency, shape)
         return Charge(query.step, query.clique, cost, sigmas, interaction=shape)
 
     def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
-        asked = [self._asks(query, charge) for query, charge in zip(queries, charges, strict=True)]
+        asked = [self._marginal_query(query, charge) for query, charge in zip(queries, charges, strict=True)]
         new = [a.clique for a in asked if not self._asking.knows(a.query_id, encode_asked(a))]
         self._asking.persist(lambda: self._prepare(new), self._forget)
-        return [self._answered(a, charge) for a, charge in zip(asked, charges, strict=True)]
+        return [self._measurement(a, charge) for a, charge in zip(asked, charges, strict=True)]
 
     def _check_feasible(self, clique: Clique) -> None:
         if not self._plan.feasible(clique):
             raise DataError(
-                f"measuring {', '.join(clique)} takes an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
-                "ask for a smaller marginal or let fewer parties hold it"
+                f"measuring {', '.join(clique)} needs an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
+                "choose a smaller marginal or a partition in which fewer parties hold it"
             )
 
     def _check_noise(self, largest: int) -> None:
         if not self._plan.ring.holds(largest):
-            raise BudgetError("expected noise that fits the plan's ring, got more; grant the query more")
+            raise BudgetError(
+                "expected noise that fits the plan's ring, got more; allot the query more budget"
+            )
 
     def _prepare(self, cliques: Sequence[Clique]) -> None:
-        """Opens, deals and multiplies what the cliques need and no earlier one did."""
+        """Opens, deals and multiplies what the cliques need and earlier cliques did not."""
         for number in range(self._plan.slice_count):
             chains = dict.fromkeys(self._plan.chain(clique, number) for clique in cliques)
             new = [c for c in chains if len(c) > 1 and (number, c) not in self._multiplied]
-            # Longer chains go one by one: what they open is large and freed once it is multiplied.
+            # Longer chains one at a time: their openings are large and freed after the multiplication.
             self._multiply([chain for chain in new if len(chain) == 2], number)
             for chain in new:
                 if len(chain) > 2:
@@ -220,7 +222,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._multiplied.update((number, chain) for chain in chains)
 
     def _exchange(self, left: Chain, right: Clique, number: int) -> None:
-        """Left and right open to each other what they multiply."""
+        """Left and right exchange openings of what they multiply."""
         (last,) = self._plan.holders((right,), number)
         for owner in self._plan.holders(left, number):
             self._open(owner, left, last)
@@ -233,7 +235,7 @@ class MaskedMeasurer(ScoringMeasurer):
         delivery = Delivery(self._release_id, DeliveryKind.OPENING, chain, owner)
         self._clients[owner].relay(request, delivery, self._clients[recipient])
         if len(chain) == 1:
-            # The parties keep what they hold of single parts; the rest serves one product.
+            # The parties keep openings of single parts; others serve one product.
             self._opened.add((owner, chain, recipient))
 
     def _deal(self, chain: Chain, number: int) -> None:
@@ -241,10 +243,10 @@ class MaskedMeasurer(ScoringMeasurer):
         self._clients[self._plan.holders(chain, number)[-1]].deal(delivery, self._dealer.rows(chain, number))
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
-        return self._answered(self._asks(query, charge), charge)
+        return self._measurement(self._marginal_query(query, charge), charge)
 
-    def _asks(self, query: Query, charge: Charge) -> MarginalQuery:
-        """What every party is asked, under a new id."""
+    def _marginal_query(self, query: Query, charge: Charge) -> MarginalQuery:
+        """The query to every party, under a new id."""
         self._asked += 1
         return MarginalQuery(
             self._release_id,
@@ -256,7 +258,7 @@ class MaskedMeasurer(ScoringMeasurer):
             query.interaction,
         )
 
-    def _answered(self, asked: MarginalQuery, charge: Charge) -> Measurement:
+    def _measurement(self, asked: MarginalQuery, charge: Charge) -> Measurement:
         def counted() -> NDArray[np.float64]:
             self._prepare([asked.clique])
             counts = opened_sum(self._plan.ring, self._shares(asked)) / grid_of(asked.sigma)
@@ -269,7 +271,7 @@ class MaskedMeasurer(ScoringMeasurer):
         return Measurement(asked.clique, counts, total, rho, boxes=asked.boxes, interaction=asked.interaction)
 
     def _forget(self) -> None:
-        """A party may have been started anew: what was delivered to it went with its process."""
+        """Forgets all deliveries: a party that restarted lost what was delivered to it."""
         self._opened.clear()
         self._multiplied.clear()
 
@@ -283,9 +285,9 @@ class MaskedMeasurer(ScoringMeasurer):
 
 
 def _observers(plan: MaskedPlan) -> tuple[Observer, ...]:
-    """What holds against whom."""
+    """The noise and the assumptions against each observer."""
     factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
-    dealing = "the curator, who deals, does not collude with a party of the record's slice"
+    dealing = "the curator, who is also the dealer, does not collude with a party of the record's slice"
     if plan.evaluators:
         dealing += ", nor with an evaluator of scores"
     observers = [
@@ -296,7 +298,7 @@ def _observers(plan: MaskedPlan) -> tuple[Observer, ...]:
         observers.append(
             Observer(
                 f"up to {tolerated} of the {parties} parties together, with the public's view",
-                f"no more than {tolerated} of the parties pool what they know; {dealing}",
+                f"at most {tolerated} of the parties collude; {dealing}",
                 1.0,
             )
         )

@@ -1,4 +1,4 @@
-"""The seam between mechanisms and protocols: noisy answers to marginal queries at a stated zCDP cost."""
+"""The interface between mechanisms and protocols: noisy answers to marginal queries at a stated zCDP cost."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ...common.privacy.budget import Accountant, Charge
 
 @dataclass(frozen=True)
 class Query:
-    """What a mechanism asks for.
+    """A marginal query of a mechanism.
 
     Attributes:
         clique: attributes of the marginal, in domain order.
-        zcdp_rho: what it may cost.
-        step: which step of the mechanism asks; for the accounts.
-        boxes: disjoint boxes of cells whose sums are wanted, in place of single cells.
-        interaction: the marginal's interaction alone is wanted, which costs less at the same noise.
+        zcdp_rho: upper limit of its cost.
+        step: step of the mechanism, under which the query is charged.
+        boxes: disjoint boxes of cells whose sums are measured, instead of single cells.
+        interaction: measure only the marginal's interaction, which costs less at the same noise.
     """
 
     clique: Clique
@@ -42,12 +42,12 @@ class Query:
 
 @dataclass(frozen=True)
 class Observer:
-    """What somebody sees: the noise that hides a record from them, over the noise that was charged.
+    """What an observer sees: the noise that hides a record from it, relative to the charged noise.
 
     Attributes:
-        who: sees the answers.
-        assumes: what has to hold for that; "nothing" where nothing has to.
-        noise_factor: at least 1.
+        who: role that sees the answers.
+        assumes: assumptions; "nothing" if there are none.
+        noise_factor: noise that it sees, as a multiple of the charged noise; at least 1.
     """
 
     who: str
@@ -57,17 +57,19 @@ class Observer:
     def __post_init__(self) -> None:
         if not self.noise_factor >= 1:
             raise ValueError(
-                f"nobody may see less noise than was charged, but the noise factor is {self.noise_factor}"
+                "expected a noise factor of at least 1, since no observer may see less noise than was "
+                "charged, "
+                f"got {self.noise_factor}"
             )
 
 
 @dataclass(frozen=True)
 class Scores:
-    """L1 distances with noise, in records.
+    """Noisy L1 distances, in records.
 
     Attributes:
         values: shape (cliques,).
-        sigma: standard deviation of the noise of each.
+        sigma: standard deviation of the noise of each value.
     """
 
     values: NDArray[np.float64]
@@ -75,19 +77,19 @@ class Scores:
 
 
 class Measurer(ABC):
-    """Measures marginals of one table under one grant; charges its accountant before any noise is drawn.
+    """Measures marginals of one table under one grant; charges its accountant before noise is drawn.
 
     Args:
-        domain: of the whole table.
+        domain: domain of the whole table.
         record_count: records of the whole table; public.
         granted: upper limit of all costs, zCDP.
     """
 
     not_private: str | None = None
-    """Why what it measures is not differentially private at the stated cost; None where it is."""
+    """Why the result is not differentially private at the stated cost; None if it is."""
 
     observers: tuple[Observer, ...] = ()
-    """What holds against whom, where more noise hides a record from some than was charged; else empty."""
+    """What each observer sees, if some see more noise than was charged; otherwise empty."""
 
     def __init__(self, domain: Domain, record_count: int, granted: Fraction) -> None:
         self.domain = domain
@@ -100,16 +102,16 @@ class Measurer(ABC):
         return self.accountant.granted
 
     def charge(self, *charges: Charge) -> None:
-        """Charges the accountant, before any noise is drawn: the one way in which a run spends.
+        """Charges the accountant before noise is drawn; the only way to spend budget.
 
         Raises:
-            BudgetError: they cost more than is left; nothing is charged.
+            BudgetError: the charges exceed what is left; nothing is charged.
         """
         self.accountant = self.accountant.charge(*charges)
 
     @property
     def scores_exactly(self) -> bool:
-        """Whether `score` can be asked: exact distances get noise, not marginals that they come from."""
+        """Whether `score` is available: it adds noise to exact distances, not to marginals."""
         return False
 
     def measure(self, queries: Sequence[Query]) -> list[Measurement]:
@@ -117,7 +119,7 @@ class Measurer(ABC):
 
         Raises:
             DataError: a query's attributes or boxes do not fit; nothing is charged or measured.
-            BudgetError: together they cost more than is left; nothing is charged or measured.
+            BudgetError: the queries together exceed what is left; nothing is charged or measured.
             PartyUnavailable: a party does not answer.
         """
         for query in queries:
@@ -134,39 +136,39 @@ class Measurer(ABC):
         zcdp_rho: Fraction,
         step: str,
     ) -> Scores:
-        """Noisy L1 distances between the table's marginals and public ones, where `scores_exactly`.
+        """Noisy L1 distances between the table's marginals and public references, if `scores_exactly`.
 
         Args:
             cliques: attributes in domain order.
-            references: for each clique shape (n_r,): whole numbers of records, not negative; read once, one
-                after the other.
-            zcdp_rho: what all scores together may cost.
-            step: which step of the mechanism asks; for the accounts.
+            references: for each clique, shape (n_r,): non-negative whole numbers of records; read once, in
+                sequence.
+            zcdp_rho: upper limit of the cost of all scores together.
+            step: step of the mechanism, under which the scores are charged.
 
         Raises:
-            BudgetError: they cost more than is left; nothing is charged or measured.
+            BudgetError: the scores exceed what is left; nothing is charged or measured.
             PartyUnavailable: a party does not answer.
         """
-        raise DataError("exact scores are out of reach of this protocol here; select by noisy marginals")
+        raise DataError("this protocol gives no scores for these parties; select by noisy marginals")
 
     @abstractmethod
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         """Standard deviation of one cell (root mean square over cells) at this cost, from public facts.
 
         Args:
-            clique: the marginal.
-            zcdp_rho: what measuring it may cost.
-            interaction: its interaction alone is measured; the deviation is that of the cells before it.
+            clique: attributes of the marginal.
+            zcdp_rho: cost of the measurement.
+            interaction: measure only the interaction; the deviation is that of cells before projection.
         """
 
     @abstractmethod
     def _charge(self, query: Query) -> Charge:
-        """What the query will cost, exactly."""
+        """The exact cost of the query."""
 
     def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
-        """Measures queries that have been charged."""
+        """Measures charged queries."""
         return [self._answer(query, charge) for query, charge in zip(queries, charges, strict=True)]
 
     @abstractmethod
     def _answer(self, query: Query, charge: Charge) -> Measurement:
-        """Measures a query that has been charged."""
+        """Measures a charged query."""

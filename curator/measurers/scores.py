@@ -1,4 +1,4 @@
-"""Scores over parties: the curator relays and deals, and sees one noisy number for each clique."""
+"""Scores over parties: the curator relays and deals, and sees only one noisy number per clique."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ..parties.dealer import Dealer
 from .measurer import Measurer, Scores
 
 _BATCH_CELLS = 1 << 21
-"""Cliques are scored together up to so many cells: bounds the memory of every role."""
+"""Largest number of cells of a batch; bounds the memory of every role."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Cliques that are scored together, with their references one after the other."""
+    """Cliques that are scored together, with their concatenated references."""
 
     cliques: tuple[Clique, ...]
     references: Integers
@@ -47,7 +47,7 @@ class Batch:
 
 
 def batches(cliques: Sequence[Clique], references: Iterable[Integers]) -> Iterator[Batch]:
-    """Cliques and references in batches; a reference is read when its batch is put together."""
+    """Cliques and references in batches; each reference is read when its batch is built."""
     together: list[tuple[Clique, Integers]] = []
     cells = 0
     for clique, reference in zip(cliques, references, strict=True):
@@ -69,7 +69,7 @@ def _batch(together: Sequence[tuple[Clique, Integers]]) -> Batch:
 
 
 class ScoringMeasurer(Measurer):
-    """A measurer that can score where `scores_exactly` says so."""
+    """A measurer that can score if `scores_exactly`."""
 
     def score(
         self,
@@ -89,21 +89,21 @@ class ScoringMeasurer(Measurer):
 
     @abstractmethod
     def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
-        """What the scores will cost, exactly."""
+        """The exact cost of the scores."""
 
     @abstractmethod
     def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
-        """Scores that have been charged, shape (cliques,)."""
+        """Measures charged scores, shape (cliques,)."""
 
     def _score_noise(self, sigma: float) -> float:
-        """Standard deviation of the noise of a score that is charged for sigma."""
+        """Standard deviation of the noise of a score that is charged at sigma."""
         return sigma
 
 
 def score_charge(step: str, count: int, rho: Fraction, adjacency: Adjacency, slices: int) -> Charge:
-    """The charge of so many scores that may cost rho.
+    """The charge of `count` scores at a total cost of at most rho.
 
-    A record changes every score, in whichever slice it lies: all noise variables count.
+    A record of any slice changes every score, so all noise variables count.
     """
     sigma = score_sigma(rho, adjacency, count)
     cost = score_cost(sigma, adjacency, count)
@@ -111,7 +111,7 @@ def score_charge(step: str, count: int, rho: Fraction, adjacency: Adjacency, sli
 
 
 def local_scores(client: PartyClient, query: ScoreQuery, references: Integers) -> NDArray[np.float64]:
-    """Scores by the one party that holds the whole table, shape (cliques,)."""
+    """Scores from the party that holds the whole table, shape (cliques,)."""
     client.prepare_scores(query)
     _send_references(client, query, references)
     return client.answer_scores(query) / grid_of(query.sigma)
@@ -120,14 +120,14 @@ def local_scores(client: PartyClient, query: ScoreQuery, references: Integers) -
 def shared_scores(
     clients: Sequence[PartyClient], plan: MaskedPlan, dealer: Dealer, query: ScoreQuery, references: Integers
 ) -> NDArray[np.float64]:
-    """Scores by the evaluators of a masked release, shape (cliques,).
+    """Scores from the evaluators of a masked release, shape (cliques,).
 
     Args:
-        clients: in the roster's order; every product that the cliques need was computed.
-        plan: of the release.
-        dealer: of the release.
+        clients: clients in the roster's order; they have computed all products that the cliques need.
+        plan: plan of the release.
+        dealer: dealer of the release.
         query: the score query.
-        references: its references.
+        references: references of the query.
     """
     for client in clients:
         client.prepare_scores(query)
@@ -141,7 +141,7 @@ def shared_scores(
         if other not in plan.evaluators:
             _relay(clients, query, 0, other, zero)
     for step in range(1, shape.rounds + 1):
-        # Both open a round before either is sent the other's.
+        # Both evaluators open a round before either receives the other's opening.
         _relay(clients, query, step, zero, one)
         _relay(clients, query, step, one, zero)
     answers = (client.answer_scores(query) for client in clients)

@@ -1,1 +1,1 @@
-"""The parties of a release as the curator reaches them, and what it remembers of them."""
+"""The curator's connections to parties, and its journal of their answers."""

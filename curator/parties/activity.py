@@ -1,4 +1,4 @@
-"""What every party is doing during a release, as its curator sees it: calls under way, bytes, silence."""
+"""The activity of each party during a release, as the curator sees it: running calls, bytes, silence."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ IDLE, AWAY = "idle", "away"
 
 @dataclass(frozen=True)
 class PartyActivity:
-    """One party at one moment.
+    """The activity of one party at one moment.
 
     Attributes:
-        party: its name.
-        doing: the method under way, `IDLE`, or `AWAY` after a call that found nobody. A call stays
-            under way only while the party answers heartbeats (see `OPTIONS` in `common.wire.tls`).
-        seconds: since that began.
-        silent_s: since the party was last heard.
-        sent: bytes to it so far.
-        received: bytes from it so far.
+        party: name of the party.
+        doing: method of the running call, `IDLE`, or `AWAY` after a call that did not reach the party. A call
+            keeps running only while the party answers heartbeats (see `OPTIONS` in `common.wire.tls`).
+        seconds: seconds since `doing` changed.
+        silent_s: seconds since the last bytes from the party.
+        sent: bytes sent to the party so far.
+        received: bytes received from the party so far.
     """
 
     party: str
@@ -46,10 +46,10 @@ class _State:
 
 
 class Activity:
-    """Watches connections; threads may ask at any time.
+    """Watches connections; thread-safe.
 
     Args:
-        now: seconds that pass.
+        now: monotonic clock, in seconds.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -57,14 +57,14 @@ class Activity:
         self._lock = threading.Lock()
         self._states: dict[str, _State] = {}
 
-    def watched(self, party: str, connection: Connection) -> Connection:
-        """The connection, watched from now on."""
+    def watch(self, party: str, connection: Connection) -> Connection:
+        """Wraps a connection and starts to watch it."""
         with self._lock:
             self._states[party] = _State(since=self._now(), heard=self._now())
         return _Watched(self, party, connection)
 
     def snapshot(self) -> tuple[PartyActivity, ...]:
-        """What every party is doing now."""
+        """The current activity of each party."""
         with self._lock:
             now, states = self._now(), dict(self._states)
         return tuple(
@@ -104,7 +104,7 @@ class Activity:
 
 
 class _Watched:
-    """A connection that tells of what it carries; see `Connection`."""
+    """A connection that reports its traffic; see `Connection`."""
 
     def __init__(self, activity: Activity, party: str, connection: Connection) -> None:
         self._activity = activity
@@ -127,7 +127,7 @@ class _Watched:
 
     def _counted(self, requests: Iterable[bytes]) -> Iterable[bytes]:
         if isinstance(requests, Sequence):
-            # Stays a sequence: such a call can be made again.
+            # Stays a sequence, so that the call can be retried.
             self._activity._sent(self._party, sum(map(len, requests)))
             return requests
         return self._one_by_one(requests)

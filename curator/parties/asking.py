@@ -1,4 +1,4 @@
-"""How a curator asks for what costs budget: once, whatever dies on the way."""
+"""Queries that cost budget, asked only once even if a process dies in between."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.errors import DeliveriesLost, PartyUnavailable
-from .journal import Answers, Forgetful
+from .journal import Answers, NoJournal
 
 _T = TypeVar("_T")
 _PAUSE_S = 1.0
 
 
 class Asking:
-    """Recalls what was answered, and takes a step again while a party is away or was started anew.
+    """Recalls earlier answers, and retries a step while a party is unavailable or has restarted.
 
-    No step costs budget twice: a party gives the same query the same answer, uncharged.
+    No step costs budget twice: a party repeats its answer to the same query without a charge.
 
     Args:
-        answers: what was answered before.
-        away_s: how long a step is taken again while parties are away; 0 for not at all.
-        sleep: waits so many seconds.
-        now: seconds that pass.
+        answers: store of earlier answers.
+        away_s: seconds for which a step is retried while parties are unavailable; 0 for no retry.
+        sleep: waits for a number of seconds.
+        now: monotonic clock, in seconds.
     """
 
     def __init__(
@@ -35,13 +35,13 @@ class Asking:
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._answers = Forgetful() if answers is None else answers
+        self._answers = NoJournal() if answers is None else answers
         self._away_s = away_s
         self._sleep = sleep
         self._now = now
 
     def knows(self, query_id: str, query: bytes) -> bool:
-        """Whether a query was answered before."""
+        """Whether the query was answered before."""
         return self._answers.recall(query_id, query) is not None
 
     def ask(
@@ -55,7 +55,7 @@ class Asking:
 
         Args:
             query_id: unique within the release.
-            query: all that the answer depends on.
+            query: encoding of everything that the answer depends on.
             step: asks the parties.
             forget: see `persist`.
         """
@@ -67,14 +67,14 @@ class Asking:
         return answered
 
     def persist(self, step: Callable[[], _T], forget: Callable[[], None]) -> _T:
-        """Takes a step until it succeeds or parties were away for too long.
+        """Retries a step until it succeeds or parties were unavailable for too long.
 
         Args:
-            step: asks parties; may be taken any number of times.
-            forget: called before another try: whatever was delivered to parties may be gone.
+            step: asks the parties; must be repeatable.
+            forget: called before each retry, since parties may have lost what was delivered to them.
 
         Raises:
-            PartyUnavailable: a party stayed away; names it.
+            PartyUnavailable: a party stayed unavailable; names it.
         """
         until = self._now() + self._away_s
         while True:

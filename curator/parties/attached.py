@@ -1,4 +1,4 @@
-"""Where parties that dial out arrive: the curator listens, and asks over the streams that they opened."""
+"""Attached parties: the curator listens, and asks over the streams that the parties opened."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ...common.wire import attached
 from ...common.wire.attached import Ended
 from ...common.wire.status import refuse
 from ...common.wire.tls import OPTIONS, TlsSide, fingerprint_of, server_credentials
-from .connection import Patience
+from .connection import RetryPolicy
 
 _STREAMS_EACH = 4
 _AHEAD = 2
 
 
 class AttachmentServer:
-    """Listens for parties that dial out.
+    """Listens for parties that dial the curator.
 
     Args:
-        side: what the curator shows, and the parties that it lets in.
+        side: certificate of the curator, and the parties that it admits.
         names: name of each party, by the fingerprint of its certificate.
-        address: host and port to listen on; port 0 takes a free one.
+        address: host and port to listen on; port 0 for any free port.
 
     Raises:
-        DataError: the address cannot be listened on.
+        DataError: the curator cannot listen on the address.
     """
 
     def __init__(self, side: TlsSide, names: dict[str, str], address: str) -> None:
@@ -39,7 +39,7 @@ class AttachmentServer:
         self._arrived = threading.Condition()
         self._free: dict[str, list[_Stream]] = defaultdict(list)
         self._open: Counter[str] = Counter()
-        # An open stream keeps a thread; one more than all shares together turns others away.
+        # An open stream occupies a thread; one more than all shares refuses further streams.
         self._threads = ThreadPoolExecutor(_STREAMS_EACH * len(names) + 1, thread_name_prefix="attached")
         self._server = grpc.server(self._threads, options=OPTIONS)
         handler = grpc.stream_stream_rpc_method_handler(self._attach)
@@ -51,11 +51,11 @@ class AttachmentServer:
             self.port = self._server.add_secure_port(address, server_credentials(lambda: side))
         except RuntimeError:
             raise DataError(
-                f"cannot listen on {address}; see that the port is free, and the host this one"
+                f"cannot listen on {address}; check that the port is free and that the host is this machine"
             ) from None
 
     def start(self) -> None:
-        """Lets parties in."""
+        """Starts to admit parties."""
         self._server.start()
 
     def close(self) -> None:
@@ -63,11 +63,11 @@ class AttachmentServer:
         self._server.stop(0).wait()
         self._threads.shutdown(wait=True)
 
-    def take(self, party: str, wait_s: float) -> _Stream:
-        """A stream of a party on which nothing is under way.
+    def acquire(self, party: str, wait_s: float) -> _Stream:
+        """Takes an idle stream of a party.
 
         Raises:
-            PartyUnavailable: there is none within the time.
+            PartyUnavailable: no stream became idle within the time.
         """
         until = time.monotonic() + wait_s
         with self._arrived:
@@ -78,12 +78,13 @@ class AttachmentServer:
                         return stream
                 if not self._arrived.wait(until - time.monotonic()):
                     raise PartyUnavailable(
-                        f"party {party!r} is not attached; see that it is started with --attach and this "
-                        "curator's address, and trusts its card"
+                        f"party {party!r} is not attached; check that it runs with --attach and this "
+                        "curator's "
+                        "address, and trusts the curator's card"
                     )
 
-    def give(self, party: str, stream: _Stream) -> None:
-        """A stream on which nothing is under way any more."""
+    def release(self, party: str, stream: _Stream) -> None:
+        """Returns a stream that is idle again."""
         with self._arrived:
             self._free[party].append(stream)
             self._arrived.notify_all()
@@ -95,13 +96,13 @@ class AttachmentServer:
             refuse(context, PolicyError("the caller is not enrolled here; send the curator its card"))
         with self._arrived:
             if self._open[party] >= _STREAMS_EACH:
-                refuse(context, PolicyError("the party has as many streams open as it may; close some"))
+                refuse(context, PolicyError("the party has as many open streams as allowed; close some"))
             self._open[party] += 1
         try:
             stream = _Stream(frames, context.cancel)
             if context.add_callback(stream.close):
                 context.send_initial_metadata(())
-                self.give(party, stream)
+                self.release(party, stream)
                 yield from stream.outgoing()
         finally:
             with self._arrived:
@@ -118,23 +119,23 @@ class _Stream:
         self.closed = threading.Event()
 
     def close(self) -> None:
-        """Ends the stream, also under a call."""
+        """Ends the stream, even during a call."""
         if not self.closed.is_set():
             self.closed.set()
             self._cancel()
 
     def send(self, frame: bytes) -> None:
-        """Hands a frame over; waits while earlier ones have not left."""
+        """Queues a frame; waits while earlier frames are unsent."""
         while not self.closed.is_set():
             try:
                 self._outbox.put(frame, timeout=0.2)
             except queue.Full:
                 continue
             return
-        raise PartyUnavailable("a party went away, or did not finish in time")
+        raise PartyUnavailable("a party disconnected or did not finish in time")
 
     def outgoing(self) -> Iterator[bytes]:
-        """The frames that leave, until the stream ends."""
+        """The outgoing frames, until the stream ends."""
         while not self.closed.is_set():
             try:
                 frame = self._outbox.get(timeout=0.2)
@@ -143,7 +144,7 @@ class _Stream:
             yield frame
 
     def incoming(self) -> Iterator[bytes]:
-        """The frames that come."""
+        """The incoming frames."""
         try:
             yield from self._incoming
         except grpc.RpcError:
@@ -151,21 +152,23 @@ class _Stream:
 
 
 class AttachedConnection:
-    """Carries encoded messages to a party over the streams that it opened; see `Connection`.
+    """Carries encoded messages to a party over streams that the party opened; see `Connection`.
 
-    A call sends all of its requests before it reads a reply: no method of a party replies before it has read
-    its requests.
+    A call sends all requests before it reads a reply, since no method of a party replies before it has read
+    all requests.
 
     Args:
-        party: its name.
-        attachments: where it arrives.
-        patience: how long to wait.
+        party: name of the party.
+        attachments: server that accepts the party's streams.
+        retry_policy: deadlines and retries.
     """
 
-    def __init__(self, party: str, attachments: AttachmentServer, patience: Patience | None = None) -> None:
+    def __init__(
+        self, party: str, attachments: AttachmentServer, retry_policy: RetryPolicy | None = None
+    ) -> None:
         self._party = party
         self._attachments = attachments
-        self._patience = patience or Patience()
+        self._retry_policy = retry_policy or RetryPolicy()
 
     def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         """Replies to encoded requests.
@@ -174,28 +177,28 @@ class AttachedConnection:
             PartyUnavailable: the party is not attached, or does not finish before the deadline.
             MosaicError: what the party raised.
         """
-        stream = self._attachments.take(self._party, self._patience.arrival_s)
-        deadline = threading.Timer(self._patience.call_s, stream.close)
+        stream = self._attachments.acquire(self._party, self._retry_policy.arrival_s)
+        deadline = threading.Timer(self._retry_policy.call_s, stream.close)
         deadline.start()
         done = False
         try:
             for frame in attached.encode_call(method, requests):
                 stream.send(frame)
             for data in stream.incoming():
-                said = attached.decode_reply(data)
-                if isinstance(said, bytes):
-                    yield said
+                reply = attached.decode_reply(data)
+                if isinstance(reply, bytes):
+                    yield reply
                     continue
                 done = True
                 break
         finally:
             deadline.cancel()
             if done:
-                self._attachments.give(self._party, stream)
+                self._attachments.release(self._party, stream)
             else:
                 stream.close()
         if not done:
-            raise PartyUnavailable(f"party {self._party!r} went away, or did not finish in time")
-        if said is not Ended.DONE:
-            assert isinstance(said, MosaicError)
-            raise type(said)(f"party {self._party!r}: {said}")
+            raise PartyUnavailable(f"party {self._party!r} disconnected or did not finish in time")
+        if reply is not Ended.DONE:
+            assert isinstance(reply, MosaicError)
+            raise type(reply)(f"party {self._party!r}: {reply}")

@@ -1,4 +1,4 @@
-"""A party as the curator sees it: typed questions over whatever carries encoded messages."""
+"""The curator's client of a party: typed methods over a connection for encoded messages."""
 
 from __future__ import annotations
 
@@ -30,55 +30,55 @@ from ...common.wire import codec, probes, queries, statements, streams
 
 
 class Connection(Protocol):
-    """The transport seam: carries encoded requests to a party and its encoded replies back."""
+    """The transport interface: carries encoded requests to a party and its encoded replies back."""
 
     def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         """Replies to a request.
 
         Args:
             method: name of a method of the service Party.
-            requests: its encoded request, or the stream of them.
+            requests: the encoded request, or a stream of requests.
 
         Raises:
-            MosaicError: what the party raised, or PartyUnavailable.
+            MosaicError: the error that the party raised, or PartyUnavailable.
         """
         ...
 
 
 @dataclass(frozen=True)
-class Probed:
-    """What a probe found.
+class ProbeResult:
+    """The result of a probe.
 
     Attributes:
-        ahead_s: the party's clock less this one, but for half the time to the first reply.
-        there_s: from the first byte sent to the first reply.
-        back_s: from there to the last one.
+        offset_s: the party's clock minus this one, assuming the same latency both ways.
+        upload_s: seconds from the first byte sent to the first reply.
+        download_s: seconds from the first to the last reply.
     """
 
-    ahead_s: float
-    there_s: float
-    back_s: float
+    offset_s: float
+    upload_s: float
+    download_s: float
 
 
 class PartyClient:
-    """Asks one party.
+    """Client of one party.
 
     Args:
-        connection: what carries the messages.
+        connection: connection to the party.
     """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def describe(self) -> PartyDescription:
-        """What others may know of the party."""
+        """The public description of the party."""
         return codec.decode_description(self._single("Describe", [b""]))
 
-    def probe(self, frames: int, now: Callable[[], float] = time.time) -> Probed:
-        """Sends the party so many frames of 1 MiB, and has as many sent back.
+    def probe(self, frames: int, now: Callable[[], float] = time.time) -> ProbeResult:
+        """Sends the party frames of 1 MiB and receives as many back.
 
         Args:
-            frames: each way; none to learn of clock and latency alone.
+            frames: number of frames each way; 0 to measure only clock offset and latency.
             now: seconds since 1970 in UTC.
         """
         began = time.monotonic()
@@ -88,30 +88,30 @@ class PartyClient:
         replied_at = now()
         first = time.monotonic()
         probes.check_replies(replies, frames)
-        return Probed(clock - (sent_at + replied_at) / 2, first - began, time.monotonic() - first)
+        return ProbeResult(clock - (sent_at + replied_at) / 2, first - began, time.monotonic() - first)
 
     def accept(self, terms: ReleaseTerms, signature: bytes = b"") -> Acceptance:
-        """Asks the party to reserve a release's budget and to sign its terms, which the curator signed."""
+        """Asks the party to reserve the release's budget and to sign the terms, which the curator signed."""
         signed = codec.encode_signed_terms(encode_terms(terms), signature)
         return codec.decode_acceptance(self._single("Accept", [signed]))
 
     def introduce(self, introduction: Introduction) -> None:
-        """Tells the party who else takes part."""
+        """Introduces the other participants to the party."""
         self._single("Introduce", [codec.encode_introduction(introduction)])
 
     def relay(self, request: OpeningRequest, delivery: Delivery, recipient: PartyClient) -> None:
-        """Carries a sealed matrix from this party to another, frame by frame.
+        """Relays a sealed matrix from this party to another, frame by frame.
 
         Args:
-            request: what this party opens.
-            delivery: how it is announced to the other one.
-            recipient: the other one.
+            request: opening that this party sends.
+            delivery: header for the recipient.
+            recipient: client of the other party.
         """
         sealed = self._connection.call("Open", [queries.encode_opening_request(request)])
         recipient._single("Deliver", itertools.chain([streams.encode_delivery(delivery)], sealed))
 
     def deal(self, delivery: Delivery, blocks: Iterable[NDArray[Any]]) -> None:
-        """Gives the party what the dealer deals, or public references, in blocks of rows."""
+        """Sends the party dealt randomness or public references, in blocks of rows."""
         frames = streams.encode_payload(_pieces(blocks))
         self._single("Deliver", itertools.chain([streams.encode_delivery(delivery)], frames))
 
@@ -125,10 +125,10 @@ class PartyClient:
         """The party's noisy integers, in blocks of rows.
 
         Args:
-            query: what to ask.
-            rows: rows due: 1 for a histogram, the slice's records for indicator vectors.
-            cells: integers of one row.
-            block_rows: rows of every block but the last.
+            query: query to answer.
+            rows: expected rows: 1 for a histogram, the slice's records for indicator vectors.
+            cells: integers per row.
+            block_rows: rows per block, except for the last block.
 
         Yields:
             Shape (block_rows, cells), int64, in units of 1/grid of the query's sigma.
@@ -147,7 +147,7 @@ class PartyClient:
         return answer.ravel()
 
     def certify(self, claim: Claim) -> Statement:
-        """Asks the party to sign a certificate, and what its ledger has of the release."""
+        """Asks the party to sign a certificate and its ledger's entries of the release."""
         return statements.decode_statement(self._connection.call("Certify", [statements.encode_claim(claim)]))
 
     def _single(self, method: str, requests: Iterable[bytes]) -> bytes:
@@ -158,7 +158,7 @@ class PartyClient:
 
 
 def _pieces(blocks: Iterable[NDArray[Any]]) -> Iterator[bytes]:
-    """The bytes of each block, cut to the size of a frame."""
+    """The bytes of each block, in frames."""
     for block in blocks:
         data = np.ascontiguousarray(block).data.cast("B")
         for start in range(0, len(data), FRAME_BYTES):

@@ -1,4 +1,4 @@
-"""A connection to a party's daemon: gRPC over mutual TLS, with deadlines and few, patient retries."""
+"""A connection to a party's daemon: gRPC over mutual TLS, with deadlines and retries."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ...common.wire.tls import SERVICE, TlsSide, secure_channel
 
 
 @dataclass(frozen=True)
-class Patience:
-    """How long a curator waits for a party.
+class RetryPolicy:
+    """Deadlines and retries of a curator's calls to a party.
 
     Attributes:
-        call_s: deadline of one call, all of its frames included.
-        tries: how often a call is made at most while the party cannot be reached.
-        first_pause_s: between the first two tries; every further pause is twice as long.
-        longest_pause_s: no pause is longer.
-        arrival_s: how long it waits for a party that dials out; it dials every five seconds at least.
+        call_s: deadline of one call with all its frames, in seconds.
+        tries: largest number of tries of a call to an unreachable party.
+        first_pause_s: seconds between the first two tries; each further pause is twice as long.
+        longest_pause_s: longest pause, in seconds.
+        arrival_s: seconds to wait for an attached party; it dials at least every five seconds.
     """
 
     call_s: float = 3600.0
@@ -41,26 +41,26 @@ class Patience:
 class GrpcConnection:
     """Carries encoded messages to one party's daemon; see `Connection`.
 
-    A party that cannot be reached is tried again while nothing of the call was used up: its requests can be
-    sent anew and no reply came. What the party itself refuses is never tried again.
+    A call to an unreachable party is retried if its requests can be sent again and no reply arrived. A
+    refusal by the party itself is never retried.
 
     Args:
-        party: its name, for messages.
-        channel: to its daemon.
-        patience: how long to wait.
-        sleep: waits so many seconds.
+        party: name of the party, for messages.
+        channel: channel to the party's daemon.
+        retry_policy: deadlines and retries.
+        sleep: waits for a number of seconds.
     """
 
     def __init__(
         self,
         party: str,
         channel: grpc.Channel,
-        patience: Patience | None = None,
+        retry_policy: RetryPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._party = party
         self._channel = channel
-        self._patience = patience or Patience()
+        self._retry_policy = retry_policy or RetryPolicy()
         self._sleep = sleep
 
     def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
@@ -70,7 +70,7 @@ class GrpcConnection:
             PartyUnavailable: the party cannot be reached, or does not finish before the deadline.
             MosaicError: what the party raised.
         """
-        pauses = self._patience.pauses() if isinstance(requests, Sequence) else iter(())
+        pauses = self._retry_policy.pauses() if isinstance(requests, Sequence) else iter(())
         while True:
             replied = False
             try:
@@ -85,13 +85,13 @@ class GrpcConnection:
             self._sleep(pause)
 
     def close(self) -> None:
-        """Ends the connection and what is under way on it."""
+        """Closes the connection and cancels its running calls."""
         self._channel.close()
 
     def _once(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         ask = self._channel.stream_stream(f"/{SERVICE}/{method}")
         sending = _Sending(requests)
-        call = ask(sending.frames(), timeout=self._patience.call_s)
+        call = ask(sending.frames(), timeout=self._retry_policy.call_s)
         sending.begin(call)
         try:
             yield from call
@@ -104,7 +104,7 @@ class GrpcConnection:
 
 
 class _Sending:
-    """The requests of one call; gRPC's thread reads them, and where they fail the caller gets the error."""
+    """The requests of one call; a thread of gRPC reads them, and the caller gets their errors."""
 
     def __init__(self, requests: Iterable[bytes]) -> None:
         self._requests = requests
@@ -123,7 +123,7 @@ class _Sending:
         except GeneratorExit:
             raise
         except BaseException as failure:
-            # Raised in a thread of gRPC's, where nobody would see it.
+            # Raised in a thread of gRPC, where it would be lost.
             self.failure = failure
             assert self._call is not None
             self._call.cancel()
@@ -134,15 +134,15 @@ def dial(
     address: str,
     own: TlsSide,
     certificate: Certificate,
-    patience: Patience | None = None,
+    retry_policy: RetryPolicy | None = None,
 ) -> GrpcConnection:
-    """A connection to the party that holds this certificate.
+    """Connects to the party that holds this certificate.
 
     Args:
-        party: its name.
-        address: host and port of its daemon.
-        own: what the curator shows.
-        certificate: the party's, pinned.
-        patience: how long to wait.
+        party: name of the party.
+        address: host and port of the party's daemon.
+        own: certificate and key of the curator.
+        certificate: pinned certificate of the party.
+        retry_policy: deadlines and retries.
     """
-    return GrpcConnection(party, secure_channel(address, own, certificate), patience)
+    return GrpcConnection(party, secure_channel(address, own, certificate), retry_policy)

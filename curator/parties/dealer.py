@@ -1,7 +1,7 @@
-"""The dealer of the protocol `masked`: deals parties seeds for their masks, and shares of masks' products.
+"""The dealer of the protocol `masked`: deals seeds of masks, and shares of products of masks.
 
-It knows every mask and sees no opening, which is sealed between parties: it learns nothing as long as it does
-not collude with a party. The curator deals.
+It knows every mask but sees no opening, since openings are sealed between parties: it learns nothing
+unless it colludes with a party. The curator is the dealer.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from ...common.protocols.scores.shape import ScoreShape
 
 
 class Dealer:
-    """Deals for one release.
+    """The dealer of one release.
 
     Args:
-        plan: of the release.
-        release_id: of the release.
-        keys: where the parties' seeds come from; the same keys deal the same release again.
+        plan: plan of the release.
+        release_id: identifier of the release.
+        keys: source of the parties' seeds; the same keys deal the same randomness again.
     """
 
     def __init__(self, plan: MaskedPlan, release_id: str, keys: RandomStream) -> None:
         self._plan = plan
         self.seeds = tuple(keys.child_key("mask seed", release_id, entry.name) for entry in plan.roster)
-        """For each party of the roster, 32 bytes for it alone."""
+        """For each party of the roster, 32 secret bytes."""
 
     def rows(self, chain: Chain, number: int) -> Iterator[Words]:
-        """The last holder's share of the masks' row-wise product, in blocks of rows.
+        """The last holder's share of the row-wise product of the masks, in blocks of rows.
 
         Args:
-            chain: two or more parts.
-            number: of the slice.
+            chain: chain of at least two parts.
+            number: number of the slice.
         """
         ring, plan = self._plan.ring, self._plan
         left, right = chain[:-1], chain[-1:]
@@ -55,11 +55,11 @@ class Dealer:
             )
 
     def products(self, chains: Sequence[Chain], number: int) -> Iterator[tuple[Chain, Words]]:
-        """The last holder's share of the masks' product, for each chain of a slice; in any order.
+        """The last holder's share of the product of the masks, for each chain of a slice, in any order.
 
         Args:
-            chains: two or more parts each.
-            number: of the slice.
+            chains: chains of at least two parts.
+            number: number of the slice.
 
         Yields:
             A chain and its words, shape (cells,).
@@ -85,11 +85,11 @@ class Dealer:
                 yield chain, self._dealt(chain, number, product)
 
     def scores(self, query: ScoreQuery, shape: ScoreShape) -> bytes:
-        """The string for evaluator 1 of a score query; it serves this query alone.
+        """The dealt string for evaluator 1 of a score query; it is used only for this query.
 
         Args:
-            query: the whole query, on which the randomness depends.
-            shape: of its batch.
+            query: the query, from which the randomness is derived.
+            shape: shape of its batch.
         """
         digest = query_digest(query)
         zero, one = (RandomStream(self.seeds[i]).child("scores", digest) for i in self._plan.evaluators)
@@ -105,7 +105,7 @@ class Dealer:
         return RandomStream(self.seeds[party]).child(kind, *labels(chain))
 
     def _blocks(self, number: int, cells: int) -> Iterator[int]:
-        """Rows of each block of a slice."""
+        """Number of rows of each block of a slice."""
         records, at_once = self._plan.records(number), block_rows(self._plan.ring, cells)
         for start in range(0, records, at_once):
             yield min(at_once, records - start)

@@ -1,4 +1,4 @@
-"""The parties of a release, slice by slice, checked against each other before any data is touched."""
+"""The parties of a release, slice by slice, checked against each other before any data is accessed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .client import Connection, PartyClient
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One party.
+    """One party of a release.
 
     Attributes:
-        client: how to ask it.
-        description: what it said of itself.
-        attributes: that it answers for in this release: all that it holds, or what the plan leaves.
+        client: client of the party.
+        description: description that the party gave of itself.
+        attributes: attributes that it answers for in this release, without those that the plan leaves out.
     """
 
     client: PartyClient
@@ -31,7 +31,7 @@ class Federation:
     """All parties of a release.
 
     Attributes:
-        domain: of the whole table.
+        domain: domain of the whole table.
         slices: for each slice, the parties that hold its records.
     """
 
@@ -40,7 +40,7 @@ class Federation:
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """All parties, slice by slice: the roster's order."""
+        """All parties, slice by slice, in the roster's order."""
         return tuple(member for piece in self.slices for member in piece)
 
     @property
@@ -49,14 +49,14 @@ class Federation:
         return tuple(members[0].description.record_count for members in self.slices)
 
     def accept(self, terms: ReleaseTerms, signature: bytes = b"") -> tuple[Acceptance, ...]:
-        """Asks every party to reserve the release's budget; the first refusal ends it.
+        """Asks every party to reserve the release's budget; stops at the first refusal.
 
         Args:
-            terms: of the release.
-            signature: the curator's, over them.
+            terms: terms of the release.
+            signature: the curator's signature of the terms.
 
         Returns:
-            What each party signed, in the order of `members`.
+            The signed acceptance of each party, in the order of `members`.
 
         Raises:
             PolicyError: a party's policy does not allow the release; names the party.
@@ -65,7 +65,7 @@ class Federation:
             if terms.protocol not in member.description.protocols:
                 raise PolicyError(
                     f"party {member.description.name!r} does not allow the protocol {terms.protocol!r}; "
-                    "choose another or ask its owner"
+                    "choose another protocol or ask its owner to allow it"
                 )
         return tuple(member.client.accept(terms, signature) for member in self.members)
 
@@ -75,17 +75,17 @@ def connect(
     slices: Sequence[Sequence[Connection]],
     left_out: Mapping[str, Sequence[str]] | None = None,
 ) -> Federation:
-    """Asks every party who it is and checks that the pieces make up one table.
+    """Asks every party for its description and checks that the parties' tables partition one table.
 
     Args:
-        domain: of the whole table, as the plan has it.
+        domain: domain of the whole table, from the plan.
         slices: connections, slice by slice.
-        left_out: names of attributes, by the name of a party that holds them and does not answer for them.
+        left_out: for each party by name, attributes that it holds but does not answer for.
 
     Raises:
-        DataError: slices that do not cover the domain with disjoint attributes, or whose parties differ
-            in their record counts; names the slice and the parties.
-        ProtocolError: a party of another protocol version.
+        DataError: a slice does not cover the domain with disjoint attributes, or its parties differ in
+            their record counts; names the slice and the parties.
+        ProtocolError: a party has another protocol version.
     """
     if not slices or not all(slices):
         raise DataError("expected at least one slice and one party in each; add parties to the plan")
@@ -103,8 +103,8 @@ def _member(connection: Connection, left_out: Mapping[str, Sequence[str]]) -> Me
     description = client.describe()
     if description.protocol_version != PROTOCOL_VERSION:
         raise ProtocolError(
-            f"party {description.name!r} speaks protocol version {description.protocol_version}, "
-            f"this curator version {PROTOCOL_VERSION}; bring both to one release of the software"
+            f"party {description.name!r} has protocol version {description.protocol_version}, expected "
+            f"{PROTOCOL_VERSION}; install the same version of dpmosaic on both sides"
         )
     out = left_out.get(description.name, ())
     unknown = [attribute for attribute in out if attribute not in description.domain.names]
@@ -112,7 +112,8 @@ def _member(connection: Connection, left_out: Mapping[str, Sequence[str]]) -> Me
     if unknown or not kept:
         raise DataError(
             f"party {description.name!r} cannot leave out {', '.join(unknown or out)}: "
-            f"{'it does not hold that' if unknown else 'nothing would be left'}; fix leaves_out in the plan"
+            f"{'it does not hold them' if unknown else 'no attribute would be left'}; fix leaves_out in the "
+            "plan"
         )
     return Member(client, description, kept)
 
@@ -125,7 +126,8 @@ def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None
         for attribute in member.attributes:
             if attribute not in domain.names:
                 raise DataError(
-                    f"slice {number}: party {name!r} holds {attribute!r}, which the plan's domain lacks"
+                    f"slice {number}: party {name!r} holds {attribute!r}, which the plan's domain lacks; "
+                    "add it to the domain or name it in leaves_out"
                 )
             if attribute in holder:
                 raise DataError(
@@ -134,7 +136,7 @@ def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None
                 )
             if member.description.domain[attribute] != domain[attribute]:
                 raise DataError(
-                    f"slice {number}: party {name!r} codes {attribute!r} otherwise than the plan; "
+                    f"slice {number}: party {name!r} codes {attribute!r} differently from the plan; "
                     "give both the same domain file"
                 )
             holder[attribute] = name
@@ -154,5 +156,5 @@ def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None
             f"{member.description.name}: {member.description.record_count}" for member in members
         )
         raise DataError(
-            f"slice {number}: its parties hold different numbers of records ({stated}); align them"
+            f"slice {number}: its parties hold different numbers of records ({stated}); align their records"
         )

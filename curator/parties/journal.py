@@ -1,4 +1,4 @@
-"""A curator's durable record of one release: its key, its terms, and every answer that was paid for."""
+"""A curator's durable record of one release: its key, its terms and every charged answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS answer (
 
 
 class Answers(Protocol):
-    """What was answered before, and what is answered now."""
+    """A store of answers."""
 
     def recall(self, query_id: str, query: bytes) -> NDArray[np.float64] | None:
         """The answer to a query, if it was given before."""
@@ -36,8 +36,8 @@ class Answers(Protocol):
         ...
 
 
-class Forgetful:
-    """Keeps nothing: for simulations, which nobody resumes."""
+class NoJournal:
+    """Keeps nothing: for simulations, which are not resumed."""
 
     def recall(self, query_id: str, query: bytes) -> NDArray[np.float64] | None:
         """Nothing."""
@@ -48,16 +48,16 @@ class Forgetful:
 
 
 class Journal:
-    """The file that lets a release go on after its curator died; as confidential as the parties' openings.
+    """The file from which a release resumes after its curator died; as confidential as the parties' openings.
 
-    Its key determines all that the curator draws: dealt randomness, rounding, rows. Together with the answers
-    it determines the release, so that whoever resumes it gets the same one.
+    Its key determines everything that the curator draws: dealt randomness, rounding, rows. Key and answers
+    together determine the release, so that a resumed release is the same.
 
     Args:
-        path: the SQLite file, made by `create`.
+        path: path of the SQLite file, made by `create`.
 
     Raises:
-        DataError: there is none, or it is damaged.
+        DataError: the file does not exist or is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -70,23 +70,29 @@ class Journal:
             self._database.executescript(_SCHEMA)
             key, release_id, plan = (self.note(name) for name in ("key", "release_id", "plan"))
         except sqlite3.DatabaseError as cause:
-            raise DataError(f"{path} is no journal of a release, or damaged; start a new release") from cause
+            raise DataError(
+                f"expected the journal of a release, got {path}, which is none or is damaged; start a new "
+                "release"
+            ) from cause
         if key is None or release_id is None or plan is None:
-            raise DataError(f"{path} was not finished when it was made; remove it and start a new release")
+            raise DataError(
+                f"expected a complete journal, got {path}, which was not finished; remove it and start a new "
+                "release"
+            )
         self.key: bytes = key
-        """32 bytes, from which everything that the curator draws comes."""
+        """32 bytes, from which all randomness of the curator is derived."""
         self.release_id = release_id.decode()
-        """Of the release."""
+        """Identifier of the release."""
         self.plan = plan.decode()
-        """The text of its plan."""
+        """Text of the release's plan."""
 
     @classmethod
     def create(cls, path: Path, plan: str) -> Journal:
-        """A journal of a new release.
+        """Creates the journal of a new release.
 
         Args:
-            path: where nothing is yet.
-            plan: the text of the plan.
+            path: path of the new file.
+            plan: text of the plan.
         """
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         database = sqlite3.connect(path)
@@ -106,12 +112,12 @@ class Journal:
         self._database.close()
 
     def note(self, name: str) -> bytes | None:
-        """What was noted under a name."""
+        """The note under a name; None if there is none."""
         row = self._database.execute("SELECT value FROM header WHERE name = ?", (name,)).fetchone()
         return None if row is None else bytes(row[0])
 
     def note_once(self, name: str, value: bytes) -> bytes:
-        """Notes something, unless it was noted before; what is noted now."""
+        """Adds a note unless the name is taken; returns the note under the name."""
         self._database.execute("INSERT OR IGNORE INTO header VALUES (?, ?)", (name, value))
         noted = self.note(name)
         assert noted is not None
@@ -121,7 +127,7 @@ class Journal:
         """The answer to a query, if it was given before.
 
         Raises:
-            ProtocolError: the id stands for another query.
+            ProtocolError: the id belongs to another query.
         """
         row = self._database.execute(
             "SELECT query, answered FROM answer WHERE query_id = ?", (query_id,)
@@ -130,8 +136,9 @@ class Journal:
             return None
         if row[0] != hashlib.sha256(query).digest():
             raise ProtocolError(
-                "the release takes another course than before it stopped: another version or machine does "
-                "not resume it; use the one that began it"
+                "the release asks other queries than before it stopped; resume it with the version and on "
+                "the "
+                "machine that began it"
             )
         return np.frombuffer(row[1], dtype="<f8").astype(np.float64)
 

@@ -1,1 +1,1 @@
-"""From a plan to a release: checks, the one path of a release, its results."""
+"""From a plan to a release: checks, orchestration and results."""

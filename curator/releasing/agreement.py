@@ -1,6 +1,6 @@
-"""The way to a measurer over parties: connect, propose, accept, begin.
+"""From connections to a measurer over parties: connect, propose, accept, begin.
 
-Daemons, simulations and tests all take it.
+Used by releases over daemons, simulations and tests.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from ..parties.client import Connection
 from ..parties.federation import Federation, connect
 
 Sealing = Callable[[ReleaseTerms], tuple[ReleaseTerms, bytes]]
-"""The terms that are put to the parties, for those proposed, and the curator's signature on them."""
+"""Maps proposed terms to those that the parties are asked to accept, and the curator's signature on them."""
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """What parties are asked to agree to.
+    """A release as it is proposed to the parties.
 
     Attributes:
-        release_id: unique.
-        protocol: that they speak.
+        release_id: unique identifier of the release.
+        protocol: measurement protocol.
         adjacency: which tables are neighbours.
         granted: upper limit of all costs, zCDP.
-        collusions: of a protocol that tolerates some; None for its default.
-        copies: how often parties are charged for what is granted once.
+        collusions: tolerated collusions; None for the protocol's default.
+        copies: factor by which parties are charged more than is granted.
     """
 
     release_id: str
@@ -48,7 +48,7 @@ class Proposal:
 
     @property
     def charged_rho(self) -> float:
-        """What parties have to grant, as the float that crosses the wire; rounded up where it has to be."""
+        """What parties have to grant, as the float that is sent; rounded up if necessary."""
         if self.copies == 1:
             return float(self.granted)
         return float(self.granted * self.copies) * (1 + 2.0**-50)
@@ -66,9 +66,9 @@ class Agreement:
 
     Attributes:
         federation: the parties.
-        terms: of the release.
-        signature: the curator's, over the terms; empty where nobody signed.
-        acceptances: what each party signed.
+        terms: terms of the release.
+        signature: the curator's signature of the terms; empty if unsigned.
+        acceptances: signed acceptance of each party.
         granted: upper limit of all costs, zCDP.
     """
 
@@ -81,11 +81,11 @@ class Agreement:
     def measurer(
         self, dealer: RandomStream, asking: Asking | None = None, *, record_wise: bool = False
     ) -> Measurer:
-        """What measures under the terms.
+        """The measurer of the release.
 
         Args:
-            dealer: where dealt randomness comes from.
-            asking: how what costs budget is asked for.
+            dealer: source of the dealt randomness.
+            asking: recalls answers and retries.
             record_wise: see `FederationMeasurer`.
         """
         if record_wise:
@@ -106,34 +106,35 @@ def agree(
     sealing: Sealing = lambda terms: (terms, b""),
     asking: Asking | None = None,
 ) -> Agreement:
-    """Asks all parties who they are, and to accept the terms; each reserves the budget.
+    """Asks all parties to identify themselves and to accept the terms; each reserves the budget.
 
     Args:
-        domain: of the whole table.
+        domain: domain of the whole table.
         links: connections to the parties, slice by slice.
-        proposal: of the release.
-        left_out: names of attributes, by the name of a party that holds them and does not answer for them.
-        identities: by name, as on the parties' cards; None takes the parties' word for it.
-        sealing: fixes and signs the terms.
+        proposal: the proposed release.
+        left_out: for each party by name, attributes that it holds but does not answer for.
+        identities: by name, as on the parties' cards; None accepts the identities that parties state.
+        sealing: finalises and signs the terms.
         asking: how to wait for parties.
 
     Raises:
-        DataError: the parties do not make up the table.
-        PolicyError: a party is not the one of its card, or does not allow the release; names the party.
-        PartyUnavailable: a party stayed away.
+        DataError: the parties' tables do not partition the table.
+        PolicyError: a party's identity is not that of its card, or it does not allow the release; names it.
+        PartyUnavailable: a party stayed unavailable.
     """
     asking = asking or Asking()
-    federation = asking.persist(lambda: connect(domain, links, left_out), nothing_to_forget)
+    federation = asking.persist(lambda: connect(domain, links, left_out), nothing_delivered)
     for member in federation.members if identities is not None else ():
-        said = member.description
-        if identities is not None and identities.get(said.name) != said.identity:
+        description = member.description
+        if identities is not None and identities.get(description.name) != description.identity:
             raise PolicyError(
-                f"party {said.name!r} has not the identity of an enrolled card; get its card and enroll it"
+                f"party {description.name!r}: expected the identity of its enrolled card, got another; "
+                "enroll its card"
             )
     terms, signature = sealing(proposal.terms(federation))
-    acceptances = asking.persist(lambda: federation.accept(terms, signature), nothing_to_forget)
+    acceptances = asking.persist(lambda: federation.accept(terms, signature), nothing_delivered)
     return Agreement(federation, terms, signature, acceptances, proposal.granted)
 
 
-def nothing_to_forget() -> None:
-    """Nothing is delivered to parties before they measure."""
+def nothing_delivered() -> None:
+    """No reset before a retry: nothing is delivered to parties before they measure."""

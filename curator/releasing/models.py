@@ -1,4 +1,4 @@
-"""Reads the model of a release, whichever mechanism made it."""
+"""Reads the model of a release by any mechanism."""
 
 from __future__ import annotations
 
@@ -23,22 +23,25 @@ def load_model(path: str | Path) -> ReleasedModel:
     """Reads `model.npz` of a release.
 
     The model gives marginals (`marginal`) and further rows (`generate`), which cost no budget. The generator
-    of the mechanism dp-gan cannot be read back: its weights are written for the record.
+    of the mechanism dp-gan cannot be loaded; its weights are written for documentation only.
 
     Args:
-        path: of the file.
+        path: path of the file.
 
     Returns:
-        The model, with the same marginals as when it was released; one seed gives the same rows.
+        The model, with the same marginals as when it was released, and the same rows from the same seed.
 
     Raises:
-        DataError: the file cannot be read, or holds no model that can be loaded.
+        DataError: the file cannot be read, or holds no loadable model.
     """
     kind = archive.format_of(path)
     if kind == archive.GENERATOR:
         raise DataError(
-            f"{path} holds the generator of dp-gan, which cannot be loaded: work with the release's rows"
+            f"{path}: expected a model, got the generator of dp-gan, which cannot be loaded; use the "
+            "release's rows"
         )
     if kind not in _LOADERS:
-        raise DataError(f"{path} holds a model of another version; load it with the one that wrote it")
+        raise DataError(
+            f"{path}: expected a model of this version, got another; load it with the version that wrote it"
+        )
     return _LOADERS[kind](path)

@@ -1,4 +1,4 @@
-"""Writes what a release gives into a folder."""
+"""Writes the results of a release into a folder."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from ..report.page import release_report
 from .table_format import TableFormat
 
 WARNING = "NOT-FOR-RELEASE.txt"
-"""Lies beside the results of a run that is labelled; a table has no place for a label."""
+"""Written beside the results of a labelled run, since a table cannot carry a label."""
 
 
 _FILES = (*(kind.file for kind in TableFormat), "certificate.json", "model.npz", "report.html", WARNING)
 
 
 def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
-    """Refuses a folder that holds an earlier result, before any work is done.
+    """Refuses a folder that holds earlier results, before any work is done.
 
     Args:
-        folder: made where it is not there.
-        more: names of files that will be written beside those of every release.
+        folder: folder of the results; created if it is missing.
+        more: names of further files that will be written.
 
     Raises:
-        DataError: one of the files is there, or the path is a file.
+        DataError: one of the files exists, or the path is a file.
     """
     taken = [name for name in (*_FILES, *more) if (folder / name).exists()]
     if taken:
@@ -41,7 +41,7 @@ def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as cause:
-        raise DataError(f"cannot make the folder {folder}: {cause.strerror}; choose another") from cause
+        raise DataError(f"cannot create the folder {folder}: {cause.strerror}; choose another") from cause
 
 
 def write(
@@ -53,16 +53,16 @@ def write(
     model: ReleasedModel,
     table_format: TableFormat = TableFormat.CSV,
 ) -> None:
-    """Writes table, certificate, model and report, and a warning where the certificate has labels.
+    """Writes table, certificate, model and report, and a warning if the certificate has labels.
 
     Args:
         folder: checked by `check_folder`.
         synthetic: the synthetic table, coded.
-        columns: order of its columns.
-        rng: for values inside numeric bins.
-        certificate: of the release.
-        model: that the rows come from.
-        table_format: of the synthetic table.
+        columns: column names in the order to write.
+        rng: draws values inside numeric bins.
+        certificate: certificate of the release.
+        model: model from which the rows were drawn.
+        table_format: format of the synthetic table.
     """
     if certificate.labels:
         (folder / WARNING).write_text("\n".join(certificate.labels) + "\n", encoding="utf-8")
@@ -73,12 +73,12 @@ def write(
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Writes JSON as people read it."""
+    """Writes indented JSON."""
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def write_text(path: Path, content: str) -> None:
-    """Writes a text; makes the folder where it is not there.
+    """Writes a text file; creates its folder if it is missing.
 
     Raises:
         DataError: the file cannot be written.
@@ -87,7 +87,7 @@ def write_text(path: Path, content: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     except OSError as cause:
-        raise DataError(f"cannot write {path}: {cause.strerror}; choose another place") from cause
+        raise DataError(f"cannot write {path}: {cause.strerror}; choose another path") from cause
 
 
 def _write_table(rows: pd.DataFrame, folder: Path, table_format: TableFormat) -> None:
@@ -100,7 +100,7 @@ def _write_table(rows: pd.DataFrame, folder: Path, table_format: TableFormat) ->
 
 
 def _of_one_type(column: pd.Series) -> pd.Series:
-    """The column as Parquet can hold it: a missing value among numbers as null, mixed types as text."""
+    """The column for Parquet: a missing value among numbers as null, mixed types as text."""
     if column.dtype != object:
         return column
     missing = column.isna() | (column == "")
@@ -111,6 +111,6 @@ def _of_one_type(column: pd.Series) -> pd.Series:
 
 
 def frame(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
-    """A table in its original types and labels, its columns in the given order."""
+    """A table with original types and labels, columns in the given order."""
     decoded = decode_table(table, rng)
     return pd.DataFrame({name: decoded[name] for name in columns})

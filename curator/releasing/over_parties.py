@@ -1,4 +1,4 @@
-"""A release over parties' daemons: the one path of a release between its journal and the signatures on it."""
+"""A release over parties' daemons: `make_release` with a journal and signatures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..parties.asking import Asking
 from ..parties.client import Connection
 from ..parties.federation import Federation
 from ..parties.journal import Journal
-from .agreement import Agreement, Proposal, agree, nothing_to_forget
+from .agreement import Agreement, Proposal, agree, nothing_delivered
 from .plan import ReleasePlan
 from .release import Layout, Released, ReleaseOrder, make_release
 
@@ -36,21 +36,21 @@ def release_over_parties(
     away_s: float = 0.0,
     report: Report = ignore,
 ) -> Released:
-    """Makes a release, or goes on with one that stopped; what was answered is not asked again.
+    """Makes or resumes a release; queries that were answered are not asked again.
 
     Args:
-        plan: of the release; the one that the journal holds.
+        plan: plan of the release; the one in the journal.
         links: connections to the plan's parties, slice by slice.
-        journal: of the release.
+        journal: journal of the release.
         signer: the curator's identity, which signs the terms.
-        identities: of the enrolled parties, by name, as on their cards.
-        away_s: how long to wait for a party that went away.
+        identities: identities of the enrolled parties, by name, as on their cards.
+        away_s: seconds to wait for an unavailable party.
         report: called after every step.
 
     Raises:
-        DataError: something does not fit; nothing has been measured.
+        DataError: plan and parties do not fit each other; nothing has been measured.
         PolicyError: a party does not allow the release.
-        PartyUnavailable: a party stayed away; the journal holds what was answered.
+        PartyUnavailable: a party stayed unavailable; the journal holds all answers so far.
     """
     order, keys, asking = order_of(plan), RandomStream(journal.key), Asking(journal, away_s)
     proposal = Proposal(journal.release_id, order.protocol, order.adjacency, order.granted, order.collusions)
@@ -70,7 +70,7 @@ def release_over_parties(
     )
     measurer = agreement.measurer(keys.child("dealer"), asking)
     made = make_release(order, layout_of(agreement.federation), measurer, keys, report=report)
-    # What parties sign does not change when a release is resumed after they signed.
+    # A resumed release gives the parties the same certificate to sign.
     noted = journal.note_once("certificate", json.dumps(made.certificate.to_json()).encode())
     certificate = Certificate.from_json(json.loads(noted))
     signed = certificate.with_signatures(_signatures(certificate, agreement, asking))
@@ -78,10 +78,10 @@ def release_over_parties(
 
 
 def order_of(plan: ReleasePlan) -> ReleaseOrder:
-    """What a plan asks for.
+    """The order of a plan.
 
     Raises:
-        DataError: there is no such mechanism or workload.
+        DataError: the mechanism or the workload does not exist.
     """
     return ReleaseOrder(
         plan.domain,
@@ -96,17 +96,17 @@ def order_of(plan: ReleasePlan) -> ReleaseOrder:
 
 
 def layout_of(federation: Federation) -> Layout:
-    """What the parties hold."""
+    """Records and attributes of each party."""
     held = tuple(tuple(member.attributes for member in members) for members in federation.slices)
     return Layout(federation.record_counts, held)
 
 
 def _signatures(certificate: Certificate, agreement: Agreement, asking: Asking) -> Signatures:
-    """What the parties state of the release, each checked."""
+    """The parties' signed statements on the release, each checked."""
     members, terms = agreement.federation.members, encode_terms(agreement.terms)
     claim = Claim(agreement.terms.release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)
     statements = [
-        asking.persist(partial(member.client.certify, claim), nothing_to_forget) for member in members
+        asking.persist(partial(member.client.certify, claim), nothing_delivered) for member in members
     ]
     for member, statement in zip(members, statements, strict=True):
         check_statement(statement, member.description.identity, terms, claim.certificate)

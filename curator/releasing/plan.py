@@ -1,4 +1,4 @@
-"""The file `plan.toml`: which parties, which promise, which protocol and mechanism."""
+"""The file `plan.toml`: parties, promise, protocol and mechanism of a release."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _TEMPLATE = """\
 # A release, drafted from the cards of the enrolled parties. Review every line.
 
 [release]
-domain = {domain}        # of the whole table
+domain = {domain}        # domain of the whole table
 epsilon = 1.0                   # the promise
 delta = 1e-9
 adjacency = "zero-out"          # or "replace-one"
 protocol = "masked"             # or "indicator", "trusted": see the README
-collusions = 1                  # masked: so many parties may pool what they know
+collusions = 1                  # masked: number of parties that may collude
 mechanism = "mosaic"            # `dpmosaic mechanisms` lists all
 variant = "default"
 # settings = {{ time_limit = 60 }}  # parameters of the mechanism
 workload = "2way"               # "1way", "2way", "3way", or a JSON file
-# rows = 1000                   # synthetic rows; as many as the table's where left out
+# rows = 1000                   # synthetic rows; by default as many as the table has
 
 [network]
 call_seconds = 3600.0           # deadline of one call to a party
 tries = 6                       # of a call to a party that cannot be reached
-# listen = "0.0.0.0:7444"       # for parties that dial out
+# listen = "0.0.0.0:7444"       # for parties that dial the curator
 
-# The parties of a slice hold the same records in the same order: ask them, no card says so.
+# The parties of a slice hold the same records in the same order: ask them, cards do not state it.
 """
 
 _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
@@ -62,25 +62,25 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
 
 @dataclass(frozen=True)
 class ReleasePlan:
-    """What a plan's file says.
+    """The content of a plan file.
 
     Attributes:
-        text: of the file.
-        domain: of the whole table.
+        text: text of the file.
+        domain: domain of the whole table.
         slices: for each slice, names of its parties.
-        left_out: by party, attributes that it holds and another one of its slice answers for.
-        budget: the promise.
+        left_out: by party, attributes that it holds but another party of its slice answers for.
+        budget: privacy budget of the release.
         adjacency: which tables are neighbours.
-        protocol: that measures.
-        collusions: of a protocol that tolerates some; None for its default.
-        mechanism: its name.
-        variant: of the mechanism.
-        settings: values of its parameters, as text.
-        workload: its name, or the path of a JSON file.
-        rows: synthetic rows; None for as many as the table's.
-        call_s: deadline of one call.
-        tries: of a call to a party that cannot be reached.
-        listen: host and port for parties that dial out; None where none does.
+        protocol: measurement protocol.
+        collusions: tolerated collusions; None for the protocol's default.
+        mechanism: name of the mechanism.
+        variant: variant of the mechanism.
+        settings: parameters of the mechanism, as text.
+        workload: name of the workload, or path of a JSON file.
+        rows: number of synthetic rows; None for as many as the table has.
+        call_s: deadline of one call, in seconds.
+        tries: tries of a call to an unreachable party.
+        listen: host and port for parties that dial the curator; None if no party does.
     """
 
     text: str
@@ -102,11 +102,11 @@ class ReleasePlan:
 
     @classmethod
     def load(cls, path: Path) -> ReleasePlan:
-        """Reads a plan; paths in it start at its folder.
+        """Reads a plan; paths in it are relative to its folder.
 
         Raises:
-            DataError: it cannot be read, or does not hold together; names the key.
-            BudgetError: the promise is out of range.
+            DataError: the file cannot be read, or a value is invalid; names the key.
+            BudgetError: the budget is out of range.
         """
         try:
             text = path.read_text(encoding="utf-8")
@@ -123,18 +123,24 @@ class ReleasePlan:
         _check(form)
         release, network = form["release"], form.get("network", {})
         if "domain" not in release:
-            raise DataError("plan: expected the key domain in [release]; name the domain file")
+            raise DataError("plan: expected the key domain in [release], found none; name the domain file")
         protocol = protocol_named(release.get("protocol", MASKED.name), for_daemons=True)
         if "collusions" in release and not protocol.tolerates_collusions:
-            raise DataError(f"plan: the protocol {protocol.name!r} tolerates no collusions; take them out")
+            raise DataError(
+                f"plan: the protocol {protocol.name!r} tolerates no collusions; remove the key collusions"
+            )
         if release.get("rows", 1) < 1 or network.get("tries", 1) < 1 or network.get("call_seconds", 1) <= 0:
-            raise DataError("plan: rows, tries and call_seconds are positive; fix them")
+            raise DataError("plan: expected positive rows, tries and call_seconds, got another value; fix it")
         slices = tuple(tuple(map(str, piece["parties"])) for piece in form["slice"])
         named = [name for piece in slices for name in piece]
         if not all(slices) or len(set(named)) < len(named):
-            raise DataError("plan: expected at least one party in each slice, and no party twice")
+            raise DataError(
+                "plan: expected at least one party in each slice, and no party twice; fix the slices"
+            )
         if protocol.one_party and len(named) > 1:
-            raise DataError(f"plan: the protocol {protocol.name!r} is for one party with the whole table")
+            raise DataError(
+                f"plan: the protocol {protocol.name!r} is for one party with the whole table; choose another"
+            )
         workload = release.get("workload", "2way")
         return cls(
             text,
@@ -157,55 +163,61 @@ class ReleasePlan:
 
 
 def _as_text(value: object) -> str:
-    """A TOML value as it would be typed on a command line."""
+    """A TOML value as text on a command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def draft(
     cards: Sequence[Card], slices: Sequence[Sequence[str]] | None, domain_file: str
 ) -> tuple[str, Domain]:
-    """A plan's text and the whole table's domain, from cards alone.
+    """A plan's text and the whole table's domain, from the cards.
 
-    Of several parties of a slice that hold an attribute the one that holds the fewest answers for it.
+    If several parties of a slice hold an attribute, the one with the fewest attributes answers for it.
 
     Source: RandDPGen, section 3.2: the curator makes overlapping schemas disjoint.
 
     Args:
-        cards: of the enrolled parties.
-        slices: names of each slice's parties; None puts parties together that hold different attributes.
-        domain_file: what the plan calls the domain's file.
+        cards: cards of the enrolled parties.
+        slices: names of each slice's parties; None groups parties that hold different attributes.
+        domain_file: name of the domain file in the plan.
 
     Raises:
-        DataError: the cards do not make up one table; says which and how to fix it.
+        DataError: the cards' domains do not partition one table; names them and the fix.
     """
     known = {card.name: card.domain for card in cards if card.domain is not None}
     grouped = [list(names) for names in slices] if slices is not None else _grouped(known)
     unknown = [name for names in grouped for name in names if name not in known]
     if unknown or not grouped:
-        raise DataError(f"not enrolled: {', '.join(unknown) or 'nobody is'}; enroll the card first")
+        raise DataError(f"not enrolled: {', '.join(unknown) or 'no party is'}; enroll the card first")
     attributes = {a.name: a for name in grouped[0] for a in known[name].attributes}
     for number, names in enumerate(grouped, start=1):
         for name in names:
             for attribute in known[name].attributes:
                 if attributes.get(attribute.name, attribute) != attribute:
-                    raise DataError(f"{name!r} codes {attribute.name!r} otherwise; agree on one domain file")
+                    raise DataError(
+                        f"{name!r} codes {attribute.name!r} differently; agree on one domain file"
+                    )
         held = {attribute for name in names for attribute in known[name]}
         if held != set(attributes):
             odd = ", ".join(sorted(held ^ set(attributes)))
-            raise DataError(f"slice {number} differs from slice 1 in {odd}; let all slices cover one table")
+            raise DataError(
+                f"slice {number} differs from slice 1 in {odd}; all slices need the same attributes"
+            )
     ordered = _ordered([known[name].names for names in grouped for name in names])
     text = _TEMPLATE.format(domain=json.dumps(domain_file))
     for names in grouped:
         text += f"\n[[slice]]\nparties = {json.dumps(names)}\n"
-        left = _shared(names, known)
+        left = _overlaps(names, known)
         if left:
             stated = ", ".join(f"{name} = {json.dumps(out)}" for name, out in left.items())
-            text += f"# Held by others of the slice too, who answer for it.\nleaves_out = {{ {stated} }}\n"
+            text += (
+                f"# Attributes that another party of the slice answers for.\nleaves_out = {{ {stated} }}\n"
+            )
     return text, Domain(tuple(attributes[name] for name in ordered))
 
 
-def _shared(names: Sequence[str], known: Mapping[str, Domain]) -> dict[str, list[str]]:
-    """By party of one slice, what it leaves out so that no attribute has two who answer for it."""
+def _overlaps(names: Sequence[str], known: Mapping[str, Domain]) -> dict[str, list[str]]:
+    """For each party of one slice, what it leaves out so that only one party answers for each attribute."""
     left: dict[str, list[str]] = {}
     for attribute in dict.fromkeys(a for name in names for a in known[name]):
         holders = [name for name in names if attribute in known[name].names]
@@ -215,17 +227,22 @@ def _shared(names: Sequence[str], known: Mapping[str, Domain]) -> dict[str, list
                 left.setdefault(name, []).append(attribute)
     for name, out in left.items():
         if len(out) == len(known[name]):
-            raise DataError(f"others of its slice hold all that {name!r} holds; plan without it, by --slice")
+            raise DataError(
+                f"other parties of its slice hold all attributes of {name!r}; omit it from the plan with "
+                "--slice"
+            )
     return left
 
 
 def _left_out(slices: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
-    """What parties leave out, as the plan's slices say it."""
+    """Attributes that parties leave out, from the plan's slices."""
     left: dict[str, tuple[str, ...]] = {}
     for piece in slices:
         for name, out in piece.get("leaves_out", {}).items():
             if name not in piece["parties"] or not isinstance(out, list):
-                raise DataError("plan: leaves_out names parties of its slice, each with a list; fix it")
+                raise DataError(
+                    "plan: expected leaves_out to map parties of its slice to lists of attributes; fix it"
+                )
             left[name] = tuple(map(str, out))
     return left
 
@@ -243,33 +260,39 @@ def _grouped(known: Mapping[str, Domain]) -> list[list[str]]:
 
 
 def _ordered(orders: Sequence[Sequence[str]]) -> list[str]:
-    """All attributes, each party's in its own order."""
+    """All attributes, in an order that agrees with every party's."""
     names = list(dict.fromkeys(name for order in orders for name in order))
     result: list[str] = []
     while names:
         free = [n for n in names if not any(n in o and set(o[: o.index(n)]) & set(names) for o in orders)]
         if not free:
-            raise DataError("two parties hold attributes in opposite orders; give all the same domain file")
+            raise DataError(
+                "two parties hold attributes in opposite orders; give all parties the same domain file"
+            )
         result.append(free[0])
         names.remove(free[0])
     return result
 
 
 def _check(form: Mapping[str, Any]) -> None:
-    """Refuses keys that nobody would read, and values of another type."""
+    """Refuses unknown keys and values of another type."""
     unknown = [section for section in form if section not in _KEYS]
     slices = form.get("slice")
     if unknown or "release" not in form or not isinstance(slices, list) or not slices:
-        raise DataError("plan: expected [release], one [[slice]] or more, perhaps [network], nothing else")
+        raise DataError(
+            "plan: expected only [release], at least one [[slice]] and optionally [network]; fix the sections"
+        )
     sections = [("release", form["release"]), ("network", form.get("network", {}))]
     for section, entries in [*sections, *(("slice", piece) for piece in slices)]:
         if not isinstance(entries, dict):
-            raise DataError(f"plan: [{section}] holds keys and values; fix it")
+            raise DataError(f"plan: expected keys and values in [{section}]; fix it")
         for key, value in entries.items():
             kind = _KEYS[section].get(key)
             if kind is None:
-                raise DataError(f"plan: [{section}] has no key {key!r}; it has {', '.join(_KEYS[section])}")
+                raise DataError(
+                    f"plan: unknown key {key!r} in [{section}]; expected {', '.join(_KEYS[section])}"
+                )
             if not isinstance(value, kind) or isinstance(value, bool):
                 raise DataError(f"plan: the key {key} in [{section}] has a value of another type; fix it")
     if not all("parties" in piece for piece in slices):
-        raise DataError("plan: every [[slice]] names its parties; fix it")
+        raise DataError("plan: expected a list of parties in every [[slice]]; fix it")

@@ -1,4 +1,4 @@
-"""Looks, before a release, at everything that could stop it; each line passes or says how to fix it."""
+"""Checks before a release everything that could stop it; a failed check states how to fix it."""
 
 from __future__ import annotations
 
@@ -13,153 +13,159 @@ from ...common.messages import PROTOCOL_VERSION, PartyDescription
 from ...common.version import __version__
 from ..home import CuratorHome
 from ..parties.client import Connection, PartyClient
-from ..parties.connection import Patience
+from ..parties.connection import RetryPolicy
 from ..parties.federation import connect
 from .plan import ReleasePlan
 
 _SOON = timedelta(days=14)
-_QUICK = Patience(call_s=10.0, tries=2)
+_QUICK = RetryPolicy(call_s=10.0, tries=2)
 _ALLOWED_S = 60.0
-"""How far a party's clock may be off: certificates and logs go by it."""
+"""Largest allowed offset of a party's clock; certificates and logs depend on it."""
 
 _PROBED_MIB = 2
 _SLOW_MIB_S = 0.5
 
 
 @dataclass(frozen=True)
-class Line:
-    """One thing that was looked at.
+class Check:
+    """The result of one check.
 
     Attributes:
         about: a party's name, or "plan" or "curator".
-        what: was looked at.
-        passed: whether it is as it has to be.
-        said: what was found, or how to fix it.
+        what: what was checked.
+        passed: whether the check passed.
+        finding: what was found, or how to fix it.
     """
 
     about: str
     what: str
     passed: bool
-    said: str
+    finding: str
 
 
-def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None) -> Iterator[Line]:
-    """Looks at curator, cards, parties and at how they fit together; charges nothing.
+def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None) -> Iterator[Check]:
+    """Checks the curator, the cards, the parties and whether they fit together; charges nothing.
 
     Args:
-        home: of the curator.
-        plan: of the release.
-        now: the time.
+        home: folder of the curator.
+        plan: plan of the release.
+        now: current time; None for the clock's.
     """
     now = now or datetime.now(UTC)
     own = home.keyring.certificate
-    yield _expiry("curator", own.not_before, own.not_after, now)
+    yield _check_expiry("curator", own.not_before, own.not_after, now)
     cards = home.cards()
     named = [name for names in plan.slices for name in names]
     for name in named:
         if name in cards:
-            yield _expiry(name, cards[name].certificate.not_before, cards[name].certificate.not_after, now)
+            yield _check_expiry(
+                name, cards[name].certificate.not_before, cards[name].certificate.not_after, now
+            )
         else:
-            yield Line(name, "card", False, "not enrolled; get its card and run dpmosaic curator enroll")
+            yield Check(name, "card", False, "not enrolled; get its card and run dpmosaic curator enroll")
     described = all(name in cards for name in named)
     with home.links([name for name in named if name in cards], plan.listen, _QUICK) as links:
         for name, link in links.items():
-            for line in _asked(link, cards[name], plan):
+            for line in _check_party(link, cards[name], plan):
                 described = described and line.passed
                 yield line
         if described:
             slices: list[list[Connection]] = [[links[name] for name in names] for names in plan.slices]
-            yield _line("plan", "parties make up one table", lambda: _fits(plan, slices))
+            yield _checked("plan", "parties make up one table", lambda: _check_federation(plan, slices))
 
 
-def _asked(link: Connection, card: Card, plan: ReleasePlan) -> Iterator[Line]:
+def _check_party(link: Connection, card: Card, plan: ReleasePlan) -> Iterator[Check]:
     client = PartyClient(link)
     began = time.monotonic()
     try:
-        said = client.describe()
+        description = client.describe()
     except MosaicError as error:
-        yield Line(card.name, "connection, both certificates", False, str(error))
+        yield Check(card.name, "connection, both certificates", False, str(error))
         return
     seconds = time.monotonic() - began
-    yield Line(card.name, "connection, both certificates", True, f"answers in {seconds:.3f} s")
-    yield from probed(client, card.name)
-    yield from compared(said, card, plan)
+    yield Check(card.name, "connection, both certificates", True, f"answers in {seconds:.3f} s")
+    yield from check_link(client, card.name)
+    yield from check_description(description, card, plan)
 
 
-def probed(
+def check_link(
     client: PartyClient, name: str, now: Callable[[], float] = time.time, least_mib_s: float = _SLOW_MIB_S
-) -> Iterator[Line]:
-    """A party's clock and the throughput of its link.
+) -> Iterator[Check]:
+    """Checks a party's clock and the throughput of its link.
 
     Args:
-        client: asks it.
-        name: its name.
+        client: client of the party.
+        name: name of the party.
         now: seconds since 1970 in UTC.
-        least_mib_s: what a link has to carry each way.
+        least_mib_s: throughput that the link needs each way, in MiB/s.
     """
     try:
         quick = client.probe(0, now)
         full = client.probe(_PROBED_MIB, now)
     except MosaicError as error:
-        yield Line(name, "clock, throughput", False, f"a probe of {_PROBED_MIB} MiB each way failed: {error}")
+        yield Check(
+            name, "clock, throughput", False, f"a probe of {_PROBED_MIB} MiB each way failed: {error}"
+        )
         return
-    off = f"{quick.ahead_s:+.3f} s from the curator's, {_ALLOWED_S:.0f} s allowed"
-    # Half of the way there and back may lie on one side.
-    right = abs(quick.ahead_s) <= _ALLOWED_S + quick.there_s / 2
-    yield Line(name, "clock", right, off if right else f"{off}; let both sides keep time by NTP")
-    there, back = (_PROBED_MIB / max(s, 1e-6) for s in (full.there_s, full.back_s))
-    carried = f"{there:.1f} MiB/s there, {back:.1f} MiB/s back, latency {1e3 * quick.there_s:.0f} ms"
+    off = f"{quick.offset_s:+.3f} s from the curator's, {_ALLOWED_S:.0f} s allowed"
+    # The offset is known up to half of the round-trip time.
+    right = abs(quick.offset_s) <= _ALLOWED_S + quick.upload_s / 2
+    yield Check(name, "clock", right, off if right else f"{off}; synchronise both clocks by NTP")
+    there, back = (_PROBED_MIB / max(s, 1e-6) for s in (full.upload_s, full.download_s))
+    carried = f"upload {there:.1f} MiB/s, download {back:.1f} MiB/s, latency {1e3 * quick.upload_s:.0f} ms"
     fast = min(there, back) >= least_mib_s
     fix = f"; expected at least {least_mib_s:g} each way: fix the link, or raise call_seconds in the plan"
-    yield Line(name, "throughput", fast, carried if fast else carried + fix)
+    yield Check(name, "throughput", fast, carried if fast else carried + fix)
 
 
-def compared(said: PartyDescription, card: Card, plan: ReleasePlan) -> Iterator[Line]:
-    """What a party says of itself, against its card and the plan."""
+def check_description(description: PartyDescription, card: Card, plan: ReleasePlan) -> Iterator[Check]:
+    """Checks a party's description of itself against its card and the plan."""
     name = card.name
-    yield _equal(name, "name", said.name, name, "the address is that of another party; enroll it anew")
-    same = said.identity == card.identity
-    yield Line(name, "identity", same, "as on its card" if same else "not that of its card; get a new card")
-    yield _equal(
+    yield _check_equal(
+        name, "name", description.name, name, "the address is that of another party; enroll it again"
+    )
+    same = description.identity == card.identity
+    yield Check(name, "identity", same, "as on its card" if same else "not that of its card; get a new card")
+    yield _check_equal(
         name,
         "protocol version",
-        said.protocol_version,
+        description.protocol_version,
         PROTOCOL_VERSION,
-        "bring both to one release of the software",
+        "install the same version of dpmosaic on both sides",
     )
-    older = f"software {said.software_version}, the curator's is {__version__}"
-    yield Line(name, "software version", True, older)
+    older = f"software {description.software_version}, the curator's is {__version__}"
+    yield Check(name, "software version", True, older)
     digest = "" if card.domain is None else card.domain.digest()
-    same = said.domain.digest() == digest
-    yield Line(name, "domain", same, "as on its card" if same else "changed since its card; get a new card")
-    allowed = plan.protocol.name in said.protocols
-    fix = f"its policy allows {', '.join(said.protocols) or 'no protocol'}; its owner can add it"
-    yield Line(name, f"protocol {plan.protocol.name}", allowed, "allowed" if allowed else fix)
+    same = description.domain.digest() == digest
+    yield Check(name, "domain", same, "as on its card" if same else "changed since its card; get a new card")
+    allowed = plan.protocol.name in description.protocols
+    fix = f"its policy allows {', '.join(description.protocols) or 'no protocol'}; its owner can add it"
+    yield Check(name, f"protocol {plan.protocol.name}", allowed, "allowed" if allowed else fix)
 
 
-def _fits(plan: ReleasePlan, slices: list[list[Connection]]) -> str:
+def _check_federation(plan: ReleasePlan, slices: list[list[Connection]]) -> str:
     federation = connect(plan.domain, slices, plan.left_out)
     return f"{len(federation.slices)} slices, {len(federation.members)} parties"
 
 
-def _line(about: str, what: str, look: Callable[[], str]) -> Line:
+def _checked(about: str, what: str, look: Callable[[], str]) -> Check:
     try:
-        return Line(about, what, True, look())
+        return Check(about, what, True, look())
     except MosaicError as error:
-        return Line(about, what, False, str(error))
+        return Check(about, what, False, str(error))
 
 
-def _equal(about: str, what: str, found: object, expected: object, fix: str) -> Line:
+def _check_equal(about: str, what: str, found: object, expected: object, fix: str) -> Check:
     if found == expected:
-        return Line(about, what, True, str(found))
-    return Line(about, what, False, f"expected {expected}, found {found}; {fix}")
+        return Check(about, what, True, str(found))
+    return Check(about, what, False, f"expected {expected}, found {found}; {fix}")
 
 
-def _expiry(about: str, begins: datetime, ends: datetime, now: datetime) -> Line:
+def _check_expiry(about: str, begins: datetime, ends: datetime, now: datetime) -> Check:
     what = "certificate"
     if now < begins:
-        return Line(about, what, False, f"valid from {begins:%Y-%m-%d %H:%M} on; compare the clocks")
+        return Check(about, what, False, f"valid only from {begins:%Y-%m-%d %H:%M}; compare the clocks")
     if now > ends:
-        return Line(about, what, False, f"expired on {ends:%Y-%m-%d}; issue a new one and a new card")
-    soon = ", soon: plan a new one" if ends - now < _SOON else ""
-    return Line(about, what, True, f"valid to {ends:%Y-%m-%d}{soon}")
+        return Check(about, what, False, f"expired on {ends:%Y-%m-%d}; issue a new one and a new card")
+    soon = ", which is soon: prepare a new one" if ends - now < _SOON else ""
+    return Check(about, what, True, f"valid until {ends:%Y-%m-%d}{soon}")

@@ -1,4 +1,4 @@
-"""Where a release stands, on the error stream: a display in a terminal, or JSON lines for scripts."""
+"""Progress of a release on the error stream: a display in a terminal, or JSON lines for scripts."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _EVERY_S = 5.0
 
 @contextlib.contextmanager
 def progress_bar(console: Console, activity: Activity | None = None) -> Iterator[Report]:
-    """Shows a run on a terminal, and what each party is doing; silent where there is none.
+    """Shows progress and the activity of each party on a terminal; silent if there is no terminal.
 
     Args:
-        console: of the terminal.
-        activity: of the parties; None where there are no daemons.
+        console: console of the error stream.
+        activity: activity of the parties; None if there are no daemons.
     """
     if not console.is_terminal:
         yield ignore
@@ -45,15 +45,15 @@ def progress_bar(console: Console, activity: Activity | None = None) -> Iterator
         what = " x ".join(done.clique) if done.clique else done.step
         bar.update(task, completed=done.spent, description=where + what)
 
-    def shown() -> RenderableType:
+    def rendered() -> RenderableType:
         return bar if activity is None else Group(bar, parties(activity))
 
-    with Live(get_renderable=shown, console=console, refresh_per_second=4, transient=True):
+    with Live(get_renderable=rendered, console=console, refresh_per_second=4, transient=True):
         yield report
 
 
 def parties(activity: Activity) -> Table:
-    """What each party is doing, as a table."""
+    """The activity of each party as a table."""
     table = Table("party", "doing", "sent, MiB", "received, MiB", "last heard", box=None)
     for one in activity.snapshot():
         colour = {IDLE: "dim", AWAY: "red"}.get(one.doing, "green")
@@ -67,17 +67,17 @@ def parties(activity: Activity) -> Table:
 def progress_lines(
     write: Callable[[str], None], activity: Activity, every_s: float = _EVERY_S
 ) -> Iterator[Report]:
-    """Writes one JSON object a line: after every step, and every few seconds.
+    """Writes one JSON object per line: after every step, and every few seconds.
 
     Args:
-        write: takes a line.
-        activity: of the parties.
+        write: writes one line.
+        activity: activity of the parties.
         every_s: seconds between two lines without a step.
     """
     latest = Done("starting", (), 0, 0.0)
     lock, stopped = threading.Lock(), threading.Event()
 
-    def tell() -> None:
+    def write_line() -> None:
         doing = [asdict(one) for one in activity.snapshot()]
         write(json.dumps({"event": "progress", **asdict(latest), "parties": doing}))
 
@@ -85,14 +85,14 @@ def progress_lines(
         nonlocal latest
         with lock:
             latest = done
-            tell()
+            write_line()
 
-    def keep_telling() -> None:
+    def write_regularly() -> None:
         while not stopped.wait(every_s):
             with lock:
-                tell()
+                write_line()
 
-    thread = threading.Thread(target=keep_telling, name="progress", daemon=True)
+    thread = threading.Thread(target=write_regularly, name="progress", daemon=True)
     thread.start()
     try:
         yield report

@@ -1,4 +1,4 @@
-"""The one path of a release: run the mechanism, draw rows, bound their error, issue the certificate."""
+"""Makes a release: runs the mechanism, draws rows, bounds their error, issues the certificate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...common.privacy.cost import Adjacency
 from ...common.protocols.registry import Protocol
 from ..certificates.certificate import Certificate
 from ..certificates.issuing import issue
-from ..certificates.json_values import written
+from ..certificates.json_values import to_json_values
 from ..certificates.statements import StatedPlan, StatedStep, WeightedClique
 from ..measurers.measurer import Measurer
 from ..mechanisms.mechanism import Mechanism
@@ -26,17 +26,17 @@ from ..mechanisms.parts.steps import Step
 
 @dataclass(frozen=True)
 class ReleaseOrder:
-    """What is asked for, before any data is touched.
+    """The specification of a release.
 
     Attributes:
-        domain: of the table.
-        protocol: that measures.
+        domain: domain of the table.
+        protocol: measurement protocol.
         adjacency: which tables are neighbours.
-        mechanism: how marginals are selected.
-        workload: which marginals matter.
-        budget: the promise.
-        collusions: of a protocol that tolerates some; None for its default.
-        rows: synthetic rows; None for as many as the table's.
+        mechanism: configured mechanism.
+        workload: marginals to preserve.
+        budget: privacy budget of the release.
+        collusions: tolerated collusions; None for the protocol's default.
+        rows: number of synthetic rows; None for as many as the table has.
     """
 
     domain: Domain
@@ -50,7 +50,7 @@ class ReleaseOrder:
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
-            raise DataError(f"rows: expected at least 1, got {self.rows}")
+            raise DataError(f"rows: expected at least 1, got {self.rows}; ask for more")
         if self.collusions is not None and not self.protocol.tolerates_collusions:
             raise DataError(
                 f"collusions: the protocol {self.protocol.name!r} tolerates none; leave them out or choose "
@@ -65,7 +65,7 @@ class ReleaseOrder:
 
 @dataclass(frozen=True)
 class Layout:
-    """Who holds what; public.
+    """Which party holds what; public.
 
     Attributes:
         record_counts: records of each slice.
@@ -78,12 +78,12 @@ class Layout:
 
 @dataclass(frozen=True)
 class Released:
-    """What a release gives.
+    """The result of a release.
 
     Attributes:
         synthetic: the synthetic table, coded.
         fitted: model, measurements, rounds, and bounds on the error of the synthetic rows.
-        certificate: of the release; public.
+        certificate: certificate of the release; public.
     """
 
     synthetic: Table
@@ -101,15 +101,15 @@ def make_release(
     seeded: bool = False,
     report: Report = ignore,
 ) -> Released:
-    """Makes a release by a measurer.
+    """Makes a release with a measurer.
 
     Args:
-        order: what is asked for.
-        layout: who holds what.
-        measurer: under the order's grant.
-        stream: where the mechanism's choices and the rows are drawn from.
-        cost_factor: what the parties are charged, as a multiple of the measurer's accounts.
-        seeded: the stream comes from a known seed, and the release is labelled so.
+        order: specification of the release.
+        layout: which party holds what.
+        measurer: measurer under the order's grant.
+        stream: randomness of the mechanism's choices and of the rows.
+        cost_factor: what the parties are charged, as a multiple of the measurer's charges.
+        seeded: whether the stream comes from a known seed, which labels the release.
         report: called after every step.
     """
     records = measurer.record_count
@@ -136,12 +136,12 @@ def _packages(order: ReleaseOrder, measurer: Measurer) -> dict[str, str]:
 
 
 def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = ()) -> StatedPlan:
-    """What a certificate says was asked for.
+    """The plan that the certificate states.
 
     Args:
-        order: of the release.
-        layout: who holds what.
-        steps: of the mechanism, as it set out.
+        order: specification of the release.
+        layout: which party holds what.
+        steps: steps of the mechanism, as planned.
     """
     workload = zip(order.workload.cliques, order.workload.weights, strict=True)
     return StatedPlan(
@@ -151,7 +151,7 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         parties=layout.parties,
         protocol=order.protocol.name,
         adjacency=order.adjacency.value,
-        mechanism=written(order.mechanism.describe()),
+        mechanism=to_json_values(order.mechanism.describe()),
         workload=tuple(WeightedClique(clique, weight) for clique, weight in workload),
         budget=order.budget,
         steps=tuple(StatedStep(step.name, step.title, float(step.share)) for step in steps),

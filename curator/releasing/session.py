@@ -1,4 +1,4 @@
-"""A release as the curator's commands make it: a folder with a journal, daemons, results."""
+"""A release by the curator's commands: a folder with a journal, daemons and results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..home import CuratorHome
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties import journal as journals
 from ..parties.activity import Activity
-from ..parties.connection import Patience
+from ..parties.connection import RetryPolicy
 from ..parties.journal import Journal
 from . import outputs as files
 from .over_parties import release_over_parties
@@ -24,7 +24,7 @@ from .table_format import TableFormat
 
 _DONE, _FORMAT = "done", "table_format"
 AWAY_S = 60.0
-"""How long a release waits for a party that went away."""
+"""Seconds that a release waits for an unavailable party."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Session:
     """One release in one folder.
 
     Attributes:
-        folder: of the results.
-        home: of the curator.
-        plan: of the release.
-        journal: of the release.
-        table_format: of the synthetic table.
+        folder: folder of the results.
+        home: folder of the curator.
+        plan: plan of the release.
+        journal: journal of the release.
+        table_format: format of the synthetic table.
     """
 
     folder: Path
@@ -49,10 +49,10 @@ class Session:
     def begin(
         cls, folder: Path, plan_file: Path, home: CuratorHome, table_format: TableFormat = TableFormat.CSV
     ) -> Session:
-        """A new release.
+        """Starts a new release.
 
         Raises:
-            DataError: the plan does not hold together, or the folder holds an earlier release.
+            DataError: the plan is invalid, or the folder holds an earlier release.
         """
         plan = ReleasePlan.load(plan_file)
         files.check_folder(folder, [journals.NAME])
@@ -65,14 +65,14 @@ class Session:
 
     @classmethod
     def resume(cls, folder: Path, table_format: TableFormat | None = None) -> Session:
-        """A release that stopped.
+        """Opens a release that stopped.
 
         Args:
-            folder: of its results.
-            table_format: of the synthetic table; None for the one that the release began with.
+            folder: folder of the results.
+            table_format: format of the synthetic table; None for the one that the release began with.
 
         Raises:
-            DataError: there is none, it is finished, or its plan changed.
+            DataError: there is no release, it is finished, or its plan changed.
         """
         kept = Journal(folder / journals.NAME)
         with contextlib.ExitStack() as stack:
@@ -81,28 +81,28 @@ class Session:
                 raise DataError(f"the release in {folder} is finished; there is nothing to resume")
             if table_format is None:
                 table_format = TableFormat((kept.note(_FORMAT) or TableFormat.CSV.encode()).decode())
-            session = cls(folder, *_kept(kept), kept, table_format)
+            session = cls(folder, *_begun_with(kept), kept, table_format)
             stack.pop_all()
         return session
 
     def run(self, report: Report = ignore, activity: Activity | None = None) -> Released:
-        """Makes the release, or goes on with it, and writes the results.
+        """Makes or resumes the release, and writes the results.
 
         Args:
             report: called after every step.
-            activity: watches the parties, if given.
+            activity: records the activity of the parties, if given.
 
         Raises:
-            MosaicError: it stopped; it can be resumed.
+            MosaicError: the release stopped; it can be resumed.
         """
-        patience = Patience(call_s=self.plan.call_s, tries=self.plan.tries)
+        retry_policy = RetryPolicy(call_s=self.plan.call_s, tries=self.plan.tries)
         with contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.closing(self.journal))
-            stack.enter_context(self._claimed())
+            stack.enter_context(self._locked())
             named = [name for names in self.plan.slices for name in names]
-            links = stack.enter_context(self.home.links(named, self.plan.listen, patience))
+            links = stack.enter_context(self.home.links(named, self.plan.listen, retry_policy))
             watched = activity or Activity()
-            slices = [[watched.watched(name, links[name]) for name in names] for names in self.plan.slices]
+            slices = [[watched.watch(name, links[name]) for name in names] for names in self.plan.slices]
             released = release_over_parties(
                 self.plan,
                 slices,
@@ -126,20 +126,20 @@ class Session:
         return released
 
     @contextlib.contextmanager
-    def _claimed(self) -> Iterator[None]:
-        """Keeps a second curator out of the folder."""
+    def _locked(self) -> Iterator[None]:
+        """Locks the folder against a second curator."""
         with (self.folder / journals.NAME).open("rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise DataError(f"the release in {self.folder} is under way already; wait for it") from None
+                raise DataError(f"the release in {self.folder} is already running; wait for it") from None
             yield
 
 
-def _kept(kept: Journal) -> tuple[CuratorHome, ReleasePlan]:
-    """The curator and the plan of a journal, if they are what they were."""
+def _begun_with(kept: Journal) -> tuple[CuratorHome, ReleasePlan]:
+    """The curator and the plan that a journal began with, if the plan is unchanged."""
     plan_file, home = (Path((kept.note(name) or b"").decode()) for name in ("plan_file", "home"))
     plan = ReleasePlan.load(plan_file)
     if plan.text != kept.plan or plan.domain.digest().encode() != kept.note("domain"):
-        raise DataError(f"{plan_file} or its domain changed since the release began; put them back")
+        raise DataError(f"{plan_file} or its domain changed since the release began; restore them")
     return CuratorHome.open(home), plan

@@ -1,4 +1,4 @@
-"""How a synthetic table is written. Needs none of the curator's packages, so that commands can name it."""
+"""File formats of synthetic tables. Needs none of the curator's packages, so that commands can use it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import enum
 
 
 class TableFormat(enum.StrEnum):
-    """A format of the synthetic table; the value is the end of its file's name."""
+    """A format of the synthetic table; the value is the file name's extension."""
 
     CSV = "csv"
     PARQUET = "parquet"
 
     @property
     def file(self) -> str:
-        """Name of the synthetic table's file."""
+        """File name of the synthetic table."""
         return f"synthetic.{self.value}"

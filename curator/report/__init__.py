@@ -1,1 +1,1 @@
-"""What a release tells its readers."""
+"""Reports of releases and evaluations for readers."""

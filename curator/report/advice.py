@@ -1,4 +1,4 @@
-"""What the data of a release are good for, and what not, from its certificate alone."""
+"""Suitable and unsuitable uses of a release's data, from its certificate."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from ..certificates.certificate import Certificate
 from .pairs import CertifiedPairs
 
 CLOSE = 0.05
-"""A pair whose total variation distance is bounded by this may be tabulated."""
+"""Bound on the total variation distance up to which a pair may be tabulated."""
 
 LOOSE = 0.2
-"""A pair that may be further off than this may not be relied on."""
+"""Bound on the total variation distance above which a pair is unreliable."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """Sentences for a reader.
+    """Advice for a reader, as sentences.
 
     Attributes:
-        good: what the data are good for.
-        bad: what they are not good for.
+        good: suitable uses.
+        bad: unsuitable uses.
     """
 
     good: tuple[str, ...]
@@ -29,64 +29,62 @@ class Advice:
 
 
 def advice_of(certificate: Certificate) -> Advice:
-    """What to do and what not to do with a release."""
+    """Suitable and unsuitable uses of a release."""
     pairs = CertifiedPairs(certificate)
-    return Advice(tuple(_good(certificate, pairs)), tuple(_bad(certificate, pairs)))
+    return Advice(tuple(_suitable_uses(certificate, pairs)), tuple(_unsuitable_uses(certificate, pairs)))
 
 
-def _good(certificate: Certificate, pairs: CertifiedPairs) -> list[str]:
-    said = []
-    alone = [sigma for clique, sigma in certificate.sigmas.items() if len(clique) == 1]
-    if alone:
-        said.append(
-            "How the values of one attribute are distributed: a measured count has noise of "
-            f"{_records(2 * max(alone))} at most, in 95 of 100 cases."
+def _suitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[str]:
+    uses = []
+    single = [sigma for clique, sigma in certificate.sigmas.items() if len(clique) == 1]
+    if single:
+        uses.append(
+            "The distribution of one attribute: the noise of a measured count is at most "
+            f"{_records(2 * max(single))} in 95 of 100 cases."
         )
     bounds = pairs.bounds
     close = sum(bound <= CLOSE for bound in bounds.values())
     if close:
-        said.append(
-            f"Tables of two attributes, for {close:,} of the {len(pairs.all):,} pairs: each of them is "
-            f"within {CLOSE:.0%} of the real table's, as a total variation distance at "
-            f"{certificate.confidence:.0%} confidence. The map shows which."
+        uses.append(
+            f"Tables of two attributes, for {close:,} of the {len(pairs.all):,} pairs: each is within "
+            f"{CLOSE:.0%} of the real one in total variation distance, with {certificate.confidence:.0%} "
+            "confidence. The map shows these pairs."
         )
     usable = sum(CLOSE < bound <= LOOSE for bound in bounds.values())
     if usable:
-        said.append(
-            f"The rough shape of how two attributes go together, for {usable:,} pairs, within {LOOSE:.0%}."
-        )
-    said.append("Writing and testing programs and analyses before they run on real records, and teaching.")
-    return said
+        uses.append(f"The rough dependence of two attributes, for {usable:,} pairs, within {LOOSE:.0%}.")
+    uses.append("Writing and testing programs and analyses before they run on real records; teaching.")
+    return uses
 
 
-def _bad(certificate: Certificate, pairs: CertifiedPairs) -> list[str]:
-    said = ["Anything about a single person: no row stands for one, however real it looks."]
+def _unsuitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[str]:
+    uses = ["Statements about a single person: no row represents a person."]
     joint = [sigma for clique, sigma in certificate.sigmas.items() if len(clique) > 1]
     noise = median(joint) if joint else max(certificate.sigmas.values(), default=0.0)
     if noise:
-        said.append(f"Groups of fewer than about {_records(2 * noise)}: so many may be noise alone.")
+        uses.append(f"Groups of fewer than about {_records(2 * noise)}: they may consist of noise only.")
     bounds = pairs.bounds
     loose = sum(bound > LOOSE for bound in bounds.values())
     if loose:
-        said.append(
-            f"{loose:,} of the {len(pairs.all):,} pairs may be further off than {LOOSE:.0%}: "
+        uses.append(
+            f"{loose:,} of the {len(pairs.all):,} pairs may have errors of more than {LOOSE:.0%}: "
             "draw no conclusions from these."
         )
     unknown = len(pairs.all) - len(bounds)
     if unknown:
-        said.append(f"{unknown:,} pairs have no bound on their error: nobody can say how far off these are.")
+        uses.append(f"{unknown:,} pairs have no error bound: their error is unknown.")
     apart = len(pairs.all) - len(pairs.modelled)
     if apart:
-        said.append(
-            f"{apart:,} pairs are not in the model: they go together only as far as others carry it, and "
-            "many come out independent."
+        uses.append(
+            f"{apart:,} pairs are not in the model: they depend on each other only through other pairs, and "
+            "many are independent in the synthetic table."
         )
-    said += [
-        "Tables of three and more attributes, unless somebody compared them with the real ones.",
-        "Extremes and exact numbers: within a bin numbers are drawn evenly; outside the bounds are none.",
-        "The order of rows, and dates or visits that follow each other: every row is drawn by itself.",
+    uses += [
+        "Tables of three and more attributes, unless they were compared with the real ones.",
+        "Extreme and exact numbers: numbers are uniform within a bin, and none lie outside the bounds.",
+        "The order of rows, and sequences of dates or visits: every row is drawn independently.",
     ]
-    return said
+    return uses
 
 
 def _records(count: float) -> str:

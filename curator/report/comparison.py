@@ -1,4 +1,4 @@
-"""What an evaluation adds to a report: numbers that are computed from the real table."""
+"""The part of an evaluation report that is computed from the real table."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .pairs import Pair
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Scores as a reader sees them.
+    """A table of scores.
 
     Attributes:
-        title: what they are of.
-        headings: of the columns; the first column names the row.
-        rows: texts.
-        note: how to read them; may be empty.
+        title: title of the table.
+        headings: headings of the columns; the first column names the row.
+        rows: cells as text.
+        note: explanation; may be empty.
     """
 
     title: str
@@ -28,7 +28,7 @@ class ScoreTable:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A synthetic table beside the real one; not for publication.
+    """A comparison of a synthetic table with the real one; not for publication.
 
     Attributes:
         real: the real table.

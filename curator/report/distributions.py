@@ -1,4 +1,4 @@
-"""Charts of one attribute each: the synthetic distribution, beside the real one in an evaluation."""
+"""Charts of single attributes: the synthetic distribution and, in an evaluation, the real one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...common.data.attribute import Attribute, CategoricalAttribute, NumericAtt
 from ...common.data.table import Table
 
 WIDTH, HEIGHT = 320.0, 96.0
-"""Of a chart of columns, in units of its drawing."""
+"""Size of a column chart, in drawing units."""
 
 MOST_ROWS = 9
 _MOST_COLUMNS = 64
@@ -27,9 +27,9 @@ class Row:
 
     Attributes:
         label: the value.
-        synthetic: its share of the synthetic records, in 0..1.
-        real: its share of the real ones; None in a release.
-        scale: what a share is multiplied with so that the largest fills the chart.
+        synthetic: share of the synthetic records, in 0..1.
+        real: share of the real records; None in a release.
+        scale: factor by which the largest share fills the chart.
     """
 
     label: str
@@ -40,13 +40,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Columns:
-    """Numbers in their order.
+    """A column chart of ordered values.
 
     Attributes:
         synthetic: x, y, width and height of each column.
         real: the outline of the real distribution as an SVG path; None in a release.
-        low: what stands at the left end.
-        high: what stands at the right end.
+        low: label at the left end.
+        high: label at the right end.
     """
 
     synthetic: tuple[tuple[float, float, float, float], ...]
@@ -60,11 +60,11 @@ class Distribution:
     """The chart of an attribute.
 
     Attributes:
-        name: of the attribute.
-        kind: what its values are, in words.
-        rows: one for each value, or for the most frequent ones; empty where there are columns.
-        columns: for numbers; None where there are rows.
-        missing: shares of records without a value, synthetic and real; None where values cannot be missing.
+        name: name of the attribute.
+        kind: kind of its values, in words.
+        rows: one row per value, or for the most frequent ones; empty if there are columns.
+        columns: column chart of numbers; None if there are rows.
+        missing: shares of synthetic and real records without a value; None if values cannot be missing.
     """
 
     name: str
@@ -78,9 +78,9 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
     """The chart of an attribute.
 
     Args:
-        name: of the attribute.
+        name: name of the attribute.
         synthetic: the synthetic table.
-        real: the real one, of the same domain, in an evaluation; its shares will stand in the chart.
+        real: the real table of the same domain, in an evaluation; the chart shows its shares.
     """
     attribute = synthetic.domain[name]
     shares = [_shares(table, name) for table in (synthetic, real) if table is not None]
@@ -111,7 +111,7 @@ def _labels(attribute: Attribute) -> list[str]:
 
 
 def _rows(labels: Sequence[str], shares: Sequence[Shares]) -> tuple[Row, ...]:
-    """All values in their order, or the most frequent synthetic ones and one row for the others."""
+    """All values in order, or the most frequent synthetic values and one row for all others."""
     kept = np.arange(len(labels))
     if len(labels) > MOST_ROWS + 1:
         kept = np.argsort(-shares[0], kind="stable")[:MOST_ROWS]
@@ -126,7 +126,7 @@ def _rows(labels: Sequence[str], shares: Sequence[Shares]) -> tuple[Row, ...]:
 
 
 def _columns(shares: Sequence[Shares], low: str, high: str) -> Columns:
-    """Columns of neighbouring values taken together where there are more than fit."""
+    """Columns; neighbouring values are merged if there are more than fit."""
     together = -(-len(shares[0]) // _MOST_COLUMNS)
     starts = np.arange(0, len(shares[0]), together)
     binned = [np.add.reduceat(share, starts) for share in shares]

@@ -1,7 +1,7 @@
-"""The report that people look at: one HTML file that needs nothing else.
+"""Reports for readers: one HTML file without external resources.
 
-The report of a release is made of its certificate and its synthetic table, which are public. The report of an
-evaluation shows real distributions as well, and says so.
+The report of a release uses only the certificate and the synthetic table, which are public. The report of an
+evaluation also shows real distributions, and states so.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from .pairs import CertifiedPairs, Pair
 from .promise import promise_of
 
 TEMPLATES = Path(__file__).parent / "templates"
-"""Of pages; other pages take the style sheet from here."""
+"""Folder of the page templates; other pages use its style sheet."""
 
 _FURTHEST = 10
 
 
 def release_report(certificate: Certificate, synthetic: Table) -> str:
-    """The report of a release, as HTML; nothing in it comes from real records but through the noise.
+    """The report of a release, as HTML; it depends on real records only through noisy values.
 
     Args:
-        certificate: of the release.
+        certificate: certificate of the release.
         synthetic: the synthetic table.
     """
     pairs = CertifiedPairs(certificate)
@@ -42,18 +42,19 @@ def release_report(certificate: Certificate, synthetic: Table) -> str:
 def evaluation_report(
     synthetic: Table, comparison: Comparison, certificate: Certificate | None = None
 ) -> str:
-    """The report of an evaluation, as HTML; it shows real distributions, and is not for publication.
+    """The report of an evaluation, as HTML; it shows real distributions and is not for publication.
 
     Args:
         synthetic: the synthetic table.
-        comparison: with the real one.
-        certificate: of the release, if it is at hand.
+        comparison: comparison with the real table.
+        certificate: certificate of the release, if available.
     """
     pairs = None if certificate is None else CertifiedPairs(certificate)
     bounds = {} if pairs is None else pairs.bounds
     confidence = 0.0 if certificate is None else certificate.confidence
     texts = {
-        pair: f"{distance:.3f} apart" + (f"; {_bounded(bounds[pair], confidence)}" if pair in bounds else "")
+        pair: f"distance {distance:.3f}"
+        + (f"; {_bounded(bounds[pair], confidence)}" if pair in bounds else "")
         for pair, distance in comparison.pairs.items()
     }
     return _render(synthetic, pairs, comparison, list(synthetic.domain.names), comparison.pairs, texts)

@@ -1,4 +1,4 @@
-"""Charts over pairs of attributes: the model's graph, and a map of distances."""
+"""Charts of pairs of attributes: the model's graph and a heat map of distances."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from .pairs import CertifiedPairs, Pair
 
 LEVELS = (0.02, 0.05, 0.1, 0.2)
-"""Upper ends of the map's colours, as total variation distances; the last colour is what lies above."""
+"""Upper ends of the heat map's colours, as total variation distances; the last colour is for larger ones."""
 
 SIZE = 360.0
-"""Width of both charts, in units of their drawing: a telephone's, so that text keeps its size there."""
+"""Width of both charts in drawing units: that of a phone, where text then keeps its size."""
 
 MOST_NAMES = 70
-"""With more attributes than this, names would overlap, and are left out of the charts."""
+"""Largest number of attributes whose names are shown; more would overlap."""
 
 _LONGEST = 16
 _LARGEST_FONT = 10.0
@@ -28,11 +28,11 @@ class Name:
     """An attribute's name beside a chart.
 
     Attributes:
-        text: the name, cut where it is long.
+        text: the name, truncated if it is long.
         full: the whole name.
-        x: where it is.
-        y: where it is.
-        turned: degrees.
+        x: x coordinate.
+        y: y coordinate.
+        turned: rotation in degrees.
         anchor: "start" or "end".
     """
 
@@ -46,13 +46,13 @@ class Name:
 
 @dataclass(frozen=True)
 class Link:
-    """A pair that the model holds.
+    """A pair in the model.
 
     Attributes:
-        pair: of attributes.
-        path: an SVG path.
-        across: no party holds both attributes in every slice.
-        measured: it was measured; else the model holds it because others need it to.
+        pair: the two attributes.
+        path: SVG path.
+        across: some slice has no party with both attributes.
+        measured: whether it was measured; otherwise it is only implied by the model's structure.
     """
 
     pair: Pair
@@ -66,10 +66,10 @@ class Graph:
     """The model's graph on a circle.
 
     Attributes:
-        names: of the attributes, in domain order around the circle.
+        names: names of the attributes, in domain order around the circle.
         dots: x and y of each attribute.
-        links: the pairs that the model holds.
-        font: size of the names.
+        links: pairs in the model.
+        font: font size of the names.
     """
 
     names: tuple[Name, ...]
@@ -80,14 +80,14 @@ class Graph:
 
 @dataclass(frozen=True)
 class Cell:
-    """A pair in the map.
+    """A pair in the heat map.
 
     Attributes:
-        pair: of attributes.
-        x: left end.
-        y: upper end.
-        level: place of its colour; None where nothing is known.
-        text: what is known, in words.
+        pair: the two attributes.
+        x: left edge.
+        y: upper edge.
+        level: index of its colour; None if nothing is known.
+        text: description in words.
     """
 
     pair: Pair
@@ -99,14 +99,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A map of all pairs.
+    """A heat map of all pairs.
 
     Attributes:
-        names: of rows and columns.
-        cells: one for each pair.
-        side: of a cell.
-        height: of the chart.
-        font: size of the names.
+        names: names of rows and columns.
+        cells: one cell per pair.
+        side: side length of a cell.
+        height: height of the chart.
+        font: font size of the names.
     """
 
     names: tuple[Name, ...]
@@ -117,7 +117,7 @@ class HeatMap:
 
 
 def model_graph(pairs: CertifiedPairs) -> Graph:
-    """The model's graph: attributes on a circle, bent lines for the pairs that it holds."""
+    """The model's graph: attributes on a circle, curves for the pairs in the model."""
     names = list(pairs.certificate.plan.attributes)
     middle, radius = SIZE / 2, SIZE / 2 - _room(names) - 10
     font = _font(2 * math.pi * radius / len(names))
@@ -133,7 +133,7 @@ def model_graph(pairs: CertifiedPairs) -> Graph:
     links = tuple(
         Link(
             pair,
-            _bent(places[pair[0]], places[pair[1]], middle),
+            _curve(places[pair[0]], places[pair[1]], middle),
             not pairs.together(pair),
             pair in pairs.measured,
         )
@@ -144,12 +144,12 @@ def model_graph(pairs: CertifiedPairs) -> Graph:
 
 
 def heat_map(names: Sequence[str], distances: Mapping[Pair, float], texts: Mapping[Pair, str]) -> HeatMap:
-    """A map of pairs: the first attribute's column, the second one's row.
+    """A heat map of pairs: column of the first attribute, row of the second.
 
     Args:
-        names: of the attributes, in domain order.
-        distances: what the colours show; pairs may be missing.
-        texts: what is said of each pair.
+        names: names of the attributes, in domain order.
+        distances: distances shown as colours; pairs may be missing.
+        texts: description of each pair.
     """
     count = max(1, len(names) - 1)
     shown = len(names) <= MOST_NAMES
@@ -182,12 +182,12 @@ def heat_map(names: Sequence[str], distances: Mapping[Pair, float], texts: Mappi
 
 
 def level(distance: float) -> int:
-    """The place of a distance's colour, from 0."""
+    """The index of a distance's colour, from 0."""
     return sum(distance > end for end in LEVELS)
 
 
 def _room(names: Sequence[str]) -> float:
-    """What the longest name needs, written large."""
+    """Space for the longest name at the largest font."""
     return _LARGEST_FONT * _WIDTH_OF_LETTER * max(len(_cut(name)) for name in names)
 
 
@@ -199,8 +199,8 @@ def _cut(name: str) -> str:
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
 
-def _bent(start: tuple[float, float], end: tuple[float, float], middle: float) -> str:
-    """A curve towards the middle, the more the further apart its ends are."""
+def _curve(start: tuple[float, float], end: tuple[float, float], middle: float) -> str:
+    """A curve towards the middle, stronger for distant ends."""
     pull = 0.65
     x, y = (pull * middle + (1 - pull) * (one + other) / 2 for one, other in zip(start, end, strict=True))
     return f"M{start[0]:.1f} {start[1]:.1f}Q{x:.1f} {y:.1f} {end[0]:.1f} {end[1]:.1f}"

@@ -1,4 +1,4 @@
-"""What a certificate says of each pair of attributes."""
+"""What a certificate states about each pair of attributes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...common.data.domain import Clique
 from ..certificates.certificate import Certificate
 
 Pair = tuple[str, str]
-"""Two attributes in the order of the certificate."""
+"""Two attributes, in the order of the certificate."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class CertifiedPairs:
     """The pairs of a certificate.
 
     Attributes:
-        certificate: of the release.
+        certificate: certificate of the release.
     """
 
     certificate: Certificate
@@ -32,25 +32,25 @@ class CertifiedPairs:
 
     @cached_property
     def modelled(self) -> frozenset[Pair]:
-        """The pairs whose joint distribution the model holds."""
+        """The pairs inside a clique of the model."""
         return self._inside(self.certificate.model.cliques)
 
     @cached_property
     def measured(self) -> frozenset[Pair]:
-        """The pairs that were measured, by themselves or inside a larger marginal."""
+        """The pairs that were measured, as a marginal or inside a larger one."""
         return self._inside(measured.clique for measured in self.certificate.measurements)
 
     def together(self, pair: Pair) -> bool:
-        """Whether in each slice one party holds both attributes."""
+        """Whether one party of every slice holds both attributes."""
         slices = self.certificate.plan.parties
         return all(any(set(pair) <= set(held) for held in parties) for parties in slices)
 
     @cached_property
     def bounds(self) -> Mapping[Pair, float]:
-        """Bounds on the total variation distance of pairs; a larger marginal's bound holds for its pairs too.
+        """Bounds on the total variation distance of pairs; a larger marginal's bound holds for its pairs.
 
-        Of several larger ones it is that of the fewest cells: a choice that the noise has no part in, so that
-        the bound holds with the confidence of one.
+        Of several larger marginals, the one with the fewest cells gives the bound: this choice does not
+        depend on the noise, so that the bound keeps its confidence.
         """
         stated = {bound.clique: bound.total_variation for bound in self.certificate.error_bounds}
         found: dict[Pair, float] = {}

@@ -1,4 +1,4 @@
-"""A release's promise in plain words: what was promised, to whom, who trusted whom, where the budget went."""
+"""A release's promise in plain words: its meaning, who trusted whom, and how the budget was spent."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ...common.protocols.registry import find_protocol
 from ..certificates.certificate import Certificate
 
 _DELTA = 1e-9
-"""At which a promise in zCDP is put into words."""
+"""Delta at which a promise in zCDP is explained."""
 
-_UNKNOWN = "No protocol by this name is known to the program that made this page."
+_UNKNOWN = "The program that made this page has no protocol of this name."
 
 _ADJACENCY: Mapping[str, str] = {
     "zero-out": (
-        "Compared are the table as it is, and the table with one record replaced by one that counts nowhere. "
-        "How many records there are is public."
+        "The real table is compared with a table in which one record is replaced by one that counts in no "
+        "cell. The number of records is public."
     ),
     "replace-one": (
-        "Compared are the table as it is, and the table with one record replaced by any other. How many "
-        "records there are is public."
+        "The real table is compared with a table in which one record is replaced by any other record. The "
+        "number of records is public."
     ),
 }
 
@@ -32,9 +32,9 @@ class Spending:
     """One step of the budget.
 
     Attributes:
-        step: its title.
-        zcdp_rho: what it cost.
-        share: of what was granted, in 0..1.
+        step: title of the step.
+        zcdp_rho: cost of the step, zCDP.
+        share: share of the grant, in 0..1.
     """
 
     step: str
@@ -44,17 +44,17 @@ class Spending:
 
 @dataclass(frozen=True)
 class PlainPromise:
-    """What a reader without training should understand.
+    """The promise for a reader without training in privacy.
 
     Attributes:
-        epsilon: in the words below.
-        delta: in the words below.
-        converted: the promise was in zCDP, and epsilon is what it implies at delta.
-        odds: factor by which what one may conclude about a record changes at most.
-        guess: largest probability of guessing right whether a record counted, from even odds.
-        adjacency: which tables are compared.
-        trust: who trusted whom.
-        spending: by step, and what is left.
+        epsilon: epsilon of the promise.
+        delta: delta of the promise.
+        converted: whether the promise was in zCDP, and epsilon is what it implies at delta.
+        odds: largest factor by which odds about a record change.
+        guess: largest probability of a correct guess whether a record was in the table, from even odds.
+        adjacency: which tables are compared, as a sentence.
+        trust: who trusted whom, as sentences.
+        spending: cost of each step, and the rest.
     """
 
     epsilon: float
@@ -70,8 +70,8 @@ class PlainPromise:
 def promise_of(certificate: Certificate) -> PlainPromise:
     """The promise of a certificate.
 
-    From even odds a guess is right with probability (e^epsilon + delta) / (1 + e^epsilon) at most (Wasserman
-    and Zhou 2010; Kairouz, Oh and Viswanath 2015).
+    From even odds, a guess is correct with probability at most (e^epsilon + delta) / (1 + e^epsilon)
+    (Wasserman and Zhou 2010; Kairouz, Oh and Viswanath 2015).
     """
     promise, plan = certificate.promise, certificate.plan
     delta = promise.delta or _DELTA

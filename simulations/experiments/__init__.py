@@ -1,1 +1,1 @@
-"""The experiments of the papers, run again."""
+"""Reproductions of the papers' experiments."""

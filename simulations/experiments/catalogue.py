@@ -1,4 +1,4 @@
-"""All experiments by name; each paper's are a module of `papers`, and begin to exist by a line here."""
+"""All experiments by name; each paper has a module in `papers`, which is registered here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def experiment_named(name: str) -> Experiment:
     """The experiment of this name.
 
     Raises:
-        DataError: there is none; lists what there is.
+        DataError: the experiment does not exist; lists those that do.
     """
     if name not in EXPERIMENTS:
         raise DataError(f"experiment: expected one of {', '.join(EXPERIMENTS)}; got {name!r}")

@@ -1,4 +1,4 @@
-"""One release of an experiment, and what identifies its result."""
+"""One release of an experiment, and the identity of its result."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 _FOLDERS = ("common", "party", "curator", "simulations")
 _PRESENTATION = ("simulations/experiments", "curator/report")
 _COMPUTES = ("cell.py", "measures.py", "tables.py")
-"""Of the experiments' own modules, those that a result depends on."""
+"""The modules of this folder that a result depends on."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One release and what is measured on it.
+    """One release and its measures.
 
     Attributes:
         table: name of the real table.
-        epsilon: the promise, with delta = `DELTA`.
-        method: a mechanism of the catalogue or a baseline.
-        variant: of the mechanism.
-        settings: its parameters as (name, value), as text.
-        protocol: of the simulation.
+        epsilon: privacy budget, with delta = `DELTA`.
+        method: name of a mechanism of the catalogue or of a baseline.
+        variant: variant of the mechanism.
+        settings: parameters of the mechanism as (name, value), as text.
+        protocol: protocol of the simulation.
         grid: "KxS".
         workload: "2way", "3way", ...
-        label_weight: of marginals with the label in it, over that of others.
-        binary: whether the attributes are written as binary digits.
+        label_weight: weight of marginals that contain the label, relative to the others.
+        binary: whether attributes are coded as binary digits.
         measures: names of `measures.MEASURES`.
         label: attribute that classifiers predict.
-        seed: of the release; the fold of `measures` that leave one out.
+        seed: seed of the release; also the fold that cross-validated measures leave out.
     """
 
     table: str
@@ -55,31 +55,31 @@ class Cell:
     seed: int = 1
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The cell as JSON values."""
         return {**asdict(self), "settings": dict(self.settings), "measures": list(self.measures)}
 
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> Cell:
-        """What `to_json` made."""
+        """Reads the output of `to_json`."""
         values = {field.name: form[field.name] for field in fields(cls)}
         settings = tuple(sorted(form["settings"].items()))
         return cls(**(values | {"settings": settings, "measures": tuple(form["measures"])}))
 
     def setting(self, name: str, value: object) -> tuple[tuple[str, str], ...]:
-        """The settings with one of them changed."""
+        """The settings with one value changed."""
         return tuple(sorted({**dict(self.settings), name: str(value)}.items()))
 
     def identity(self, table_digest: str, software: str) -> str:
-        """Hexadecimal digits that two results share if and only if all that they depend on is the same."""
+        """Hexadecimal digest of everything that the result depends on."""
         whole = json.dumps([self.to_json(), table_digest, software], sort_keys=True)
         return hashlib.sha256(whole.encode()).hexdigest()[:24]
 
 
 @cache
 def software_version() -> str:
-    """The version, and a digest of all code that a result can depend on.
+    """The version, and a digest of all code that results depend on.
 
-    How results are laid out on a page is left out: changing that makes no result stale.
+    The code of figures and pages is excluded, since changing it makes no result stale.
     """
     digest = hashlib.sha256()
     for path in sorted(path for folder in _FOLDERS for path in (_PACKAGE / folder).rglob("*.py")):

@@ -27,7 +27,7 @@ def list_experiments(
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
 ) -> None:
-    """List the experiments, the tables that each needs, and how many releases it is made of."""
+    """List the experiments with the tables and the number of releases that each needs."""
     require_extra("eval")
     from .catalogue import EXPERIMENTS
 
@@ -59,7 +59,7 @@ def _tables(experiment: Experiment) -> list[str]:
 
 
 def _counts(experiment: Experiment) -> dict[str, int]:
-    """How many releases the whole and the quick experiment are made of."""
+    """The number of releases of the whole and of the quick experiment."""
     return {
         "all": len(set(experiment.cells(experiment.seeds))),
         "quick": len(set(experiment.reduced().cells(1))),
@@ -68,26 +68,31 @@ def _counts(experiment: Experiment) -> dict[str, int]:
 
 @experiment_commands.command("run")
 def run_experiment(
-    name: Annotated[str, typer.Argument(help="Of the experiment; `experiment list` lists them.")],
+    name: Annotated[str, typer.Argument(help="Name of the experiment; `experiment list` lists them.")],
     data: Annotated[Path, typer.Option(help="Folder of NAME/domain.json and NAME/NAME.csv.gz.")],
-    out: Annotated[Path, typer.Option(help="Folder for results; a run that was stopped goes on there.")],
-    seeds: Annotated[int | None, typer.Option(help="How often each release is made, for the mean.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A part of the releases, one seed each.")] = False,
-    processes: Annotated[int, typer.Option(help="How many releases are made at a time.")] = 2,
+    out: Annotated[Path, typer.Option(help="Folder for results; a run that was stopped resumes there.")],
+    seeds: Annotated[int | None, typer.Option(help="Releases per cell, which are averaged.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run only a part of the releases, with one seed each.")
+    ] = False,
+    processes: Annotated[int, typer.Option(help="Number of releases that run in parallel.")] = 2,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
 ) -> None:
-    """Run an experiment, or what is missing of it; write its numbers, a figure and a page."""
+    """Run the missing releases of an experiment; write its numbers, a figure and a page."""
     require_extra("eval")
     from .catalogue import experiment_named
     from .conduct import conduct, progress
 
     if processes < 1:
-        raise DataError(f"processes: expected at least 1, got {processes}")
+        raise DataError(f"processes: expected at least 1, got {processes}; ask for more")
     found = experiment_named(name)
     if quick and seeds is not None:
-        raise DataError("--quick makes each release once; leave out --seeds, or --quick")
+        raise DataError(
+            "expected --seeds or --quick, which makes each release once, got both; leave out --seeds or "
+            "--quick"
+        )
     chosen = found.reduced() if quick else found
     with progress(_STDERR) as report:
         outcome = conduct(

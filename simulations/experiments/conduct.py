@@ -25,12 +25,12 @@ from .tables import DataFolder
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave.
+    """The result of a run.
 
     Attributes:
-        results: of the experiment.
-        files: written, by what they are.
-        releases: how many cells the experiment has, how many were run now, how many have no result.
+        results: results of the experiment.
+        files: written files, by kind.
+        releases: number of cells of the experiment, of cells run now, and of cells without a result.
     """
 
     results: Results
@@ -38,7 +38,7 @@ class Outcome:
     releases: tuple[int, int, int]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The outcome as JSON values."""
         cells, run_now, without = self.releases
         return {
             "experiment": self.results.experiment.name,
@@ -47,7 +47,7 @@ class Outcome:
         }
 
     def show(self, console: Console) -> None:
-        """Prints the tables and where the files are."""
+        """Prints the tables and the paths of the files."""
         experiment = self.results.experiment
         for shown in experiment.shown:
             for panel in experiment.panels:
@@ -73,19 +73,19 @@ def conduct(
     processes: int,
     report: Report,
 ) -> Outcome:
-    """Runs what is missing of an experiment, then writes its numbers, figure and page.
+    """Runs the missing cells of an experiment, then writes its numbers, figure and page.
 
     Args:
-        experiment: which; reduced already where `quick`.
+        experiment: the experiment; already reduced if `quick`.
         data: folder of the tables.
-        out: folder of the results; made where it is not there.
-        seeds: how often each cell is released.
-        quick: whether this is a part of the experiment, for the page to say.
-        processes: how many cells are run at a time.
+        out: folder of the results; created if it is missing.
+        seeds: number of releases per cell.
+        quick: whether this is only a part of the experiment, as the page then states.
+        processes: number of cells that run in parallel.
         report: called after every cell.
 
     Raises:
-        DataError: no table is there, or the folder cannot be written.
+        DataError: no table is available, or the folder cannot be written.
     """
     tables = DataFolder(data)
     cells = list(dict.fromkeys(experiment.cells(seeds)))
@@ -93,13 +93,13 @@ def conduct(
     absent = {name for name in names if tables.files(name) is None}
     if len(absent) == len(names):
         raise DataError(
-            f"this experiment needs NAME/NAME.csv.gz and NAME/domain.json in {data}, for NAME "
-            f"{' or '.join(names)}; put one there, or name another data folder"
+            f"expected NAME/NAME.csv.gz and NAME/domain.json in {data}, for NAME "
+            f"{' or '.join(names)}, found none; put one there, or choose another data folder"
         )
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as cause:
-        raise DataError(f"cannot make the folder {out}: {cause.strerror}; choose another") from cause
+        raise DataError(f"cannot create the folder {out}: {cause.strerror}; choose another") from cause
     store = Store(out, software_version())
     work = [item for item in missing(cells, store, tables) if item.cell.table not in absent]
     if work:
@@ -119,7 +119,7 @@ def conduct(
 
 @contextmanager
 def progress(console: Console) -> Iterator[Report]:
-    """A progress bar over cells; lines where the console is no terminal."""
+    """A progress bar over cells; prints lines if the console is not a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("releases", total=None)

@@ -1,4 +1,4 @@
-"""An experiment: what is released and measured, what the paper reports, and what differs."""
+"""An experiment: its releases and measures, the paper's numbers, and differences from the paper."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ Point = str | float
 
 
 def at_epsilon(cell: Cell, value: Point) -> Cell:
-    """The cell at another epsilon."""
+    """The cell with another epsilon."""
     return replace(cell, epsilon=float(value))
 
 
 def on_grid(cell: Cell, value: Point) -> Cell:
-    """The cell on another grid."""
+    """The cell with another grid."""
     return replace(cell, grid=str(value))
 
 
 def with_workload(cell: Cell, value: Point) -> Cell:
-    """The cell with all marginals of so many attributes as workload."""
+    """The cell with all marginals of `value` attributes as workload."""
     return replace(cell, workload=f"{float(value):g}way")
 
 
 def with_setting(name: str) -> Callable[[Cell, Point], Cell]:
-    """Changes a parameter of the mechanism."""
+    """A function that changes a parameter of the mechanism."""
     return lambda cell, value: replace(cell, settings=cell.setting(name, value))
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What varies from left to right.
+    """The quantity that varies from left to right.
 
     Attributes:
-        label: what it is.
-        points: its values.
-        at: a cell at one of them.
+        label: label of the axis.
+        points: values on the axis.
+        at: changes a cell to one of the values.
     """
 
     label: str
@@ -49,11 +49,11 @@ class Axis:
 
 @dataclass(frozen=True)
 class Line:
-    """One way to release, which is a line of every figure and a column of every table.
+    """One method: a line of every figure and a column of every table.
 
     Attributes:
-        label: what it is.
-        changes: fields of `Cell` by which it differs from its panel.
+        label: label of the line.
+        changes: fields of `Cell` in which it differs from its panel.
         settings: parameters of its mechanism.
     """
 
@@ -69,11 +69,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One table of data with its parties, which is one axis system of the figure.
+    """One real table with its parties: one chart of the figure.
 
     Attributes:
-        label: what it is.
-        base: what all its cells have in common.
+        label: label of the panel.
+        base: cell with the common fields of all its cells.
     """
 
     label: str
@@ -82,12 +82,12 @@ class Panel:
 
 @dataclass(frozen=True)
 class Shown:
-    """A value that is shown.
+    """A measured value that is shown.
 
     Attributes:
-        value: its name among those of a cell.
-        label: what it is.
-        log: whether figures show it on a logarithmic scale.
+        value: name of the value in a cell's result.
+        label: label of the value.
+        log: whether figures use a logarithmic scale.
     """
 
     value: str
@@ -97,13 +97,13 @@ class Shown:
 
 @dataclass(frozen=True)
 class Reported:
-    """Numbers that the paper prints.
+    """Numbers that the paper reports.
 
     Attributes:
-        label: "paper", or whose numbers they are.
-        value: which of the shown values.
-        numbers: by panel and point.
-        lines: labels of the lines whose numbers should be these.
+        label: "paper", or the method of the numbers.
+        value: name of the shown value.
+        numbers: numbers by panel and point.
+        lines: labels of the lines to compare with these numbers.
     """
 
     label: str
@@ -114,12 +114,12 @@ class Reported:
 
 @dataclass(frozen=True)
 class Quick:
-    """What `--quick` leaves: one seed, and of panels, lines and points those that are named.
+    """The part that `--quick` runs: one seed, and the named panels, lines and points.
 
     Attributes:
-        points: of the axis.
-        panels: labels; all where empty.
-        lines: labels; all where empty.
+        points: points of the axis.
+        panels: labels of panels; all if empty.
+        lines: labels of lines; all if empty.
     """
 
     points: tuple[Point, ...]
@@ -132,17 +132,17 @@ class Experiment:
     """An experiment of a paper.
 
     Attributes:
-        name: on the command line.
-        title: what it shows.
-        source: the paper's table or figure.
-        axis: what varies.
-        panels: on which tables and parties.
-        lines: how is released.
-        shown: what is measured; reported numbers belong to one of these each.
+        name: name on the command line.
+        title: title of the page.
+        source: table or figure of the paper.
+        axis: the quantity that varies.
+        panels: real tables and their parties.
+        lines: compared methods.
+        shown: measured values; each reported number belongs to one of them.
         reported: the paper's numbers.
-        quick: what `--quick` leaves.
-        notes: what differs from the paper and why, as sentences.
-        seeds: how often each cell is released unless the user says otherwise.
+        quick: the part that `--quick` runs.
+        notes: differences from the paper and their reasons, as sentences.
+        seeds: default number of releases per cell.
     """
 
     name: str
@@ -169,7 +169,7 @@ class Experiment:
         lines = {line.label for line in self.lines}
         for reported in self.reported:
             if not set(reported.lines) <= lines:
-                raise ValueError(f"{self.name}: {reported.label} is compared with a line that is not there")
+                raise ValueError(f"{self.name}: {reported.label} is compared with an unknown line")
             for panel, point in reported.numbers:
                 if panel not in known or point not in self.axis.points:
                     raise ValueError(f"{self.name}: a number is reported for {panel} at {point}")
@@ -180,16 +180,16 @@ class Experiment:
             and set(quick.panels) <= known
             and set(quick.lines) <= lines
         ):
-            raise ValueError(f"{self.name}: a quick run of what is not there")
+            raise ValueError(f"{self.name}: the quick run names an unknown panel, line or point")
 
     def cell(self, panel: Panel, line: Line, point: Point, seed: int) -> Cell:
         """One cell."""
         return replace(self.axis.at(line.of(panel.base), point), seed=seed)
 
     def cells(self, seeds: int) -> list[Cell]:
-        """All cells, the first seed of each first, so that a run that is stopped has something of all."""
+        """All cells, ordered by seed, so that a run that is stopped covers all cells."""
         if seeds < 1:
-            raise DataError(f"seeds: expected at least 1, got {seeds}")
+            raise DataError(f"seeds: expected at least 1, got {seeds}; ask for more")
         return [
             self.cell(panel, line, point, seed)
             for seed in range(1, seeds + 1)
@@ -199,7 +199,7 @@ class Experiment:
         ]
 
     def reduced(self) -> Experiment:
-        """What `--quick` runs."""
+        """The experiment that `--quick` runs."""
         quick = self.quick
         panels = tuple(panel for panel in self.panels if not quick.panels or panel.label in quick.panels)
         kept = {panel.label for panel in panels}

@@ -1,4 +1,4 @@
-"""The figure of an experiment: one small chart for each panel and each value that is shown."""
+"""The figure of an experiment: one small chart for each panel and each shown value."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .experiment import Panel, Point, Shown
 from .results import Results, text
 
 WIDTH, HEIGHT = 340.0, 230.0
-"""Of a chart, in units of its drawing: a telephone's, so that text keeps its size there."""
+"""Size of a chart in drawing units: the width of a phone, where text then keeps its size."""
 
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 8.0, 26.0, 40.0
 COLOURS = 8
-"""How many colours and marks there are; further curves begin again."""
+"""Number of colours and marks; further curves reuse them."""
 
 MARKS = (
     "M-3 0A3 3 0 1 0 3 0A3 3 0 1 0 -3 0",
@@ -35,7 +35,7 @@ class Tick:
 
     Attributes:
         text: the number.
-        place: where, in units of the drawing.
+        place: position in drawing units.
     """
 
     text: str
@@ -44,14 +44,14 @@ class Tick:
 
 @dataclass(frozen=True)
 class Curve:
-    """The numbers of one line, or of the paper.
+    """The numbers of one line or of the paper.
 
     Attributes:
-        label: whose.
-        reported: whether they are the paper's.
-        colour: its number, below `COLOURS`.
+        label: label of the curve.
+        reported: whether the numbers are the paper's.
+        colour: index of the colour, below `COLOURS`.
         places: x and y of each number.
-        bars: x, upper and lower y of a standard deviation either way.
+        bars: x, upper and lower y of one standard deviation in each direction.
     """
 
     label: str
@@ -63,15 +63,15 @@ class Curve:
 
 @dataclass(frozen=True)
 class Chart:
-    """One panel and one value.
+    """The chart of one panel and one value.
 
     Attributes:
-        title: of the panel.
-        across: what varies from left to right.
-        up: what is shown.
-        x_ticks: below.
-        y_ticks: to the left.
-        curves: the paper's first.
+        title: label of the panel.
+        across: label of the horizontal axis.
+        up: label of the vertical axis.
+        x_ticks: ticks of the horizontal axis.
+        y_ticks: ticks of the vertical axis.
+        curves: curves, the paper's first.
     """
 
     title: str
@@ -83,13 +83,13 @@ class Chart:
 
 
 def charts(results: Results) -> list[Chart]:
-    """The charts, value by value; points of the axis stand at even distances."""
+    """The charts, value by value; points of the axis are evenly spaced."""
     experiment = results.experiment
     return [_chart(results, panel, shown) for shown in experiment.shown for panel in experiment.panels]
 
 
 def curve_key(results: Results) -> list[Curve]:
-    """What the curves of all charts are called and look like; without places."""
+    """The legend: labels and colours of the curves of all charts."""
     experiment = results.experiment
     reported = dict.fromkeys(found.label for found in experiment.reported)
     lines = [line.label for line in experiment.lines]
@@ -130,7 +130,7 @@ def _chart(results: Results, panel: Panel, shown: Shown) -> Chart:
 def _value(
     results: Results, look: Curve, panel: Panel, shown: Shown, point: Point
 ) -> tuple[float, float] | None:
-    """A number and the standard deviation over seeds; None where there is no number."""
+    """A number and its standard deviation over seeds; None if there is no number."""
     if look.reported:
         number = results.reported(look.label, panel, shown, point)
         return None if number is None else (number, 0.0)
@@ -140,18 +140,18 @@ def _value(
 
 
 def _x(number: int, count: int) -> float:
-    """Where a point of the axis stands."""
+    """The x coordinate of a point of the axis."""
     return LEFT + (WIDTH - LEFT - RIGHT) * (number + 0.5) / count
 
 
 @dataclass(frozen=True)
 class _Scale:
-    """Heights of numbers.
+    """A vertical scale.
 
     Attributes:
         low: number at the lower end.
         high: number at the upper end.
-        log: whether equal ratios have equal heights.
+        log: whether the scale is logarithmic.
     """
 
     low: float
@@ -160,26 +160,26 @@ class _Scale:
 
     @classmethod
     def over(cls, values: Sequence[float], log: bool) -> _Scale:
-        """A scale on which all the values lie, with room around them."""
+        """A scale that covers all values with a margin."""
         if not values:
             return cls(0.0, 1.0, False)
         low, high = min(values), max(values)
         if log:
             return cls(low / 1.3, high * 1.3, True)
-        # Zero is shown, for differences are read against it.
+        # Zero is included, since differences are read relative to it.
         low, high = min(low, 0.0), max(high, 0.0)
         room = 0.08 * (high - low) or 1.0
         return cls(low - room * (low < 0), high + room, False)
 
     def y(self, value: float) -> float:
-        """The height of a number; of one outside, that of the nearer end."""
+        """The y coordinate of a number, clipped to the scale."""
         value = min(max(value, self.low), self.high)
         ends = (self.low, value, self.high)
         low, at, high = map(math.log, ends) if self.log else ends
         return TOP + (HEIGHT - TOP - BOTTOM) * (high - at) / (high - low)
 
     def ticks(self) -> list[float]:
-        """Round numbers on the scale, seven at most."""
+        """Round numbers on the scale, at most seven."""
         if self.log:
             decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
             for steps in (_STEPS, (1, 3), (1,)):

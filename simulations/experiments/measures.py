@@ -1,4 +1,4 @@
-"""Runs a cell: releases a table, and measures how close it came."""
+"""Runs a cell: releases a table and measures its errors."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ Values = dict[str, float]
 
 
 def run_cell(cell: Cell, data: DataFolder) -> Values:
-    """The values of a cell, by name.
+    """The measured values of a cell, by name.
 
     Raises:
-        DataError: a table, a mechanism, a baseline or a measure is not there.
+        DataError: a table, a mechanism, a baseline or a measure does not exist.
         MosaicError: the release was refused.
     """
     unknown = [name for name in cell.measures if name not in MEASURES]
@@ -50,7 +50,7 @@ def run_cell(cell: Cell, data: DataFolder) -> Values:
 
 
 def _release(cell: Cell, table: Table) -> tuple[Table, Values]:
-    """The synthetic table, and what its making took."""
+    """The synthetic table and the cost of its release."""
     budget = Budget(epsilon=cell.epsilon, delta=DELTA)
     if cell.method in BASELINES:
         if cell.variant != "default" or cell.settings:
@@ -80,7 +80,7 @@ def _release(cell: Cell, table: Table) -> tuple[Table, Values]:
 
 
 def _weighted(workload: Workload, cell: Cell) -> Workload:
-    """The workload with the weight of its marginals with the label."""
+    """The workload with `label_weight` applied to marginals that contain the label."""
     weights = zip(workload.cliques, workload.weights, strict=True)
     return replace(
         workload,
@@ -89,7 +89,7 @@ def _weighted(workload: Workload, cell: Cell) -> Workload:
 
 
 def _folds(table: Table, seed: int) -> tuple[Table, Table]:
-    """All rows but a fold's, and the fold's; the seeds 1 to 5 leave out every row once."""
+    """The rows outside a fold and those of the fold; seeds 1 to 5 leave out each row once."""
     order = np.random.default_rng(_MEASURED_SEED).permutation(table.record_count)
     parts = np.array_split(order, FOLDS)
     left_out = parts.pop((seed - 1) % FOLDS)
@@ -108,7 +108,7 @@ def _kway4(cell: Cell, real: Table, synthetic: Table) -> Values:
 
 
 def _svm(cell: Cell, real: Table, synthetic: Table) -> Values:
-    """Other binary digits of the label's attribute are left out: they would give it away."""
+    """Excludes other binary digits of the label's attribute from the features: they would reveal it."""
     label = _label(cell)
     stem = label.rpartition(".bit")[0] if cell.binary else label
     kept = [name for name in real.domain if name == label or name.rpartition(".bit")[0] != stem]
@@ -129,7 +129,7 @@ def _fold_tree(cell: Cell, held_out: Table, synthetic: Table) -> Values:
 
 
 def _trees(cell: Cell, real: Table, synthetic: Table) -> Values:
-    """The average over all attributes as label, each predicted from all others by a decision tree."""
+    """The average over all attributes as labels, each predicted from all others by a decision tree."""
     found = [
         predictions(real, synthetic, name, classifiers=("tree",))[0]
         for name in real.domain
@@ -162,7 +162,7 @@ def _nist(cell: Cell, real: Table, synthetic: Table) -> Values:
 
 def _label(cell: Cell) -> str:
     if cell.label is None:
-        raise DataError("a classifier needs the label that it predicts; give the cell one")
+        raise DataError("expected the label that a classifier predicts, got none; give the cell a label")
     return cell.label
 
 
@@ -170,7 +170,7 @@ _ON_FOLDS: Mapping[str, Callable[[Cell, Table, Table], Values]] = {
     "fold_svm": _fold_svm,
     "fold_tree": _fold_tree,
 }
-"""Measures on rows that the release has not seen."""
+"""Measures on rows that were left out of the release."""
 
 MEASURES: Mapping[str, Callable[[Cell, Table, Table], Values]] = {
     "kway": _kway,

@@ -1,4 +1,4 @@
-"""The page and the figure of an experiment: one file each, which needs nothing else."""
+"""The page and the figure of an experiment: one file each, without external resources."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def page(results: Results, software: str, quick: bool) -> str:
-    """HTML of the charts, of the tables with the paper's numbers beside ours, and of what differs.
+    """HTML of the charts, of tables of the paper's numbers and ours, and of the differences from the paper.
 
     Args:
-        results: of the experiment.
-        software: the version that made them.
-        quick: whether only a part of the experiment was asked for.
+        results: results of the experiment.
+        software: version of the software that made them.
+        quick: whether only a part of the experiment was run.
     """
     methods = dict.fromkeys(line.changes.get("method", "") for line in results.experiment.lines)
     return _render(
@@ -35,7 +35,7 @@ def page(results: Results, software: str, quick: bool) -> str:
 
 
 def figure(results: Results) -> str:
-    """SVG of the charts: a row for each value, a column for each panel."""
+    """SVG of the charts: one row per value, one column per panel."""
     return _render("figure.svg", results, columns=len(results.experiment.panels))
 
 

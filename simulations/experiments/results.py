@@ -1,4 +1,4 @@
-"""The results of an experiment as tables: means over seeds, with the paper's numbers beside them."""
+"""The results of an experiment as tables: means over seeds, with the paper's numbers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _MISSING = "–"
 
 @dataclass(frozen=True)
 class Mean:
-    """A value over the seeds that there are.
+    """The mean of a value over the available seeds.
 
     Attributes:
         value: the mean.
         deviation: the standard deviation; None for a single seed.
-        seeds: how many.
+        seeds: number of seeds.
     """
 
     value: float
@@ -33,15 +33,15 @@ class Mean:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Our numbers over the paper's.
+    """Ratios of our numbers to the paper's.
 
     Attributes:
-        line: whose are ours.
-        reported: whose are the paper's.
+        line: label of our line.
+        reported: label of the paper's numbers.
         least: the smallest ratio.
-        middle: the median.
-        most: the largest.
-        numbers: how many there are.
+        middle: the median ratio.
+        most: the largest ratio.
+        numbers: number of ratios.
     """
 
     line: str
@@ -54,12 +54,12 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Results:
-    """What is there of an experiment.
+    """The available results of an experiment.
 
     Attributes:
-        experiment: which.
-        seeds: how many were asked for.
-        found: by cell.
+        experiment: the experiment.
+        seeds: requested seeds per cell.
+        found: results by cell.
     """
 
     experiment: Experiment
@@ -67,7 +67,7 @@ class Results:
     found: Mapping[Cell, Result]
 
     def mean(self, panel: Panel, line: Line, point: Point, value: str) -> Mean | None:
-        """The mean of a value; None where no seed has it."""
+        """The mean of a value; None if no seed has it."""
         values = [
             result.values[value]
             for result in self._of(panel, line, point)
@@ -81,14 +81,14 @@ class Results:
         return Mean(mean, deviation, len(values))
 
     def reported(self, label: str, panel: Panel, shown: Shown, point: Point) -> float | None:
-        """A number of the paper; None where it prints none."""
+        """A number of the paper; None if it reports none."""
         for found in self.experiment.reported:
             if found.label == label and found.value == shown.value:
                 return found.numbers.get((panel.label, point))
         return None
 
     def ratios(self) -> list[Ratio]:
-        """How our numbers compare with the paper's, of all panels and points that have both."""
+        """Ratios of our numbers to the paper's, over all panels and points with both."""
         ratios = []
         for found in self.experiment.reported:
             for line in self.experiment.lines:
@@ -106,12 +106,12 @@ class Results:
         return ratios
 
     def failure(self, panel: Panel, line: Line, point: Point) -> Failure | None:
-        """Why the first of the failed seeds failed; None where none did."""
+        """The failure of the first failed seed; None if no seed failed."""
         failures = (result.failure for result in self._of(panel, line, point))
         return next((failure for failure in failures if failure is not None), None)
 
     def gaps(self) -> dict[tuple[str, str, Failure | None], list[str]]:
-        """What is missing: (panel, line, why) with the points; no why where it was not run."""
+        """Points without results, by (panel, line, failure); the failure is None if the point was not run."""
         gaps: dict[tuple[str, str, Failure | None], list[str]] = {}
         for panel, line, point in self._places():
             if len([r for r in self._of(panel, line, point) if r.failure is None]) < self.seeds:
@@ -120,7 +120,7 @@ class Results:
         return gaps
 
     def write_csv(self, path: Path) -> None:
-        """One row for each number: ours by seed, and the paper's."""
+        """Writes one row per number: ours by seed, and the paper's."""
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["panel", "line", self.experiment.axis.label, "seed", "value", "number"])
@@ -135,7 +135,7 @@ class Results:
                     writer.writerow([label, reported.label, text(point), "", reported.value, number])
 
     def rows(self, panel: Panel, shown: Shown) -> list[tuple[str, list[str]]]:
-        """A table: for each point the paper's numbers, then each line's."""
+        """The rows of a table: for each point the paper's numbers, then those of each line."""
         reported = [found for found in self.experiment.reported if found.value == shown.value]
         rows = []
         for point in self.experiment.axis.points:
@@ -146,7 +146,7 @@ class Results:
         return rows
 
     def headings(self, shown: Shown) -> list[str]:
-        """The headings of the columns of `rows`, without the first."""
+        """The headings of the columns of `rows` after the first."""
         reported = [found.label for found in self.experiment.reported if found.value == shown.value]
         return [*reported, *(line.label for line in self.experiment.lines)]
 
@@ -162,7 +162,7 @@ class Results:
 
 
 def text(point: Point) -> str:
-    """A point of an axis as people write it."""
+    """A point of an axis as text."""
     return point if isinstance(point, str) else f"{point:g}"
 
 

@@ -1,4 +1,4 @@
-"""Runs cells in a few processes; whatever ends one of them, the others' results are kept."""
+"""Runs cells in several processes; if one of them ends, the results of the others are kept."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .tables import DataFolder
 _PATIENCE_S = 5.0
 
 Report = Callable[[int, int, Result | None], None]
-"""Told how many cells are done, of how many, and the last one; None before the first."""
+"""Called with the number of finished cells, the number of all cells and the last result (None at first)."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """A cell that is to be run, and the digest of its table."""
+    """A cell to run, and the digest of its table."""
 
     cell: Cell
     table_digest: str
 
 
 def missing(cells: Sequence[Cell], store: Store, data: DataFolder) -> list[Work]:
-    """The cells without a result, each once; those that failed are among them."""
+    """The cells without a result or with a failure, without duplicates."""
     work = []
     for cell in dict.fromkeys(cells):
         digest = table_digest(cell, data)
@@ -41,23 +41,23 @@ def missing(cells: Sequence[Cell], store: Store, data: DataFolder) -> list[Work]
 
 
 def table_digest(cell: Cell, data: DataFolder) -> str:
-    """The digest of a cell's table; empty where the table is not there."""
+    """The digest of a cell's table; empty if the table is missing."""
     if data.files(cell.table) is None:
         return ""
     return data.load(cell.table, cell.binary).digest()
 
 
 def run(work: Sequence[Work], store: Store, data: DataFolder, processes: int, report: Report) -> None:
-    """Runs cells and keeps what becomes of each.
+    """Runs cells and stores their results.
 
-    A cell that fails, or whose process dies, has a failure as its result. An interrupt ends the processes,
-    and the results so far are kept.
+    A cell that fails, or whose process dies, gets a failure as its result. An interrupt ends the processes;
+    the results so far are kept.
 
     Args:
-        work: what is to be run; begun in this order.
-        store: where results go.
-        data: where tables are.
-        processes: how many run at a time, at least 1.
+        work: cells to run, started in this order.
+        store: store of results.
+        data: folder of tables.
+        processes: number of cells that run in parallel, at least 1.
         report: called before the first and after every cell.
     """
     pool = _Pool(data, min(processes, len(work)))
@@ -73,11 +73,11 @@ def run(work: Sequence[Work], store: Store, data: DataFolder, processes: int, re
 
 
 class _Pool:
-    """Processes that each run one cell after the other; a new one takes the place of one that dies."""
+    """Processes that each run one cell at a time; a process that dies is replaced."""
 
     def __init__(self, data: DataFolder, size: int) -> None:
         self._context = get_context("forkserver")
-        # What a cell needs takes seconds to import: the server does it once, for all that it forks.
+        # The imports of a cell take seconds: the server does them once for all processes that it forks.
         self._context.set_forkserver_preload([run_cell.__module__])
         self._data = data
         self._size = size
@@ -85,7 +85,7 @@ class _Pool:
         self._running: dict[Connection, Work] = {}
 
     def results(self, work: Sequence[Work]) -> Iterator[tuple[Work, Values | Failure]]:
-        """Yields each item with its values or its failure, as they come."""
+        """Yields each item with its values or its failure, in the order of completion."""
         waiting = deque(work)
         for _ in range(self._size):
             self._give(self._start(), waiting)
@@ -97,7 +97,9 @@ class _Pool:
                     outcome = ready.recv()
                     connection = ready
                 except (EOFError, ConnectionResetError):
-                    outcome = Failure("ProcessDied", "the process that ran this cell ended; is memory short?")
+                    outcome = Failure(
+                        "ProcessDied", "the process that ran this cell ended, perhaps for lack of memory"
+                    )
                     self._processes.pop(ready).join(_PATIENCE_S)
                     ready.close()
                     connection = self._start() if waiting else ready
@@ -105,7 +107,7 @@ class _Pool:
                 yield item, outcome
 
     def close(self) -> None:
-        """Ends all processes, also those in the middle of a cell."""
+        """Ends all processes, even during a cell."""
         for connection, process in self._processes.items():
             process.terminate()
             process.join(_PATIENCE_S)
@@ -134,8 +136,8 @@ def _process(context: ForkServerContext, connection: Connection, data: DataFolde
 
 
 def _serve(connection: Connection, data: DataFolder) -> None:
-    """Runs cells until nobody asks any more."""
-    # The process that started this one decides what an interrupt ends.
+    """Runs cells until the connection is closed."""
+    # The parent process handles interrupts.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _use_one_core()
     while True:
@@ -154,7 +156,7 @@ def _serve(connection: Connection, data: DataFolder) -> None:
 
 
 def _use_one_core() -> None:
-    """Several processes share the machine, so each keeps to one thread."""
+    """Limits the process to one thread, since several processes share the machine."""
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)

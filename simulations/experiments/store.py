@@ -1,4 +1,4 @@
-"""Results of cells, one JSON file each, so that a run that is stopped goes on."""
+"""Results of cells, one JSON file each, so that a run that is stopped can resume."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Failure:
     """Why a cell has no result.
 
     Attributes:
-        kind: class of the error.
-        sentence: what it said.
+        kind: class name of the error.
+        sentence: message of the error.
     """
 
     kind: str
@@ -30,12 +30,12 @@ class Failure:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a cell.
+    """The result of a cell.
 
     Attributes:
-        cell: what was released.
-        values: measured, by name; empty where it failed.
-        failure: why it failed; None where it did not.
+        cell: the cell.
+        values: measured values by name; empty if the cell failed.
+        failure: reason of the failure; None if the cell succeeded.
     """
 
     cell: Cell
@@ -45,31 +45,33 @@ class Result:
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of results; files are written whole or not at all.
+    """A folder of results; files are written atomically.
 
     Attributes:
-        folder: made where it is not there.
-        software: the version that results belong to; those of others are not seen.
+        folder: path of the folder; created if it is missing.
+        software: version of the software; results of other versions are ignored.
     """
 
     folder: Path
     software: str
 
     def read(self, cell: Cell, table_digest: str) -> Result | None:
-        """The result of a cell; None where there is none of this software and this table."""
+        """The result of a cell; None if there is none of this software and this table."""
         path = self._path(cell, table_digest)
         try:
             form = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as cause:
-            raise DataError(f"the result {path} cannot be read; remove it, and it is made again") from cause
+            raise DataError(
+                f"the result {path} cannot be read; remove it and run the experiment again"
+            ) from cause
         failed = form.get("failure")
         failure = None if failed is None else Failure(failed["kind"], failed["sentence"])
         return Result(cell, form["values"], failure)
 
     def write(self, result: Result, table_digest: str) -> None:
-        """Keeps a result."""
+        """Stores a result."""
         path = self._path(result.cell, table_digest)
         path.parent.mkdir(parents=True, exist_ok=True)
         form: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The tables that experiments are run on, from a folder of the user's."""
+"""The tables of experiments, from a folder of the user."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class DataFolder:
     `dpmosaic datasets get` writes: NAME.domain.json and NAME.csv.
 
     Attributes:
-        path: of the folder.
+        path: path of the folder.
     """
 
     path: Path
 
     def files(self, name: str) -> tuple[Path, Path] | None:
-        """A table and its domain file; None where one of them is not there."""
+        """Paths of a table and of its domain file; None if one of them is missing."""
         for domain, stem in (
             (self.path / name / "domain.json", self.path / name / name),
             (self.path / f"{name}.domain.json", self.path / name),
@@ -44,8 +44,8 @@ class DataFolder:
         """A table, coded.
 
         Args:
-            name: of the table.
-            binary: with attributes written as binary digits.
+            name: name of the table.
+            binary: whether to code attributes as binary digits.
 
         Raises:
             DataError: a file is missing or cannot be read.
@@ -58,8 +58,9 @@ def _load(data: DataFolder, name: str, binary: bool) -> Table:
     found = data.files(name)
     if found is None:
         raise DataError(
-            f"the table {name!r} needs {data.path / name / name}.csv.gz (or .csv, .parquet) and domain.json "
-            "beside it; put them there, or name another data folder"
+            f"expected {data.path / name / name}.csv.gz (or .csv, .parquet) and domain.json beside it for "
+            "the "
+            f"table {name!r}, found none; put them there, or choose another data folder"
         )
     domain = Domain.load(found[1])
     table = read_table(found[0], domain)

@@ -8,7 +8,7 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.curator.home import ATTACHED, CuratorHome
-from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.curator.parties.connection import RetryPolicy
 
 
 def card(name="clinic", role=PARTY, seed=1):
@@ -57,23 +57,23 @@ def test_an_address_has_host_and_port(home, address):
         home.enroll(card(), address)
 
 
-def test_a_federation_of_nobody_is_refused(home):
-    with pytest.raises(DataError, match="no party is enrolled"):
+def test_refuses_a_federation_of_no_party(home):
+    with pytest.raises(DataError, match="expected enrolled parties, got none"):
         home.federation()
 
 
 def test_who_is_not_enrolled_is_not_dialled(home):
-    with pytest.raises(DataError, match="'clinic' is not enrolled; enrolled: nobody"):
-        home.links(["clinic"], None, Patience()).__enter__()
+    with pytest.raises(DataError, match="'clinic' is not enrolled; enrolled: no party"):
+        home.links(["clinic"], None, RetryPolicy()).__enter__()
 
 
 def test_who_dials_out_needs_a_place_to_arrive(home):
     home.enroll(card(), ATTACHED)
-    with pytest.raises(DataError, match="name where to listen"):
-        home.links(["clinic"], None, Patience()).__enter__()
+    with pytest.raises(DataError, match="expected listen in"):
+        home.links(["clinic"], None, RetryPolicy()).__enter__()
 
 
 def test_damaged_addresses_are_refused(home):
     (home.folder / "addresses.json").write_text("[]")
-    with pytest.raises(DataError, match="enroll the parties anew"):
+    with pytest.raises(DataError, match="enroll the parties again"):
         home.addresses()

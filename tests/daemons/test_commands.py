@@ -86,7 +86,7 @@ def modes(folder):
     return {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_from_keys_to_a_release_of_rows_in_a_csv(institution):
+def test_makes_and_verifies_a_release_of_rows_in_a_csv(institution):
     institution.serve()
     assert "FIX" not in institution.dpmosaic("curator", "preflight", institution.plan)
     institution.release()
@@ -112,7 +112,7 @@ def test_from_keys_to_a_release_of_rows_in_a_csv(institution):
     assert entry["release"] in institution.dpmosaic("party", "ledger", institution.party)
 
 
-def test_no_file_of_keys_ledger_or_journal_is_for_others(institution):
+def test_files_of_keys_ledger_and_journal_are_private_to_their_owner(institution):
     institution.serve()
     institution.release()
     assert modes(institution.party / "identity") == modes(institution.curator / "identity") == {0o600}
@@ -126,7 +126,7 @@ def test_no_file_of_keys_ledger_or_journal_is_for_others(institution):
         assert not path.exists() or stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
-def test_rows_come_from_a_query_over_parquet_files_too(institution):
+def test_reads_rows_from_a_query_over_parquet_files(institution):
     import duckdb
 
     rows = institution.party / "rows.csv"
@@ -139,9 +139,7 @@ def test_rows_come_from_a_query_over_parquet_files_too(institution):
 
 
 @pytest.mark.parametrize(("resumed_as", "kept"), [((), "parquet"), (("--format", "csv"), "csv")])
-def test_a_table_is_written_in_the_format_that_the_release_began_with_or_is_resumed_with(
-    institution, resumed_as, kept
-):
+def test_a_resumed_release_writes_its_initial_or_the_given_format(institution, resumed_as, kept):
     institution.allow(approval="true")
     institution.serve()
     out = institution.folder / "out"
@@ -155,7 +153,7 @@ def test_a_table_is_written_in_the_format_that_the_release_began_with_or_is_resu
     assert read_table(out / f"synthetic.{kept}", domain).record_count == 240
 
 
-def test_a_release_waits_for_a_person_and_is_resumed_when_approved(institution):
+def test_a_release_waits_for_approval_and_resumes_after_it(institution):
     institution.allow(approval="true")
     institution.serve()
     said = institution.release(fails=True)
@@ -170,7 +168,7 @@ def test_a_release_waits_for_a_person_and_is_resumed_when_approved(institution):
     assert "finished" in said
 
 
-def test_a_release_that_a_person_denied_stops(institution):
+def test_a_denied_release_stops(institution):
     institution.allow(approval="true")
     institution.serve()
     institution.release(fails=True)
@@ -180,46 +178,46 @@ def test_a_release_that_a_person_denied_stops(institution):
     assert "denied" in said
 
 
-def test_a_release_past_the_lifetime_budget_is_refused(institution):
+def test_refuses_a_release_that_exceeds_the_lifetime_budget(institution):
     institution.serve()
     for name in ("first", "second", "third"):
         institution.release(name)
     assert "lifetime_rho" in institution.release("fourth", fails=True)
 
 
-def test_a_policy_that_nobody_opened_allows_no_release(institution):
+def test_the_initial_policy_allows_no_release(institution):
     institution.allow(release=0.0)
     institution.serve()
     assert "max_release_rho" in institution.release(fails=True)
 
 
-def test_a_party_that_is_not_there_is_named_by_preflight(institution):
+def test_preflight_names_an_unreachable_party(institution):
     said = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
     assert "FIX  clinic: connection" in said
 
 
-def test_a_curator_that_was_revoked_gets_no_answer(institution):
+def test_a_revoked_curator_gets_no_answer(institution):
     institution.serve()
     institution.dpmosaic("party", "trust", institution.party, "--revoke", "curator")
     said = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
     assert "FIX  clinic: connection" in said
 
 
-def test_a_second_daemon_in_one_folder_is_refused(institution):
+def test_refuses_a_second_daemon_in_one_folder(institution):
     institution.serve()
     said = institution.dpmosaic("party", "serve", institution.party, "--listen", "127.0.0.1:0", fails=True)
     assert "already served" in said
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_party_that_is_told_to_stop_says_so_and_ends(institution, number):
+def test_a_party_logs_a_stop_signal_and_ends(institution, number):
     daemon = institution.serve()
     daemon.process.send_signal(number)
     assert daemon.process.wait(20) == 0
     assert daemon.events()[-1]["event"] == "stopped"
 
 
-def test_the_shareable_log_holds_codes_alone(institution):
+def test_the_shareable_log_holds_only_codes(institution):
     institution.allow(release=0.0)
     institution.serve()
     institution.release(fails=True)
@@ -229,7 +227,7 @@ def test_the_shareable_log_holds_codes_alone(institution):
     assert {key for event in events for key in event} == {"time", "event", "method", "code"}
 
 
-def test_a_dry_run_says_what_a_release_would_cost_and_leaves_the_ledger_as_it_was(institution):
+def test_a_dry_run_forecasts_a_release_and_does_not_change_the_ledger(institution):
     institution.serve()
     said = json.loads(institution.dpmosaic("curator", "release", institution.plan, "--dry-run", "--json"))
     assert json.loads(institution.dpmosaic("party", "ledger", institution.party, "--json")) == []
@@ -240,7 +238,7 @@ def test_a_dry_run_says_what_a_release_would_cost_and_leaves_the_ledger_as_it_wa
     assert "Nothing was measured" in institution.dpmosaic("curator", "release", institution.plan, "--dry-run")
 
 
-def test_progress_by_party_is_json_lines_on_the_error_stream_beside_one_object(institution):
+def test_json_output_is_one_object_and_progress_lines_on_the_error_stream(institution):
     institution.serve()
     line = [*program(), "curator", "release", str(institution.plan), "--out", str(institution.folder / "out")]
     done = subprocess.run([*line, "--json"], capture_output=True, text=True, timeout=60, check=True)
@@ -252,7 +250,7 @@ def test_progress_by_party_is_json_lines_on_the_error_stream_beside_one_object(i
     assert party["received"] > 0
 
 
-def test_a_daemon_serves_metrics_on_this_machine_and_names_no_attribute(institution):
+def test_a_daemon_serves_metrics_without_names_of_attributes(institution):
     institution.daemon = Daemon.start(institution.party, "--listen", "127.0.0.1:0", "--metrics", "0")
     institution.enroll(institution.daemon.address())
     institution.release()
@@ -265,6 +263,6 @@ def test_a_daemon_serves_metrics_on_this_machine_and_names_no_attribute(institut
     assert not any(name in said for name in ('kind="x', "bit", "y, z"))
 
 
-def test_a_release_without_a_folder_for_its_results_is_refused(institution):
+def test_refuses_a_release_without_a_folder_for_its_results(institution):
     said = institution.dpmosaic("curator", "release", institution.plan, fails=True)
     assert "expected --out" in said

@@ -13,7 +13,7 @@ from fractions import Fraction
 import pytest
 
 from dpmosaic.curator.home import CuratorHome
-from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.over_parties import release_over_parties
 from dpmosaic.curator.releasing.plan import ReleasePlan
@@ -72,9 +72,9 @@ class Network:
             daemon.stop()
 
     def run(self, journal, told=lambda when, method: None, away_s=20.0):
-        patience = Patience(call_s=60, tries=3)
+        retry_policy = RetryPolicy(call_s=60, tries=3)
         names = self.network.all_names
-        with self.home.links(names, self.plan.listen, patience) as links:
+        with self.home.links(names, self.plan.listen, retry_policy) as links:
             slices = [[Link(links[name], told) for name in row] for row in self.plan.slices]
             return release_over_parties(
                 self.plan,
@@ -142,9 +142,7 @@ def check_one_release(network, journal, released, tmp_path):
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_party_that_is_killed_and_started_again_at_many_steps_costs_nothing_twice(
-    network, journal, tmp_path, place
-):
+def test_a_party_killed_and_restarted_at_many_steps_charges_nothing_twice(network, journal, tmp_path, place):
     name, calls = network.network.all_names[place], []
 
     def told(moment, method):
@@ -158,7 +156,7 @@ def test_a_party_that_is_killed_and_started_again_at_many_steps_costs_nothing_tw
     check_one_release(network, journal, released, tmp_path)
 
 
-def test_a_party_that_dials_out_is_killed_and_started_again_and_costs_nothing_twice(attached, tmp_path):
+def test_an_attached_party_killed_and_restarted_charges_nothing_twice(attached, tmp_path):
     calls = []
 
     def told(moment, method):
@@ -171,7 +169,7 @@ def test_a_party_that_dials_out_is_killed_and_started_again_and_costs_nothing_tw
         check_one_release(attached, journal, released, tmp_path)
 
 
-def test_two_releases_at_once_are_two_releases(network, tmp_path):
+def test_two_concurrent_releases_are_separate(network, tmp_path):
     folders = [tmp_path / name for name in ("one", "two")]
     for folder in folders:
         folder.mkdir()
@@ -188,7 +186,7 @@ def test_two_releases_at_once_are_two_releases(network, tmp_path):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_curator_that_dies_at_many_steps_resumes_one_release(network, journal, tmp_path, when):
+def test_a_curator_killed_at_many_steps_resumes_the_same_release(network, journal, tmp_path, when):
     steps = list(range(1, 200, 7))
 
     def dying(at):
@@ -212,7 +210,7 @@ def test_a_curator_that_dies_at_many_steps_resumes_one_release(network, journal,
 
 
 @pytest.mark.parametrize("answers", [0, 2, 5])
-def test_a_curators_process_that_is_killed_is_resumed_by_the_command(network, command, tmp_path, answers):
+def test_the_command_resumes_the_release_of_a_killed_curator_process(network, command, tmp_path, answers):
     out = tmp_path / "out"
     line = [*program(), "curator", "release", str(network.network.plan), "--out", str(out)]
     process = subprocess.Popen(line, stderr=subprocess.DEVNULL)
@@ -240,7 +238,7 @@ def _answers(out):
         return 0
 
 
-def test_a_party_that_stays_away_stops_the_release_with_its_name(network, journal, tmp_path):
+def test_a_party_that_stays_unavailable_stops_the_release_and_is_named(network, journal, tmp_path):
     name, calls = network.network.all_names[1], []
 
     def told(moment, method):

@@ -10,7 +10,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.curator.home import CuratorHome
-from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.over_parties import release_over_parties
 from dpmosaic.curator.releasing.plan import ReleasePlan
@@ -20,7 +20,7 @@ from dpmosaic.simulations.local_network import LocalNetwork, program
 
 
 @pytest.mark.parametrize("attach", [False, True])
-def test_a_network_of_processes_releases_what_its_pieces_hold(tmp_path, network_of, command, attach):
+def test_a_network_of_processes_releases_the_partitioned_table(tmp_path, network_of, command, attach):
     changes = {"rho = 0.5": "rho = 1e5"}
     network = network_of(tmp_path, changes=changes, mechanism="mosaic", attach=attach)
     with network.running():
@@ -42,7 +42,7 @@ def test_a_network_of_processes_releases_what_its_pieces_hold(tmp_path, network_
     assert spent == {promise["zcdp_rho_spent"]}
 
 
-def test_indicator_vectors_cross_the_network_too(tmp_path, network_of, command):
+def test_the_protocol_indicator_works_over_a_network(tmp_path, network_of, command):
     network = network_of(
         tmp_path, changes={'protocol = "masked"  ': 'protocol = "indicator"', "collusions = 1": ""}
     )
@@ -51,7 +51,7 @@ def test_indicator_vectors_cross_the_network_too(tmp_path, network_of, command):
     assert (tmp_path / "out/synthetic.csv").exists()
 
 
-def test_the_command_starts_a_network_says_what_to_type_and_stops_it(tmp_path, table_file):
+def test_the_command_starts_a_network_prints_the_next_commands_and_stops_it(tmp_path, table_file):
     data = table_file(tmp_path / "people.csv")
     (tmp_path / "domain.json").write_text(json.dumps({"kind": ["x", "y, z"], "code": 3}))
     started = subprocess.Popen(
@@ -91,7 +91,7 @@ def claimable(folder):
         return False
 
 
-def test_no_party_outlives_a_network_that_was_killed(tmp_path, network_of):
+def test_parties_end_when_their_network_is_killed(tmp_path, network_of):
     network = network_of(tmp_path, grid="1x2")
     started = subprocess.Popen(
         [*program(), "local-network", str(network.folder)], stdout=subprocess.PIPE, text=True
@@ -114,25 +114,25 @@ def test_no_party_outlives_a_network_that_was_killed(tmp_path, network_of):
         assert claimable(network.party(name))
 
 
-def test_a_folder_that_holds_something_is_not_overwritten(tmp_path, network_of):
+def test_refuses_a_folder_that_is_not_empty(tmp_path, network_of):
     network_of(tmp_path)
     with pytest.raises(DataError, match="not empty"):
         network_of(tmp_path)
 
 
-def test_a_folder_without_a_network_cannot_be_started_again(tmp_path):
+def test_refuses_to_restart_a_folder_without_a_network(tmp_path):
     with pytest.raises(DataError, match="found none"):
         LocalNetwork.open(tmp_path)
 
 
-def test_a_party_of_another_identity_than_its_card_takes_part_in_nothing(tmp_path, network_of):
+def test_refuses_a_party_with_another_identity_than_its_card(tmp_path, network_of):
     network = network_of(tmp_path, grid="1x1", changes={"collusions = 1": "collusions = 0"})
     home = CuratorHome.open(network.folder / "curator")
     plan = ReleasePlan.load(network.plan)
     with network.running(), contextlib.closing(Journal.create(tmp_path / "j.sqlite", plan.text)) as journal:
         identity = home.keyring.identity
-        with home.links(network.all_names, None, Patience()) as links:
+        with home.links(network.all_names, None, RetryPolicy()) as links:
             slices = [[links[name] for name in network.all_names]]
             identities = {"party-1-1": bytes(32)}
-            with pytest.raises(PolicyError, match="not the identity of an enrolled card"):
+            with pytest.raises(PolicyError, match="expected the identity of its enrolled card"):
                 release_over_parties(plan, slices, journal, signer=identity, identities=identities)

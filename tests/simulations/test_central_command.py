@@ -40,7 +40,7 @@ def simulate(monkeypatch, capsys):
 
 @pytest.mark.skipif(INSTALLED, reason="the extra 'gan' is installed")
 @pytest.mark.parametrize("mechanism", ["dp-gan", "dp-select"])
-def test_without_the_extra_one_sentence_says_what_to_install(simulate, folder, mechanism):
+def test_without_the_extra_one_sentence_states_what_to_install(simulate, folder, mechanism):
     status, said, error = simulate("--mechanism", mechanism)
     assert (status, said) == (1, "")
     assert error.count("error:") == 1
@@ -67,7 +67,7 @@ def test_the_certificate_covers_every_step_with_one_epsilon_and_one_delta(simula
 
 
 @pytest.mark.gan
-def test_every_output_of_the_papers_text_says_that_it_is_not_private(simulate, folder):
+def test_every_output_of_the_paper_variant_is_labelled_as_not_private(simulate, folder):
     chosen = ["--protocol", "trusted", "--mechanism", "dp-select", "--variant", "paper", *TINY]
     status, printed, error = simulate(*chosen, "--json")
     assert status == 0, error
@@ -85,7 +85,7 @@ def test_every_output_of_the_papers_text_says_that_it_is_not_private(simulate, f
 
 
 @pytest.mark.gan
-def test_the_default_protocol_is_refused_with_the_one_to_take(simulate, folder):
+def test_refuses_the_default_protocol_and_names_the_one_to_use(simulate, folder):
     status, _, error = simulate("--mechanism", "dp-select")
     assert status == 1
     assert "use 'trusted'" in error

@@ -116,13 +116,13 @@ def test_json_prints_one_object_and_nothing_else(simulate):
 
 
 @pytest.mark.parametrize("options", [["--protocol", "theorem"], ["--seed", 1]])
-def test_a_result_that_is_no_release_has_a_warning_beside_its_table(folder, simulate, options):
+def test_writes_a_warning_beside_a_table_that_is_not_a_release(folder, simulate, options):
     assert simulate(*options).returncode == 0
     (label,) = json.loads((folder / "out/certificate.json").read_text())["labels"]
     assert (folder / "out/NOT-FOR-RELEASE.txt").read_text() == label + "\n"
 
 
-def test_binary_digits_are_released_and_spelled_out_again(folder, simulate):
+def test_binary_digits_are_released_and_decoded(folder, simulate):
     done = simulate("--binarise", "--rows", 40)
     assert done.returncode == 0, done.stderr
     certificate = json.loads((folder / "out/certificate.json").read_text())
@@ -131,7 +131,7 @@ def test_binary_digits_are_released_and_spelled_out_again(folder, simulate):
     assert read_table(folder / "out/synthetic.csv", domain).record_count == 40
 
 
-def test_parquet_holds_the_rows_of_the_csv_in_their_types_and_is_evaluated(folder, dpmosaic, simulate):
+def test_parquet_holds_the_typed_rows_of_the_csv_and_is_evaluated(folder, dpmosaic, simulate):
     for kind in ("csv", "parquet"):
         done = simulate("--seed", 1, "--mechanism", "independent", "--format", kind)
         assert done.returncode == 0, done.stderr
@@ -150,7 +150,7 @@ def test_parquet_holds_the_rows_of_the_csv_in_their_types_and_is_evaluated(folde
     assert done.returncode == 0, done.stderr
 
 
-def test_a_table_of_another_format_is_an_earlier_result_too(folder, simulate):
+def test_a_table_of_another_format_counts_as_an_earlier_result(folder, simulate):
     (folder / "out").mkdir()
     (folder / "out/synthetic.parquet").touch()
     again = simulate("--mechanism", "independent")
@@ -166,7 +166,7 @@ def test_one_seed_gives_one_file(folder, simulate):
     assert first == second
 
 
-def test_an_earlier_result_is_never_overwritten(folder, simulate):
+def test_refuses_to_overwrite_an_earlier_result(folder, simulate):
     assert simulate().returncode == 0
     before = (folder / "out/synthetic.csv").read_bytes()
     again = simulate()
@@ -198,7 +198,7 @@ def test_an_earlier_result_is_never_overwritten(folder, simulate):
         (["--domain", "none.json"], "none.json"),
     ],
 )
-def test_a_wrong_option_is_one_sentence_and_exit_status_one(folder, simulate, arguments, named):
+def test_a_wrong_option_gives_one_sentence_and_exit_status_one(folder, simulate, arguments, named):
     done = simulate(*arguments)
     assert done.returncode == 1
     assert done.stdout == ""
@@ -221,7 +221,7 @@ def test_a_wrong_option_is_one_sentence_and_exit_status_one(folder, simulate, ar
         (["kind,weight,code,age", "z,heavy,1,7"], "column 'weight', row 1"),
     ],
 )
-def test_a_wrong_table_is_one_sentence_that_names_the_place_and_not_the_value(folder, simulate, lines, named):
+def test_a_wrong_table_gives_one_sentence_with_the_place_but_not_the_value(folder, simulate, lines, named):
     (folder / "data.csv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
     done = simulate()
     assert done.returncode == 1

@@ -66,12 +66,12 @@ def test_selected_records_are_loaded_too(tmp_path):
         ({}, "holds no model"),
     ],
 )
-def test_a_file_of_no_model_that_can_be_loaded_is_refused(tmp_path, form, said):
+def test_refuses_a_file_without_a_loadable_model(tmp_path, form, said):
     archive.write(tmp_path / "model.npz", form, {})
     with pytest.raises(DataError, match=said):
         dpmosaic.load_model(tmp_path / "model.npz")
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
+def test_refuses_a_missing_model_file(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
         dpmosaic.load_model(tmp_path / "model.npz")

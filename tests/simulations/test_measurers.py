@@ -29,7 +29,7 @@ def central_measurer(adjacency=Adjacency.ZERO_OUT):
     return CentralMeasurer(federation, terms, Fraction(1), TABLE, Budget(1.0, 1e-9))
 
 
-def test_records_are_handed_out_once_they_are_charged():
+def test_returns_records_after_charging_them():
     measurer = central_measurer()
     charge = Charge("train", (), Fraction(1, 2))
     assert measurer.records(charge) is TABLE
@@ -37,31 +37,31 @@ def test_records_are_handed_out_once_they_are_charged():
     assert measurer.not_private is None
 
 
-def test_records_that_cost_more_than_is_left_are_not_handed_out():
+def test_refuses_records_that_cost_more_than_is_left():
     measurer = central_measurer()
     measurer.records(Charge("train", (), Fraction(1, 2)))
     with pytest.raises(BudgetError):
         measurer.records(Charge("select", (), Fraction(2, 3)))
     assert len(measurer.accountant.charges) == 1
-    with pytest.raises(ValueError, match="for a charge"):
+    with pytest.raises(ValueError, match="expected at least one charge"):
         measurer.records()
 
 
-def test_it_measures_as_the_parties_do_from_the_same_budget():
+def test_measures_like_the_parties_from_the_same_budget():
     measurer = central_measurer()
     measurer.measure([Query(("a",), Fraction(1, 2), "one-way")])
     with pytest.raises(BudgetError):
         measurer.records(Charge("train", (), Fraction(2, 3)))
 
 
-def test_records_that_nobody_pays_for_make_the_release_not_private():
+def test_uncharged_records_make_the_release_not_private():
     measurer = central_measurer()
     assert measurer.records_unpaid("it looks") is TABLE
     assert measurer.not_private == "it looks"
     assert measurer.accountant.spent == 0
 
 
-def test_a_mechanism_that_needs_records_gets_them_under_one_adjacency_alone():
+def test_returns_records_only_under_zero_out():
     measurer = central_measurer()
     assert holding_records(measurer, "x") is measurer
     assert showing_records(measurer) is measurer

@@ -68,7 +68,7 @@ def histogram(connection):
         errors.PartyUnavailable,
     ],
 )
-def test_an_error_of_a_party_arrives_typed_and_with_its_text(kind):
+def test_an_error_of_a_party_keeps_its_type_and_text(kind):
     error = kind("fix the plan")
     with pytest.raises(kind, match="fix the plan") as arrived:
         list(InProcessConnection(FailingServicer(error)).call("Answer", [b""]))
@@ -107,19 +107,19 @@ def test_the_policy_of_a_party_refuses_through_the_connection(change, reason):
         ({}, 41, errors.ProtocolError, "more or fewer integers"),
     ],
 )
-def test_a_question_that_does_not_fit_is_refused_through_the_connection(change, cells, kind, reason):
+def test_refuses_an_invalid_query_through_the_connection(change, cells, kind, reason):
     client = PartyClient(one_party())
     client.accept(TERMS)
     with pytest.raises(kind, match=reason):
         list(client.answer(replace(QUERY, **change), 1, cells, 1))
 
 
-def test_an_unknown_method_is_refused():
+def test_refuses_an_unknown_method():
     with pytest.raises(errors.ProtocolError, match="no method 'Records'"):
         list(one_party().call("Records", [encode_query(QUERY)]))
 
 
-def test_all_that_crosses_is_bytes():
+def test_only_bytes_cross_the_connection():
     tap = Tap(one_party())
     client = PartyClient(tap)
     client.describe()
@@ -148,7 +148,7 @@ def test_a_connection_counts_the_bytes_of_all_requests_and_replies():
     )
 
 
-def test_requests_are_read_one_by_one_as_the_servicer_asks_for_them():
+def test_the_servicer_reads_requests_one_by_one():
     class Reading:
         def serve(self, method, requests):
             for request in requests:
@@ -162,7 +162,7 @@ def test_requests_are_read_one_by_one_as_the_servicer_asks_for_them():
     assert next(requests) == b"b"
 
 
-def test_parties_of_a_simulation_allow_its_one_release():
+def test_parties_of_a_simulation_allow_only_its_release():
     connection = one_party()
     histogram(connection)
     with pytest.raises(errors.PolicyError, match="lifetime_rho"):
@@ -174,7 +174,7 @@ def test_a_seed_determines_all_answers():
     assert histogram(one_party(seed=1)) != histogram(one_party(seed=2))
 
 
-def test_every_party_has_a_name_an_identity_and_noise_of_its_own():
+def test_every_party_has_its_own_name_identity_and_noise():
     grid = start_parties([[TABLE, TABLE], [TABLE]], POLICY, RandomStream.from_seed(1))
     connections = [connection for row in grid for connection in row]
     descriptions = [PartyClient(connection).describe() for connection in connections]

@@ -24,7 +24,7 @@ def table(records=3000, seed=0):
 
 
 @pytest.mark.parametrize("protocol", ["theorem", "indicator-mle"])
-def test_privbayes_gets_sums_over_boxes_from_them(protocol):
+def test_paper_protocols_give_privbayes_sums_over_boxes(protocol):
     rng = np.random.default_rng(0)
     first = rng.integers(0, 3, 3000)
     codes = np.column_stack([first, rng.integers(0, 2, 3000), 9 * first + rng.integers(0, 9, 3000)])
@@ -53,7 +53,7 @@ def test_an_interaction_by_the_theorem_is_the_projection_of_a_marginal_that_is_c
     assert {(c.zcdp_rho, c.interaction) for c in measurer.accountant.charges} == {(rho, ())}
 
 
-def test_sums_over_boxes_come_with_the_noise_of_the_theorem_around_them():
+def test_sums_over_boxes_have_the_noise_of_the_theorem():
     """Chi-square over 4,000 sums: a deviation of 2 % would be one of two of its own."""
     real, boxes = table(), (((0, 3), (0, 5)), ((3, 6), (0, 2)))
     rng = np.random.default_rng(0)

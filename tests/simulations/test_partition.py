@@ -98,7 +98,7 @@ def test_even_keeps_neighbours_together():
     assert [row[0].column("a").tolist() for row in pieces] == [[0, 1], [2, 3]]
 
 
-def test_a_random_grid_is_fixed_by_its_seed_and_deals_every_slice_anew():
+def test_a_random_grid_depends_on_its_seed_and_differs_between_slices():
     domain = Domain.coded({f"x{place}": 2 for place in range(12)})
     grid = Grid.random(domain, 40, 4, 3, seed=8)
     assert grid == Grid.random(domain, 40, 4, 3, seed=8)
@@ -126,7 +126,7 @@ def file(tmp_path):
     return write
 
 
-def test_a_file_lays_out_a_ragged_grid(file):
+def test_reads_a_ragged_grid_from_a_file(file):
     grid = Grid.parse(
         file([{"rows": 2, "groups": [["c", "a"], ["b"]]}, {"rows": 5, "groups": [["a", "b", "c"]]}]),
         DOMAIN,
@@ -140,7 +140,7 @@ def test_a_file_lays_out_a_ragged_grid(file):
 
 
 @pytest.mark.parametrize("text", ["", "2", "2x", "x3", "2x3x1", "-1x2", "two by three", "missing.json", "\0"])
-def test_refuses_text_that_is_no_grid_and_names_both_forms(text):
+def test_refuses_text_that_is_not_a_grid_and_names_both_forms(text):
     with pytest.raises(DataError, match=r"expected KxS such as 2x2, or a JSON file"):
         Grid.parse(text, DOMAIN, 5)
 
@@ -163,7 +163,7 @@ def test_refuses_text_that_is_no_grid_and_names_both_forms(text):
         [{"rows": 5, "groups": [[["a"]]]}],
     ],
 )
-def test_refuses_a_file_that_is_no_grid_and_names_both_forms(file, content):
+def test_refuses_a_file_that_is_not_a_grid_and_names_both_forms(file, content):
     with pytest.raises(DataError, match=r"expected KxS such as 2x2, or a JSON file"):
         Grid.parse(file(content), DOMAIN, 5)
 
@@ -209,7 +209,7 @@ def test_even_and_random_grids_refuse_the_same_as_the_command_line(make):
         (1, [["a", "a"], ["b", "c"]], "attributes named twice: a"),
     ],
 )
-def test_refuses_groups_that_make_no_grid(horizontal, groups, reason):
+def test_refuses_groups_that_are_not_a_grid(horizontal, groups, reason):
     with pytest.raises(DataError, match=reason):
         Grid.by_attributes(DOMAIN, 5, horizontal, groups)
 

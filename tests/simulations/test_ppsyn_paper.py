@@ -29,26 +29,26 @@ def paper_run(real, budget=BUDGET, seed=3):
     return simulate(real, budget=budget, protocol="theorem", mechanism=PPSyn.of_the_paper(), seed=seed)
 
 
-def test_it_is_labelled_as_made_from_exact_marginals():
+def test_labels_a_result_made_from_exact_marginals():
     result = paper_run(table())
     assert not result.certificate.differentially_private
     assert any("read exact marginals without noise" in label for label in result.certificate.labels)
     assert result.certificate.selected_by == "exact marginals, read without noise"
 
 
-def test_the_same_protocol_does_not_say_so_of_a_mechanism_that_reads_none():
+def test_does_not_label_a_mechanism_that_reads_no_exact_marginals():
     labels = simulate(table(), budget=BUDGET, protocol="theorem", mechanism="independent").certificate.labels
     assert labels
     assert not any("read exact" in label for label in labels)
 
 
 @pytest.mark.parametrize("protocol", ["masked", "trusted", "indicator", "indicator-mle"])
-def test_every_other_protocol_is_refused(protocol):
+def test_refuses_every_other_protocol(protocol):
     with pytest.raises(DataError, match="use the protocol 'theorem'"):
         simulate(table(), budget=BUDGET, protocol=protocol, mechanism=PPSyn.of_the_paper())
 
 
-def test_it_spends_its_grant_as_algorithm_1_has_it():
+def test_spends_the_grant_like_algorithm_1():
     result = paper_run(table())
     steps = result.certificate.steps
     rounds = result.fitted.rounds
@@ -59,7 +59,7 @@ def test_it_spends_its_grant_as_algorithm_1_has_it():
     assert granted * 0.99 < result.certificate.promise.zcdp_rho_spent <= granted
 
 
-def test_the_first_round_costs_what_algorithms_2_to_4_call_for():
+def test_the_first_round_costs_as_in_algorithms_2_to_4():
     real = table()
     result = paper_run(real)
     done = result.fitted.rounds[0]
@@ -79,7 +79,7 @@ def test_the_first_round_costs_what_algorithms_2_to_4_call_for():
     assert done.zcdp_rho == pytest.approx(min(rhos), rel=0.1)
 
 
-def test_cells_of_an_interval_get_the_same_part_of_its_noisy_sum():
+def test_cells_of_an_interval_share_its_noisy_sum_equally():
     counts = np.array([4.0, 1.0, 9.0, 3.0, 0.0])
     found = spread(counts, np.array([0, 1, 0, 1, 1]), np.array([3.0, -1.0]))
     assert found.tolist() == [8.0, 1.0, 8.0, 1.0, 1.0]
@@ -96,7 +96,7 @@ def test_intervals_of_one_attribute_hold_codes_of_neighbouring_counts():
     assert marginal.sequence.error(3) == pytest.approx(1 + 1)
 
 
-def test_it_is_closer_than_independence_where_attributes_depend():
+def test_is_more_accurate_than_independence_for_dependent_attributes():
     real = table()
     pairs = list(itertools.combinations(DOMAIN.names, 2))
     alone = simulate(real, budget=BUDGET, protocol="theorem", mechanism="independent", seed=3)
@@ -107,7 +107,7 @@ def test_it_is_closer_than_independence_where_attributes_depend():
     assert off(paper_run(real)) < 0.7 * off(alone)
 
 
-def test_the_papers_score_changes_by_more_the_more_records_there_are():
+def test_the_sensitivity_of_the_papers_score_grows_with_the_records():
     """By a record, over all neighbouring tables of 2 x 2 cells: no sensitivity bounds it."""
 
     def score(joint):

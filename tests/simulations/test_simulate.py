@@ -36,7 +36,7 @@ def test_every_protocol_runs_every_mechanism_within_its_grant(protocol, mechanis
     assert result.certificate.plan.protocol == protocol
 
 
-def test_noise_on_every_record_is_more_noise_than_noise_on_their_sum():
+def test_noise_on_every_record_exceeds_noise_on_their_sum():
     options = {"budget": BUDGET, "protocol": "indicator", "mechanism": "independent"}
     letter, sum_first = (simulate(table(), **options, record_wise=option) for option in (True, False))
     sigmas = [result.certificate.measurements[0].sigma for result in (letter, sum_first)]
@@ -45,7 +45,7 @@ def test_noise_on_every_record_is_more_noise_than_noise_on_their_sum():
 
 @pytest.mark.parametrize("protocol", ["masked", "indicator"])
 @pytest.mark.parametrize("grid", ["1x1", "3x1", "1x4", "3x2"])
-def test_any_grid_gives_the_exact_table_in_the_limit_of_a_huge_budget(grid, protocol):
+def test_any_grid_gives_the_exact_table_at_a_huge_budget(grid, protocol):
     real = table()
     result = simulate(real, budget=dpmosaic.Budget(zcdp_rho=1e9), grid=grid, protocol=protocol, seed=1)
     for clique in (("a", "b"), ("a", "c"), ("c", "d")):
@@ -58,7 +58,7 @@ def first_sigma(**options):
     return simulate(table(), **options).certificate.measurements[0].sigma
 
 
-def test_the_protocol_is_masked_where_none_is_named():
+def test_the_default_protocol_is_masked():
     assert simulate(table(), budget=CHEAP, mechanism="independent").certificate.plan.protocol == "masked"
 
 
@@ -71,12 +71,12 @@ def test_masked_shares_without_collusions_have_the_noise_of_a_trusted_place(grid
     ("grid", "collusions", "factor"),
     [("1x1", None, 1), ("2x1", None, 2), ("2x2", None, 4 / 3), ("2x2", 1, 4 / 3), ("2x2", 3, 4)],
 )
-def test_tolerated_collusions_cost_the_noise_of_those_who_may_collude(grid, collusions, factor):
+def test_tolerated_collusions_add_the_noise_of_colluding_parties(grid, collusions, factor):
     sigma = first_sigma(grid=grid, collusions=collusions)
     assert sigma == pytest.approx(factor**0.5 * first_sigma(protocol="trusted"), rel=1e-9)
 
 
-def test_the_certificate_says_against_whom_masked_shares_hold():
+def test_the_certificate_states_observers_of_masked_shares():
     promise = simulate(table(), budget=BUDGET, grid="2x2", collusions=2).certificate.promise
     public, curator, parties = promise.observers
     assert (public.who, curator.who) == ("the public", "the curator")
@@ -87,7 +87,7 @@ def test_the_certificate_says_against_whom_masked_shares_hold():
     assert len(simulate(table(), budget=CHEAP, collusions=0).certificate.promise.observers) == 2
 
 
-def test_the_traffic_of_every_party_is_among_the_metrics_and_openings_grow_with_the_records():
+def test_metrics_include_traffic_and_openings_grow_with_the_records():
     few, many = (
         simulate(table(records), budget=CHEAP, grid="2x2", seed=1).metrics["traffic_bytes"]
         for records in (600, 1200)
@@ -100,7 +100,7 @@ def test_the_traffic_of_every_party_is_among_the_metrics_and_openings_grow_with_
     assert [[set(party) for party in row] for row in few] == [[{"in", "out"}] * 2] * 2
 
 
-def test_noisy_histograms_are_as_large_however_many_records_there_are():
+def test_the_size_of_noisy_histograms_does_not_depend_on_the_records():
     options = {"budget": CHEAP, "grid": "2x2", "mechanism": "independent", "seed": 1}
     few, many = (simulate(table(n), **options).metrics["traffic_bytes"] for n in (600, 1200))
     assert all(
@@ -113,14 +113,14 @@ def test_a_protocol_without_parties_has_no_traffic():
 
 
 @pytest.mark.parametrize("options", [{}, {"grid": "2x2"}, {"protocol": "trusted"}])
-def test_one_seed_gives_one_table_and_says_that_it_is_no_release(options):
+def test_one_seed_gives_one_table_labelled_as_not_a_release(options):
     one, again, other = (simulate(table(), budget=CHEAP, **options, seed=seed) for seed in (1, 1, 2))
     assert one.synthetic.digest() == again.synthetic.digest() != other.synthetic.digest()
     assert not one.certificate.differentially_private
     assert "known seed" in one.certificate.labels[0]
 
 
-def test_without_a_seed_the_noise_is_fresh_and_the_certificate_clean():
+def test_without_a_seed_the_noise_is_fresh_and_the_certificate_unlabelled():
     one, other = (simulate(table(), budget=BUDGET) for _ in range(2))
     assert one.synthetic.digest() != other.synthetic.digest()
     assert one.certificate.differentially_private
@@ -129,7 +129,7 @@ def test_without_a_seed_the_noise_is_fresh_and_the_certificate_clean():
 
 
 @pytest.mark.parametrize("protocol", ["theorem", "indicator-mle"])
-def test_what_exists_on_paper_alone_is_labelled_in_every_output(protocol):
+def test_labels_every_output_of_paper_protocols(protocol):
     result = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol)
     for labels in (result.certificate.labels, result.metrics["labels"]):
         assert labels[0].startswith("NOT DIFFERENTIALLY PRIVATE")
@@ -137,7 +137,7 @@ def test_what_exists_on_paper_alone_is_labelled_in_every_output(protocol):
     assert result.certificate.promise.epsilon_by_privacy_loss_distribution is Unstated.UNSTATED
 
 
-def test_averaging_copies_states_what_it_really_costs():
+def test_averaging_copies_states_its_real_cost():
     promise = simulate(table(), budget=BUDGET, grid="2x2", protocol="indicator-mle").certificate.promise
     assert promise.zcdp_rho_really_spent == pytest.approx(4 * promise.zcdp_rho_spent)
     assert promise.epsilon_really_spent > 1.9
@@ -158,7 +158,7 @@ def test_the_certificate_accounts_for_every_step(protocol):
 
 
 @pytest.mark.parametrize("protocol", BUILT_IN)
-def test_a_certificate_is_read_as_it_comes_out_of_its_file(protocol):
+def test_a_certificate_survives_writing_and_reading(protocol):
     certificate = simulate(table(), budget=BUDGET, grid="2x2", protocol=protocol, seed=1).certificate
     form = json.loads(json.dumps(certificate.to_json()))
     read = dpmosaic.Certificate.from_json(form)
@@ -184,12 +184,12 @@ def test_a_certificate_is_read_as_it_comes_out_of_its_file(protocol):
         ({"mechanism": "independent"}, ""),
     ],
 )
-def test_the_certificate_says_what_marginals_were_selected_by(options, selected_by):
+def test_the_certificate_states_how_marginals_were_selected(options, selected_by):
     result = simulate(table(), budget=CHEAP, seed=1, **options)
     assert result.certificate.selected_by == result.fitted.selection == selected_by
 
 
-def test_bounds_are_of_the_rows_and_not_of_the_model_alone():
+def test_error_bounds_hold_for_rows_and_not_only_for_the_model():
     """Next to no noise, and twenty rows: what is wrong is that rows are few."""
     budget = dpmosaic.Budget(zcdp_rho=1e4)
     made = simulate(table(), budget=budget, protocol="trusted", mechanism="privbayes", rows=20, seed=1)
@@ -232,7 +232,7 @@ def test_replace_one_adds_more_noise_for_the_same_promise():
         ({"budget": dpmosaic.Budget(zcdp_rho=1e-30)}, BudgetError, "grant more"),
     ],
 )
-def test_what_does_not_fit_is_one_error_before_anything_is_spent(options, error, named, monkeypatch):
+def test_refuses_invalid_arguments_before_spending_budget(options, error, named, monkeypatch):
     answered = []
     monkeypatch.setattr(Party, "answer", lambda self, query: answered.append(query))
     with pytest.raises(error, match=named):

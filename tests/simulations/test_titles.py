@@ -21,7 +21,7 @@ def cases():
 
 
 @pytest.mark.parametrize(("name", "variant", "protocol"), list(cases()))
-def test_every_step_that_is_charged_has_a_title_in_the_report(name, variant, protocol):
+def test_every_charged_step_has_a_title_in_the_report(name, variant, protocol):
     rng = np.random.default_rng(0)
     domain = Domain.coded({"a": 3, "b": 2, "c": 4})
     first = rng.integers(0, 3, 300)

@@ -11,7 +11,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.wire.tls import TlsSide, secure_channel
 from dpmosaic.curator.parties.attached import AttachedConnection, AttachmentServer
-from dpmosaic.curator.parties.connection import Patience, dial
+from dpmosaic.curator.parties.connection import RetryPolicy, dial
 from dpmosaic.party.serving.attachment import Attachment
 from dpmosaic.party.serving.health import Health
 from dpmosaic.party.serving.server import PartyServer
@@ -20,7 +20,7 @@ from support.parties import party_of, policy_for
 
 TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
 POLICY = policy_for("indicator")
-HASTY = Patience(call_s=20, tries=2, first_pause_s=0.01, arrival_s=5)
+HASTY = RetryPolicy(call_s=20, tries=2, first_pause_s=0.01, arrival_s=5)
 
 
 def pair(name, **changes):
@@ -51,11 +51,11 @@ class Loopback:
     def side(self):
         return TlsSide(*self.party, tuple(self.pinned))
 
-    def dial(self, curator=None, certificate=None, patience=HASTY, address=None):
+    def dial(self, curator=None, certificate=None, retry_policy=HASTY, address=None):
         key, shown = curator or self.curator
         expected = certificate or self.party[1]
         own = TlsSide(key, shown, (expected,))
-        self.connections.append(dial("north", address or self.address, own, expected, patience))
+        self.connections.append(dial("north", address or self.address, own, expected, retry_policy))
         return self.connections[-1]
 
     def stop(self):
@@ -98,8 +98,8 @@ class Arrival:
         )
         self.attachment.start()
 
-    def dial(self, patience=None):
-        return AttachedConnection("north", self.attachments, patience or HASTY)
+    def dial(self, retry_policy=None):
+        return AttachedConnection("north", self.attachments, retry_policy or HASTY)
 
     def stop(self):
         self.attachment.stop()

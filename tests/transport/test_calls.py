@@ -28,7 +28,7 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire import codec, queries, streams
 from dpmosaic.common.wire.tls import METHODS, TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
-from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.party.serving.server import PartyServer
 
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
@@ -153,7 +153,9 @@ def connection(loopback):
 
 def test_an_unreachable_party_is_tried_again_and_then_named(loopback):
     party = loopback()
-    connection = party.dial(patience=Patience(call_s=5, tries=4, first_pause_s=0.25, longest_pause_s=0.5))
+    connection = party.dial(
+        retry_policy=RetryPolicy(call_s=5, tries=4, first_pause_s=0.25, longest_pause_s=0.5)
+    )
     paused = []
     connection._sleep = paused.append
     party.server.stop(0)
@@ -177,7 +179,7 @@ def test_a_party_that_does_not_finish_in_time_is_unavailable(loopback):
         release.wait(5)
         yield b""
 
-    connection = loopback(Scripted(serve)).dial(patience=Patience(call_s=0.2, tries=3))
+    connection = loopback(Scripted(serve)).dial(retry_policy=RetryPolicy(call_s=0.2, tries=3))
     with pytest.raises(errors.PartyUnavailable, match="did not finish in time"):
         list(connection.call("Answer", [b""]))
     release.set()

@@ -12,7 +12,7 @@ from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire import attached
 from dpmosaic.curator.parties.client import PartyClient
-from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.party.serving.attachment import Attachment
 
 TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
@@ -44,8 +44,8 @@ class ConnectionContract:
         client = PartyClient(start().dial())
         for frames in (0, 3):
             found = client.probe(frames)
-            assert abs(found.ahead_s) <= found.there_s
-        assert found.back_s > 0
+            assert abs(found.offset_s) <= found.upload_s
+        assert found.download_s > 0
         with pytest.raises(errors.ProtocolError, match="at most 8 frames"):
             client.probe(9)
 
@@ -134,7 +134,7 @@ class ConnectionContract:
             over.wait(5)
             yield b""
 
-        connection = start(Scripted(serve)).dial(patience=Patience(call_s=0.3, tries=1, arrival_s=5))
+        connection = start(Scripted(serve)).dial(retry_policy=RetryPolicy(call_s=0.3, tries=1, arrival_s=5))
         with pytest.raises(errors.PartyUnavailable, match="finish in time"):
             list(connection.call("Answer", [b""]))
         over.set()
@@ -152,7 +152,7 @@ class TestAttached(ConnectionContract):
         return arrival
 
 
-SOON = Patience(call_s=5, tries=1, arrival_s=1.5)
+SOON = RetryPolicy(call_s=5, tries=1, arrival_s=1.5)
 
 
 def test_a_party_that_is_not_enrolled_is_refused(arrival):

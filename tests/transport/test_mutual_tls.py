@@ -14,7 +14,7 @@ from dpmosaic.common.crypto.certificates import Certificate, self_signed
 from dpmosaic.common.errors import DataError, PartyUnavailable, PolicyError, ProtocolError
 from dpmosaic.common.wire.tls import SERVICE, TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
-from dpmosaic.curator.parties.connection import Patience
+from dpmosaic.curator.parties.connection import RetryPolicy
 
 
 def describe(connection):
@@ -109,8 +109,8 @@ def test_a_party_that_speaks_no_tls_is_refused_by_the_curator(loopback):
 
         thread = threading.Thread(target=answer)
         thread.start()
-        patience = Patience(call_s=5, tries=1)
-        connection = party.dial(address=f"127.0.0.1:{plain.getsockname()[1]}", patience=patience)
+        retry_policy = RetryPolicy(call_s=5, tries=1)
+        connection = party.dial(address=f"127.0.0.1:{plain.getsockname()[1]}", retry_policy=retry_policy)
         with pytest.raises((PartyUnavailable, ProtocolError)):
             describe(connection)
         thread.join()

@@ -1,1 +1,1 @@
-"""What each paper's experiments are, with the numbers that it prints."""
+"""The experiments of each paper, with the numbers that it reports."""

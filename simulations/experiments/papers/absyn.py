@@ -40,17 +40,20 @@ _ERRORS = (
 )
 
 _DIFFERS = (
-    "The paper shows these as figures; its text has ranks and factors over all conditions together, which "
-    "need its tables and mechanisms all, so there is no column of its numbers here.",
-    "Everything here is central in the paper. “trusted” is that; “masked” is the same over 2 x 2 parties who "
-    "show nobody anything. “ABSyn, text” follows Algorithm 2 and fits cliques apart; the default differs "
-    "where the text spends more than it must, or leaves out pairs that a path of others explains.",
-    "Of the paper's five tables, Salary is not public, and Loans (42,535 x 50) is not at hand. Adult has 14 "
-    "attributes coded as in the literature. The points of epsilon are ours, inside the paper's 0.01 to 5.",
-    f"Models are limited to {_MODEL_MB:g} MB here, for time; the limit of a release is 32 MB. AIM, MST and "
-    "MWEM+PGM select by noisy distances here, not by exponential mechanisms; all get all pairs as workload. "
-    "PrivSyn+PGM and PrivMRF are not in this program, and DP-GAN is not among these lines.",
-    "Errors are averages over a seeded sample of 300 marginals where there are more.",
+    "The paper shows these results as figures. Its text reports only ranks and factors over all its tables "
+    "and mechanisms, so there is no column of its numbers here.",
+    "The paper is central, like “trusted”; “masked” is the same over 2 x 2 parties that keep their records. "
+    "“ABSyn, text” follows Algorithm 2 and fits cliques separately; the default differs where the text "
+    "spends "
+    "more than necessary or omits pairs that a path of other pairs explains.",
+    "Of the paper's five tables, Salary is not public, and Loans (42,535 x 50) is not available. Adult has "
+    "14 "
+    "attributes coded as in the literature. The values of epsilon are ours, within the paper's 0.01 to 5.",
+    f"Models are limited to {_MODEL_MB:g} MB here to save time; the limit of a release is 32 MB. AIM, MST "
+    "and "
+    "MWEM+PGM select by noisy distances here, not by exponential mechanisms; all have all pairs as workload. "
+    "PrivSyn+PGM and PrivMRF are not implemented, and DP-GAN is not compared.",
+    "Errors are averages over a seeded sample of 300 marginals if there are more.",
 )
 _CLASSIFIER = (
     "The paper trains a network of one hidden layer for each attribute; here it is a decision tree of depth "
@@ -85,9 +88,10 @@ TIME = replace(
     source="ABSyn, Figure 7",
     shown=(_SECONDS,),
     notes=(
-        "Seconds include the parties of “masked” and what compares the tables. They hold for the machine "
-        "that ran them, with as many releases at a time as `--processes` says, and the first release of a "
-        "process includes the compilation of its inner loops.",
+        "Seconds include the parties of “masked” and the comparison of the tables. They depend on the "
+        "machine "
+        "and on the number of parallel releases (`--processes`). The first release of a process includes the "
+        "compilation of its inner loops.",
         *_DIFFERS,
     ),
 )
@@ -95,7 +99,7 @@ TIME = replace(
 PARALLEL = replace(
     MARGINALS,
     name="absyn-parallel",
-    title="Cliques fitted apart, against the whole model",
+    title="Cliques fitted separately, compared with the whole model",
     source="ABSyn, Figures 8 to 10",
     lines=(
         _TEXT,

@@ -14,14 +14,14 @@ _TEXT = {"reference": "exact", "at_once": "200"}
 _EXPONENTIAL = Line("DP-Select, exponential", {}, _TEXT)
 
 _DIFFERS = (
-    "The paper shows these as figures without numbers in its text, so there is no column of them here.",
-    "Each seed is a fold: a fifth of the rows is left out of the release and predicted, by a decision tree "
-    "of depth 10 that learnt from the synthetic table. The paper splits rows 4 : 1 : 1 and picks the state "
-    "of its network by the second part, unpaid; nothing is picked by real rows here.",
-    "“DP-Select” measures the marginals that it selects by once, and selects for free after that. "
-    "“DP-Select, exponential” pays for every candidate, as the paper does, but takes 200 records at once: "
-    "one exponential mechanism for each record moves nothing at these budgets.",
-    "“label weighted” gives pairs with the label five times the weight of others.",
+    "The paper shows these results as figures, without numbers, so there is no column of them here.",
+    "Each seed is a fold: a fifth of the rows is left out of the release and predicted by a decision tree "
+    "of depth 10 that was trained on the synthetic table. The paper splits rows 4 : 1 : 1 and selects the "
+    "state of its network by the second part without a charge; here no real rows are used for this.",
+    "“DP-Select” measures the marginals that guide its selection once; the selection itself costs nothing. "
+    "“DP-Select, exponential” charges every selection, as the paper does, but selects 200 records at once: "
+    "one exponential mechanism per record has no effect at these budgets.",
+    "“label weighted” gives pairs that contain the label five times the weight of others.",
 )
 
 TREE = Experiment(
@@ -47,10 +47,10 @@ TREE = Experiment(
 
 
 def _sweep(parameter: str, source: str, label: str, points: tuple[str | float, ...]) -> Experiment:
-    """One parameter of the selection, everything else as it is."""
+    """Varies one parameter of the selection."""
     return Experiment(
         f"dp-select-{parameter.replace('_', '-')}",
-        f"What {label} brings",
+        f"Effect of {label}",
         source,
         Axis(label, points, with_setting(parameter)),
         (Panel("Adult, income, epsilon = 2", replace(_ADULT, settings=tuple(sorted(_TEXT.items())))),),

@@ -31,14 +31,16 @@ _RANGES = (
 )
 
 _DIFFERS = (
-    "The paper shows these as figures without numbers in its text, so there is no column of them here.",
+    "The paper shows these results as figures, without numbers, so there is no column of them here.",
     "“PPSyn, text” follows Algorithms 1 to 4, which choose partitions and budgets from exact marginals: it "
-    "is not differentially private, and needs the protocol “theorem”, which shows them. The default chooses "
-    "from noisy values. Everything is central in the paper; “masked” is over 2 x 2 parties who show nobody "
-    "anything.",
-    "Loans (42,535 x 48) is not at hand, so Adult and BR2000 are left; 14 attributes each.",
-    f"Models are limited to {_MODEL_MB:g} MB here, for time. AIM and MST select by noisy distances; PrivMRF "
-    "is not in this program.",
+    "is not differentially private, and needs the protocol “theorem”, which returns them. The default "
+    "chooses "
+    "from noisy values. The paper is central; “masked” is over 2 x 2 parties that keep their "
+    "records.",
+    "Loans (42,535 x 48) is not available, so Adult and BR2000 remain, with 14 attributes each.",
+    f"Models are limited to {_MODEL_MB:g} MB here to save time. AIM and MST select by noisy distances; "
+    "PrivMRF "
+    "is not implemented.",
     "The workload is all triples, with errors in shares of the records; the paper's is a random part of "
     "them.",
 )
@@ -62,8 +64,9 @@ RANGES = replace(
     source="PPSyn, Figures 4 and 5",
     shown=_RANGES,
     notes=(
-        "Queries are 210 of three attributes and 37 of five, as in the paper, on shares of records. How it "
-        "draws their ends it does not say; here both are drawn evenly.",
+        "There are 210 queries of three attributes and 37 of five, as in the paper, on shares of records. "
+        "The "
+        "paper does not state how the ends of ranges are drawn; here both are uniform.",
         *_DIFFERS,
     ),
 )
@@ -81,7 +84,7 @@ CLASSIFICATION = replace(
     quick=Quick(_QUICK, ("BR2000, attribute 1",), _QUICK_LINES),
     notes=(
         "Each seed is a fold: a fifth of the rows is left out of the release and predicted; five seeds leave "
-        "out every row once. The machine is linear. The paper does not say which attributes it predicts.",
+        "out every row once. The machine is linear. The paper does not state which attributes it predicts.",
         *_DIFFERS,
     ),
     seeds=5,
@@ -89,19 +92,19 @@ CLASSIFICATION = replace(
 
 ETA = Experiment(
     "ppsyn-eta",
-    "What noise and partition may take of a marginal's contribution",
+    "Limit of the share of a marginal's contribution lost to noise and partition",
     "PPSyn, Figures 7 and 8",
     Axis("eta", (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0), with_setting("eta")),
     tuple(Panel(f"{panel.label}, epsilon = 0.1", replace(panel.base, epsilon=0.1)) for panel in _PANELS),
     (_DEFAULT, _MASKED),
     (_WORKLOAD, *_RANGES),
     Quick((0.3, 0.7), ("BR2000, epsilon = 0.1",)),
-    ("The paper does not say at which epsilon it varies eta; here it is 0.1.", *_DIFFERS),
+    ("The paper does not state the epsilon at which it varies eta; here it is 0.1.", *_DIFFERS),
 )
 
 DIMENSIONS = Experiment(
     "ppsyn-d",
-    "Workloads of more and more attributes",
+    "Workloads of larger marginals",
     "PPSyn, Figure 9",
     Axis("attributes of a marginal", (2.0, 3.0, 4.0), with_workload),
     (Panel("BR2000, epsilon = 0.1", replace(_BR2000, epsilon=0.1)),),

@@ -30,15 +30,17 @@ SCORES = Experiment(
     tuple(Shown(name, f"{name} score") for name in ("clustering", "classification", "regression")),
     Quick((1.0, 4.0), ("Adult",)),
     (
-        "The paper shows this as a figure without numbers in its text, so there is no column of them here.",
-        "Its table, Colorado's microdata sample with 662,000 rows of 98 attributes, is not at hand. Of Adult "
-        "and Loans, with 15 and 16 attributes, the regression score looks at other attributes: hours per "
+        "The paper shows these results as a figure, without numbers, so there is no column of them here.",
+        "Its table, Colorado's microdata sample with 662,000 rows of 98 attributes, is not available. On "
+        "Adult "
+        "and Loans, with 15 and 16 attributes, the regression score uses other attributes: hours per "
         "week of men and women by occupation, and incomes of borrowers for 36 and 60 months by state.",
-        "Scores reach from 0 to a million, and higher is better. The text of the classification score lacks "
-        "a term without which every score is negative; it is there here.",
+        "Scores range from 0 to a million, and higher is better. The paper's classification score lacks a "
+        "term, "
+        "so that every score would be negative; the term is added here.",
         "The first three lines are the paper's, central; “default” differs where the text spends more than "
-        "it must. “masked” and “indicator” are over 2 x 2 parties. With “indicator”, pairs across two "
-        "parties drown in noise that grows with the number of records.",
+        "necessary. “masked” and “indicator” are over 2 x 2 parties. With “indicator”, pairs across two "
+        "parties are dominated by noise that grows with the number of records.",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""What the experiments of the RandDPGen paper have in common.
+"""Common parts of the experiments of the RandDPGen paper.
 
 Source: "High-dimensional Hybrid Partitioned Data Release under Differential Privacy", sections 6 and E.
 """
@@ -31,49 +31,54 @@ OURS = (THEOREM, INDICATOR, MASKED)
 
 NOISE = (
     "“theorem” draws the noise that the paper's Theorem 4.1 states, with variance K S² / 2ρ in every cell, "
-    "and follows Algorithm 2 to the letter. No protocol has this noise: the theorem leaves out that each "
-    "record's noise is added up over all records. These numbers are the ones to compare with the paper's; "
-    "they are not differentially private.",
-    "“indicator” is the paper's Algorithm 1 as it is written, and Algorithm 2 to the letter. A product of "
-    "two parties' noisy indicators, added up over N records, has a variance that grows with N. Where the "
-    "noise is larger than the table, Algorithm 2 selects the noisiest pairs, and what is fitted has nothing "
-    "to do with the data: more budget does not help before the noise is below the counts.",
-    "“masked” is what this program does unless told otherwise. Noise is added once to sums that nobody sees "
-    "without it, with the noise of one trusted place up to a factor for parties that collude, so it does not "
-    "grow with K and S as the theorem's does; pairs are selected by noisy distances, and what is measured to "
-    f"select is used to fit. Its model is limited to {MODEL_MB} MB here, for time; the limit of a release is "
-    "32 MB.",
+    "and follows Algorithm 2 exactly. No protocol has this noise: the theorem ignores that the noise of each "
+    "record is added up over all records. Compare these numbers with the paper's; they are not "
+    "differentially private.",
+    "“indicator” follows the paper's Algorithms 1 and 2 exactly. A product of two parties' noisy indicators, "
+    "added up over N records, has a variance that grows with N. If the noise exceeds the counts, Algorithm 2 "
+    "selects the noisiest pairs, and the fitted model does not depend on the data: more budget does not help "
+    "until the noise is below the counts.",
+    "“masked” is the default of this program. Noise is added once to sums that no role sees without it. It "
+    "is "
+    "the noise of one trusted place times a factor for colluding parties, so it does not grow with K and S "
+    "as "
+    "the theorem's does. Pairs are selected by noisy distances, and values measured for selection are used "
+    "to "
+    f"fit. The model is limited to {MODEL_MB} MB here to save time; the limit of a release is 32 MB.",
 )
 TABLES = (
-    "Every attribute is written in binary digits, numbers by the bins of their domain files. The paper "
-    "binarises “each categorical attribute”, and does not say what became of numbers.",
-    "Parties hold consecutive attributes and rows, as even as possible. The paper says that other splits "
-    "behave alike, and does not say which it takes.",
+    "Every attribute is coded in binary digits, numbers by the bins of their domain files. The paper "
+    "binarises “each categorical attribute” and does not state how it treats numbers.",
+    "Parties hold consecutive attributes and rows, as evenly as possible. The paper reports that other "
+    "splits "
+    "behave alike and does not state its split.",
 )
 DIVERGENCE = (
-    "The paper prints one KL divergence for a table and does not say over what. Over the whole domain it is "
-    "infinite for every synthetic table that misses one real record. Here it is the average over pairs of "
+    "The paper reports one KL divergence per table and does not state over which marginals. Over the whole "
+    "domain it is infinite if the synthetic table misses one real record. Here it is the average over pairs "
+    "of "
     "the binary attributes (a seeded sample of 300), KL(real ‖ synthetic) in nats, with half a record added "
-    "to every cell of the synthetic table. Ratios of “theorem” to the paper near 1 are as much agreement as "
-    "two numbers of this kind can show.",
+    "to every cell of the synthetic table. Ratios of “theorem” to the paper near 1 are the best agreement "
+    "that "
+    "such numbers can show.",
 )
 BUDGET = (
-    "The paper gives no delta; it is 1e-9 here. It converts epsilon to ρ by ρ + 2 sqrt(ρ log(1/δ)), and so "
+    "The paper states no delta; it is 1e-9 here. It converts epsilon to ρ by ρ + 2 sqrt(ρ log(1/δ)), and so "
     "do “theorem” and “indicator”; “masked” uses the exact conversion for Gaussian noise, which allows more.",
-    "The paper averages five runs; `--seeds 5` does so here, one run is made unless asked for more.",
+    "The paper averages five runs, like `--seeds 5` here; the default is one run.",
 )
 CLASSIFIER = (
-    "The classifier is a linear support vector machine on the binary digits; the paper names no kernel. For "
+    "The classifier is a linear support vector machine on the binary digits; the paper states no kernel. For "
     "Big5 it predicts the last digit of the gender's code, 1 for male and other, 0 for female and unknown; "
-    "the gender's other digit is not among what it is predicted from, for it would give it away.",
+    "the gender's other digit is not a feature, since it would reveal the label.",
 )
 NO_NUMBERS = (
-    "The paper shows this as a figure without numbers in its text, so there is no column of them here.",
+    "The paper shows these results as a figure, without numbers, so there is no column of them here.",
 )
 
 
 def grids(*parties: int) -> tuple[Panel, ...]:
-    """Adult and Big5 over K = S parties either way."""
+    """Adult and Big5 over grids with K = S."""
     return tuple(
         Panel(f"{title}, K = S = {count}", replace(base, grid=f"{count}x{count}"))
         for title, base in (("Adult", ADULT), ("Big5", BIG5))

@@ -26,7 +26,7 @@ _DISTDIFFGEN = Line("DistDiffGen", {"method": "distdiffgen"})
 
 _LINEAR = (*NO_NUMBERS, *NOISE, *TABLES, *BUDGET)
 _NON_LINEAR = (*NO_NUMBERS, *CLASSIFIER, *NOISE, *TABLES, *BUDGET)
-_OUR_PARTIES = ("The numbers of parties are ours: the text does not say them.",)
+_OUR_PARTIES = ("The numbers of parties are ours: the text does not state them.",)
 
 FIGURE_3 = Experiment(
     "randdpgen-figure3",
@@ -73,7 +73,7 @@ _MORE_PARTIES = (Panel("Adult, epsilon = 0.2", replace(ADULT, epsilon=0.2)),)
 
 FIGURE_7 = Experiment(
     "randdpgen-figure7",
-    "Error over more and more vertical parties",
+    "Error over the number of vertical parties",
     "RandDPGen, Figure 7",
     Axis("parties", ("1x2", "1x3", "1x4", "1x5"), on_grid),
     _MORE_PARTIES,
@@ -105,7 +105,7 @@ FIGURE_9 = replace(
 FIGURE_10 = replace(
     FIGURE_7,
     name="randdpgen-figure10",
-    title="Error over more and more horizontal parties",
+    title="Error over the number of horizontal parties",
     source="RandDPGen, Figure 10",
     axis=Axis("parties", ("2x1", "3x1", "4x1", "5x1"), on_grid),
     lines=OVER_ROWS,
@@ -130,7 +130,7 @@ FIGURE_11 = Experiment(
     Quick(QUICK_EPSILONS, ("Adult, K = S = 2",)),
     (
         "Algorithm 5 averages e = K S copies of every answer and charges for one; it costs e times as much, "
-        "so it is not differentially private at the stated epsilon, as the paper's appendix says itself.",
+        "so it is not differentially private at the stated epsilon, as the paper's appendix states.",
         *_ABLATION,
     ),
 )
@@ -148,9 +148,9 @@ FIGURE_12 = Experiment(
     (TV_OF_PAIRS, SVM),
     Quick(QUICK_EPSILONS, ("Adult, K = S = 2",)),
     (
-        "In a workload of binary pairs every marginal has two attributes and four cells, so a split by "
-        "either is the even split: what the paper's figure compares cannot come from the split of line 4. "
-        "The two lines are the same numbers.",
+        "In a workload of binary pairs every marginal has two attributes and four cells, so both splits are "
+        "even: the difference in the paper's figure cannot come from the split of line 4. The two lines have "
+        "the same numbers.",
         *_ABLATION,
     ),
 )

@@ -30,12 +30,13 @@ OVER_COLUMNS = (*OURS, PDBN, PDBN_BY_INDICATOR, DPLT)
 OVER_ROWS = (*OURS, IND_PRIVBAYES, DP_SUBN)
 
 BASELINES_ARE_OURS = (
-    "The programs of the baselines are not public in full. Ours are described below, with what was "
-    "reconstructed; where they come out otherwise than the paper's, either may be the reason.",
+    "The programs of the baselines are not fully public. Our reconstructions are described below; if their "
+    "results differ from the paper's, either program may be the reason.",
 )
 WHOLE_ROWS = (
-    "Where each party holds whole rows, “indicator” has no products: every party adds up, then adds noise "
-    "once, which makes K times the variance of a trusted place.",
+    "If each party holds whole rows, “indicator” has no products: every party sums its records and adds "
+    "noise "
+    "once, so the variance is K times that of a trusted place.",
 )
 
 _HYBRID_DIFFERS = (*NOISE, *TABLES, *DIVERGENCE, *BUDGET)
@@ -68,7 +69,7 @@ TABLE_1 = Experiment(
 
 TABLE_2 = Experiment(
     "randdpgen-table2",
-    "KL divergence over two vertical parties, against PDBN and DPLT",
+    "KL divergence over two vertical parties, compared with PDBN and DPLT",
     "RandDPGen, Table 2",
     EPSILON_AXIS,
     (
@@ -109,7 +110,7 @@ TABLE_2 = Experiment(
 
 TABLE_3 = Experiment(
     "randdpgen-table3",
-    "KL divergence over three horizontal parties, against Ind-PrivBayes and DP-SUBN",
+    "KL divergence over three horizontal parties, compared with Ind-PrivBayes and DP-SUBN",
     "RandDPGen, Table 3",
     EPSILON_AXIS,
     (

@@ -25,7 +25,7 @@ def changed(form, path, value):
     return other
 
 
-def test_what_is_read_is_written_again_key_by_key_and_has_the_same_digest(form):
+def test_reading_and_writing_keeps_every_key_and_the_digest(form):
     certificate = Certificate.from_json(form)
     assert json.dumps(certificate.to_json()) == json.dumps(form)
     assert Certificate.from_json(certificate.to_json()) == certificate
@@ -34,14 +34,14 @@ def test_what_is_read_is_written_again_key_by_key_and_has_the_same_digest(form):
     assert Certificate.from_json(whole).digest() != certificate.digest()
 
 
-def test_signatures_are_no_part_of_the_digest(form):
+def test_the_digest_excludes_signatures(form):
     signed = {"terms": "00ff", "curator_signature": "", "parties": []}
     certificate = Certificate.from_json({**form, "signed": signed})
     assert certificate.signed.terms == b"\x00\xff"
     assert certificate.digest() == Certificate.from_json(form).digest()
 
 
-def test_a_second_opinion_that_is_not_stated_is_not_one_that_there_is_none(form):
+def test_distinguishes_an_unstated_second_epsilon_from_null(form):
     key = "epsilon_by_privacy_loss_distribution"
     none = Certificate.from_json(changed(form, ("promise", key), None))
     assert none.promise.epsilon_by_privacy_loss_distribution is None
@@ -52,7 +52,7 @@ def test_a_second_opinion_that_is_not_stated_is_not_one_that_there_is_none(form)
     assert key not in unstated.to_json()["promise"]
 
 
-def test_a_certificate_without_titles_shows_names(form):
+def test_a_certificate_without_titles_uses_step_names(form):
     assert Certificate.from_json(form).titles == {
         "one-way": "Each attribute by itself",
         "a step of tomorrow": "a step of tomorrow",
@@ -61,20 +61,20 @@ def test_a_certificate_without_titles_shows_names(form):
     assert Certificate.from_json(form).titles["one-way"] == "one-way"
 
 
-def test_the_smallest_noise_counts_where_a_clique_was_measured_twice(form):
+def test_uses_the_smallest_noise_of_a_clique_measured_twice(form):
     form["measurements"] += [measured("age", sigma=3.0), measured("kind", sigma=90.0)]
     sigmas = Certificate.from_json(form).sigmas
     assert (sigmas["age",], sigmas["kind",]) == (3.0, 20.0)
 
 
-def test_records_and_confidence_are_those_of_all_slices_and_bounds(form):
+def test_records_and_confidence_cover_all_slices_and_bounds(form):
     certificate = Certificate.from_json(form)
     assert (certificate.records, certificate.confidence) == (2000, 0.95)
     assert Certificate.from_json({**form, "error_bounds": []}).confidence == 0.0
 
 
 @pytest.mark.parametrize("other", [None, [], {"format": "dpmosaic certificate 99"}, {"a": 1}])
-def test_what_is_no_certificate_is_refused(other):
+def test_refuses_json_that_is_not_a_certificate(other):
     with pytest.raises(DataError, match="expected a certificate of the format"):
         Certificate.from_json(other)
 
@@ -87,7 +87,7 @@ def test_what_is_no_certificate_is_refused(other):
         (("promise", "epsilon"), "one", r"promise\.epsilon: expected a number, got another text"),
         (("promise", "zcdp_rho_granted"), 0.0, "expected a grant above 0"),
         (("promise", "spent_within_grant"), 1, "expected true or false, got int"),
-        (("promise", "tomorrow"), 1, r"certificate\.promise has a key of another version"),
+        (("promise", "tomorrow"), 1, r"certificate\.promise has an unknown key"),
         (("error_bounds",), [3], r"error_bounds\[0\]: expected names and values, got int"),
         (("steps",), [], r"certificate\.steps: expected names and values, got list"),
         (("model", "cliques"), 1, r"model\.cliques: expected a list, got int"),
@@ -102,13 +102,13 @@ def test_what_is_no_certificate_is_refused(other):
         (("signed",), {"terms": "zz", "curator_signature": "", "parties": []}, "expected hexadecimal digits"),
     ],
 )
-def test_a_damaged_certificate_is_refused_with_the_place_of_the_damage(form, path, value, said):
-    with pytest.raises(DataError, match=f"the certificate is damaged: .*{said}.*get it anew"):
+def test_refuses_a_damaged_certificate_and_names_the_place(form, path, value, said):
+    with pytest.raises(DataError, match=f"the certificate is damaged: .*{said}.*get a new copy"):
         Certificate.from_json(changed(form, path, value))
 
 
 @pytest.mark.parametrize("cost", ["1/0", "0.5", "-1", "1" * 5000, 1])
-def test_a_cost_that_is_no_fraction_is_refused(form, cost):
+def test_refuses_a_cost_that_is_not_a_fraction(form, cost):
     entry = {"query_id": "1", "query": "00", "zcdp_rho": cost, "signature": ""}
     party = {"name": "p", "entries": [entry], "signature": ""}
     form["signed"] = {"terms": "", "curator_signature": "", "parties": [party]}
@@ -116,7 +116,7 @@ def test_a_cost_that_is_no_fraction_is_refused(form, cost):
         Certificate.from_json(form)
 
 
-def test_a_file_that_holds_no_json_is_refused(tmp_path):
+def test_refuses_a_file_without_json(tmp_path):
     (tmp_path / "certificate.json").write_text("{")
     with pytest.raises(DataError, match=r"certificate\.json"):
         Certificate.load(tmp_path / "certificate.json")

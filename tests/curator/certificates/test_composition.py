@@ -28,7 +28,7 @@ def spent(epsilon, delta):
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 8.0])
 @pytest.mark.parametrize("delta", [1e-5, 1e-9])
-def test_dp_accounting_confirms_the_promise_over_all_steps_and_needs_nearly_all_of_it(epsilon, delta):
+def test_dp_accounting_confirms_the_promise_over_all_steps_and_is_tight(epsilon, delta):
     found = composition(spent(epsilon, delta), epsilon, delta)
     assert 0.99 * epsilon < found["epsilon_by_dp_accounting"] <= epsilon
     assert found["delta"] == delta
@@ -38,7 +38,7 @@ def test_dp_accounting_confirms_the_promise_over_all_steps_and_needs_nearly_all_
     assert sum(alone.values()) > found["epsilon_by_dp_accounting"]
 
 
-def test_half_the_noise_in_training_breaks_the_promise():
+def test_dp_accounting_detects_half_the_noise_in_training():
     budget = Budget(2.0, 1e-9)
     accountant = spent(2.0, 1e-9)
     charge = accountant.charges[1]
@@ -53,14 +53,14 @@ def test_half_the_noise_in_training_breaks_the_promise():
     assert composition(broken, budget.epsilon, budget.delta)["epsilon_by_dp_accounting"] > 2.4
 
 
-def test_a_privacy_loss_distribution_is_not_claimed_for_such_steps():
+def test_states_no_privacy_loss_distribution_for_steps_without_zcdp():
     assert checked_epsilon(spent(2.0, 1e-9), 1e-9, Adjacency.ZERO_OUT) is None
 
 
-def test_a_promise_in_zcdp_cannot_cover_sampled_noise():
+def test_refuses_sampled_noise_under_a_promise_in_zcdp():
     with pytest.raises(BudgetError, match="sampled noise has no zCDP"):
         _ = Budget(zcdp_rho=0.5).order
 
 
-def test_exponential_steps_cost_what_one_costs_so_many_times():
+def test_exponential_steps_cost_a_multiple_of_one_step():
     assert steps_cost(0.25, 8) == 8 * exponential_cost(0.25)

@@ -23,7 +23,7 @@ from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, stated_plan
 
 DOMAIN = Domain.coded({"a": 2, "b": 3})
 SIGMA = 5.0
-EVERYBODY = Observer("the curator", "it colludes with no party", math.sqrt(1.5))
+CURATOR = Observer("the curator", "it colludes with no party", math.sqrt(1.5))
 COLLUDERS = Observer("any one party", "nothing", 1.0)
 
 
@@ -68,8 +68,8 @@ def factors(monkeypatch):
     return computed
 
 
-def test_every_observer_is_told_what_the_noise_that_they_see_promises():
-    found = promise(gaussian(), gaussian(), observers=(EVERYBODY, COLLUDERS))
+def test_states_the_promise_against_each_observer():
+    found = promise(gaussian(), gaussian(), observers=(CURATOR, COLLUDERS))
     outer, inner = found["observers"]
     assert (outer["who"], outer["assumes"]) == ("the curator", "it colludes with no party")
     assert (inner["who"], inner["assumes"]) == ("any one party", "nothing")
@@ -80,7 +80,7 @@ def test_every_observer_is_told_what_the_noise_that_they_see_promises():
 
 
 @pytest.mark.parametrize("sigma", [2.0**-10, 1.0, 300.0])
-def test_what_an_observer_sees_spent_is_no_less_than_the_cost_of_the_noise_they_see(sigma):
+def test_the_cost_against_an_observer_bounds_the_cost_of_the_noise_it_sees(sigma):
     accountant = Accountant(Fraction(10**7)).charge(gaussian(sigma))
     for square in (1, 2, 100):
         seen = module._rho_seen(accountant, math.sqrt(square))
@@ -90,29 +90,29 @@ def test_what_an_observer_sees_spent_is_no_less_than_the_cost_of_the_noise_they_
 
 def test_a_step_without_gaussian_noise_costs_every_observer_the_same():
     selected = Charge("select", (), exponential_cost(0.1))
-    found = promise(gaussian(), selected, observers=(EVERYBODY,))["observers"][0]
+    found = promise(gaussian(), selected, observers=(CURATOR,))["observers"][0]
     assert found["zcdp_rho"] == pytest.approx(float(gaussian().zcdp_rho) / 1.5 + 0.1**2 / 8)
     assert found["epsilon"] is None
 
 
-def test_one_privacy_loss_distribution_is_computed_for_each_amount_of_noise(factors):
-    promise(gaussian(), observers=(EVERYBODY, COLLUDERS, EVERYBODY, COLLUDERS))
-    assert sorted(factors) == [1.0, EVERYBODY.noise_factor]
+def test_computes_one_privacy_loss_distribution_per_noise_factor(factors):
+    promise(gaussian(), observers=(CURATOR, COLLUDERS, CURATOR, COLLUDERS))
+    assert sorted(factors) == [1.0, CURATOR.noise_factor]
 
 
-def test_without_a_delta_observers_are_told_rho_alone(factors):
-    found = promise(gaussian(), budget=Budget(zcdp_rho=1.0), observers=(EVERYBODY,))
+def test_without_a_delta_observers_have_only_rho(factors):
+    found = promise(gaussian(), budget=Budget(zcdp_rho=1.0), observers=(CURATOR,))
     assert found["observers"][0]["epsilon"] is None
     assert found["observers"][0]["zcdp_rho"] > 0
     assert "epsilon_by_privacy_loss_distribution" not in found
     assert factors == []
 
 
-def test_where_all_see_the_same_noise_no_observers_are_listed():
+def test_lists_no_observers_if_all_see_the_same_noise():
     assert "observers" not in promise(gaussian())
 
 
-def test_charges_and_measurements_say_which_were_of_interactions():
+def test_charges_and_measurements_mark_interactions():
     cost = gaussian_cost(SIGMA, Adjacency.ZERO_OUT, (2, 3))
     pair = Charge("pairs", ("a", "b"), cost, ((SIGMA,),), interaction=(2, 3))
     values = np.array([1.0, 0.0, -1.0, -1.0, 0.0, 1.0])
@@ -128,13 +128,13 @@ def test_charges_and_measurements_say_which_were_of_interactions():
     )
 
 
-def test_nothing_is_promised_to_observers_of_a_run_that_is_not_private(factors):
-    found = promise(gaussian(), not_private="it is a test", observers=(EVERYBODY,))
+def test_lists_no_observers_of_a_run_that_is_not_private(factors):
+    found = promise(gaussian(), not_private="it is a test", observers=(CURATOR,))
     assert "observers" not in found
     assert factors == []
 
 
 @pytest.mark.parametrize("factor", [0.99, math.nan])
-def test_nobody_may_see_less_noise_than_was_charged(factor):
+def test_refuses_an_observer_with_less_noise_than_was_charged(factor):
     with pytest.raises(ValueError, match="less noise than was charged"):
         Observer("a party", "nothing", factor)

@@ -37,7 +37,7 @@ def test_the_privacy_loss_distribution_of_the_added_noise_confirms_the_promise(e
     assert 0.995 * epsilon < checked <= epsilon * 1.0005
 
 
-def test_less_noise_than_was_charged_for_is_found_out():
+def test_detects_less_noise_than_was_charged():
     accountant = spend(Budget(1.0, 1e-9), Adjacency.ZERO_OUT, [Fraction(1, 2), Fraction(1, 2)])
     halved = Accountant(
         accountant.granted,
@@ -47,7 +47,7 @@ def test_less_noise_than_was_charged_for_is_found_out():
     assert checked_epsilon(halved, 1e-9, Adjacency.ZERO_OUT) > 1.8
 
 
-def test_the_dearest_slice_decides():
+def test_the_most_expensive_slice_determines_epsilon():
     charge = Charge("m", (), Fraction(1), ((8.0,), (4.0, 4.0)))
     cheap = Charge("m", (), Fraction(1), ((8.0,),))
     dear = Charge("m", (), Fraction(1), ((4.0, 4.0),))
@@ -58,20 +58,20 @@ def test_the_dearest_slice_decides():
     assert found[0] == found[2] > found[1]
 
 
-def test_steps_that_are_not_gaussian_are_not_checked():
+def test_states_no_epsilon_if_a_step_is_not_gaussian():
     accountant = Accountant(Fraction(1), (Charge("select", (), Fraction(1)),))
     assert checked_epsilon(accountant, 1e-9, Adjacency.ZERO_OUT) is None
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
-def test_more_noise_than_was_charged_for_is_seen_as_the_promise_for_a_smaller_charge(adjacency):
+def test_more_noise_than_was_charged_gives_the_epsilon_of_a_smaller_charge(adjacency):
     accountant = spend(Budget(1.0, 1e-9), adjacency, [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)])
     seen = checked_epsilon(accountant, 1e-9, adjacency, noise_factor=2.0)
     bound = gaussian_epsilon(math.sqrt(2 * accountant.spent) / 2, 1e-9)
     assert 0.995 * bound < seen <= bound * 1.0005
 
 
-def test_the_noise_factor_widens_the_noise_and_leaves_the_grid_of_what_was_charged(monkeypatch):
+def test_the_noise_factor_widens_the_noise_on_the_charged_grid(monkeypatch):
     computed = []
     original = accounting.pld.from_discrete_gaussian_mechanism
 
@@ -121,7 +121,7 @@ def scored(sigma, adjacency, count, *more):
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("sigma", [1.5, 20.0])
-def test_scores_have_the_epsilon_at_which_their_noise_has_that_delta(sigma, adjacency, count):
+def test_the_epsilon_of_scores_matches_a_sum_over_their_noise(sigma, adjacency, count):
     """Every score counts, and a record shifts it by 1, or by 2: by summing over the noise itself."""
     checked = checked_epsilon(scored(sigma, adjacency, count), 1e-6, adjacency)
     sigmas, shift = (sigma,) * count, CHANGES[adjacency]
@@ -132,7 +132,7 @@ def test_scores_have_the_epsilon_at_which_their_noise_has_that_delta(sigma, adja
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
-def test_scores_and_measurements_together_keep_the_promise_that_they_were_granted_by(adjacency):
+def test_scores_and_measurements_together_keep_the_promise(adjacency):
     granted = Budget(1.0, 1e-9).granted(gaussian_only=True)
     sigma, scale = gaussian_sigma(granted / 2, adjacency), score_sigma(granted / 2, adjacency, 30)
     measured = Charge("m", ("a",), gaussian_cost(sigma, adjacency), ((sigma,), (sigma,)))
@@ -150,12 +150,12 @@ def test_scores_and_measurements_of_one_scale_are_kept_apart(adjacency):
     assert found == pytest.approx(gaussian_epsilon(shift / 9.0, 1e-6), rel=1e-3)
 
 
-def test_more_noise_on_scores_than_was_charged_for_is_seen_as_a_smaller_shift():
+def test_more_noise_on_scores_than_was_charged_acts_as_a_smaller_shift():
     seen = checked_epsilon(scored(9.0, Adjacency.REPLACE_ONE, 2), 1e-6, Adjacency.REPLACE_ONE, 1.5)
     assert seen == pytest.approx(gaussian_epsilon(math.sqrt(2) * 2 / 13.5, 1e-6), rel=1e-3)
 
 
-def test_scores_that_are_taken_for_measurements_would_look_cheaper_under_replace_one():
+def test_treating_scores_as_measurements_underestimates_epsilon_under_replace_one():
     adjacency = Adjacency.REPLACE_ONE
     right = checked_epsilon(scored(9.0, adjacency, 3), 1e-6, adjacency)
     (charge,) = scored(9.0, adjacency, 3).charges
@@ -198,7 +198,7 @@ def test_interactions_marginals_and_scores_of_one_scale_are_kept_apart(adjacency
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
-def test_interactions_and_marginals_together_keep_the_promise_that_they_were_granted_by(adjacency):
+def test_interactions_and_marginals_together_keep_the_promise(adjacency):
     granted = Budget(1.0, 1e-9).granted(gaussian_only=True)
     sigma, scale = (gaussian_sigma(granted / 2, adjacency, shape) for shape in [(), (2, 2)])
     measured = Charge("m", ("a",), gaussian_cost(sigma, adjacency), ((sigma,), (sigma,)))
@@ -207,7 +207,7 @@ def test_interactions_and_marginals_together_keep_the_promise_that_they_were_gra
     assert 0.995 < checked_epsilon(accountant, 1e-9, adjacency) <= 1.0005
 
 
-def test_the_dearest_slice_decides_on_interactions_too():
+def test_the_most_expensive_slice_determines_epsilon_of_interactions():
     charges = [
         Charge("m", ("a", "b"), Fraction(1), sigmas, interaction=(2, 3))
         for sigmas in (((8.0,), (4.0,)), ((8.0,),), ((4.0,),))
@@ -218,7 +218,7 @@ def test_the_dearest_slice_decides_on_interactions_too():
     assert found[0] == found[2] > found[1]
 
 
-def test_a_marginal_that_is_taken_for_an_interaction_would_look_cheaper():
+def test_treating_a_marginal_as_an_interaction_underestimates_epsilon():
     adjacency = Adjacency.ZERO_OUT
     charge = Charge("m", ("a", "b"), gaussian_cost(9.0, adjacency), ((9.0,),))
     right = checked_epsilon(Accountant(Fraction(9)).charge(charge), 1e-6, adjacency)

@@ -19,7 +19,7 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.statement import ENTRY, Claim, Entry, first_link, next_link, state
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.statements import Signatures
-from dpmosaic.curator.certificates.verify import sign_terms, verified
+from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
 from support.certificates import certificate_form
 
 NAMES = ("a", "b")
@@ -65,7 +65,7 @@ def signed(body=BODY, rho=Fraction(3, 8), names=NAMES):
 
 
 def failed(certificate, listed=None):
-    return {line.what for line in verified(certificate, listed or federation()) if not line.passed}
+    return {line.what for line in verify_certificate(certificate, listed or federation()) if not line.passed}
 
 
 def changed(path, value):
@@ -77,8 +77,8 @@ def changed(path, value):
     return Certificate.from_json(form)
 
 
-def test_what_all_signed_is_verified():
-    lines = list(verified(signed(), federation()))
+def test_verifies_a_certificate_that_all_parties_signed():
+    lines = list(verify_certificate(signed(), federation()))
     assert all(line.passed for line in lines)
     assert [line.what for line in lines] == [
         "label", "terms", "curator c", "parties", "party a", "party b", "budget",
@@ -98,29 +98,29 @@ def test_what_all_signed_is_verified():
         (("signed", "parties", 1, "entries"), [], {"party b"}),
     ],
 )
-def test_whatever_is_altered_shows(path, value, what):
+def test_detects_each_altered_value(path, value, what):
     assert failed(changed(path, value)) == what
 
 
-def test_terms_that_were_altered_show_in_every_signature():
+def test_altered_terms_invalidate_every_signature():
     other = encode_terms(ReleaseTerms("s", PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, 1.0, TERMS.masked))
     assert failed(changed(("signed", "terms"), other.hex())) == {"curator c", "party a", "party b"}
 
 
-def test_a_party_that_charged_another_sum_shows():
+def test_detects_a_party_that_charged_another_sum():
     assert failed(signed(rho=Fraction(1, 4))) == {"party a", "party b"}
 
 
-def test_a_release_past_its_grant_shows():
+def test_detects_a_release_that_exceeds_its_grant():
     body = replace(BODY, promise=replace(BODY.promise, zcdp_rho_spent=1.5))
     assert failed(signed(body, Fraction(3, 4))) == {"budget"}
 
 
-def test_a_party_that_did_not_sign_shows():
+def test_detects_a_party_that_did_not_sign():
     assert failed(signed(names=("a",))) == {"parties"}
 
 
-def test_identities_other_than_those_of_the_cards_show():
+def test_detects_identities_that_differ_from_the_cards():
     assert failed(signed(), federation(a="s")) == {"parties", "party a"}
     assert failed(signed(), federation(c="s")) == {"curator c"}
 
@@ -134,5 +134,5 @@ def test_parties_of_a_protocol_that_charges_parts_may_have_charged_less(monkeypa
 
 
 @pytest.mark.parametrize("certificate", [BODY, changed(("signed", "terms"), "00")])
-def test_what_is_no_certificate_over_daemons_shows(certificate):
+def test_detects_a_certificate_that_is_not_of_daemons(certificate):
     assert failed(certificate) == {"form"}

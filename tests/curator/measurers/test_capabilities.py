@@ -56,19 +56,19 @@ class Showing(Holding, ShowsRecords, ShowsMarginals):
         return TABLE.marginal(clique)
 
 
-def test_a_measurer_that_can_is_handed_on():
+def test_returns_a_measurer_with_the_capability():
     holding, showing = Holding(), Showing()
     assert holding_records(holding, "x") is holding
     assert showing_records(showing) is showing
     assert showing_marginals(showing) is showing
 
 
-def test_records_of_parties_are_refused():
+def test_refuses_records_of_parties():
     with pytest.raises(DataError, match=r"mechanism x: expected the records in one place.*use 'trusted'"):
         holding_records(Bare(), "x")
 
 
-def test_records_under_an_adjacency_that_sampling_is_not_analysed_for_are_refused():
+def test_refuses_records_under_an_adjacency_without_an_analysis_of_sampling():
     measurer = Holding()
     measurer.adjacency = Adjacency.REPLACE_ONE
     with pytest.raises(BudgetError, match="mechanism x: expected the adjacency 'zero-out'"):
@@ -76,7 +76,7 @@ def test_records_under_an_adjacency_that_sampling_is_not_analysed_for_are_refuse
 
 
 @pytest.mark.parametrize("kind", [Bare, Holding])
-def test_records_without_a_charge_are_refused(kind):
+def test_refuses_records_without_a_charge(kind):
     measurer = kind()
     with pytest.raises(DataError, match=r"reads records without a charge.*or the variant 'default'"):
         showing_records(measurer)
@@ -84,7 +84,7 @@ def test_records_without_a_charge_are_refused(kind):
 
 
 @pytest.mark.parametrize("kind", [Bare, Holding])
-def test_exact_marginals_are_refused(kind):
+def test_refuses_exact_marginals(kind):
     measurer = kind()
     with pytest.raises(DataError, match=r"reads exact marginals.*use the protocol 'theorem'"):
         showing_marginals(measurer)

@@ -16,12 +16,12 @@ from support.parties import cut, policy_for, random_table, started
 TABLE = random_table(Domain.coded({"a": 2, "b": 3}), records=30)
 
 
-def test_the_curator_measures_by_every_protocol_of_daemons_and_by_no_other():
+def test_the_curator_has_a_measurer_for_every_protocol_of_daemons_and_no_other():
     assert set(MEASURERS) == {p.name for p in BUILT_IN.values() if p.users is Users.DAEMONS}
 
 
 @pytest.mark.parametrize("protocol", MEASURERS)
-def test_a_release_is_planned_and_measured_as_its_protocol_says(protocol):
+def test_each_protocol_has_its_terms_and_measurer(protocol):
     """The noise of so large a budget ends below half a count."""
     granted = Fraction(10**7)
     pieces = cut(TABLE, "1x1" if BUILT_IN[protocol].one_party else "2x1")
@@ -38,6 +38,6 @@ def test_a_release_is_planned_and_measured_as_its_protocol_says(protocol):
 
 
 @pytest.mark.parametrize("protocol", ["theorem", "indicator-mle", "Masked"])
-def test_another_protocol_is_refused_with_those_that_there_are(protocol):
+def test_refuses_an_unknown_protocol_and_lists_the_known(protocol):
     with pytest.raises(DataError, match="masked, trusted, indicator"):
         measuring(protocol)

@@ -104,7 +104,7 @@ def test_sums_over_boxes_are_unbiased_and_deviate_as_stated(split, record_wise):
     assert found[0].gaussian == (split == "one party" and not record_wise)
 
 
-def test_a_box_costs_and_deviates_as_a_cell_does_where_a_party_adds_up_before_it_adds_noise():
+def test_a_box_has_cost_and_noise_of_a_cell_if_a_party_sums_before_adding_noise():
     source = measurer(SPLITS["one party"], Fraction(1))
     rho = Fraction(1, 4)
     cells, sums = source.measure([Query(("a", "b", "d"), rho, "test", boxes) for boxes in [(), BOXES]])
@@ -121,7 +121,7 @@ def test_a_box_costs_and_deviates_as_a_cell_does_where_a_party_adds_up_before_it
         ((((0, 1), (0, 2)), ((0, 2), (1, 2))), "box 1: it overlaps another box"),
     ],
 )
-def test_boxes_that_do_not_fit_are_refused_before_any_query_is_charged(boxes, reason):
+def test_refuses_invalid_boxes_before_charging_any_query(boxes, reason):
     source = measurer(SPLITS["two parties"], Fraction(1))
     queries = [Query(("a",), Fraction(1, 4), "x"), Query(("a", "b"), Fraction(1, 4), "x", boxes)]
     with pytest.raises(DataError, match=reason):
@@ -137,7 +137,7 @@ def projected(values, shape):
 @pytest.mark.parametrize("protocol", ["trusted", "indicator"])
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("clique", [("b",), ("a", "d"), ("a", "b", "d"), ("a", "b", "c", "d")])
-def test_where_one_party_of_each_slice_holds_the_clique_its_interaction_is_measured_and_charged_alone(
+def test_charges_only_the_interaction_if_one_party_of_each_slice_holds_the_clique(
     protocol, adjacency, clique, ledgers
 ):
     rho, shape = Fraction(10**9), DOMAIN.shape(clique)
@@ -183,7 +183,7 @@ HOLDERS = {
 
 
 @pytest.mark.parametrize("holders", HOLDERS)
-def test_where_several_parties_hold_the_clique_its_marginal_is_charged_and_projected(holders, ledgers):
+def test_charges_and_projects_the_marginal_if_several_parties_hold_the_clique(holders, ledgers):
     options = dict(HOLDERS[holders])
     groups, rho, clique = options.pop("groups"), Fraction(10**9), ("a", "b", "d")
     source = measurer(groups, rho * 10, **options)
@@ -202,7 +202,7 @@ def test_where_several_parties_hold_the_clique_its_marginal_is_charged_and_proje
     assert source.expected_sigma(clique, rho, interaction=True) == source.expected_sigma(clique, rho)
 
 
-def test_the_interaction_of_a_marginal_of_indicators_is_its_projection_noise_and_all():
+def test_the_interaction_of_a_noisy_marginal_of_indicators_is_its_projection():
     """The same query of two releases from the same seeds: what comes out differs by the projection alone."""
     clique = ("a", "b", "d")
     marginal, interaction = (
@@ -216,12 +216,12 @@ def test_the_interaction_of_a_marginal_of_indicators_is_its_projection_noise_and
     )
 
 
-def test_a_query_asks_for_boxes_or_for_an_interaction():
+def test_refuses_a_query_for_both_boxes_and_an_interaction():
     with pytest.raises(ValueError, match="not for both"):
         Query(("a", "b", "d"), Fraction(1), "test", BOXES, interaction=True)
 
 
-def test_the_interaction_of_an_attribute_of_one_value_is_refused_before_it_is_charged():
+def test_refuses_the_interaction_of_an_attribute_of_one_value_uncharged():
     domain = Domain.coded({"a": 2, "b": 3, "c": 1, "d": 4})
     table = Table.from_codes(domain, np.zeros((RECORDS, 4), int))
     source = measurer([DOMAIN.names], Fraction(1), table=table)
@@ -230,7 +230,7 @@ def test_the_interaction_of_an_attribute_of_one_value_is_refused_before_it_is_ch
     assert source.accountant.charges == ()
 
 
-def test_the_clique_of_one_party_is_summed_before_noise_and_others_pay_for_every_record():
+def test_adds_noise_to_sums_within_one_party_and_to_every_record_across_parties():
     source = measurer(SPLITS["two parties"], Fraction(1))
     inside = source.expected_sigma(("a", "b"), Fraction(1, 4))
     across = source.expected_sigma(("a", "c"), Fraction(1, 4))
@@ -238,7 +238,7 @@ def test_the_clique_of_one_party_is_summed_before_noise_and_others_pay_for_every
     assert across > 5 * inside
 
 
-def test_cells_come_in_the_order_of_the_domain_whoever_holds_the_attributes():
+def test_cells_are_in_domain_order_for_any_holders():
     source = measurer([("a", "d"), ("b", "c")], Fraction(10**10))
     (found,) = source.measure([Query(("a", "b", "d"), Fraction(10**9), "test")])
     assert np.allclose(found.values, real_table().marginal(("a", "b", "d")), atol=0.01)
@@ -256,7 +256,7 @@ def test_a_ragged_grid_measures_each_slice_its_own_way():
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
-def test_the_accounts_hold_what_the_added_noise_costs(adjacency):
+def test_the_accountant_charges_the_cost_of_the_added_noise(adjacency):
     source = measurer(SPLITS["two parties"], Fraction(1), adjacency=adjacency)
     source.measure([Query(("a", "c"), Fraction(1, 3), "test")])
     (charge,) = source.accountant.charges
@@ -265,7 +265,7 @@ def test_the_accounts_hold_what_the_added_noise_costs(adjacency):
     assert float(charge.zcdp_rho) == pytest.approx(1 / 3)
 
 
-def test_queries_past_the_grant_are_refused_together_and_cost_nothing():
+def test_refuses_queries_that_together_exceed_the_grant_uncharged():
     source = measurer(SPLITS["one party"], Fraction(1))
     with pytest.raises(BudgetError):
         source.measure([Query(("a",), Fraction(1, 2), "x"), Query(("b",), Fraction(3, 4), "x")])
@@ -273,12 +273,12 @@ def test_queries_past_the_grant_are_refused_together_and_cost_nothing():
     assert source.accountant.charges == ()
 
 
-def test_replacing_a_record_is_hidden_by_more_noise():
+def test_replace_one_adds_more_noise_to_measurements():
     zero_out = measurer(SPLITS["one party"], Fraction(1)).expected_sigma(("a",), Fraction(1, 2))
     replace = measurer(SPLITS["one party"], Fraction(1), adjacency=Adjacency.REPLACE_ONE)
     assert replace.expected_sigma(("a",), Fraction(1, 2)) == pytest.approx(zero_out * math.sqrt(2), rel=1e-4)
 
 
-def test_a_protocol_that_exists_on_paper_alone_is_refused_by_every_party():
+def test_every_party_refuses_a_protocol_of_simulations():
     with pytest.raises(PolicyError, match="no party takes part"):
         measurer(SPLITS["one party"], Fraction(1), protocol="theorem")

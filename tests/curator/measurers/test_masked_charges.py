@@ -17,7 +17,7 @@ BOXES = (((0, 1), (0, 3)), ((1, 2), (0, 1)), ((1, 2), (1, 2)))
 """Of the clique b, d: one record may lie in none."""
 
 
-def test_boxes_that_meet_are_refused_before_anything_is_charged():
+def test_refuses_overlapping_boxes_uncharged():
     measurer = release()
     with pytest.raises(DataError, match="disjoint"):
         measurer.measure([Query(("b", "d"), Fraction(1, 2), "test", (BOXES[0], BOXES[0]))])
@@ -26,7 +26,7 @@ def test_boxes_that_meet_are_refused_before_anything_is_charged():
 
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("grid", ["1x1", "2x2", GRIDS["1x4"]], ids=["1x1", "2x2", "1x4"])
-def test_every_partys_ledger_charges_exactly_what_the_curators_accountant_charges(ledgers, grid, adjacency):
+def test_every_ledger_charges_exactly_what_the_accountant_charges(ledgers, grid, adjacency):
     measurer = release(grid, adjacency=adjacency)
     rhos = [Fraction(1, 7), Fraction(1, 3), Fraction(1, 1000)]
     for rho, clique in zip(rhos, [("a",), ("b", "d"), ("a", "b", "c", "d")], strict=True):
@@ -49,18 +49,16 @@ def test_a_charge_names_the_one_noise_variable_that_hides_a_record_in_each_slice
 HUGE = Domain.coded({"x": 10_000, "y": 10_000, "z": 2})
 
 
-def test_a_clique_past_the_limit_of_openings_is_refused_before_anything_is_charged_or_asked(
-    ledgers, monkeypatch
-):
+def test_refuses_a_clique_whose_openings_exceed_the_limit_uncharged_and_unasked(ledgers, monkeypatch):
     measurer = release("1x2", table=table_of(HUGE, records=30))
     monkeypatch.setattr(Link, "call", None)
-    with pytest.raises(DataError, match="x, y, z takes an opening of more than 4 GiB"):
+    with pytest.raises(DataError, match="x, y, z needs an opening of more than 4 GiB"):
         measurer.measure([Query(("z",), Fraction(1, 4), "test"), Query(HUGE.names, Fraction(1, 4), "test")])
     assert measurer.accountant.charges == ()
     assert [ledger.spent("release") for ledger in ledgers] == [0, 0]
 
 
-def test_a_clique_past_the_limit_of_openings_is_expected_to_have_infinite_noise():
+def test_the_expected_noise_is_infinite_if_openings_exceed_the_limit():
     measurer = release("1x2", table=table_of(HUGE, records=30))
     assert measurer.expected_sigma(HUGE.names, Fraction(1, 4)) == math.inf
     # What one party holds alone is not opened, however large it is.
@@ -68,7 +66,7 @@ def test_a_clique_past_the_limit_of_openings_is_expected_to_have_infinite_noise(
     assert measurer.expected_sigma(("y", "z"), Fraction(1, 4)) < 3
 
 
-def test_a_batch_past_the_budget_is_refused_together_and_nobody_is_asked(ledgers, monkeypatch):
+def test_refuses_a_batch_that_exceeds_the_budget_and_asks_no_party(ledgers, monkeypatch):
     measurer = release("2x2")
     monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError, match="more than is left"):

@@ -18,7 +18,7 @@ from support.parties import Link, layout
 
 @pytest.mark.parametrize(("bits", "rho"), [(32, EXACT), (64, EXACT_64)])
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-def test_every_marginal_is_exact_whoever_holds_its_attributes(grid, bits, rho):
+def test_every_marginal_is_exact_for_any_holders(grid, bits, rho):
     table = table_of()
     measurer = release(grid, rho * len(CLIQUES), table=table)
     assert measurer._plan.ring == Ring(bits)
@@ -44,7 +44,7 @@ def test_the_grids_have_cliques_inside_one_party_and_over_two_three_four_and_fiv
 
 
 @pytest.mark.parametrize("grid", ["1x3", "2x2"])
-def test_an_attribute_of_ten_thousand_codes_is_measured_alone_and_with_others(grid):
+def test_measures_an_attribute_of_ten_thousand_codes_alone_and_in_pairs(grid):
     domain = Domain.coded({"small": 3, "large": 10_000, "one": 1})
     table = table_of(domain, records=50)
     measurer = release(grid, EXACT * 3, table=table)
@@ -83,7 +83,7 @@ def test_boxes_are_sums_of_the_cells_in_them(grid):
     assert_exact(measurer, cells, table)
 
 
-def test_products_are_opened_and_multiplied_once_however_often_they_are_asked_for(monkeypatch):
+def test_opens_and_multiplies_products_only_once(monkeypatch):
     calls = []
     original = Link.call
     monkeypatch.setattr(
@@ -101,7 +101,7 @@ def test_products_are_opened_and_multiplied_once_however_often_they_are_asked_fo
     assert calls == ["Answer"] * 8
 
 
-def test_the_same_question_under_a_new_id_has_fresh_noise():
+def test_the_same_query_under_a_new_id_has_fresh_noise():
     """The noise of two answers is independent: its covariance over 10,000 cells is within 5 deviations of 0.
 
     Fails for a correct program with p < 1e-6 over the choice of the seeds.
@@ -145,7 +145,7 @@ def test_noise_has_the_stated_deviation(parties, tolerated, adjacency):
 
 
 @pytest.mark.parametrize(("parties", "tolerated"), COLLUSIONS)
-def test_what_t_parties_pool_leaves_the_noise_that_was_paid_for(monkeypatch, parties, tolerated):
+def test_t_colluding_parties_still_see_the_charged_noise(monkeypatch, parties, tolerated):
     """Chi-square over 10,000 cells of the noise of the other parties, two-sided at p < 1e-6; six tests."""
     drawn = []
     original = DistributedNoise.draw

@@ -37,7 +37,7 @@ def projected(values, shape):
     ("grid", "bits", "rho"),
     [*((name, 32, EXACT) for name in GRIDS), ("1x1", 64, EXACT_64), ("1x4", 64, EXACT_64)],
 )
-def test_every_interaction_is_that_of_the_marginal_whoever_holds_its_attributes(grid, bits, rho):
+def test_every_interaction_is_exact_for_any_holders(grid, bits, rho):
     """Draws end at a fixed number of deviations, and a projection at most doubles them for each attribute."""
     table = table_of()
     measurer = release(GRIDS[grid], rho * len(TWO_VALUES_AT_LEAST), table=table)
@@ -106,9 +106,7 @@ def test_tables_with_one_interaction_open_to_the_same_words_from_the_same_seeds(
     ],
     ids=lambda query: query.step,
 )
-def test_an_interaction_that_does_not_fit_is_refused_and_nobody_is_charged_or_asked(
-    query, ledgers, monkeypatch
-):
+def test_refuses_an_invalid_interaction_and_charges_or_asks_no_party(query, ledgers, monkeypatch):
     """The first one's noise would fit the ring in a cell, but not in a sum of four."""
     measurer = release("2x2")
     measurer._charge(Query(("a", "b"), Fraction(1, 54 * 10**14), "test"))
@@ -121,9 +119,7 @@ def test_an_interaction_that_does_not_fit_is_refused_and_nobody_is_charged_or_as
 
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("grid", ["1x1", "2x2", GRIDS["1x4"]], ids=["1x1", "2x2", "1x4"])
-def test_every_partys_ledger_charges_an_interaction_for_what_the_curators_accountant_does(
-    ledgers, grid, adjacency
-):
+def test_every_ledger_charges_an_interaction_like_the_accountant(ledgers, grid, adjacency):
     measurer = release(grid, adjacency=adjacency)
     cliques, rhos = [("b",), ("b", "d"), ("a", "b", "d")], [Fraction(1, 7), Fraction(1, 3), Fraction(1, 99)]
     charged = []

@@ -18,9 +18,7 @@ from support.grids import DOMAIN, EXACT, RECORDS, release, table_of
 from support.parties import Link, policy_for, started
 
 
-def test_a_query_whose_noise_does_not_fit_the_plans_ring_is_refused_before_it_is_charged(
-    ledgers, monkeypatch
-):
+def test_refuses_a_query_whose_noise_does_not_fit_the_ring_uncharged(ledgers, monkeypatch):
     measurer = release("2x2")
     monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError, match="noise that fits the plan's ring"):
@@ -31,9 +29,7 @@ def test_a_query_whose_noise_does_not_fit_the_plans_ring_is_refused_before_it_is
 
 @pytest.mark.parametrize("records", [1, RECORDS, 3000])
 @pytest.mark.parametrize("granted", [Fraction(1, 100), Fraction(1), EXACT])
-def test_the_plans_ring_has_room_for_three_times_the_records_at_the_finest_noise_that_the_grant_buys(
-    granted, records
-):
+def test_the_ring_holds_three_times_the_records_at_the_finest_noise(granted, records):
     """A score is the distance to a table of as many records, rounded: to one of 2 N, so 3 N at most."""
     plan = release("2x2" if records > 1 else "1x2", granted, table=table_of(records=records))._plan
     sigma = gaussian_sigma(granted, Adjacency.ZERO_OUT)
@@ -49,9 +45,7 @@ def test_the_plans_ring_has_room_for_three_times_the_records_at_the_finest_noise
     ],
 )
 @pytest.mark.parametrize("adjacency", Adjacency)
-def test_the_plans_ring_has_room_for_an_interaction_of_three_attributes_that_takes_the_whole_grant(
-    granted, records, adjacency
-):
+def test_the_ring_holds_an_interaction_of_three_attributes_at_the_whole_grant(granted, records, adjacency):
     """A record counts once in a difference, and the noise of eight cells does."""
     grid = "2x2" if records > 1 else "1x2"
     plan = release(grid, granted, table=table_of(records=records), adjacency=adjacency)._plan
@@ -61,21 +55,21 @@ def test_the_plans_ring_has_room_for_an_interaction_of_three_attributes_that_tak
         assert plan.ring.holds(grid_of(sigma) * records + noise)
 
 
-def test_interactions_do_not_double_the_words_of_a_release_that_scores_alone_would_fit():
+def test_room_for_interactions_does_not_widen_the_ring_of_a_typical_release():
     """A quarter of a million records at rho = 1; with room for as many in each of eight cells they would."""
     plan = release("1x2", Fraction(1), table=table_of(records=250_000))._plan
     assert grid_of(gaussian_sigma(Fraction(1), Adjacency.ZERO_OUT)) * 4 * 250_000 < 2**31
     assert plan.ring == Ring(32)
 
 
-def test_the_curator_tolerates_one_colluding_party_unless_told_otherwise():
+def test_the_curator_tolerates_one_colluding_party_by_default():
     assert release("1x1")._plan.tolerated == 0
     assert release("2x2")._plan.tolerated == 1
     assert release("2x2", tolerated=3)._plan.tolerated == 3
 
 
 @pytest.mark.parametrize("tolerated", [-1, 4])
-def test_tolerating_everybodys_collusion_is_refused(tolerated):
+def test_refuses_to_tolerate_the_collusion_of_all_parties(tolerated):
     with pytest.raises(BudgetError, match="tolerated collusions"):
         release("2x2", tolerated=tolerated)
 
@@ -86,19 +80,19 @@ def test_the_observers_see_the_noise_of_all_parties_or_of_all_but_the_tolerated(
     assert curator.who == "the curator"
     assert "does not collude with a party of the record's slice" in curator.assumes
     assert "up to 2 of the 4 parties" in colluders.who
-    assert "no more than 2 of the parties pool" in colluders.assumes
+    assert "at most 2 of the parties collude" in colluders.assumes
     factors = [public.noise_factor, curator.noise_factor, colluders.noise_factor]
     assert factors == [pytest.approx(math.sqrt(2))] * 2 + [1.0]
 
 
 @pytest.mark.parametrize("grid", ["1x1", "2x2"])
-def test_without_tolerated_collusions_nobody_is_promised_more_than_the_public(grid):
+def test_without_tolerated_collusions_observers_are_the_public_and_the_curator(grid):
     observers = release(grid, tolerated=0).observers
     assert [observer.who for observer in observers] == ["the public", "the curator"]
     assert [observer.noise_factor for observer in observers] == [1.0, 1.0]
 
 
-def test_terms_without_a_masked_plan_are_refused():
+def test_refuses_terms_without_a_masked_plan():
     table = table_of()
     federation = connect(DOMAIN, started([[table]], policy_for("trusted"), RandomStream.from_seed(1)))
     terms = ReleaseTerms("release", PROTOCOL_VERSION, "trusted", Adjacency.ZERO_OUT, 1.0)

@@ -40,7 +40,7 @@ def test_a_batch_of_queries_gives_the_shares_of_one_query_at_a_time(grid, monkey
 
 
 @pytest.mark.parametrize("vector", sorted(VECTORS.iterdir()), ids=lambda path: path.stem)
-def test_what_the_whole_stack_opens_deals_and_shares_are_the_words_of_the_vectors(vector, monkeypatch):
+def test_openings_dealt_words_and_shares_match_the_vectors(vector, monkeypatch):
     """Only the masks' seeds are set; labels, cuts, chains and the order of cells follow from the plan."""
     vector = json.loads(vector.read_text())
     ring = Ring(vector["bits"])

@@ -35,7 +35,7 @@ def test_charges_add_up_within_the_grant():
     assert (measurer.granted, measurer.accountant.spent) == (Fraction(1), Fraction(1, 2))
 
 
-def test_charges_that_together_cost_more_than_is_left_are_refused_and_none_is_charged():
+def test_refuses_charges_that_together_exceed_what_is_left():
     measurer = Bare()
     measurer.charge(Charge("one-way", ("a",), Fraction(1, 4)))
     with pytest.raises(BudgetError):

@@ -55,7 +55,7 @@ def assert_exact(measurer, scores, expected):
 
 @pytest.mark.parametrize(("bits", "rho"), [(32, EXACT), (64, EXACT_64)])
 @pytest.mark.parametrize("grid", [*GRIDS.values(), "2x1"], ids=[*GRIDS, "2x1"])
-def test_every_score_is_exact_whoever_holds_its_attributes(grid, bits, rho):
+def test_every_score_is_exact_for_any_holders(grid, bits, rho):
     table = table_of()
     measurer = release(grid, rho, table=table)
     assert measurer.scores_exactly
@@ -74,7 +74,7 @@ def test_one_trusted_party_scores_exactly():
     assert_exact(measurer, scores, distances(table, CLIQUES, references))
 
 
-def test_a_clique_inside_one_party_over_two_and_over_three_is_each_scored_alone():
+def test_scores_single_cliques_of_one_two_and_three_parties():
     table = table_of()
     for clique in (("b", "e"), ("a", "b"), ("a", "c", "d")):
         measurer = release(((layout(RECORDS, "a be c d"),)), EXACT, table=table)
@@ -85,7 +85,7 @@ def test_a_clique_inside_one_party_over_two_and_over_three_is_each_scored_alone(
 
 
 @pytest.mark.parametrize("grid", ["1x1", "2x2"])
-def test_the_ring_has_room_for_the_farthest_distance_of_a_rounded_reference(grid):
+def test_the_ring_holds_the_largest_distance_to_a_rounded_reference(grid):
     """Rounding takes a cell of a half and more to one, so a reference has up to 2 N records: 3 N apart."""
     domain = Domain.coded({"x": 5, "y": 40})
     table = Table.from_codes(domain, np.zeros((20, 2), dtype=int))
@@ -117,7 +117,7 @@ def test_scores_in_several_batches_are_those_in_one(protocol, grid, cells, monke
         assert len(query.cliques) == 1 or sum(map(DOMAIN.cells, query.cliques)) <= cells
 
 
-def test_a_reference_is_read_when_its_batch_is_put_together(monkeypatch):
+def test_reads_a_reference_when_its_batch_is_built(monkeypatch):
     monkeypatch.setattr("dpmosaic.curator.measurers.scores._BATCH_CELLS", 1)
     table, read, seen = table_of(), [], []
     prepare = PartyClient.prepare_scores
@@ -172,7 +172,7 @@ def test_the_same_scores_under_a_new_id_have_fresh_noise():
     ("protocol", "grid"),
     [("trusted", "1x1"), ("masked", "1x1"), ("masked", "2x2"), ("masked", "3x3")],
 )
-def test_every_partys_ledger_charges_exactly_what_the_curators_accountant_charges(
+def test_every_ledger_charges_exactly_what_the_accountant_charges(
     ledgers, protocol, grid, batch, adjacency, monkeypatch
 ):
     monkeypatch.setattr("dpmosaic.curator.measurers.scores._BATCH_CELLS", batch)
@@ -188,7 +188,7 @@ def test_every_partys_ledger_charges_exactly_what_the_curators_accountant_charge
 
 @pytest.mark.parametrize("batch", [1 << 21, 10])
 @pytest.mark.parametrize(("protocol", "grid"), [("trusted", "1x1"), ("masked", "2x2")])
-def test_what_the_curator_counts_as_left_after_scores_no_party_refuses(protocol, grid, batch, monkeypatch):
+def test_parties_accept_a_query_for_all_that_is_left_after_scores(protocol, grid, batch, monkeypatch):
     monkeypatch.setattr("dpmosaic.curator.measurers.scores._BATCH_CELLS", batch)
     granted = Fraction(1, 2**12)  # so little that the noise, a float, takes a cost to the last unit
     measurer = release(grid, granted, protocol=protocol)
@@ -206,7 +206,7 @@ def test_a_charge_names_a_noise_variable_for_every_score_in_each_slice():
 
 
 @pytest.mark.parametrize(("protocol", "grid"), [("trusted", "1x1"), ("masked", "1x1"), ("masked", "2x2")])
-def test_scores_past_the_budget_are_refused_and_nobody_is_asked(ledgers, protocol, grid, monkeypatch):
+def test_refuses_scores_that_exceed_the_budget_and_asks_no_party(ledgers, protocol, grid, monkeypatch):
     measurer = release(grid, protocol=protocol)
     monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError, match="more than is left"):
@@ -215,9 +215,7 @@ def test_scores_past_the_budget_are_refused_and_nobody_is_asked(ledgers, protoco
     assert [ledger.spent("release") for ledger in ledgers] == [0] * len(ledgers)
 
 
-def test_scores_whose_noise_does_not_fit_the_plans_ring_are_refused_before_they_are_charged(
-    ledgers, monkeypatch
-):
+def test_refuses_scores_whose_noise_does_not_fit_the_ring_uncharged(ledgers, monkeypatch):
     measurer = release("2x2")
     monkeypatch.setattr(Link, "call", None)
     with pytest.raises(BudgetError, match="noise that fits the plan's ring"):
@@ -229,13 +227,11 @@ def test_scores_whose_noise_does_not_fit_the_plans_ring_are_refused_before_they_
 HUGE = Domain.coded({"x": 10_000, "y": 10_000, "z": 2})
 
 
-def test_a_clique_past_the_limit_of_openings_is_refused_before_anything_is_charged_or_asked(
-    ledgers, monkeypatch
-):
+def test_refuses_a_clique_whose_openings_exceed_the_limit_uncharged_and_unasked(ledgers, monkeypatch):
     measurer = release("1x2", table=table_of(HUGE, records=30))
     monkeypatch.setattr(Link, "call", None)
     references = (np.zeros(HUGE.cells(clique), dtype=np.int64) for clique in (("z",), HUGE.names))
-    with pytest.raises(DataError, match="x, y, z takes an opening of more than 4 GiB"):
+    with pytest.raises(DataError, match="x, y, z needs an opening of more than 4 GiB"):
         measurer.score([("z",), HUGE.names], references, Fraction(1, 4), "scores")
     assert measurer.accountant.charges == ()
     assert [ledger.spent("release") for ledger in ledgers] == [0, 0]
@@ -250,24 +246,24 @@ NOBODY = {
 
 
 @pytest.mark.parametrize("options", NOBODY.values(), ids=NOBODY)
-def test_where_nobody_may_evaluate_nothing_is_scored_and_nothing_charged(options, ledgers, monkeypatch):
+def test_without_evaluators_refuses_scores_uncharged(options, ledgers, monkeypatch):
     measurer = release(**options)
     assert not measurer.scores_exactly
     monkeypatch.setattr(Link, "call", None)
-    with pytest.raises(DataError, match="select by noisy marginals"):
+    with pytest.raises(DataError, match="gives no scores for these parties; select by noisy marginals"):
         measurer.score([("a",)], [np.zeros(2, dtype=np.int64)], Fraction(1, 2), "scores")
     assert measurer.accountant.charges == ()
     assert [ledger.spent("release") for ledger in ledgers] == [0] * len(ledgers)
 
 
-def test_a_reference_further_away_than_the_ring_holds_is_refused_by_every_party(ledgers):
+def test_every_party_refuses_a_reference_too_distant_for_the_ring(ledgers):
     measurer = release("2x2")
     with pytest.raises(ProtocolError, match="differences and scores that fit"):
         measurer.score([("a",)], [np.array([1, 1 << 50])], Fraction(1, 2), "scores")
     assert [ledger.spent("release") for ledger in ledgers] == [0] * 4
 
 
-def test_marginals_and_scores_of_one_release_have_ids_and_costs_of_their_own(ledgers):
+def test_marginals_and_scores_of_one_release_have_separate_ids_and_costs(ledgers):
     table = table_of()
     measurer = release("2x2", table=table)
     first, second = [("a", "d"), ("b",)], [("a", "d"), ("b", "c", "d")]

@@ -43,9 +43,9 @@ def only(activity):
     return one
 
 
-def test_a_party_is_idle_then_at_a_call_and_then_idle_again_with_its_bytes_counted(clock):
+def test_a_party_is_idle_before_and_after_a_call_and_its_bytes_are_counted(clock):
     activity = Activity(clock)
-    connection = activity.watched("north", Echo())
+    connection = activity.watch("north", Echo())
     assert (only(activity).doing, only(activity).sent) == (IDLE, 0)
     replies = connection.call("Answer", iter([b"abc", b"de"]))
     assert next(replies) == b"abc"
@@ -57,15 +57,15 @@ def test_a_party_is_idle_then_at_a_call_and_then_idle_again_with_its_bytes_count
     assert (one.doing, one.silent_s, one.sent, one.received) == (IDLE, 0, 5, 5)
 
 
-def test_a_call_that_can_be_made_again_stays_one(clock):
+def test_a_call_that_can_be_retried_stays_so(clock):
     party = Echo()
-    assert list(Activity(clock).watched("north", party).call("Describe", [b"x"])) == [b"x"]
+    assert list(Activity(clock).watch("north", party).call("Describe", [b"x"])) == [b"x"]
     assert party.requests == [b"x"]
 
 
-def test_a_party_that_is_not_there_is_away_until_it_is_asked_again(clock):
+def test_an_unreachable_party_is_away_until_the_next_call(clock):
     activity = Activity(clock)
-    connection = activity.watched("north", Away())
+    connection = activity.watch("north", Away())
     with pytest.raises(PartyUnavailable):
         list(connection.call("Answer", [b""]))
     assert only(activity).doing == AWAY
@@ -75,17 +75,17 @@ def test_a_party_that_is_not_there_is_away_until_it_is_asked_again(clock):
     assert "away" in shown.getvalue()
 
 
-def test_a_call_that_is_left_is_over(clock):
+def test_an_abandoned_call_ends(clock):
     activity = Activity(clock)
-    replies = activity.watched("north", Echo()).call("Open", [b"a", b"b"])
+    replies = activity.watch("north", Echo()).call("Open", [b"a", b"b"])
     next(replies)
     replies.close()
     assert only(activity).doing == IDLE
 
 
-def test_progress_is_a_line_after_every_step_and_every_few_seconds(clock):
+def test_writes_progress_after_every_step_and_every_few_seconds(clock):
     activity, lines = Activity(clock), []
-    activity.watched("north", Echo())
+    activity.watch("north", Echo())
     with progress_lines(lines.append, activity, every_s=0.01) as report:
         report(Progress("scores", (), 2, 0.25))
         until = time.monotonic() + 20
@@ -98,9 +98,9 @@ def test_progress_is_a_line_after_every_step_and_every_few_seconds(clock):
     assert first["step"] in ("starting", "scores")
 
 
-def test_the_display_has_the_step_and_every_party(clock):
+def test_the_display_shows_the_step_and_every_party(clock):
     activity, shown = Activity(clock), StringIO()
-    activity.watched("north", Echo())
+    activity.watch("north", Echo())
     console = Console(file=shown, force_terminal=True, width=100)
     with progress_bar(console, activity) as report:
         report(Progress("round", ("a", "b"), 3, 0.5))
@@ -108,7 +108,7 @@ def test_the_display_has_the_step_and_every_party(clock):
     assert "north" in shown.getvalue()
 
 
-def test_where_there_is_no_terminal_nothing_is_shown(clock):
+def test_shows_nothing_without_a_terminal(clock):
     shown = StringIO()
     with progress_bar(Console(file=shown), Activity(clock)) as report:
         report(Progress("round", ("a", "b"), 3, 0.5))

@@ -44,7 +44,7 @@ def failing(times, error, then=None):
     return step
 
 
-def test_what_was_answered_is_not_asked_again():
+def test_does_not_ask_an_answered_query_again():
     kept = Kept()
     first, _ = asking(kept)
     first.ask("1", b"q", lambda: np.ones(2), list)
@@ -54,28 +54,28 @@ def test_what_was_answered_is_not_asked_again():
 
 
 @pytest.mark.parametrize("error", [PartyUnavailable("away"), DeliveriesLost("gone")])
-def test_a_step_is_taken_again_while_a_party_is_away_or_has_forgotten(error):
+def test_retries_a_step_while_a_party_is_unavailable_or_lost_deliveries(error):
     forgotten = []
     patient, clock = asking()
     assert patient.persist(failing(3, error, "done"), lambda: forgotten.append(1)) == "done"
     assert (len(forgotten), clock.time) == (3, 3.0)
 
 
-def test_a_party_that_stays_away_ends_the_release():
+def test_a_party_that_stays_unavailable_ends_the_release():
     patient, clock = asking()
     with pytest.raises(PartyUnavailable, match="away"):
         patient.persist(failing(99, PartyUnavailable("away")), list)
     assert clock.time == 10.0
 
 
-def test_a_refusal_is_not_asked_again():
+def test_does_not_retry_after_a_refusal():
     patient, clock = asking()
     with pytest.raises(PolicyError):
         patient.persist(failing(1, PolicyError("no")), list)
     assert clock.time == 0
 
 
-def test_nothing_is_kept_of_an_answer_that_did_not_come():
+def test_keeps_nothing_of_a_failed_answer():
     kept = Kept()
     patient, _ = asking(kept, away_s=0)
     with pytest.raises(PartyUnavailable):

@@ -95,7 +95,7 @@ def test_members_are_all_parties_slice_by_slice(ragged):
     assert len({member.description.identity for member in federation.members}) == 6
 
 
-def test_an_acceptance_has_what_every_party_signed_in_the_order_of_members(ragged):
+def test_acceptances_are_signed_and_in_the_order_of_members(ragged):
     federation = connect(DOMAIN, started(ragged, POLICY, RandomStream.from_seed(1)))
     acceptances = federation.accept(TERMS)
     assert len({accepted.ephemeral for accepted in acceptances}) == 6
@@ -115,12 +115,12 @@ def test_every_party_reserves_the_budget_and_can_be_asked(ragged):
             assert counts.shape == (1, cells)
 
 
-def test_no_slice_is_refused():
+def test_refuses_no_slices():
     with pytest.raises(DataError, match="at least one slice and one party in each"):
         connect(DOMAIN, [])
 
 
-def test_an_empty_slice_is_refused():
+def test_refuses_an_empty_slice():
     with pytest.raises(DataError, match="at least one slice and one party in each"):
         connect(DOMAIN, [[holding("p", *DOMAIN)], []])
 
@@ -137,11 +137,11 @@ def test_an_empty_slice_is_refused():
         ),
         (
             [holding("q", "a", "c"), FakeConnection("r", Domain.from_json({"b": ["y", "x"]}))],
-            "party 'r' codes 'b' otherwise",
+            "party 'r' codes 'b' differently",
         ),
         (
             [holding("q", "b", "c"), FakeConnection("r", Domain.coded({"a": 3}))],
-            "party 'r' codes 'a' otherwise",
+            "party 'r' codes 'a' differently",
         ),
         (
             [holding("q", "a"), holding("r", "b", "c", records=11)],
@@ -149,21 +149,21 @@ def test_an_empty_slice_is_refused():
         ),
     ],
 )
-def test_parties_of_a_slice_that_do_not_make_up_the_table_are_refused(second, reason):
+def test_refuses_parties_of_a_slice_that_do_not_partition_the_table(second, reason):
     with pytest.raises(DataError, match=f"slice 2: .*{reason}"):
         connect(DOMAIN, [[holding("p", *DOMAIN)], second])
 
 
-def test_a_party_answers_for_what_the_plan_leaves_it():
+def test_a_party_answers_for_attributes_that_the_plan_does_not_leave_out():
     overlapping = [holding("q", "a", "b"), holding("r", "b", "c")]
     federation = connect(DOMAIN, [overlapping], {"r": ["b"]})
     assert [member.attributes for member in federation.members] == [("a", "b"), ("c",)]
 
 
 @pytest.mark.parametrize(
-    ("out", "reason"), [(["c"], "it does not hold that"), (["a", "b"], "nothing would be left")]
+    ("out", "reason"), [(["c"], "it does not hold them"), (["a", "b"], "no attribute would be left")]
 )
-def test_what_a_party_cannot_leave_out_is_refused_by_name(out, reason):
+def test_refuses_what_a_party_cannot_leave_out_by_name(out, reason):
     with pytest.raises(DataError, match=f"party 'q' cannot leave out .*{reason}"):
         connect(DOMAIN, [[holding("q", "a", "b"), holding("r", "b", "c")]], {"q": out})
 
@@ -174,12 +174,12 @@ def test_slices_may_have_different_numbers_of_records():
 
 
 @pytest.mark.parametrize("version", [0, PROTOCOL_VERSION + 1])
-def test_a_party_of_another_protocol_version_is_refused_by_name(version):
-    with pytest.raises(ProtocolError, match=f"party 'q' speaks protocol version {version}"):
+def test_refuses_a_party_of_another_protocol_version_by_name(version):
+    with pytest.raises(ProtocolError, match=f"party 'q' has protocol version {version}"):
         connect(DOMAIN, [[holding("p", "a"), holding("q", "b", "c", version=version)]])
 
 
-def test_a_protocol_that_a_policy_lacks_is_refused_before_any_party_is_asked():
+def test_refuses_a_protocol_that_a_policy_lacks_before_asking_any_party():
     parties = [holding("p", "a"), holding("q", "b", "c", protocols=("trusted",))]
     federation = connect(DOMAIN, [parties])
     with pytest.raises(PolicyError, match="party 'q' does not allow the protocol 'indicator'"):
@@ -210,19 +210,19 @@ def test_the_refusal_of_a_party_ends_the_acceptance(table):
 
 
 @pytest.mark.parametrize("replies", [(), (b"", b"")])
-def test_a_party_that_does_not_reply_once_is_refused(replies):
+def test_refuses_a_party_that_does_not_reply_exactly_once(replies):
     client = PartyClient(Replies(*replies))
     for ask in (client.describe, lambda: client.accept(TERMS)):
         with pytest.raises(ProtocolError, match=f"expected one reply to .*, got {len(replies)}"):
             ask()
 
 
-def test_a_party_that_replies_with_something_else_is_refused():
+def test_refuses_a_reply_that_does_not_parse():
     with pytest.raises(ProtocolError, match="bytes that do not parse"):
         connect(DOMAIN, [[Replies(b"\xff\xff\xff")]])
 
 
-def test_a_party_whose_attributes_stand_in_another_order_is_refused():
+def test_refuses_a_party_with_attributes_in_another_order():
     backwards = Domain(DOMAIN.attributes[::-1])
     with pytest.raises(DataError, match="another order"):
         connect(DOMAIN, [[FakeConnection("p", backwards)]])

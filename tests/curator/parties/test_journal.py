@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.errors import DataError, ProtocolError
-from dpmosaic.curator.parties.journal import Forgetful, Journal
+from dpmosaic.curator.parties.journal import Journal, NoJournal
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def journal(tmp_path):
     made.close()
 
 
-def test_a_journal_outlives_its_curator_with_every_bit_of_its_answers(journal, tmp_path):
+def test_a_journal_keeps_every_bit_of_its_answers_after_a_restart(journal, tmp_path):
     answered = np.array([1 / 3, -0.0, 1e300, 7.0])
     journal.keep("000001", b"query", answered)
     again = Journal(tmp_path / "journal.sqlite")
@@ -25,9 +25,9 @@ def test_a_journal_outlives_its_curator_with_every_bit_of_its_answers(journal, t
     again.close()
 
 
-def test_an_id_that_stands_for_another_query_is_refused(journal):
+def test_refuses_an_id_of_another_query(journal):
     journal.keep("000001", b"query", np.zeros(1))
-    with pytest.raises(ProtocolError, match="another course"):
+    with pytest.raises(ProtocolError, match="asks other queries"):
         journal.recall("000001", b"another")
 
 
@@ -50,17 +50,17 @@ def test_two_releases_have_two_keys_and_ids(journal, tmp_path):
     other.close()
 
 
-def test_a_journal_is_for_its_owner_alone_and_not_made_twice(journal, tmp_path):
+def test_a_journal_is_readable_only_by_its_owner_and_not_created_twice(journal, tmp_path):
     assert stat.S_IMODE((tmp_path / "journal.sqlite").stat().st_mode) == 0o600
     with pytest.raises(FileExistsError):
         Journal.create(tmp_path / "journal.sqlite", "the plan")
 
 
-def test_what_is_no_journal_is_refused(tmp_path):
+def test_refuses_a_file_that_is_not_a_journal(tmp_path):
     with pytest.raises(DataError, match="found none"):
         Journal(tmp_path / "journal.sqlite")
     (tmp_path / "text").write_text("not a database, and long enough to be looked at " * 20)
-    with pytest.raises(DataError, match="no journal"):
+    with pytest.raises(DataError, match="expected the journal of a release, got"):
         Journal(tmp_path / "text")
     (tmp_path / "empty").touch()
     with pytest.raises(DataError, match="not finished"):
@@ -68,6 +68,6 @@ def test_what_is_no_journal_is_refused(tmp_path):
 
 
 def test_simulations_keep_nothing():
-    forgetful = Forgetful()
+    forgetful = NoJournal()
     forgetful.keep("000001", b"query", np.zeros(1))
     assert forgetful.recall("000001", b"query") is None

@@ -72,7 +72,7 @@ def test_a_release_over_overlapping_schemas_measures_the_whole_table(tmp_path, p
     assert released.certificate.differentially_private
 
 
-def test_a_party_opens_nothing_that_the_plan_leaves_out(tmp_path):
+def test_a_party_does_not_open_attributes_that_the_plan_leaves_out(tmp_path):
     overlap = Overlap(tmp_path, "masked")
     overlap.release()
     with contextlib.closing(Journal(tmp_path / "journal.sqlite")) as journal:
@@ -82,7 +82,7 @@ def test_a_party_opens_nothing_that_the_plan_leaves_out(tmp_path):
         list(overlap.links[1].call("Open", [asked]))
 
 
-def test_a_plan_that_leaves_nothing_out_of_overlapping_schemas_is_refused(tmp_path):
+def test_refuses_a_plan_of_overlapping_schemas_that_leaves_nothing_out(tmp_path):
     overlap = Overlap(tmp_path, "masked")
     text = "\n".join(line for line in overlap.plan.text.splitlines() if "leaves_out" not in line)
     (tmp_path / "plan.toml").write_text(text)

@@ -40,7 +40,7 @@ def written(folder, kind):
 
 
 @pytest.mark.parametrize("kind", TableFormat)
-def test_a_table_of_any_types_is_read_back_to_the_same_codes(tmp_path, kind):
+def test_a_written_table_is_read_back_to_the_same_codes(tmp_path, kind):
     table = written(tmp_path, kind)
     assert read_table(tmp_path / kind.file, DOMAIN).digest() == table.digest()
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -48,7 +48,7 @@ def test_a_table_of_any_types_is_read_back_to_the_same_codes(tmp_path, kind):
     }  # fmt: skip
 
 
-def test_parquet_keeps_types_and_has_null_for_a_missing_number(tmp_path):
+def test_parquet_keeps_types_and_writes_missing_numbers_as_null(tmp_path):
     written(tmp_path, TableFormat.PARQUET)
     rows = pd.read_parquet(tmp_path / "synthetic.parquet", dtype_backend="numpy_nullable")
     kinds = {name: str(dtype) for name, dtype in rows.dtypes.items()}
@@ -67,7 +67,7 @@ def test_parquet_keeps_types_and_has_null_for_a_missing_number(tmp_path):
 
 
 @pytest.mark.parametrize("kind", TableFormat)
-def test_a_folder_with_a_table_of_any_format_is_refused(tmp_path, kind):
+def test_refuses_a_folder_with_a_table_of_any_format(tmp_path, kind):
     (tmp_path / kind.file).touch()
     with pytest.raises(DataError, match=f"already holds {kind.file}"):
         outputs.check_folder(tmp_path)

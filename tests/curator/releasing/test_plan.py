@@ -32,7 +32,7 @@ def loaded(folder, text):
 GRID = cards(n_a={"x": 2, "z": 2}, n_b={"y": 3}, s_a={"x": 2, "z": 2}, s_b={"y": 3})
 
 
-def test_a_draft_puts_together_who_holds_different_attributes_and_loads(tmp_path):
+def test_a_draft_groups_parties_with_different_attributes_and_loads(tmp_path):
     text, domain = draft(GRID, None, "d.json")
     assert (tmp_path / "d.json").write_text('{"x": 2, "z": 2, "y": 3}')
     (tmp_path / "plan.toml").write_text(text)
@@ -42,12 +42,12 @@ def test_a_draft_puts_together_who_holds_different_attributes_and_loads(tmp_path
     assert (plan.protocol.name, plan.collusions, plan.budget.epsilon) == ("masked", 1, 1.0)
 
 
-def test_a_draft_takes_slices_that_it_is_told():
+def test_a_draft_uses_the_given_slices():
     text, _ = draft(GRID, [["n-a", "s-b"], ["s-a", "n-b"]], "d.json")
     assert 'parties = ["n-a", "s-b"]' in text
 
 
-def test_a_draft_orders_attributes_as_every_party_does():
+def test_a_draft_keeps_the_parties_order_of_attributes():
     _, domain = draft(
         cards(a={"x": 2, "z": 2}, b={"y": 2}, c={"x": 2, "y": 2}, d={"z": 2}),
         [["a", "b"], ["c", "d"]],
@@ -60,21 +60,21 @@ def test_a_draft_orders_attributes_as_every_party_does():
 @pytest.mark.parametrize(
     ("held", "slices", "reason"),
     [
-        ({"a": {"x": 2}, "b": {"x": 2}}, [["a", "b"]], "all that 'b' holds; plan without it"),
-        ({"a": {"x": 2}, "b": {"x": 3, "y": 2}}, [["a", "b"]], "codes 'x' otherwise"),
-        ({"a": {"x": 2}, "b": {"x": 3}}, None, "codes 'x' otherwise"),
+        ({"a": {"x": 2}, "b": {"x": 2}}, [["a", "b"]], "all attributes of 'b'; omit it"),
+        ({"a": {"x": 2}, "b": {"x": 3, "y": 2}}, [["a", "b"]], "codes 'x' differently"),
+        ({"a": {"x": 2}, "b": {"x": 3}}, None, "codes 'x' differently"),
         ({"a": {"x": 2}, "b": {"x": 2, "y": 2}}, None, "slice 2 differs from slice 1 in y"),
         ({"a": {"x": 2}}, [["a", "z"]], "not enrolled: z"),
-        ({}, None, "nobody is"),
+        ({}, None, "no party is"),
         ({"a": {"x": 2, "y": 2}, "b": {"y": 2, "x": 2}}, None, "opposite orders"),
     ],
 )
-def test_cards_that_do_not_make_up_one_table_are_refused(held, slices, reason):
+def test_refuses_cards_that_do_not_partition_one_table(held, slices, reason):
     with pytest.raises(DataError, match=reason):
         draft(cards(**held), slices, "d.json")
 
 
-def test_shared_attributes_go_to_whoever_of_the_slice_holds_the_fewest(tmp_path):
+def test_the_party_with_the_fewest_attributes_answers_for_shared_ones(tmp_path):
     held = cards(a={"x": 2, "y": 2, "z": 2}, b={"y": 2, "w": 2}, c={"x": 2, "y": 2, "z": 2, "w": 2})
     text, domain = draft(held, [["a", "b"], ["c"]], "d.json")
     (tmp_path / "d.json").write_text('{"x": 2}')
@@ -84,12 +84,12 @@ def test_shared_attributes_go_to_whoever_of_the_slice_holds_the_fewest(tmp_path)
 
 
 @pytest.mark.parametrize("leaves_out", ['{ c = ["x"] }', '{ a = "x" }'])
-def test_what_nobody_of_the_slice_leaves_out_is_refused(tmp_path, leaves_out):
-    with pytest.raises(DataError, match="leaves_out names parties of its slice"):
+def test_refuses_leaves_out_for_a_party_outside_the_slice(tmp_path, leaves_out):
+    with pytest.raises(DataError, match="expected leaves_out to map parties"):
         loaded(tmp_path, f"{RELEASE}rho = 1\n{SLICE}leaves_out = {leaves_out}\n")
 
 
-def test_what_a_plan_leaves_out_has_the_stated_defaults(tmp_path):
+def test_omitted_keys_of_a_plan_have_the_stated_defaults(tmp_path):
     plan = loaded(tmp_path, RELEASE + "rho = 1\n" + SLICE)
     assert (plan.protocol.name, plan.adjacency, plan.mechanism, plan.workload) == (
         "masked",
@@ -101,12 +101,12 @@ def test_what_a_plan_leaves_out_has_the_stated_defaults(tmp_path):
     assert (plan.collusions, plan.rows, plan.call_s, plan.tries) == (None, None, 3600.0, 6)
 
 
-def test_settings_of_the_mechanism_are_as_they_would_be_typed(tmp_path):
+def test_settings_of_the_mechanism_are_text_as_on_the_command_line(tmp_path):
     plan = loaded(tmp_path, RELEASE + "rho = 1\nsettings = { time_limit = 60, exact = true }\n" + SLICE)
     assert plan.settings == {"time_limit": "60", "exact": "true"}
 
 
-def test_the_file_of_a_workload_lies_beside_the_plan(tmp_path):
+def test_a_workload_file_is_relative_to_the_plan(tmp_path):
     plan = loaded(tmp_path, RELEASE + 'rho = 1\nworkload = "w.json"\n' + SLICE)
     assert plan.workload == str(tmp_path / "w.json")
 
@@ -115,35 +115,35 @@ def test_the_file_of_a_workload_lies_beside_the_plan(tmp_path):
     ("text", "reason"),
     [
         ("[release]\n" + SLICE, "expected the key domain"),
-        (SLICE, r"expected \[release\]"),
-        (RELEASE, r"expected \[release\]"),
-        (RELEASE + "rho = 1\n[other]\n" + SLICE, r"expected \[release\]"),
+        (SLICE, r"expected only \[release\]"),
+        (RELEASE, r"expected only \[release\]"),
+        (RELEASE + "rho = 1\n[other]\n" + SLICE, r"expected only \[release\]"),
         (RELEASE + 'protocol = "theorem"\n' + SLICE, "'theorem'"),
         (RELEASE + 'protocol = "indicator-mle"\n' + SLICE, "'indicator-mle'"),
         (RELEASE + 'protocol = "trusted"\n' + SLICE, "one party"),
         (RELEASE + 'protocol = "indicator"\ncollusions = 1\n' + SLICE, "collusions"),
         (RELEASE + "rows = 0\n" + SLICE, "positive"),
-        (RELEASE + "sigma = 0\n" + SLICE, "no key 'sigma'"),
+        (RELEASE + "sigma = 0\n" + SLICE, "unknown key 'sigma'"),
         (RELEASE + 'epsilon = "1"\n' + SLICE, "another type"),
         (RELEASE + "rows = true\n" + SLICE, "another type"),
         (RELEASE + "[network]\ntries = 0\n" + SLICE, "positive"),
-        (RELEASE + "[[slice]]\n", "names its parties"),
+        (RELEASE + "[[slice]]\n", "a list of parties"),
         (RELEASE + "[[slice]]\nparties = []\n", "at least one party"),
         (RELEASE + SLICE + SLICE, "no party twice"),
         ("slice = [3]\n[release]\n", "keys and values"),
         ("[release\n", "not TOML"),
     ],
 )
-def test_a_plan_that_does_not_hold_together_is_refused(tmp_path, text, reason):
+def test_refuses_an_invalid_plan(tmp_path, text, reason):
     with pytest.raises(DataError, match=reason):
         loaded(tmp_path, text)
 
 
-def test_a_plan_without_a_promise_is_refused(tmp_path):
+def test_refuses_a_plan_without_a_budget(tmp_path):
     with pytest.raises(BudgetError, match="either epsilon"):
         loaded(tmp_path, RELEASE + SLICE)
 
 
-def test_a_plan_that_is_not_there_is_refused(tmp_path):
+def test_refuses_a_missing_plan_file(tmp_path):
     with pytest.raises(DataError, match="cannot read the plan"):
         ReleasePlan.load(tmp_path / "plan.toml")

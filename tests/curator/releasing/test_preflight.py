@@ -14,7 +14,7 @@ from dpmosaic.common.wire import probes
 from dpmosaic.curator.home import CuratorHome
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.releasing.plan import ReleasePlan
-from dpmosaic.curator.releasing.preflight import compared, preflight, probed
+from dpmosaic.curator.releasing.preflight import check_description, check_link, preflight
 
 DOMAIN = Domain.coded({"a": 2})
 IDENTITY = Identity.from_seed(bytes(32))
@@ -32,41 +32,43 @@ def plan(tmp_path):
 
 
 def failed(lines):
-    return {line.what: line.said for line in lines if not line.passed}
+    return {line.what: line.finding for line in lines if not line.passed}
 
 
-def test_a_party_that_is_as_on_its_card_passes(plan):
-    assert failed(compared(SAID, CARD, plan)) == {}
+def test_passes_a_party_that_matches_its_card(plan):
+    assert failed(check_description(SAID, CARD, plan)) == {}
 
 
 @pytest.mark.parametrize(
     ("change", "what", "said"),
     [
-        ({"name": "other"}, "name", "enroll it anew"),
+        ({"name": "other"}, "name", "enroll it again"),
         ({"identity": bytes(32)}, "identity", "get a new card"),
-        ({"protocol_version": 1}, "protocol version", "bring both to one release"),
+        ({"protocol_version": 1}, "protocol version", "install the same version"),
         ({"domain": Domain.coded({"a": 3})}, "domain", "get a new card"),
         ({"protocols": ()}, "protocol masked", "its policy allows no protocol"),
     ],
 )
-def test_what_is_not_as_it_has_to_be_says_how_to_mend_it(plan, change, what, said):
-    found = failed(compared(replace(SAID, **change), CARD, plan))
+def test_each_failed_check_states_the_fix(plan, change, what, said):
+    found = failed(check_description(replace(SAID, **change), CARD, plan))
     assert list(found) == [what]
     assert said in found[what]
 
 
-def test_a_party_that_is_not_enrolled_is_named(plan, tmp_path):
+def test_names_a_party_that_is_not_enrolled(plan, tmp_path):
     home = CuratorHome.create(tmp_path / "home", "curator")
     lines = list(preflight(home, plan))
     assert failed(lines) == {"card": "not enrolled; get its card and run dpmosaic curator enroll"}
 
 
-@pytest.mark.parametrize(("days", "said"), [(-1, "compare the clocks"), (800, "expired on"), (720, "soon")])
-def test_certificates_that_are_not_valid_or_not_for_long_are_named(plan, tmp_path, days, said):
+@pytest.mark.parametrize(
+    ("days", "said"), [(-1, "compare the clocks"), (800, "expired on"), (720, "which is soon")]
+)
+def test_reports_certificates_that_are_invalid_or_expire_soon(plan, tmp_path, days, said):
     home = CuratorHome.create(tmp_path / "home", "curator")
     line = next(iter(preflight(home, plan, datetime.now(UTC) + timedelta(days=days))))
-    assert line.passed == (said == "soon")
-    assert said in line.said
+    assert line.passed == (said == "which is soon")
+    assert said in line.finding
 
 
 class Party:
@@ -83,28 +85,28 @@ class Party:
 
 
 def probe(party):
-    return list(probed(PartyClient(party), "clinic", now=lambda: 1000.0))
+    return list(check_link(PartyClient(party), "clinic", now=lambda: 1000.0))
 
 
-def test_clock_and_link_that_are_as_they_have_to_be_pass():
+def test_passes_a_correct_clock_and_a_fast_link():
     clock, throughput = probe(Party(ahead=59.0))
     assert clock.passed
-    assert "+59.000 s from the curator's, 60 s allowed" in clock.said
+    assert "+59.000 s from the curator's, 60 s allowed" in clock.finding
     assert throughput.passed
-    assert "MiB/s there" in throughput.said
+    assert "upload" in throughput.finding
 
 
 @pytest.mark.parametrize("ahead", [-62.0, 62.0])
-def test_a_clock_that_is_off_by_more_than_a_minute_is_to_be_mended(ahead):
+def test_fails_a_clock_that_is_off_by_more_than_a_minute(ahead):
     assert "NTP" in failed(probe(Party(ahead=ahead)))["clock"]
 
 
-def test_a_link_that_is_too_slow_is_to_be_mended():
-    lines = list(probed(PartyClient(Party(waits=0.02)), "clinic", lambda: 1000.0, least_mib_s=1000.0))
+def test_fails_a_link_that_is_too_slow():
+    lines = list(check_link(PartyClient(Party(waits=0.02)), "clinic", lambda: 1000.0, least_mib_s=1000.0))
     assert "raise call_seconds" in failed(lines)["throughput"]
 
 
-def test_a_probe_that_does_not_come_back_whole_is_to_be_mended():
+def test_fails_a_probe_with_lost_frames():
     assert "expected the requested number of frames" in failed(probe(Party(lost=1)))["clock, throughput"]
 
 
@@ -116,11 +118,11 @@ def test_a_probe_that_does_not_come_back_whole_is_to_be_mended():
         [b"", probes.pb.ProbeFrame(payload=bytes(probes.FRAME_BYTES + 1)).SerializeToString()],
     ],
 )
-def test_a_probe_past_its_bounds_is_refused_by_the_party(sent):
+def test_a_party_refuses_a_probe_that_exceeds_its_limits(sent):
     with pytest.raises(ProtocolError, match="at most 8 frames"):
         probes.decode_asked(sent)
 
 
-def test_bytes_that_are_no_probe_are_refused():
+def test_a_party_refuses_bytes_that_are_not_a_probe():
     with pytest.raises(ProtocolError, match="do not parse"):
         probes.decode_asked([b"\xff"])

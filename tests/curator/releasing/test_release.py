@@ -48,7 +48,7 @@ def made(asked, grid="1x2", **options):
     return make_release(asked, layout, measurer, RandomStream.from_seed(2), **options)
 
 
-def test_the_certificate_states_what_was_asked_for_and_the_steps_of_the_mechanism():
+def test_the_certificate_states_the_order_and_the_steps_of_the_mechanism():
     released = made(order(rows=7))
     plan = released.certificate.plan
     assert plan.steps == (StatedStep("one-way", "Each attribute by itself", 1.0),)
@@ -60,14 +60,14 @@ def test_the_certificate_states_what_was_asked_for_and_the_steps_of_the_mechanis
     assert released.certificate.differentially_private
 
 
-def test_one_stream_gives_one_table_and_bounds_are_of_its_rows():
+def test_one_stream_gives_one_table_and_bounds_on_its_rows():
     one, again = made(order()), made(order())
     assert one.synthetic.digest() == again.synthetic.digest()
     assert one.certificate.error_bounds == one.fitted.bounds
     assert one.synthetic.record_count == 60
 
 
-def test_a_known_seed_and_what_parties_really_pay_are_stated():
+def test_states_a_known_seed_and_the_real_cost_of_the_parties():
     certificate = made(order(), seeded=True, cost_factor=3).certificate
     assert not certificate.differentially_private
     assert "known seed" in certificate.labels[0]
@@ -76,18 +76,18 @@ def test_a_known_seed_and_what_parties_really_pay_are_stated():
 
 
 @pytest.mark.parametrize("rows", [0, -1])
-def test_an_order_of_no_rows_is_refused(rows):
+def test_refuses_an_order_of_no_rows(rows):
     with pytest.raises(DataError, match="rows: expected at least 1"):
         order(rows=rows)
 
 
 @pytest.mark.parametrize("protocol", [TRUSTED, INDICATOR])
-def test_collusions_of_a_protocol_that_tolerates_none_are_refused(protocol):
+def test_refuses_collusions_of_a_protocol_that_tolerates_none(protocol):
     with pytest.raises(DataError, match=f"'{protocol.name}' tolerates none"):
         order(protocol, collusions=0)
 
 
-def test_a_layout_of_other_slices_than_its_parties_is_refused():
+def test_refuses_a_layout_whose_slices_and_parties_differ():
     asked = order()
     with pytest.raises(ValueError, match="parties of each slice"):
         make_release(
@@ -98,7 +98,7 @@ def test_a_layout_of_other_slices_than_its_parties_is_refused():
         )
 
 
-def test_parties_are_asked_to_accept_what_was_sealed():
+def test_parties_are_asked_to_accept_the_sealed_terms():
     trial, sealed = Trial(Fraction(1, 2), protocol="masked", grid="1x2"), []
 
     def sealing(proposed):
@@ -113,19 +113,19 @@ def test_parties_are_asked_to_accept_what_was_sealed():
 
 
 @pytest.mark.parametrize("wrong", [{}, {"party-1-1": bytes(32)}])
-def test_a_party_that_is_not_the_one_of_its_card_is_asked_for_nothing(wrong):
+def test_asks_nothing_of_a_party_with_another_identity_than_its_card(wrong):
     trial = Trial(Fraction(1, 2), protocol="masked", grid="1x2")
     links = trial.parties(TABLE)
     described = [PartyClient(link).describe() for row in links for link in row]
     known = {said.name: said.identity for said in described[1:]} | wrong
     proposal = Proposal("r", MASKED, Adjacency.ZERO_OUT, trial.granted)
-    with pytest.raises(PolicyError, match="'party-1-1' has not the identity of an enrolled card"):
+    with pytest.raises(PolicyError, match="'party-1-1': expected the identity of its enrolled card"):
         agree(DOMAIN, links, proposal, identities=known)
     assert [link.servicer for row in links for link in row]
     assert agree(DOMAIN, links, proposal).granted == trial.granted
 
 
-def test_what_parties_are_charged_for_copies_is_never_less_than_what_they_cost():
+def test_parties_are_charged_at_least_the_cost_of_all_copies():
     proposal = Proposal("r", INDICATOR, Adjacency.ZERO_OUT, Fraction(1, 3), copies=7)
     assert Fraction(proposal.charged_rho) >= Fraction(7, 3)
     assert proposal.charged_rho == pytest.approx(7 / 3)

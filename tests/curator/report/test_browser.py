@@ -113,7 +113,7 @@ def opened(browser, path, width=1280, scheme="light"):
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_a_page_says_nothing_to_the_console_loads_nothing_and_fits_its_width(browser, pages, domain):
+def test_a_page_is_silent_loads_nothing_and_fits_its_width(browser, pages, domain):
     for kind, width in itertools.product(
         ("release", "evaluation"), WIDTHS if domain == "usual" else WIDTHS[:1]
     ):
@@ -125,7 +125,7 @@ def test_a_page_says_nothing_to_the_console_loads_nothing_and_fits_its_width(bro
             assert [event for event in events if event not in (path.as_uri(), "data:,")] == []
 
 
-def test_what_is_watched_for_is_noticed(browser, tmp_path):
+def test_the_checks_detect_a_faulty_page(browser, tmp_path):
     """The check above, on a page that does everything wrong."""
     path = tmp_path / "wrong.html"
     path.write_text(
@@ -142,7 +142,7 @@ def test_what_is_watched_for_is_noticed(browser, tmp_path):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_text_can_be_read_by_day_and_by_night(browser, pages, scheme):
+def test_every_text_is_readable_in_light_and_dark_mode(browser, pages, scheme):
     """WCAG asks for a contrast of 4.5 at this size."""
     for kind in ("release", "evaluation"):
         with opened(browser, pages["usual", kind], scheme=scheme) as (page, _):
@@ -151,7 +151,7 @@ def test_every_text_can_be_read_by_day_and_by_night(browser, pages, scheme):
             assert [found for found in contrasts if found[1] < 4.5] == []
 
 
-def test_night_is_dark_and_paper_is_white(browser, pages):
+def test_dark_mode_is_dark_and_print_is_white(browser, pages):
     found = {}
     for scheme in SCHEMES:
         with opened(browser, pages["usual", "release"], scheme=scheme) as (page, _):
@@ -162,7 +162,7 @@ def test_night_is_dark_and_paper_is_white(browser, pages):
     assert found == {"light": "rgb(244, 246, 248)", "dark": "rgb(16, 22, 29)"}
 
 
-def test_paper_shows_what_is_folded_on_the_screen(browser, pages):
+def test_print_shows_collapsed_details(browser, pages):
     folded = "document.querySelector('details .chip').checkVisibility({contentVisibilityAuto: true})"
     with opened(browser, pages["usual", "release"]) as (page, _):
         assert not page.evaluate(folded)
@@ -171,7 +171,7 @@ def test_paper_shows_what_is_folded_on_the_screen(browser, pages):
         assert page.pdf().startswith(b"%PDF")
 
 
-def test_the_charts_show_what_the_certificate_says(browser, pages):
+def test_the_charts_match_the_certificate(browser, pages):
     with opened(browser, pages["usual", "release"]) as (page, _):
         assert page.locator("path.link").count() == 3
         assert page.locator("path.link.across").count() == 1

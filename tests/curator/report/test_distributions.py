@@ -11,7 +11,7 @@ def column(attribute, codes):
     return Table.from_codes(Domain((attribute,)), np.array(codes)[:, None])
 
 
-def test_every_value_of_few_has_its_row_with_its_share():
+def test_few_values_have_one_row_each_with_its_share():
     kind = CategoricalAttribute("kind", ("", "x", "y"))
     shown = distribution("kind", column(kind, [0, 1, 1, 1]), column(kind, [2, 2]))
     assert [(row.label, row.synthetic, row.real) for row in shown.rows] == [
@@ -23,7 +23,7 @@ def test_every_value_of_few_has_its_row_with_its_share():
     assert shown.columns is None
 
 
-def test_of_many_values_the_most_frequent_have_rows_and_the_others_one():
+def test_the_most_frequent_of_many_values_have_rows_and_the_others_share_one():
     town = CategoricalAttribute("town", tuple(f"t{place}" for place in range(30)))
     codes = np.repeat(np.arange(30), np.arange(30))
     shown = distribution("town", column(town, codes), column(town, [0, 29]))
@@ -34,7 +34,7 @@ def test_of_many_values_the_most_frequent_have_rows_and_the_others_one():
     assert [shown.rows[0].real, shown.rows[-1].real] == [0.5, 0.5]
 
 
-def test_a_release_shows_synthetic_shares_alone():
+def test_a_release_shows_only_synthetic_shares():
     code = CodedAttribute("code", 3)
     shown = distribution("code", column(code, [0, 1, 1, 2]), None)
     assert [row.real for row in shown.rows] == [None] * 3
@@ -42,7 +42,7 @@ def test_a_release_shows_synthetic_shares_alone():
     assert numbers.columns.real is None
 
 
-def test_numbers_are_columns_as_high_as_their_shares_and_fill_the_chart():
+def test_columns_of_numbers_are_proportional_to_shares_and_fill_the_chart():
     age = NumericAttribute("age", 0, 40, 4, nullable=True, integer=False)
     shown = distribution("age", column(age, [0, 1, 1, 3, 4]), column(age, [4, 4, 0, 0]))
     assert shown.missing == (0.2, 0.5)
@@ -55,7 +55,7 @@ def test_numbers_are_columns_as_high_as_their_shares_and_fill_the_chart():
     )
 
 
-def test_many_bins_are_taken_together_and_none_is_lost():
+def test_merges_many_bins_without_losing_any():
     fine = NumericAttribute("fine", 0, 999, 1000)
     shown = distribution("fine", column(fine, np.arange(1000)), None)
     heights = np.array([height for *_, height in shown.columns.synthetic])

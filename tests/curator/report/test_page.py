@@ -45,7 +45,7 @@ class Elements(HTMLParser):
         return " ".join(self.text.split())
 
 
-def test_a_release_says_what_was_promised_by_whom_and_what_it_is_good_for(certificate, synthetic):
+def test_a_release_states_promise_trust_and_suitable_uses(certificate, synthetic):
     said = Elements(release_report(Certificate.from_json(certificate), synthetic)).words
     for part in (
         "A synthetic table of 300 records",
@@ -57,19 +57,19 @@ def test_a_release_says_what_was_promised_by_whom_and_what_it_is_good_for(certif
         "the public 0.75 nothing",
         "Not spent 25.0 %",
         "3 of 6 pairs",
-        "Not good for",
+        "Not suitable for",
         "Slice 2: 800 records",
         "kind × age: at most 0.000 at 95% confidence",
         "numbers in 100 bins",
         "11 others",
     ):
         assert part in said
-    for part in ("Not for publication", "% real", "apart"):
+    for part in ("Not for publication", "% real", "Distance to the real table"):
         assert part not in said
 
 
 @pytest.mark.parametrize("with_certificate", [True, False])
-def test_an_evaluation_shows_scores_and_says_first_that_it_is_private(
+def test_an_evaluation_shows_scores_and_first_warns_against_publication(
     certificate, synthetic, comparison, with_certificate
 ):
     issued = Certificate.from_json(certificate) if with_certificate else None
@@ -77,19 +77,19 @@ def test_an_evaluation_shows_scores_and_says_first_that_it_is_private(
     assert said.index("Not for publication.") < said.index("Marginals & more")
     assert "compared with the 500 real ones" in said
     assert "0 is <best>." in said
-    assert "0.123 apart" in said
+    assert "distance 0.123" in said
     assert ("What was promised" in said) == with_certificate
-    assert ("0.050 apart; at most 0.030 at 95% confidence" in said) == with_certificate
+    assert ("distance 0.050; at most 0.030 at 95% confidence" in said) == with_certificate
 
 
-def test_a_label_stands_before_everything_that_it_takes_back(certificate, synthetic):
+def test_a_label_precedes_the_promise_that_it_withdraws(certificate, synthetic):
     certificate["labels"] = ["NOT DIFFERENTIALLY PRIVATE as stated: because"]
     said = Elements(release_report(Certificate.from_json(certificate), synthetic)).words
     assert said.index("NOT DIFFERENTIALLY PRIVATE as stated: because") < said.index("What was promised")
     assert "With it, nothing is promised" in said
 
 
-def test_signers_are_named_where_there_are_any(certificate, synthetic):
+def test_names_the_signers_of_a_signed_certificate(certificate, synthetic):
     assert "signed by" not in release_report(Certificate.from_json(certificate), synthetic)
     parties = [{"name": name, "entries": [], "signature": ""} for name in ("clinic-1", "insurer-2")]
     certificate["signed"] = {"terms": "", "curator_signature": "", "parties": parties}
@@ -115,7 +115,7 @@ def test_a_page_loads_nothing_and_runs_nothing(certificate, synthetic, compariso
         assert ("http-equiv", "Content-Security-Policy") in found.attributes
 
 
-def test_names_and_values_are_text_whatever_stands_in_them(certificate, synthetic):
+def test_escapes_names_and_values(certificate, synthetic):
     nasty = "\"'><script>alert(1)</script>{{ 7 * 7 }}"
     domain = Domain.coded({nasty: 2, "b": 2})
     certificate = {
@@ -142,7 +142,7 @@ def test_names_and_values_are_text_whatever_stands_in_them(certificate, syntheti
     assert found.text.count(nasty) >= 6
 
 
-def test_one_attribute_has_a_page_too(certificate):
+def test_renders_a_page_of_one_attribute(certificate):
     domain = Domain.coded({"only": 3})
     certificate["plan"] |= {"attributes": {"only": 3}, "parties": [[["only"]]], "record_counts": [2]}
     certificate["plan"]["workload"] = []
@@ -151,4 +151,4 @@ def test_one_attribute_has_a_page_too(certificate):
     synthetic = Table.from_codes(domain, np.array([[0], [2]]))
     said = Elements(release_report(Certificate.from_json(certificate), synthetic)).words
     assert "0 of 0 pairs" in said
-    assert "How far off" not in said
+    assert "Error bounds of pairs" not in said

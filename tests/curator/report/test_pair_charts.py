@@ -11,7 +11,7 @@ def graph_of(form):
     return model_graph(CertifiedPairs(Certificate.from_json(form)))
 
 
-def test_the_graph_has_a_line_for_each_modelled_pair_and_says_what_kind(certificate):
+def test_the_graph_has_a_line_of_the_right_kind_for_each_modelled_pair(certificate):
     certificate["model"]["cliques"].append(["kind", "code"])
     links = {link.pair: (link.across, link.measured) for link in graph_of(certificate).links}
     assert links == {
@@ -49,7 +49,7 @@ def test_a_colour_includes_its_upper_end(distance, expected):
     assert len(LEVELS) == 4
 
 
-def test_names_are_cut_where_long_and_left_out_where_many():
+def test_truncates_long_names_and_omits_too_many():
     long = heat_map(["x" * 50, "y"], {}, {("x" * 50, "y"): ""})
     assert [len(name.text) for name in long.names] == [1, 16]
     assert long.names[1].full == "x" * 50

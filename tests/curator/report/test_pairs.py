@@ -7,7 +7,7 @@ def pairs_of(form):
     return CertifiedPairs(Certificate.from_json(form))
 
 
-def test_pairs_are_modelled_measured_and_held_together_where_the_certificate_says_so(certificate):
+def test_pairs_are_modelled_measured_and_held_together_as_certified(certificate):
     certificate["model"]["cliques"] = [["kind", "age", "code"], ["town"]]
     certificate["plan"]["parties"][1] = [["kind"], ["age", "code", "town"]]
     pairs = pairs_of(certificate)

@@ -13,7 +13,7 @@ def words_of(form):
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
-def test_a_guess_is_right_as_often_as_the_worst_mechanism_of_that_promise_lets_it_be(certificate, epsilon):
+def test_the_probability_of_a_correct_guess_is_that_of_the_worst_mechanism(certificate, epsilon):
     """With probability delta it tells all; else it is randomised response, right with e^eps / (1 + e^eps)."""
     certificate["promise"] |= {"epsilon": epsilon, "delta": 0.01}
     promise = words_of(certificate)
@@ -23,20 +23,20 @@ def test_a_guess_is_right_as_often_as_the_worst_mechanism_of_that_promise_lets_i
     assert not promise.converted
 
 
-def test_a_guess_is_a_coin_without_a_budget_and_certain_with_a_huge_one(certificate):
+def test_a_guess_is_random_without_a_budget_and_certain_with_a_huge_one(certificate):
     for epsilon, guess in ((1e-12, 0.5), (1e4, 1.0)):
         certificate["promise"] |= {"epsilon": epsilon, "delta": 1e-12}
         assert words_of(certificate).guess == pytest.approx(guess)
 
 
-def test_a_promise_in_zcdp_is_put_as_the_epsilon_that_it_implies(certificate):
+def test_converts_a_promise_in_zcdp_to_epsilon(certificate):
     certificate["promise"] |= {"epsilon": None, "delta": None}
     promise = words_of(certificate)
     assert promise.converted
     assert promise.epsilon == pytest.approx(zcdp_epsilon(0.02, promise.delta))
 
 
-def test_the_budget_adds_up_with_what_was_not_spent(certificate):
+def test_spent_and_unspent_budget_add_up(certificate):
     spending = words_of(certificate).spending
     assert [spent.step for spent in spending] == [
         "Each attribute by itself",
@@ -57,10 +57,10 @@ def test_the_budget_adds_up_with_what_was_not_spent(certificate):
         ("trusted", "One place saw the whole table"),
         ("indicator", "Nobody was trusted"),
         ("theorem", "protects nobody's records"),
-        ("a protocol of tomorrow", "No protocol by this name"),
+        ("a protocol of tomorrow", "no protocol of this name"),
     ],
 )
-def test_each_protocol_says_who_trusted_whom(certificate, protocol, said):
+def test_each_protocol_explains_who_trusted_whom(certificate, protocol, said):
     certificate["plan"]["protocol"] = protocol
     assert said in words_of(certificate).trust
 
@@ -71,7 +71,7 @@ def test_advice_counts_pairs_by_their_bounds(certificate):
     assert any("2 of the 6 pairs" in said and "within 5%" in said for said in advice.good)
     assert any("for 4 pairs, within 20%" in said for said in advice.good)
     assert any(said.startswith("3 pairs are not in the model") for said in advice.bad)
-    assert not any("further off than" in said for said in advice.bad)
+    assert not any("may have errors of more than" in said for said in advice.bad)
 
 
 def test_advice_warns_of_loose_and_of_unknown_bounds(certificate):
@@ -79,13 +79,13 @@ def test_advice_warns_of_loose_and_of_unknown_bounds(certificate):
     for bound in certificate["error_bounds"][:3]:
         bound["total_variation"] = 0.5
     bad = advice_of(Certificate.from_json(certificate)).bad
-    assert any(said.startswith("3 of the 6 pairs may be further off") for said in bad)
-    assert any(said.startswith("1 pairs have no bound") for said in bad)
+    assert any(said.startswith("3 of the 6 pairs may have errors") for said in bad)
+    assert any(said.startswith("1 pairs have no error bound") for said in bad)
 
 
-def test_advice_knows_groups_that_may_be_noise_by_the_noise_of_joint_counts(certificate):
+def test_advice_warns_of_groups_smaller_than_the_noise_of_joint_counts(certificate):
     issued = Certificate.from_json(certificate)
-    assert any("noise of 40 records at most" in said for said in advice_of(issued).good)
+    assert any("at most 40 records in 95" in said for said in advice_of(issued).good)
     assert any("fewer than about 20 records" in said for said in advice_of(issued).bad)
     certificate["measurements"] = []
     empty = advice_of(Certificate.from_json(certificate))

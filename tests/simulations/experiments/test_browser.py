@@ -15,7 +15,7 @@ def path(results, tmp_path):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_page_says_nothing_to_the_console_loads_nothing_and_fits_its_width(browser, path, width):
+def test_a_page_is_silent_loads_nothing_and_fits_its_width(browser, path, width):
     with opened(browser, path, width) as (opened_page, events):
         assert opened_page.evaluate("document.documentElement.scrollWidth") <= width
         assert opened_page.evaluate(CUT) == []
@@ -23,14 +23,14 @@ def test_a_page_says_nothing_to_the_console_loads_nothing_and_fits_its_width(bro
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_text_can_be_read_by_day_and_by_night(browser, path, scheme):
+def test_every_text_is_readable_in_light_and_dark_mode(browser, path, scheme):
     with opened(browser, path, scheme=scheme) as (opened_page, _):
         contrasts = opened_page.evaluate(CONTRAST)
         assert len(contrasts) > 40
         assert [found for found in contrasts if found[1] < 4.5] == []
 
 
-def test_the_charts_have_a_mark_for_every_number_in_its_curves_colour(browser, path):
+def test_the_charts_mark_every_number_in_the_colour_of_its_curve(browser, path):
     """Two of the paper's, two of one line, one of another; the failed line has none."""
     marks = "[...document.querySelectorAll('.card .mark')].map(x => getComputedStyle(x).stroke)"
     with opened(browser, path) as (opened_page, _):
@@ -43,7 +43,7 @@ def test_the_charts_have_a_mark_for_every_number_in_its_curves_colour(browser, p
     assert len(set(drawn)) == 3
 
 
-def test_the_figure_opens_by_itself(browser, results, tmp_path):
+def test_the_figure_opens_as_a_single_file(browser, results, tmp_path):
     path = tmp_path / "small.svg"
     path.write_text(figure(results), encoding="utf-8")
     with opened(browser, path) as (opened_page, events):

@@ -24,7 +24,7 @@ GIVES = {
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_release_of_every_experiment_can_be_made_and_gives_what_is_shown(name):
+def test_every_cell_of_every_experiment_is_valid_and_gives_the_shown_values(name):
     experiment = EXPERIMENTS[name]
     shown = {value.value for value in experiment.shown}
     for cell in dict.fromkeys(experiment.cells(1)):
@@ -42,7 +42,7 @@ def test_every_release_of_every_experiment_can_be_made_and_gives_what_is_shown(n
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_a_quick_run_is_a_part_of_the_whole_and_says_the_same_of_it(name):
+def test_a_quick_run_is_a_part_of_the_experiment_with_the_same_notes(name):
     experiment = EXPERIMENTS[name]
     quick = experiment.reduced()
     assert set(quick.cells(1)) <= set(experiment.cells(1))
@@ -51,7 +51,7 @@ def test_a_quick_run_is_a_part_of_the_whole_and_says_the_same_of_it(name):
     assert all(sentence.endswith(".") for sentence in experiment.notes)
 
 
-def test_the_papers_tables_are_there_in_full():
+def test_the_papers_tables_are_complete():
     counts = {name: sum(len(r.numbers) for r in e.reported) for name, e in EXPERIMENTS.items() if e.reported}
     assert counts == {"randdpgen-table1": 30, "randdpgen-table2": 30, "randdpgen-table3": 30}
     (first,) = EXPERIMENTS["randdpgen-table1"].reported
@@ -66,12 +66,12 @@ def test_the_quick_table_has_both_tables_and_three_protocols():
     }
 
 
-def test_figures_of_the_same_releases_share_them():
+def test_figures_of_the_same_releases_share_cells():
     table, figure = EXPERIMENTS["randdpgen-table1"], EXPERIMENTS["randdpgen-figure4"]
     assert table.cells(2) == figure.cells(2)
 
 
-def test_all_seeds_of_a_release_differ_and_the_first_ones_come_first(experiment):
+def test_seeds_of_a_cell_differ_and_first_seeds_come_first(experiment):
     cells = experiment.cells(2)
     assert len(set(cells)) == len(cells) == 12
     assert [cell.seed for cell in cells] == [1] * 6 + [2] * 6
@@ -79,7 +79,7 @@ def test_all_seeds_of_a_release_differ_and_the_first_ones_come_first(experiment)
         experiment.cells(0)
 
 
-def test_an_unknown_experiment_is_refused_with_those_there_are():
+def test_refuses_an_unknown_experiment_and_lists_the_known():
     with pytest.raises(DataError, match=r"randdpgen-table1.*got 'nothing'"):
         experiment_named("nothing")
 
@@ -92,13 +92,13 @@ def test_an_unknown_experiment_is_refused_with_those_there_are():
         ({"shown": 2}, "two values share a label"),
         ({"numbers": {("Nobody", 1.0): 0.1}}, "reported for Nobody"),
         ({"numbers": {("Adult", 7.0): 0.1}}, "reported for Adult at 7"),
-        ({"compared": ("nothing",)}, "a line that is not there"),
-        ({"quick": Quick((3.0,))}, "a quick run of what is not there"),
-        ({"quick": Quick((1.0,), ("Nobody",))}, "a quick run of what is not there"),
-        ({"quick": Quick((1.0,), lines=("nothing",))}, "a quick run of what is not there"),
+        ({"compared": ("nothing",)}, "compared with an unknown line"),
+        ({"quick": Quick((3.0,))}, "the quick run names an unknown panel"),
+        ({"quick": Quick((1.0,), ("Nobody",))}, "the quick run names an unknown panel"),
+        ({"quick": Quick((1.0,), lines=("nothing",))}, "the quick run names an unknown panel"),
     ],
 )
-def test_an_experiment_that_contradicts_itself_is_refused(experiment, changes, says):
+def test_refuses_an_inconsistent_experiment(experiment, changes, says):
     changed = {}
     for name, value in changes.items():
         if name == "numbers":

@@ -48,7 +48,7 @@ def test_a_run_writes_numbers_figure_and_page_and_shows_the_table(small, data, t
         (("--seeds", 0), "seeds: expected at least 1"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_anything_is_run(small, data, tmp_path, arguments, says):
+def test_refuses_invalid_options_before_running_any_cell(small, data, tmp_path, arguments, says):
     with pytest.raises(DataError, match=says):
         run("run", "small", "--data", data, "--out", tmp_path / "out", *arguments)
     assert not (tmp_path / "out").exists()

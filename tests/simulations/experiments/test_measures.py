@@ -16,7 +16,7 @@ from dpmosaic.simulations.experiments.tables import DataFolder
 CELL = Cell("adult", method="independent", workload="2way")
 
 
-def test_measures_are_those_of_the_release(data):
+def test_measures_equal_those_of_the_evaluation(data):
     """Against the functions that `evaluate` uses."""
     tables = DataFolder(data)
     real = tables.load("adult")
@@ -29,7 +29,7 @@ def test_measures_are_those_of_the_release(data):
     assert {"seconds", "rounds", "model_mb"} <= set(values)
 
 
-def test_folds_leave_out_every_row_once(data):
+def test_folds_leave_out_each_row_once(data):
     real = DataFolder(data).load("adult")
     left_out = [measures._folds(real, seed)[1] for seed in range(1, 6)]
     assert sum(part.record_count for part in left_out) == real.record_count
@@ -40,7 +40,7 @@ def test_folds_leave_out_every_row_once(data):
         assert kept.record_count + held.record_count == real.record_count
 
 
-def test_marginals_with_the_label_weigh_what_the_cell_says(data, monkeypatch):
+def test_marginals_with_the_label_have_the_weight_of_the_cell(data, monkeypatch):
     asked = []
     monkeypatch.setattr(measures, "simulate", lambda table, workload, **_: asked.append(workload) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -53,7 +53,7 @@ def test_marginals_with_the_label_weigh_what_the_cell_says(data, monkeypatch):
     }
 
 
-def test_a_tree_predicts_the_fold_that_the_release_has_not_seen(data):
+def test_a_tree_predicts_the_fold_that_was_left_out_of_the_release(data):
     """The label is one of the attributes, which a release at a large epsilon keeps."""
     cell = replace(CELL, method="randdpgen", epsilon=50.0, measures=("fold_tree",), label="income")
     assert run_cell(cell, DataFolder(data))["misclassification"] < 0.2
@@ -71,7 +71,7 @@ def test_the_quick_experiments_of_dp_select_run_with_little_training(name, data)
         assert 0 <= values["misclassification"] <= 1
 
 
-def test_other_digits_of_the_label_do_not_give_it_away(data, monkeypatch):
+def test_other_digits_of_the_label_are_no_features(data, monkeypatch):
     tables = DataFolder(data)
     asked = []
 
@@ -91,13 +91,13 @@ def test_other_digits_of_the_label_do_not_give_it_away(data, monkeypatch):
     ("changes", "says"),
     [
         ({"measures": ("beauty",)}, "measures: expected some of kway"),
-        ({"measures": ("svm",)}, "needs the label"),
+        ({"measures": ("svm",)}, "expected the label"),
         ({"method": "magic"}, "method: expected one of .*randdpgen.*dplt"),
         ({"method": "dplt", "grid": "1x2", "settings": (("a", "1"),)}, "no variants or settings"),
-        ({"table": "nothing"}, "'nothing' needs"),
+        ({"table": "nothing"}, "for the table 'nothing', found none"),
     ],
 )
-def test_what_cannot_be_run_is_refused(data, changes, says):
+def test_refuses_a_cell_that_cannot_be_run(data, changes, says):
     with pytest.raises(DataError, match=says):
         run_cell(replace(CELL, **changes), DataFolder(data))
 

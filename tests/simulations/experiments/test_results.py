@@ -13,7 +13,7 @@ from dpmosaic.simulations.experiments.store import Result
 from .conftest import AGAIN, FAST, TV
 
 
-def test_numbers_are_means_over_seeds_beside_the_papers(results, experiment):
+def test_tables_hold_means_over_seeds_and_the_papers_numbers(results, experiment):
     panel = experiment.panels[0]
     assert results.mean(panel, FAST, 0.5, "tv_2way") == Mean(pytest.approx(0.4), pytest.approx(0.02**0.5), 2)
     assert results.mean(panel, AGAIN, 1.0, "tv_2way") is None
@@ -24,14 +24,14 @@ def test_numbers_are_means_over_seeds_beside_the_papers(results, experiment):
     ]
 
 
-def test_ratios_are_of_the_lines_that_stand_for_the_papers(results):
+def test_ratios_use_the_lines_that_reproduce_the_paper(results):
     first, second = results.ratios()
     assert (first.line, first.reported, first.numbers) == ("independent", "paper", 2)
     assert (first.least, first.middle, first.most) == pytest.approx((2, 3, 4))
     assert (second.line, second.numbers, second.middle) == ("again", 1, pytest.approx(0.5))
 
 
-def test_gaps_say_what_failed_and_what_was_not_run(results):
+def test_gaps_list_failures_and_points_that_were_not_run(results):
     gaps = results.gaps()
     assert {
         (panel, line, failure and failure.sentence): points for (panel, line, failure), points in gaps.items()
@@ -55,7 +55,7 @@ def test_the_csv_has_every_number_once(results, tmp_path):
 
 
 @pytest.mark.parametrize("log", [True, False])
-def test_heights_grow_with_numbers_and_ticks_stand_where_their_numbers_do(results, log):
+def test_heights_grow_with_numbers_and_ticks_match_them(results, log):
     shown = replace(TV, log=log)
     changed = replace(results, experiment=replace(results.experiment, shown=(shown,)))
     (chart,) = charts(changed)
@@ -100,12 +100,12 @@ def test_the_figure_is_one_svg_that_loads_nothing(results):
     assert "href" not in figure(results)
 
 
-def test_the_page_has_numbers_reasons_and_what_was_reconstructed_and_escapes_all_of_it(results):
+def test_the_page_shows_numbers_reasons_and_reconstructions_escaped(results):
     text = page(results, "1.0+abc", quick=False)
     assert '<th scope="row">0.5</th><td class="n">0.2000</td><td class="n">0.4000 ± 0.1</td>' in text
     assert "The table is small &amp; &lt;made up&gt;." in text
     assert "a &lt;reason&gt;" in text
-    assert "What was reconstructed of DPLT" in text
+    assert "Reconstruction of DPLT" in text
     assert 'independent, over paper</th><td class="n">3.00</td><td class="n">2.00 to 4.00</td>' in text
     assert "quick run" not in text
     assert "quick run" in page(results, "1.0+abc", quick=True)

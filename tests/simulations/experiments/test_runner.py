@@ -26,7 +26,7 @@ from .conftest import write_table
 CELL = Cell("adult", method="independent", measures=("kway",))
 
 
-def test_a_cell_that_fails_and_a_process_that_dies_cost_no_other_cell(data, tmp_path):
+def test_a_failed_cell_and_a_dead_process_affect_no_other_cell(data, tmp_path):
     """The second cell asks for a label that is not there; the third one's process is killed."""
     cells = [CELL, replace(CELL, measures=("svm",)), replace(CELL, seed=2), replace(CELL, seed=3)]
     store, tables = Store(tmp_path / "out", "1"), DataFolder(data)
@@ -57,7 +57,7 @@ def test_a_cell_that_fails_and_a_process_that_dies_cost_no_other_cell(data, tmp_
     assert [work.cell for work in missing(cells, store, tables)] == cells[1:3]
 
 
-def test_what_is_there_is_not_run_again_and_failures_are_named(data, tmp_path, experiment, monkeypatch):
+def test_does_not_repeat_finished_cells_and_names_failures(data, tmp_path, experiment, monkeypatch):
     options = {"seeds": 1, "quick": True, "processes": 2}
     reduced = experiment.reduced()
     outcome = conduct(reduced, data, tmp_path / "out", report=lambda *_: None, **options)
@@ -69,7 +69,7 @@ def test_what_is_there_is_not_run_again_and_failures_are_named(data, tmp_path, e
     assert again.results == outcome.results
 
 
-def test_tables_that_are_not_there_leave_gaps_and_no_table_at_all_is_refused(data, tmp_path, experiment):
+def test_missing_tables_leave_gaps_and_no_table_is_refused(data, tmp_path, experiment):
     both = replace(
         experiment.reduced(),
         panels=(*experiment.panels, Panel("Elsewhere", Cell("elsewhere", measures=("kway",)))),
@@ -87,18 +87,18 @@ def test_tables_that_are_not_there_leave_gaps_and_no_table_at_all_is_refused(dat
         conduct(both, data, data / "adult" / "domain.json" / "out", **options)
 
 
-def test_a_folder_of_downloads_serves_as_well(data, tmp_path):
+def test_accepts_a_folder_of_downloads(data, tmp_path):
     flat = tmp_path / "flat"
     flat.mkdir()
     (data / "adult" / "domain.json").rename(flat / "adult.domain.json")
     (data / "adult" / "adult.csv.gz").rename(flat / "adult.csv.gz")
     assert DataFolder(flat).load("adult").record_count == 120
-    with pytest.raises(DataError, match="'adult' needs"):
+    with pytest.raises(DataError, match="for the table 'adult', found none"):
         DataFolder(data).load("adult")
     assert DataFolder(flat).load("adult", binary=True).domain.names[-1] == "income.bit0"
 
 
-def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
+def test_a_killed_run_resumes(tmp_path):
     """Figure 12 on a small table: its two lines are the same numbers, as its page says."""
     write_table(tmp_path / "data", rows=300)
     out = tmp_path / "out"

@@ -11,7 +11,7 @@ from dpmosaic.simulations.experiments.store import Failure, Result, Store
 CELL = Cell("adult", settings=(("eta", "0.5"),), measures=("kway",))
 
 
-def test_a_result_is_what_was_kept_for_its_cell_table_and_software_alone(tmp_path):
+def test_a_result_is_found_only_for_its_cell_table_and_software(tmp_path):
     store = Store(tmp_path, "1")
     kept = Result(CELL, {"tv_2way": 0.1})
     store.write(kept, "digest")
@@ -35,7 +35,7 @@ def test_a_failure_is_kept_with_its_reason(tmp_path):
     assert store.read(CELL, "digest") == failed
 
 
-def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+def test_writes_a_file_atomically(tmp_path, monkeypatch):
     store = Store(tmp_path, "1")
     store.write(Result(CELL, {"tv_2way": 0.1}), "digest")
 
@@ -49,7 +49,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert store.read(CELL, "digest") == Result(CELL, {"tv_2way": 0.1})
 
 
-def test_a_damaged_result_is_refused_with_its_name(tmp_path):
+def test_refuses_a_damaged_result_by_name(tmp_path):
     store = Store(tmp_path, "1")
     store.write(Result(CELL, {}), "digest")
     (path,) = (tmp_path / "cells").iterdir()
@@ -58,7 +58,7 @@ def test_a_damaged_result_is_refused_with_its_name(tmp_path):
         store.read(CELL, "digest")
 
 
-def test_software_is_another_where_code_that_results_depend_on_is_another(tmp_path, monkeypatch):
+def test_the_software_version_depends_on_the_code_of_results(tmp_path, monkeypatch):
     for name in ("common/a.py", "simulations/experiments/page.py", "simulations/experiments/measures.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("first")
