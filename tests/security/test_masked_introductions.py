@@ -1,4 +1,4 @@
-"""A curator that introduces somebody else to the parties is refused."""
+"""A curator that introduces an outsider to the parties is refused."""
 
 from dataclasses import replace
 

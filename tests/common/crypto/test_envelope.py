@@ -43,7 +43,7 @@ def stream(name):
 
 
 def delivered(vector):
-    """The frames that a refused vector's receiver gets."""
+    """The frames that the receiver of a refused vector gets."""
     frames = [stream(name)[2][number] for name, number in vector["delivered"]]
     if altered := vector.get("altered"):
         frame = bytearray(frames[altered["frame"]])
