@@ -142,7 +142,7 @@ def test_swapped_openings_of_two_parties_are_refused_and_no_value_is_released(le
     assert_nothing_is_answered(curator, ledgers, (("a",), ("d",)))
 
 
-@pytest.mark.parametrize("other", [0, 2, 3, 9], ids=["itself", "another slice", "another", "nobody"])
+@pytest.mark.parametrize("other", [0, 2, 3, 9], ids=["itself", "another slice", "another", "unknown"])
 def test_a_party_exchanges_openings_only_within_its_slice(other):
     curator = Curator(table_of("random", TWINS, records=20), "2x2")
     curator.measurer()

@@ -87,11 +87,11 @@ def forget_complement(monkeypatch):
 
 
 FORGOTTEN = {
-    "the part of evaluator 1 in what is shared anew": (
+    "the part of evaluator 1 in resharing": (
         lambda m: forget(m, "score shares"),
         {"received", "one query's, less another's"},
     ),
-    "the query in what is shared anew": (
+    "the query in resharing": (
         lambda m: shorten(m, "score shares"),
         {"one query's, less another's"},
     ),

@@ -17,7 +17,7 @@ from dpmosaic.common.wire.streams import decode_answer
 
 NORTH, EAST, WEST, SOUTH = range(4)
 ZERO, ONE = EAST, SOUTH
-"""The evaluators; north and west share their cells anew."""
+"""The evaluators; north and west reshare their cells."""
 
 CLIQUES = (("a",), ("a", "c"), ("b", "d"), ("a", "c", "d"))
 SIGMA = 4.0

@@ -25,7 +25,7 @@ def difference_matrix(shape):
 
 @functools.cache
 def noise(shape, scale):
-    """Probabilities of the differences of the noise alone; zero lies in the middle of every axis."""
+    """Probabilities of the differences of only the noise; zero is in the middle of every axis."""
     reach = math.ceil(8.5 * scale)
     weights = np.exp(-((np.arange(-reach, reach + 1) / scale) ** 2) / 2)
     weights /= weights.sum()

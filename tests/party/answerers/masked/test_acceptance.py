@@ -93,7 +93,7 @@ def test_a_party_that_is_not_pinned_or_with_another_key_is_refused_by_name(maske
     named, pin = PEERS[case]
     ledger, plan = Ledger(), masked.plan_of()
     pinned = {entry.name: entry.identity for entry in plan.roster[EAST:]}
-    peers = pin(pinned, masked.identity("somebody").public)
+    peers = pin(pinned, masked.identity("outsider").public)
     with pytest.raises(PolicyError, match=f"names party '{named}' with an identity that is not pinned"):
         masked.party_of("north", plan, ledger=ledger, peers=peers).accept(encode_terms(masked.terms_of(plan)))
     assert ledger.reserved() == 0
@@ -139,7 +139,7 @@ def key_of(masked, name="east", terms=None, seed=1):
 
 
 FORGED = {
-    "by an identity of no party": lambda m: m.signed("somebody", m.terms_of(), key_of(m)),
+    "by an outsider's identity": lambda m: m.signed("outsider", m.terms_of(), key_of(m)),
     "by another party": lambda m: m.signed("west", m.terms_of(), key_of(m)),
     "with another party's key": lambda m: m.party_of("west").accept(encode_terms(m.terms_of())),
     "for another budget": lambda m: m.party_of("east").accept(encode_terms(m.terms_of(granted_rho=2.0))),
@@ -155,7 +155,7 @@ FORGED = {
     "with a byte less": lambda m: replace(
         signature := m.signed("east", m.terms_of(), key_of(m)), signature=signature.signature[:-1]
     ),
-    "by nobody": lambda m: Acceptance(b"", b""),
+    "unsigned": lambda m: Acceptance(b"", b""),
 }
 
 

@@ -174,7 +174,7 @@ def test_an_opening_above_the_limit_is_neither_sealed_nor_accepted(release, monk
 BROKEN = {
     "nothing": lambda head, one, two: [],
     "an empty frame": lambda head, one, two: [b""],
-    "its salt alone": lambda head, one, two: head,
+    "only its salt": lambda head, one, two: head,
     "without its salt": lambda head, one, two: [one, two],
     "under another salt": lambda head, one, two: [bytes(32), one, two],
     "under a longer salt": lambda head, one, two: [head[0] + b"\0", one, two],
