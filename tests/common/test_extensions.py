@@ -1,4 +1,4 @@
-"""What other packages add, by entry points: found by name, imported late, refused in one sentence."""
+"""Extensions of other packages by entry points: found by name, imported late, refused with a clear error."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A party: what it says of itself, what it accepts, and what it refuses."""
+"""A party's description, acceptances and refusals."""
 
 import hashlib
 from dataclasses import replace
@@ -54,8 +54,8 @@ def test_a_party_has_one_key_for_each_release_also_after_a_restart(table, tmp_pa
     ("change", "kind", "reason"),
     [
         ({"release_id": "s"}, ProtocolError, "accept it first"),
-        ({"clique": ("a", "z")}, ProtocolError, "attributes that can be asked for"),
-        ({"clique": ("b", "a")}, ProtocolError, "attributes that can be asked for, in domain order"),
+        ({"clique": ("a", "z")}, ProtocolError, "attributes that can be queried"),
+        ({"clique": ("b", "a")}, ProtocolError, "attributes that can be queried, in domain order"),
         ({"clique": ("a", "a")}, DataError, "named twice: a"),
         ({"clique": ("a", "b", "c")}, PolicyError, "max_cells"),
         ({"sigma": 2.0**-21}, BudgetError, "lower the budget"),

@@ -56,7 +56,7 @@ def test_each_limit_refuses_at_its_default(default, reason):
 @pytest.mark.parametrize("version", [0, PROTOCOL_VERSION + 1])
 def test_another_protocol_version_is_refused_with_both_versions(version):
     terms = replace(TERMS, protocol_version=version)
-    with pytest.raises(PolicyError, match=f"speaks protocol version {PROTOCOL_VERSION}, the .* {version};"):
+    with pytest.raises(PolicyError, match=f"uses protocol version {PROTOCOL_VERSION}, the .* {version};"):
         POLICY.check_terms(terms, 50, Fraction(0))
 
 
@@ -88,7 +88,7 @@ def test_a_release_above_the_rest_of_the_lifetime_is_refused():
 
 
 def test_a_marginal_of_one_cell_too_many_is_refused():
-    with pytest.raises(PolicyError, match="ask for a smaller marginal"):
+    with pytest.raises(PolicyError, match="query a smaller marginal"):
         POLICY.check_cells(1_001)
 
 

@@ -1,4 +1,4 @@
-"""Parties that are asked different things give nonsense, and one id stands for one question."""
+"""Different queries to parties give uniform sums, and an id is valid for one query only."""
 
 import math
 from dataclasses import replace
@@ -32,7 +32,7 @@ INCONSISTENT = {
 
 
 def sum_of(curator, queries):
-    """The opened sum of answers to these queries, one for each party that is asked; integers."""
+    """The opened sum, in integers, of answers to these queries, one per party."""
     ring = curator.terms().masked.ring
     answers = []
     for client, query in zip(curator.clients, queries, strict=False):
@@ -43,7 +43,7 @@ def sum_of(curator, queries):
 
 @pytest.mark.parametrize("other", INCONSISTENT.values(), ids=INCONSISTENT)
 def test_answers_to_different_queries_with_one_id_sum_to_uniform_words(other, ledgers, monkeypatch):
-    """And each of them is charged for the noise that it adds: chi-square over 1,200 draws, p < 1e-6."""
+    """Each query is charged for its noise: chi-square over 1,200 draws, p < 1e-6."""
     drawn, draw = [], DistributedNoise.draw
 
     def drawing(self, sigma, size, stream):
@@ -57,7 +57,7 @@ def test_answers_to_different_queries_with_one_id_sum_to_uniform_words(other, le
     nonsense = sum_of(curator, queries)
     assert uniformity(Ring(32).words(nonsense)) > ALPHA
     truth = grid_of(2.0) * curator.table.marginal(("x",))
-    # Of uniform words, one in 2,000 lies as near to the truth as a million.
+    # One in 2,000 uniform words is within a million of the true count.
     assert (np.abs(nonsense - truth) < 10**6).mean() < 0.01
     for ledger, query, (sigma, values) in zip(ledgers, queries, drawn, strict=True):
         assert sigma == query.sigma
@@ -97,7 +97,7 @@ def test_all_messages_of_an_interaction_except_the_opened_sum_are_uniform(masked
         assert (uniformity(Ring(32).words(sum_of(curator, [query] * count))) > ALPHA) == masked
     opened = sum_of(curator, [query] * 3) / grid_of(2.0)
     errors = opened - np.diff(curator.table.marginal(("x",)))
-    # Every second one has two cells to itself.
+    # Every second difference has two cells that no other has.
     assert likely_noise(errors[::2], math.sqrt(2) * sigma) > ALPHA
 
 

@@ -1,4 +1,4 @@
-"""A dealer that deals wrongly, once or again after parties were started anew."""
+"""A dealer that deals wrong words, or other words after parties were restarted."""
 
 from fractions import Fraction
 
@@ -40,9 +40,9 @@ RECORD = 17
 
 
 def test_one_wrong_dealt_row_reveals_a_code_so_the_dealer_must_be_trusted(monkeypatch):
-    """One word that is wrong in one record's row lands in the cell of that record's code in the last part.
+    """A wrong word in one record's row appears in the cell of that record's code in the last part.
 
-    Nothing tells such words from right ones: this documents what the dealer's honesty is needed for.
+    Such words cannot be distinguished from correct ones: this documents why the dealer must be honest.
     """
     rows = Dealer.rows
 
@@ -59,7 +59,7 @@ def test_one_wrong_dealt_row_reveals_a_code_so_the_dealer_must_be_trusted(monkey
 
 
 def dies(curator):
-    """All parties lose what they kept in memory alone; they go on from their ledgers."""
+    """All parties lose their memory and resume from their ledgers."""
     for link in curator.links:
         link.connection.restart()
 
@@ -68,7 +68,7 @@ def dies(curator):
 def test_after_a_restart_a_party_that_was_dealt_other_words_does_not_answer_the_same_query_again(
     kind, ledgers, monkeypatch
 ):
-    """Two different sums under one noise would show their difference, a function of one record."""
+    """Two different sums under the same noise would reveal their difference, a function of one record."""
     curator = Curator(table_of("random"), "1x3")
     measurer = curator.measurer()
     query = Query(LONG, Fraction(1, 2), "test")
@@ -113,11 +113,11 @@ def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_su
 
 @pytest.mark.parametrize("salted", [True, False])
 def test_dealing_twice_reveals_openings_only_without_salts(salted, monkeypatch):
-    """Codes of the middle part of a chain, from the XOR of two sealed openings; chance reads a sixth of them.
+    """Reads codes of the middle part of a chain from the XOR of two sealed openings; a sixth by chance.
 
-    The curator deals the mask itself, then the mask less one. The opened words are y and y - 1, with y = 0
-    wherever the record has another code, and there alone every bit of the two differs, were both sealed
-    under one key stream.
+    The curator deals the mask, then the mask minus one. The opened words are y and y - 1, with y = 0 where
+    the record has another code. Only there all bits of the two differ, if both were sealed under one key
+    stream.
     """
     if not salted:
         seal = peers.seal

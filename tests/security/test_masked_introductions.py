@@ -1,4 +1,4 @@
-"""A curator that introduces somebody else to the parties is refused."""
+"""A curator that introduces an outsider to the parties is refused."""
 
 from dataclasses import replace
 
@@ -31,14 +31,14 @@ INTRODUCED = {
     "another ephemeral key": lambda terms, a: [replace(a[0], ephemeral=OUTSIDERS_KEY), *a[1:]],
     "another party's ephemeral key": lambda terms, a: [replace(a[0], ephemeral=a[1].ephemeral), *a[1:]],
     "another party's signature": lambda terms, a: [replace(a[0], signature=a[1].signature), *a[1:]],
-    "a signature of nobody": lambda terms, a: [replace(a[0], signature=bytes(64)), *a[1:]],
+    "an empty signature": lambda terms, a: [replace(a[0], signature=bytes(64)), *a[1:]],
     "no signature": lambda terms, a: [replace(a[0], signature=b""), *a[1:]],
     "a key that the curator signed": lambda terms, a: [forged(terms, a[0]), *a[1:]],
     "parties in another order": lambda terms, a: [a[1], a[0], a[2]],
     "one party twice": lambda terms, a: [a[0], a[0], a[2]],
     "a party too few": lambda terms, a: a[:2],
     "a party too many": lambda terms, a: [*a, a[0]],
-    "nobody": lambda terms, a: [],
+    "no acceptance": lambda terms, a: [],
 }
 
 

@@ -1,4 +1,4 @@
-"""The noise of a masked release is what is stated, and of every party."""
+"""The noise of a masked release has the stated scale and comes from every party."""
 
 import itertools
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""A curator that alters, swaps or replays openings gets nothing for it."""
+"""A curator that alters, swaps or replays openings gets no answer."""
 
 from fractions import Fraction
 
@@ -70,7 +70,7 @@ def test_an_altered_opening_is_refused_and_no_value_is_released(alter, ledgers):
 
 
 def assert_nothing_is_answered(curator, ledgers, chain):
-    """No party multiplies what was not delivered whole, answers from it, or is charged for it."""
+    """No party multiplies an incomplete delivery, answers from it or charges for it."""
     curator.wire.alter = None
     domain = curator.table.domain
     clique = domain.canonical(name for part in chain for name in part)
@@ -142,7 +142,7 @@ def test_swapped_openings_of_two_parties_are_refused_and_no_value_is_released(le
     assert_nothing_is_answered(curator, ledgers, (("a",), ("d",)))
 
 
-@pytest.mark.parametrize("other", [0, 2, 3, 9], ids=["itself", "another slice", "another", "nobody"])
+@pytest.mark.parametrize("other", [0, 2, 3, 9], ids=["itself", "another slice", "another", "unknown"])
 def test_a_party_exchanges_openings_only_within_its_slice(other):
     curator = Curator(table_of("random", TWINS, records=20), "2x2")
     curator.measurer()

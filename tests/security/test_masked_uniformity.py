@@ -1,7 +1,7 @@
-"""What curator and parties see of a masked release: uniform words, and a noisy sum.
+"""The views of curator and parties of a masked release: uniform words, and a noisy sum.
 
-About 1,400 tests of words have to accept at p < 1e-6, so a correct program would fail for fewer than 1 in 700
-choices of the seeds, which are fixed.
+About 1,400 tests reject at p < 1e-6, so a correct program would fail for fewer than 1 in 700 choices of the
+seeds, which are fixed.
 """
 
 from fractions import Fraction
@@ -86,10 +86,10 @@ def test_a_missing_or_reused_mask_is_detected(remove, noticed, bits, monkeypatch
     views, found = views_of(table, monkeypatch, bits=bits)
     odd = rejected(views)
     if "answers of some parties" not in noticed:
-        # Shares of products are uniform by themselves: under a mask used twice they may pass or not.
+        # Shares of products are uniform themselves, so they may pass with a reused mask.
         odd.discard("answers of some parties")
     assert odd == noticed
-    # Every role forgot it, so the counts are as they were and nobody would notice.
+    # Every role omits the mask, so the counts are unchanged.
     for one in found:
         assert np.all(np.abs(one.values - table.marginal(one.clique)) < 8 * one.sigma)
 
@@ -105,12 +105,12 @@ def test_openings_without_masks_distinguish_two_tables(monkeypatch):
 
 
 def dealt_words(monkeypatch, kind, *, share):
-    """What the dealer sends for one chain in 300 runs with the same masks, shape (runs, words).
+    """The dealer's messages for one chain in 300 runs with the same masks, shape (runs, words).
 
     Args:
-        monkeypatch: for the streams.
+        monkeypatch: fixture that replaces the streams.
         kind: "product share" or "row-wise share".
-        share: the left parties draw fresh shares in every run; else none.
+        share: whether the left parties draw fresh shares in every run; else they draw none.
     """
     plan = Curator(table_of("random", records=4), "1x3").terms().masked
     child, runs = RandomStream.child, []
@@ -136,7 +136,7 @@ def dealt_words(monkeypatch, kind, *, share):
 def test_dealt_words_are_uniform_whatever_the_masks_are(kind, monkeypatch):
     words = dealt_words(monkeypatch, kind, share=True)
     assert min(uniformity(word) for word in words.T) * words.shape[1] > ALPHA
-    # Two words under one share would change by the same from run to run; by accident with p < 1e-4.
+    # Two words under the same share would change equally from run to run; by chance with p < 1e-4.
     changes = words[1] - words[0]
     assert len(np.unique(changes)) == changes.size
 

@@ -1,7 +1,7 @@
-"""What curator, dealer and evaluators see of scores over parties: uniform words, and a noisy sum.
+"""The views of curator, dealer and evaluators of scores: uniform words, and a noisy sum.
 
-About 2,400 tests of words have to accept at p < 1e-6, so a correct program would fail for fewer than 1 in 400
-choices of the seeds, which are fixed.
+About 2,400 tests reject at p < 1e-6, so a correct program would fail for fewer than 1 in 400 choices of the
+seeds, which are fixed.
 """
 
 from dataclasses import replace
@@ -57,7 +57,7 @@ def test_the_sum_over_all_parties_is_the_distances_with_the_stated_noise(monkeyp
 
 
 def forget_masks(monkeypatch, **parts):
-    """Lets evaluators and dealer take zeros for some of the masks that they draw."""
+    """Replaces some masks of evaluators and dealer by zeros."""
     draw = dealing.draw_masks
 
     def drawn(shape, stream):
@@ -69,7 +69,7 @@ def forget_masks(monkeypatch, **parts):
 
 
 def forget_complement(monkeypatch):
-    """Lets evaluator 0 and the dealer take zeros for the share of what is dealt."""
+    """Replaces evaluator 0's share of the complement by zeros."""
 
     def read(shape, octets, whole=dealing.read_complement):
         return whole(shape, np.zeros_like(octets))
@@ -79,7 +79,7 @@ def forget_complement(monkeypatch):
         evaluating,
         "read_complement",
         lambda shape, octets, whole=evaluating.read_complement: whole(
-            # What evaluator 0 draws can be written to; what evaluator 1 is sent cannot.
+            # The share that evaluator 0 draws is writable; evaluator 1's message is not.
             shape,
             np.zeros_like(octets) if octets.flags.writeable else octets,
         ),
@@ -87,11 +87,11 @@ def forget_complement(monkeypatch):
 
 
 FORGOTTEN = {
-    "the part of evaluator 1 in what is shared anew": (
+    "the part of evaluator 1 in resharing": (
         lambda m: forget(m, "score shares"),
         {"received", "one query's, less another's"},
     ),
-    "the query in what is shared anew": (
+    "the query in resharing": (
         lambda m: shorten(m, "score shares"),
         {"one query's, less another's"},
     ),
@@ -131,7 +131,7 @@ def test_a_missing_or_reused_mask_is_detected(remove, noticed, bits, monkeypatch
     table = table_of("random")
     views, found = views_of(table, monkeypatch, bits=bits)
     assert rejected(views) == noticed
-    # Every role forgot it, so the scores are as they were and nobody would notice.
+    # Every role omits the mask, so the scores are unchanged.
     for scores in found:
         assert np.all(np.abs(scores.values - distances(table)) < 8 * scores.sigma)
 

@@ -102,7 +102,7 @@ def test_the_policy_of_a_party_refuses_through_the_connection(change, reason):
     ("change", "cells", "kind", "reason"),
     [
         ({"sigma": 0.1}, 40, errors.BudgetError, "more than is left"),
-        ({"clique": ("z",)}, 40, errors.ProtocolError, "attributes that can be asked for"),
+        ({"clique": ("z",)}, 40, errors.ProtocolError, "attributes that can be queried"),
         ({"release_id": "s"}, 40, errors.ProtocolError, "accept it first"),
         ({}, 41, errors.ProtocolError, "more or fewer integers"),
     ],

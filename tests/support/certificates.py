@@ -1,4 +1,4 @@
-"""A certificate of a small release, written down, and tables to go with it."""
+"""JSON values of a small release's certificate, and matching tables."""
 
 import itertools
 

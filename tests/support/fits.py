@@ -1,4 +1,4 @@
-"""Noisy marginals of random tables, and the least loss that any table has for them."""
+"""Noisy marginals of random tables, and the least loss of any table for them."""
 
 from collections.abc import Callable, Sequence
 

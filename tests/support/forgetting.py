@@ -1,4 +1,4 @@
-"""Masks that every role forgets, so that counts stay as they are: what a test of words has to notice."""
+"""Masks that every role omits, so that counts stay correct: defects that tests of uniformity must detect."""
 
 import numpy as np
 
@@ -7,14 +7,14 @@ from dpmosaic.party.answerers.masked import peers
 
 
 class Zeros:
-    """A stream of zeros: what is left of a mask that somebody forgot."""
+    """A stream of zeros, in place of an omitted mask."""
 
     def bytes(self, count):
         return np.zeros(count, dtype=np.uint8)
 
 
 def forget(monkeypatch, kind, parts=None):
-    """Lets every role take zeros for the words of this kind, for chains of so many parts."""
+    """Replaces the words of this kind by zeros in every role, for chains of so many parts."""
     child = RandomStream.child
 
     def forgotten(self, *names):
@@ -36,7 +36,7 @@ def chain_of(names):
 
 
 def shorten(monkeypatch, kind, names=1):
-    """Lets every role derive the streams of this kind from so many labels alone."""
+    """Lets every role derive the streams of this kind from only so many labels."""
     child = RandomStream.child
     monkeypatch.setattr(
         RandomStream,

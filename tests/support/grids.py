@@ -1,7 +1,7 @@
 """Grids of parties, and releases by the protocol `masked` over them.
 
-Counts are exact after rounding where the budget is so large that all noise together stays below half a count:
-draws end at a fixed number of deviations, so that these checks have no false alarms at all.
+Counts are exact after rounding if the budget is so large that all noise together stays below half a count.
+Draws are cut at a fixed number of deviations, so these checks have no false alarms.
 """
 
 import itertools

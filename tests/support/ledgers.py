@@ -22,7 +22,7 @@ def anything(reserved):
 
 
 def together(tasks):
-    """What each task returned or raised, all started at once."""
+    """The result or exception of each task; all start at once."""
     barrier, outcomes = threading.Barrier(len(tasks)), [None] * len(tasks)
 
     def work(place):

@@ -1,4 +1,4 @@
-"""One party with rows of its own, in a release by the protocol `indicator`."""
+"""One party with its own rows, in a release by the protocol `indicator`."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""A whole release by the protocol `masked`, with real parties and a curator who plays by the book."""
+"""A whole release by the protocol `masked`, with real parties and an honest curator."""
 
 import hashlib
 from dataclasses import replace
@@ -78,7 +78,7 @@ def rows_of(plan, number):
 
 
 def party_of(name, plan=None, *, ledger=None, table=None, policy=POLICY, seed=1, peers=None):
-    """A party of the plan; if not told otherwise it has the plan's rows, and pinned all other parties."""
+    """A party of the plan; by default it has the plan's rows and pinned all other parties."""
     plan = plan or plan_of()
     entry = next(entry for entry in plan.roster if entry.name == name)
     if table is None:
@@ -96,13 +96,13 @@ def signed(name, terms, ephemeral, purpose="acceptance of a release"):
 
 
 class Release:
-    """All parties of a release, and a curator who deals; every step is a method.
+    """All parties of a release, and a curator that deals; every step is a method.
 
-    Parties and the dealer draw from fixed seeds: two releases of the same terms go alike to the last byte.
+    Parties and the dealer draw from fixed seeds: two releases of the same terms are equal to the last byte.
 
     Args:
-        terms: by default of three parties that share slice 0 and one that holds slice 1.
-        folder: for the parties' ledgers; in memory where left out.
+        terms: terms; by default of three parties that share slice 0 and one that holds slice 1.
+        folder: folder of the parties' ledgers; None for ledgers in memory.
     """
 
     def __init__(self, terms=None, folder=None, policy=POLICY):
@@ -115,7 +115,7 @@ class Release:
             self.start(name)
 
     def start(self, name, **changes):
-        """Starts a party on its ledger's file; where it ran before, as after its process died."""
+        """Starts a party on its ledger's file; again, as after its process was killed."""
         if name in self.ledgers:
             self.ledgers[name].close()
         self.ledgers[name] = Ledger(self.folder and self.folder / f"{name}.sqlite")
@@ -137,7 +137,7 @@ class Release:
         return self
 
     def sealed(self, owner, chain, recipient):
-        """What a party opens for another one; parties by their places in the roster."""
+        """A party's opening for another one; parties are given by their indices in the roster."""
         request = OpeningRequest(self.terms.release_id, chain, recipient)
         return list(self.parties[self.names[owner]].open(request))
 
@@ -162,7 +162,7 @@ class Release:
         self.parties[self.names[party]].multiply(MultiplyRequest(self.terms.release_id, chains))
 
     def deliveries(self, clique):
-        """What is opened and dealt before a clique is multiplied, in order; one callable for each step."""
+        """The openings and dealt messages before a clique is multiplied, in order; one callable per step."""
         for number in range(self.plan.slice_count):
             chain = self.plan.chain(clique, number)
             holders = self.plan.holders(chain, number)
@@ -210,7 +210,7 @@ class Release:
         return rows_of(self.plan, number)
 
     def exact(self, clique):
-        """The counts that nobody ought to see."""
+        """The exact counts, which no role may see."""
         return sum(self.rows(number).marginal(clique) for number in range(self.plan.slice_count))
 
     def spent(self):
@@ -219,7 +219,7 @@ class Release:
 
 @pytest.fixture(scope="session")
 def masked():
-    """What tests of the protocol `masked` build releases from."""
+    """The building blocks of releases by the protocol `masked`."""
 
     class Parts:
         query = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0)
@@ -232,5 +232,5 @@ def masked():
 
 @pytest.fixture
 def release():
-    """All parties accepted and introduced; nothing opened yet."""
+    """A release whose parties accepted and were introduced, before any opening."""
     return Release().accept().introduce()

@@ -1,4 +1,4 @@
-"""What curator and parties see of a masked release over three parties."""
+"""The views of curator and parties of a masked release over three parties."""
 
 import itertools
 from collections import defaultdict
@@ -43,10 +43,10 @@ def table_of(kind, domain=DOMAIN, records=RECORDS):
 
 
 def views_of(table, monkeypatch, *, bits=32, seed=1):
-    """Runs a release over three parties; what curator and parties saw.
+    """Runs a release over three parties and returns the views of curator and parties.
 
     Returns:
-        What is seen, by name -> what it is of -> words, shape (rows, columns); and the measurements.
+        Name of a view -> key of its message -> words, shape (rows, columns); and the measurements.
     """
     curator = Curator(table, "1x3", GRANTED[bits], seed)
     measurer = curator.measurer()
@@ -119,7 +119,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
         for some in itertools.combinations(range(3), size):
             sums = [sum(words) for words in zip(*(answers[i] for i in some), strict=True)]
             views["answers of some parties"][some] = np.concatenate(sums)[:, None]
-            # The same questions were asked REPEATS times, one round after the other.
+            # The same queries were repeated REPEATS times, round by round.
             repeated = [one - other for one, other in zip(sums, sums[len(CLIQUES) :], strict=False)]
             views["answers to one question, less one another"][some] = np.concatenate(repeated)[:, None]
     return views, found

@@ -71,7 +71,7 @@ def domains(draw):
 
 @st.composite
 def plans(draw):
-    """Plans of one to three slices, each split over its own number of parties."""
+    """Plans of one to three slices, each partitioned across its own number of parties."""
     sizes = draw(st.dictionaries(NAMES, st.integers(1, 2**24), min_size=1, max_size=4))
     domain = Domain.coded(sizes)
     roster = []

@@ -30,7 +30,7 @@ def random_table(domain, records, seed=7):
 
 
 def layout(rows, groups):
-    """A slice: so many rows, and the attributes of each party, of one letter each: `layout(15, "ac bde")`."""
+    """A slice: number of rows, and the attributes of each party, one letter each: `layout(15, "ac bde")`."""
     return rows, tuple(tuple(group) for group in groups.split())
 
 
@@ -38,8 +38,8 @@ def cut(table, grid):
     """The pieces of a table, slice by slice and party by party.
 
     Args:
-        table: whose rows are cut in their order.
-        grid: such as "2x3", as even as can be; or layouts, slice by slice.
+        table: table whose rows are cut in order.
+        grid: such as "2x3", as even as possible; or layouts, slice by slice.
     """
     if isinstance(grid, str):
         slices, parties = map(int, grid.split("x"))
@@ -82,21 +82,21 @@ class Link:
             raise decode_refusal(encode_refusal(error)) from error
 
     def restart(self) -> None:
-        """The party loses what it kept only in memory; it goes on from its ledger."""
+        """The party loses its memory and resumes from its ledger."""
         old = self.party
         self.party = Party(old._institution, old._ledger, old._keys)
         self.servicer = PartyServicer(self.party)
 
 
 def party_of(name, table, policy, *, ledger=None, keys=None, identity=None, known=None, curators=None):
-    """One party, with a ledger in memory and keys from seed 1 unless told otherwise."""
+    """One party; by default with a ledger in memory and keys from seed 1."""
     rules = Rules(policy, known or {}, curators)
     institution = Institution(name, identity or Identity.from_seed(bytes(32)), table, rules)
     return Party(institution, ledger or Ledger(), keys or RandomStream.from_seed(1))
 
 
 def started(pieces, policy, keys):
-    """A party for every piece, with a ledger in memory; they know each other's identities.
+    """A party for every piece, with a ledger in memory; they pinned each other.
 
     Returns:
         Links, slice by slice.
@@ -125,15 +125,15 @@ def measurer_over(
     """The measurer of a release over the parties of a grid.
 
     Args:
-        table: cut into the grid.
+        table: table that is cut into the grid.
         grid: see `cut`.
         granted: budget of the release.
-        protocol: that the parties speak.
-        tolerated: collusions.
-        adjacency: of the release.
-        seed: of all keys.
-        dealer: the stream of dealt randomness; derived from the seed if left out.
-        tapped: makes another connection of every link, in the roster's order.
+        protocol: protocol of the release.
+        tolerated: tolerated collusions.
+        adjacency: adjacency of the release.
+        seed: seed of all keys.
+        dealer: stream of dealt randomness; by default derived from the seed.
+        tapped: wraps every link in another connection, in roster order.
     """
     keys = RandomStream.from_seed(seed)
     links = started(cut(table, grid), policy_for(protocol, adjacency, float(granted)), keys)

@@ -1,4 +1,4 @@
-"""What curator, dealer and evaluators see of scores over 2 x 2 parties."""
+"""The views of curator, dealer and evaluators of scores over 2 x 2 parties."""
 
 import itertools
 from collections import defaultdict
@@ -38,7 +38,7 @@ def table_of(kind):
 
 
 class Tap:
-    """A connection of a curator that keeps what crosses it."""
+    """A connection of a curator that records its messages."""
 
     def __init__(self, connection, place, crossed):
         self.connection, self.place, self.crossed = connection, place, crossed
@@ -51,7 +51,7 @@ class Tap:
 
 
 def measurer_of(table, granted, seed):
-    """A release over 2 x 2 parties whose messages are tapped, and what crossed so far."""
+    """A release over 2 x 2 parties whose messages are tapped, and the messages so far."""
     crossed, places = [], itertools.count()
     dealer = RandomStream.from_seed(seed).child("dealer")
     measurer = measurer_over(
@@ -62,10 +62,10 @@ def measurer_of(table, granted, seed):
 
 
 def views_of(table, monkeypatch, *, bits=32, seed=1):
-    """Scores the same cliques twice; what curator, dealer and evaluators saw.
+    """Scores the same cliques twice and returns the views of curator, dealer and evaluators.
 
     Returns:
-        What is seen, by name -> what it is of -> words, shape (words,); and the scores of both queries.
+        Name of a view -> key of its message -> words, shape (words,); and the scores of both queries.
     """
     measurer, crossed = measurer_of(table, GRANTED[bits], seed)
     ring, plan, dealer = measurer._plan.ring, measurer._plan, measurer._dealer
@@ -157,7 +157,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
 
 
 def wide(octets):
-    """Bytes as words of 32 bits, for tests; up to three at the end are left out."""
+    """Bytes as words of 32 bits, without up to three bytes at the end."""
     return np.frombuffer(octets[: len(octets) // 4 * 4], dtype=np.uint32)
 
 

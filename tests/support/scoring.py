@@ -1,4 +1,4 @@
-"""A release whose products are computed, and a curator who takes the steps of a score query."""
+"""A release whose products are computed, and a curator that runs the steps of a score query."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from dpmosaic.common.wire.streams import decode_answer
 
 NORTH, EAST, WEST, SOUTH = range(4)
 ZERO, ONE = EAST, SOUTH
-"""The evaluators; north and west share their cells anew."""
+"""The evaluators; north and west reshare their cells."""
 
 CLIQUES = (("a",), ("a", "c"), ("b", "d"), ("a", "c", "d"))
 SIGMA = 4.0
@@ -37,12 +37,12 @@ QUERY = query_of()
 
 
 class Scoring:
-    """A release whose products are computed, and a curator who takes the steps of a score query.
+    """A release whose products are computed, and a curator that runs the steps of a score query.
 
     Args:
-        release: all parties introduced.
+        release: release whose parties are introduced.
         query: the score query.
-        references: those of the query.
+        references: references of the query.
     """
 
     def __init__(self, release, query=QUERY, references=ANYTHING):
@@ -87,7 +87,7 @@ class Scoring:
         self.hand(step, sender, to, self.sealed(step, sender, to))
 
     def share(self):
-        """Everything that comes before the rounds."""
+        """Runs all steps before the rounds."""
         self.send_references()
         self.deal()
         for place in (NORTH, WEST):

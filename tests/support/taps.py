@@ -1,4 +1,4 @@
-"""A curator who keeps what crosses its connections, and may alter it."""
+"""A curator that records the messages of its connections, and may alter them."""
 
 import itertools
 from dataclasses import replace
@@ -28,12 +28,12 @@ def table_of(kind, domain, records):
 
 
 class Tap:
-    """A connection of a curator that keeps what crosses it and may alter what a party opens.
+    """A connection of a curator that records its messages and may alter openings.
 
     Args:
-        connection: to the party.
-        place: of the party in the roster.
-        wire: what all taps share.
+        connection: connection to the party.
+        place: index of the party in the roster.
+        wire: state shared by all taps.
     """
 
     def __init__(self, connection, place, wire):
@@ -53,7 +53,7 @@ class Tap:
 
 
 class Wire:
-    """What a curator has seen so far, and how it alters openings."""
+    """The messages that a curator has seen so far, and its alteration of openings."""
 
     def __init__(self):
         self.crossed, self.alter, self.receiver = [], None, None
@@ -63,14 +63,14 @@ class Wire:
 
 
 class Curator:
-    """A release whose messages its curator taps.
+    """A release whose messages are tapped by its curator.
 
     Args:
-        table: cut into the grid.
-        grid: parties.
+        table: table that is cut into the grid.
+        grid: grid of parties.
         granted: budget of the release.
-        seed: of all keys.
-        tolerated: collusions.
+        seed: seed of all keys.
+        tolerated: tolerated collusions.
     """
 
     def __init__(self, table, grid, granted=Fraction(1), seed=1, tolerated=None):
@@ -89,7 +89,7 @@ class Curator:
         return masked_terms(self.federation, self.granted, tolerated=self.tolerated, release_id=release_id)
 
     def measurer(self, release_id="release"):
-        """Starts a release as the protocol says."""
+        """Starts a release according to the protocol."""
         terms = self.terms(release_id)
         acceptances = self.federation.accept(terms)
         return MaskedMeasurer(self.federation, terms, acceptances, self.granted, self.dealing)
@@ -100,5 +100,5 @@ class Curator:
         return list(self.links[sender].call("Open", [queries.encode_opening_request(request)]))
 
     def deliver(self, recipient, delivery, frames):
-        """Delivers frames as whatever the delivery says that they are."""
+        """Delivers frames with this header."""
         list(self.links[recipient].call("Deliver", [streams.encode_delivery(delivery), *frames]))

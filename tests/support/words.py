@@ -1,7 +1,7 @@
-"""Tests of words that somebody sees: functions that give the probability of something as odd or odder.
+"""Statistical tests of words in a role's view; each function returns a p-value.
 
-Tests reject at p < `ALPHA`. For every mask, a run without it has to be rejected: a test that could not see a
-missing mask would prove nothing of one that is there.
+Tests reject at p < `ALPHA`. For every mask, a run without it must be rejected; otherwise the test would prove
+nothing about runs with it.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ ALPHA = 1e-6
 
 
 def uniformity(words):
-    """Of words this far from uniform ones, in size, in all digits to base 16, in last and first ones."""
+    """p-value of uniform words: of their size, of all digits to base 16, of the last and the first ones."""
     words = np.ascontiguousarray(words).ravel()
     bits = 8 * words.itemsize
     digits = np.stack(
@@ -27,7 +27,7 @@ def uniformity(words):
 
 
 def likeness(one, other):
-    """Of words this different, column by column, if both came from one distribution."""
+    """p-value that both have one distribution, column by column."""
     odds = [
         stats.ks_2samp(left.astype(float), right.astype(float), method="asymp").pvalue
         for left, right in zip(one.reshape(len(one), -1).T, other.reshape(len(other), -1).T, strict=True)
@@ -36,11 +36,11 @@ def likeness(one, other):
 
 
 def likely_noise(errors, sigma):
-    """Of squares this far from those of independent Gaussian noise of this deviation, either way."""
+    """Two-sided p-value of the squares of independent Gaussian noise of this deviation."""
     below = stats.chi2.cdf(np.sum(np.square(errors)) / sigma**2, errors.size)
     return 2 * min(below, 1 - below)
 
 
 def rejected(views):
-    """The names of what is seen of which some words are not uniform."""
+    """Names of the views in which some words are not uniform."""
     return {name for name, seen in views.items() if any(uniformity(words) < ALPHA for words in seen.values())}

@@ -1,4 +1,4 @@
-"""A party that listens on loopback, and the certificates of those who call it."""
+"""A party that listens on loopback, and the certificates of its callers."""
 
 from datetime import UTC, datetime
 
@@ -34,7 +34,7 @@ def servicer_of(table=TABLE, policy=POLICY):
 
 
 class Loopback:
-    """One listening party; `party` and `curator` are keys and certificates, `pinned` those it lets in."""
+    """One listening party; `party` and `curator` are keys and certificates, `pinned` those it accepts."""
 
     def __init__(self, servicer=None, party=None, curator=None, checks=None):
         self.party, self.curator = party or pair("north"), curator or pair("curator")
@@ -66,7 +66,7 @@ class Loopback:
 
 @pytest.fixture
 def loopback():
-    """Starts parties that listen; every one is stopped in the end."""
+    """Starts parties that listen, and stops them after the test."""
     started = []
 
     def start(*arguments, **changes):
@@ -81,7 +81,7 @@ def loopback():
 
 
 class Arrival:
-    """A party that dials out, and the attachments where it arrives."""
+    """A party that dials out, and the curator's attachments."""
 
     def __init__(self, servicer=None, enrolled=None, expected=None):
         self.party, self.curator = pair("north"), pair("curator")
@@ -108,7 +108,7 @@ class Arrival:
 
 @pytest.fixture
 def arrival():
-    """Starts parties that dial out; every one is stopped in the end."""
+    """Starts parties that dial out, and stops them after the test."""
     started = []
 
     def start(*arguments, **changes):

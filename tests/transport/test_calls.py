@@ -1,4 +1,4 @@
-"""Calls over a real connection: what is refused, tried again, ended, and in whose turn it runs."""
+"""Calls over a real connection: refusals, retries, cancellation and turns."""
 
 import contextlib
 import itertools
@@ -37,7 +37,7 @@ DELIVERY = streams.encode_delivery(Delivery("r", DeliveryKind.DEALT_PRODUCT, (("
 
 
 class Scripted:
-    """A servicer that does what a test says."""
+    """A servicer that runs the functions of a test."""
 
     def __init__(self, serve):
         self.serve = serve
@@ -52,7 +52,7 @@ def refusing(error):
 
 
 def reading():
-    """A servicer that reads all that is delivered."""
+    """A servicer that reads all deliveries."""
 
     def serve(method, requests):
         _, chunks = streams.decode_delivery(requests)

@@ -1,4 +1,4 @@
-"""What every connection does, whichever side dialled; and what is particular to parties that dial out."""
+"""Contract of connections, whichever side dials, and tests of parties that dial out."""
 
 import itertools
 import threading
@@ -20,7 +20,7 @@ QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
 
 
 class Scripted:
-    """A servicer that does what a test says."""
+    """A servicer that runs the functions of a test."""
 
     def __init__(self, serve):
         self.serve = serve

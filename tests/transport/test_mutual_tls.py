@@ -1,4 +1,4 @@
-"""Who gets through to a party, and to whom a curator talks: real sockets, real certificates."""
+"""Connections that a party and a curator accept or refuse, with real sockets and certificates."""
 
 import contextlib
 import socket
@@ -22,7 +22,7 @@ def describe(connection):
 
 
 def refused_by(channel):
-    """What a party says to a caller that came by another channel than a curator's."""
+    """The error of a party for a caller with another channel than a curator's."""
     ask = channel.stream_stream(f"/{SERVICE}/Describe")
     with contextlib.closing(channel), pytest.raises(grpc.RpcError) as refused:
         list(ask(iter([b""]), timeout=5))

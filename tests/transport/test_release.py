@@ -1,4 +1,4 @@
-"""A whole release over the network is the release in one process, to the last byte."""
+"""A release over the network equals the release in one process, to the last byte."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Fields of the canonical form: what is written is read, and nothing else is."""
+"""Fields of the canonical form: written fields are read back, other bytes are refused."""
 
 import math
 import struct
@@ -76,7 +76,7 @@ def test_a_field_of_another_kind_is_refused(asked, came):
 
 @pytest.mark.parametrize("octets_of_text", [b"\xff\xfe", b"\xc0\x80", b"\xed\xa0\x80"])
 def test_text_that_is_not_utf_8_is_refused(octets_of_text):
-    """Also an overlong zero and a surrogate, which other decoders take."""
+    """Also an overlong zero and a surrogate, which other decoders accept."""
     data = b"\x01" + len(octets_of_text).to_bytes(4, "big") + octets_of_text
     with pytest.raises(ProtocolError, match="not UTF-8"):
         reader(data).text()

@@ -25,7 +25,7 @@ WHOLE = (entry(),)
 
 
 def plan(attributes=(A, B), roster=WHOLE, tolerated=0, ring_bits=32, evaluators=()):
-    """A plan, whether or not it holds together."""
+    """A plan, consistent or not."""
     sizes = items(text(name) + integer(size) for name, size in attributes)
     rest = integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators))
     return sizes + items(roster) + rest
@@ -176,7 +176,7 @@ def test_two_plans_are_refused():
 
 
 def peak_of_refusing(data, reason):
-    """Bytes that are allocated while terms are refused."""
+    """Peak of allocated bytes while terms are refused."""
     tracemalloc.start()
     try:
         with pytest.raises(ProtocolError, match=reason):

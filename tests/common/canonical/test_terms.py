@@ -57,7 +57,7 @@ def test_terms_survive_the_trip(terms):
 
 @pytest.mark.parametrize("terms", [RELEASE, MASKED], ids=["unmasked", "masked"])
 def test_every_other_byte_at_any_place_is_refused_or_makes_other_terms(terms):
-    """Whatever decodes at all encodes to the bytes that came."""
+    """Any terms that decode encode to the same bytes."""
     valid = encode_terms(terms)
     for place in range(len(valid)):
         for value in (0, 1, 2, 127, 128, 255, valid[place] ^ 1):

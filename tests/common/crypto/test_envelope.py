@@ -26,7 +26,7 @@ def text(length):
 
 
 def sealed_by_hand(chunks, last=None):
-    """Frames of chunks of any size, from the cipher alone; `last` is the number of the last one."""
+    """Frames of chunks of any size, from the cipher only; `last` is the number of the last one."""
     last = len(chunks) - 1 if last is None else last
     extracted = hmac.digest(bytes(32), KEY, "sha256")
     stream_key = hmac.digest(extracted, b"dpmosaic sealed stream 1" + CONTEXT + b"\x01", "sha256")
@@ -43,7 +43,7 @@ def stream(name):
 
 
 def delivered(vector):
-    """The frames that a refused vector's receiver gets."""
+    """The frames that the receiver of a refused vector gets."""
     frames = [stream(name)[2][number] for name, number in vector["delivered"]]
     if altered := vector.get("altered"):
         frame = bytearray(frames[altered["frame"]])

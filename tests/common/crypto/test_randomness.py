@@ -42,7 +42,7 @@ def test_words_and_bytes_are_read_from_one_stream():
     stream = RandomStream(KEY)
     parts = [stream.bytes(3), stream.words(2), stream.bytes(21)]
     assert b"".join(part.tobytes() for part in parts) == key_stream(40)
-    # Who writes over what was read does not change what comes next.
+    # Overwriting words that were read does not change the next ones.
     parts[1][:] = 0
     assert stream.bytes(8).tobytes() == key_stream(48)[40:]
 

@@ -72,7 +72,7 @@ def test_sums_of_ring_words_wrap_around_as_the_ring_does(dtype):
     largest = np.iinfo(dtype).max
     words = np.array([largest, 2, 3, largest], dtype=dtype)
     assert box_sums(words, (4,), [((0, 2),), ((2, 4),)]).tolist() == [1, 2]
-    # Shares of a table add up to its sums: summing over boxes and adding up shares can be swapped.
+    # Shares of a table add up to its sums: sums over boxes and sums of shares commute.
     shares = np.random.default_rng(1).integers(0, largest, (3, 4), dtype=dtype, endpoint=True)
     summed = sum(box_sums(share, (4,), [((1, 4),)]) for share in shares)
     assert np.array_equal(summed, box_sums(shares[0] + shares[1] + shares[2], (4,), [((1, 4),)]))

@@ -21,7 +21,7 @@ def kronecker(matrices):
 
 
 def projection(shape):
-    """On what sums to zero along every axis."""
+    """The projection on arrays that sum to zero along every axis."""
     return kronecker([np.eye(n) - 1 / n for n in shape])
 
 
@@ -107,7 +107,7 @@ def test_differences_of_words_wrap_around_so_that_those_of_shares_add_up(shape, 
 
 
 def test_cells_that_are_sums_of_thousands_of_differences_come_back():
-    """Counts and noise on a grid are dyadic: adding up loses nothing, however many there are."""
+    """Counts and noise on a grid are dyadic: their sums are exact for any number of terms."""
     shape, grid = (2, 16_384), 2**12
     rng = np.random.default_rng(3)
     cells = rng.integers(0, 10**6, math.prod(shape)) + rng.integers(-99, 100, math.prod(shape)) / grid

@@ -1,9 +1,9 @@
-"""An adversary tells neighbouring tables apart from noisy marginals, as well as they can be told apart.
+"""An audit: the best adversary distinguishes neighbouring tables from noisy marginals.
 
 The audit measures, over many runs on two neighbouring tables, how often a threshold test is right, and turns
 that into a lower bound on epsilon with Clopper-Pearson intervals. For a correct program the bound exceeds
 the promise with probability at most 2e-6 for each audit (two intervals of failure 1e-6). Three planted bugs
-show that the audit would see them.
+show that the audit detects them.
 """
 
 from fractions import Fraction
@@ -35,7 +35,7 @@ WITH, WITHOUT = np.array([5, 7, 2]), np.array([5, 6, 2])
 
 
 def audited_epsilon(noisy_with, noisy_without, threshold=(WITH[1] + WITHOUT[1]) / 2):
-    """Lower bound on epsilon from a threshold half-way between the two counts, if not told otherwise.
+    """Lower bound on epsilon from a threshold, by default half-way between the two counts.
 
     A mu-GDP mechanism forces quantile(1 - false alarms) - quantile(misses) <= mu on every test, so upper
     bounds on both error rates give a lower bound on mu, and that one on epsilon at DELTA.
@@ -89,7 +89,7 @@ def test_an_interaction_at_half_the_noise_passes_the_audit_and_its_cells_would_n
 
 
 def test_the_audit_detects_noise_drawn_twice_from_one_key():
-    """Two answers under one key: their difference has no noise left, so it tells the tables apart."""
+    """Two answers under one key: their difference has no noise and distinguishes the tables."""
     first = noisy_counts(np.broadcast_to(WITH, (200, 3)), SIGMA, RandomStream.from_seed(3))
     again = noisy_counts(np.broadcast_to(WITHOUT, (200, 3)), SIGMA, RandomStream.from_seed(3))
     difference = (first - again)[:, 1] / grid_of(SIGMA)
@@ -108,7 +108,7 @@ def test_the_audit_detects_noise_drawn_twice_from_one_key():
 def test_a_party_never_draws_one_noise_for_two_queries(protocol, form):
     """Equal answers would show a key used twice; by chance two agree with a probability under 1e-7.
 
-    A single party has nobody to share masks with: all that differs between its answers is noise.
+    A single party has no masks: its answers differ only by noise.
     """
     domain = Domain.coded({"a": 3})
     table = Table.from_codes(domain, np.repeat([0, 1, 2], [5, 7, 2])[:, None])

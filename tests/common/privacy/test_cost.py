@@ -98,7 +98,7 @@ CHANGES = {Adjacency.ZERO_OUT: 1, Adjacency.REPLACE_ONE: 2}
 
 @given(data=st.data(), adjacency=st.sampled_from(Adjacency))
 def test_a_record_changes_a_distance_by_what_a_score_is_charged_for(data, adjacency):
-    """And not always by less: it is also the change where the marginal lies off the reference."""
+    """The bound is attained where the marginal is far from the reference."""
     counts = np.array(data.draw(st.lists(st.integers(1, 5), min_size=2, max_size=6)))
     reference = np.array(data.draw(st.lists(st.integers(0, 9), min_size=len(counts), max_size=len(counts))))
     left, entered = data.draw(st.lists(st.integers(0, len(counts) - 1), min_size=2, max_size=2, unique=True))

@@ -1,7 +1,7 @@
-"""Noise drawn by many parties, against exact convolutions of what they draw.
+"""Noise drawn by many parties, against exact convolutions of their distributions.
 
-Both chi-square tests of what is accepted use one fixed seed and reject at p < 1e-7: a correct sampler would
-be called wrong by fewer than 1 in 1,000,000 choices of the seeds.
+Both chi-square tests use one fixed seed and reject at p < 1e-7: they would reject a correct sampler for fewer
+than 1 in 1,000,000 choices of the seeds.
 """
 
 import math
@@ -150,7 +150,7 @@ def counted(totals, scale, draws):
 
 @pytest.mark.parametrize("sigma", [0.7, 300.0])
 def test_the_sum_over_the_parties_has_the_convolution_of_their_distributions(sigma):
-    """False alarms: 1e-7 for each of two scales. The noise of one party fewer has to be found out."""
+    """False alarms: 1e-7 for each of two scales. Missing noise of one party must be detected."""
     crowd = DistributedNoise(3, 1)
     shares = [crowd.draw(sigma, 200_000, RandomStream.from_seed(21).child(str(j))) for j in range(3)]
     assert counted(sum(shares), crowd.share_scale(sigma), 3) > 1e-7
@@ -167,7 +167,7 @@ def test_a_share_is_one_discrete_gaussian_in_units_of_the_grid():
 
 
 class Outermost:
-    """A stream whose every candidate is the one furthest out, and accepted."""
+    """A stream whose every candidate is the outermost one, and accepted."""
 
     def __init__(self, scale):
         self.block = int(noise._envelope(scale).cumulative[-1]) - 1

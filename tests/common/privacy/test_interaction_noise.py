@@ -25,7 +25,7 @@ def difference_matrix(shape):
 
 @functools.cache
 def noise(shape, scale):
-    """Probabilities of the differences of the noise alone; zero lies in the middle of every axis."""
+    """Probabilities of the differences of only the noise; zero is in the middle of every axis."""
     reach = math.ceil(8.5 * scale)
     weights = np.exp(-((np.arange(-reach, reach + 1) / scale) ** 2) / 2)
     weights /= weights.sum()
@@ -79,7 +79,7 @@ def test_an_answer_is_a_discrete_gaussian_around_the_interaction_up_to_the_state
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3)])
 def test_at_scales_too_small_for_the_lemma_the_distribution_depends_on_the_grid(shape):
-    """Or the comparison above could not fail."""
+    """Otherwise the comparison above could not fail."""
     counts = np.zeros(math.prod(shape), dtype=int)
     found = answers(shape, 0.35, counts)
     claimed = np.exp(-distances(shape, 0.35, counts) / (2 * 0.35**2))
@@ -89,7 +89,7 @@ def test_at_scales_too_small_for_the_lemma_the_distribution_depends_on_the_grid(
 
 
 def changes(shape, adjacency):
-    """What replacing a record of the first cell can do to the counts; all other cells are like it."""
+    """Changes of the counts when a record of the first cell is replaced; the other cells are symmetric."""
     cells = np.eye(math.prod(shape), dtype=int)
     if adjacency is Adjacency.ZERO_OUT:
         return [-cells[0]]
@@ -110,7 +110,7 @@ def delta(shape, scale, change, epsilon):
 def test_the_privacy_loss_of_an_answer_is_that_of_the_gaussian_that_it_is_charged_as(shape, adjacency):
     """A Gaussian of squared sensitivity D and variance s^2 - 2.5, as cost.py has it; no record costs more.
 
-    A D that were a tenth smaller would be found out, at least at one epsilon.
+    A D smaller by a tenth would be detected for at least one epsilon.
     """
     scale = 3.0
     moved = float(adjacency.squared_interaction_sensitivity(shape))
@@ -125,7 +125,7 @@ def test_the_privacy_loss_of_an_answer_is_that_of_the_gaussian_that_it_is_charge
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3)])
 def test_noise_for_an_interaction_does_not_protect_its_marginal(shape):
-    """The cells themselves would be far more telling than the differences are charged for."""
+    """The cells would have a far larger privacy loss than is charged for the differences."""
     scale = 3.0
     mu = math.sqrt(float(Adjacency.ZERO_OUT.squared_interaction_sensitivity(shape)) / (scale**2 - 2.5))
     single = np.exp(-((np.arange(-30, 31) / scale) ** 2) / 2)

@@ -1,7 +1,7 @@
 """Discrete Gaussian noise against exact probabilities.
 
-Every chi-square test below uses one fixed seed and rejects at p < 1e-4: over all of them a correct sampler
-would be called wrong in fewer than 2 of 1,000 choices of the seeds.
+Every chi-square test below uses one fixed seed and rejects at p < 1e-4: together they would reject a correct
+sampler for fewer than 2 of 1,000 choices of the seeds.
 """
 
 import math

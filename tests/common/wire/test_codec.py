@@ -1,4 +1,4 @@
-"""Messages on the wire: each survives the trip, and whatever comes is a message or a ProtocolError."""
+"""Encoded messages: round trips, and any bytes decode to a message or a ProtocolError."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ from support.messages import (
 
 
 def decode_header(data):
-    """What a stream of this one frame says it delivers."""
+    """The header of a delivery with only this frame."""
     delivery, chunks = streams.decode_delivery(iter([data]))
     assert list(chunks) == []
     return delivery

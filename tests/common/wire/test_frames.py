@@ -1,4 +1,4 @@
-"""Answers and deliveries as streams of frames: however they are cut, the same words or a refusal."""
+"""Answers and deliveries as streams of frames: any division into frames gives the same words or a refusal."""
 
 import itertools
 from dataclasses import replace

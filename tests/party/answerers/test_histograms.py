@@ -81,7 +81,7 @@ def test_another_id_and_another_party_get_other_noise(table, party):
         asked(other, QUERY)[0],
     ]
     for one, two in [(0, 1), (0, 2), (1, 2)]:
-        # Independent noise agrees in a cell with probability under 0.01: in half of them, never.
+        # Independent noise is equal in a cell with probability below 0.01, so not in half of the cells.
         assert np.mean(answers[one] == answers[two]) < 0.5
 
 

@@ -1,4 +1,4 @@
-"""Histograms of interactions: differences of noisy cells, at what a record moves them."""
+"""Histograms of interactions: differences of noisy cells, charged by their sensitivity."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -84,7 +84,7 @@ def test_an_interaction_that_the_charge_does_not_hold_for_is_refused_uncharged(l
 @pytest.mark.parametrize(
     ("sigma", "bytes_of_cells", "bytes_of_differences"),
     [
-        # 700 records on a grid of 2^21 stay below 2^31 however many cells' noise comes with them.
+        # 700 records on a grid of 2^21 stay below 2^31 with the noise of any number of cells.
         (2e-4, 4, 4),
         (1e-4, 8, 8),
         # 15 sigmas fit, four times as many do not.

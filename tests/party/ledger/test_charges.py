@@ -1,4 +1,4 @@
-"""Charges in a ledger: once for a query, never past the grant."""
+"""Charges in a ledger: once for a query, never above the grant."""
 
 from dataclasses import replace
 from fractions import Fraction

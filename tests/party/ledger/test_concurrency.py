@@ -1,4 +1,4 @@
-"""Threads, several ledgers on one file, and processes that die."""
+"""Threads, several ledgers on one file, and killed processes."""
 
 import sqlite3
 import subprocess
@@ -25,7 +25,7 @@ from support.ledgers import (
 
 
 def in_another_process(path, body):
-    """Runs statements that find `ledger`, `charge` and `os`, and end in os._exit(7)."""
+    """Runs statements with `ledger`, `charge` and `os`, which end in os._exit(7)."""
     script = f"""
 import os
 from fractions import Fraction

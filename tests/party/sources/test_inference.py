@@ -10,7 +10,7 @@ from dpmosaic.party.sources.source import open_source
 
 
 def draft(tmp_path, *cells):
-    """What is drafted for one column of these cells."""
+    """The drafted attribute of one column of these cells."""
     path = tmp_path / "rows.csv"
     body = "\n".join(f'0,"{cell}"' for cell in cells)
     path.write_text(f"row,x\n{body}\n", encoding="utf-8")

@@ -52,7 +52,7 @@ def texts_of(source, name):
 
 
 def read_back(source, records):
-    """Encodes with the categories that are there, and decodes again."""
+    """Encodes with the existing categories, and decodes again."""
     first = CategoricalAttribute("first", tuple(dict.fromkeys(row[0] for row in records)))
     second = CategoricalAttribute("second", tuple(dict.fromkeys(row[1] for row in records)))
     table = source.read(Domain((first, second)))

@@ -1,4 +1,4 @@
-"""What every role computes from public facts: chains, their holders, what is feasible, what goes together."""
+"""Results from public facts: chains, their holders, feasible cliques, groups of products."""
 
 import itertools
 import math
@@ -49,7 +49,7 @@ RAGGED = plan_of(["ae", "b", "cd"], ["abcde"], ["d", "abce"])
 
 @st.composite
 def ragged_plans(draw):
-    """Plans of up to three slices, in each of which the attributes are dealt out anew to 1 to 5 parties."""
+    """Plans of up to three slices, in each of which the attributes are partitioned across 1 to 5 parties."""
     slices = []
     for _ in range(draw(st.integers(1, 3))):
         seats = draw(st.lists(st.integers(0, 4), min_size=len(DOMAIN), max_size=len(DOMAIN)))

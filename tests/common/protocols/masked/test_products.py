@@ -1,4 +1,4 @@
-"""Shares of products, role by role from the pure steps, against counting; masks are any words at all."""
+"""Shares of products from the step functions of all roles, against counting; masks are arbitrary words."""
 
 import itertools
 import json
@@ -68,7 +68,7 @@ def row_wise(sizes, codes):
 
 
 class Dealing:
-    """The words that nobody chose, in the order in which the steps ask for them."""
+    """Random words, in the order in which the steps draw them."""
 
     def __init__(self, ring, seed):
         self.ring, self.stream = ring, RandomStream.from_seed(seed)
@@ -81,11 +81,11 @@ def multiplied(ring, dealing, matrices, codes, cells):
     """Shares of the product of a matrix with the last part's indicators.
 
     Args:
-        ring: of all words.
+        ring: ring of all words.
         dealing: masks and shares.
-        matrices: what the left parties hold, which adds up to the matrix.
-        codes: of the right party.
-        cells: of the right party.
+        matrices: matrices of the left parties, whose sum is the matrix.
+        codes: codes of the right party.
+        cells: cells of the right party.
 
     Returns:
         Every left party's share, and the right one's.
@@ -132,7 +132,7 @@ def test_an_opening_plus_the_mask_is_the_matrix(table, seed):
     ring, (size,), (codes,) = table
     matrix, words = products.indicators(ring, codes, size), Dealing(ring, seed)(len(codes), size)
     assert np.array_equal(products.opening(matrix, words) + words, matrix)
-    # For any matrix and any opening there is exactly one mask: the opening alone says nothing.
+    # For any matrix and any opening there is exactly one mask, so the opening is independent of the matrix.
     assert np.array_equal(products.opening(matrix, matrix - words), words)
 
 

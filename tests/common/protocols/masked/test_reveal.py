@@ -1,7 +1,7 @@
-"""How answers open: masks cancel over all parties that were asked the same, and over nobody else.
+"""Opening of answers: masks cancel only over all parties, and only for the same query.
 
-A word that must not be the true one is so by accident with probability 2^-32. All keys are fixed; over their
-choice, the assertions would fail for a correct program with probability below 2^-22 together.
+A word that must differ from the true one is equal by chance with probability 2^-32. All keys are fixed; over
+their choice, a correct program would fail any assertion with probability below 2^-22.
 """
 
 import itertools
@@ -37,7 +37,7 @@ def pair_streams(me, parties, release="release"):
 
 
 def masks(ring, parties, queries=None):
-    """Every party's mask; `queries` says what each was asked, where that is not the same."""
+    """The masks of all parties; `queries` has the query of each party if they differ."""
     asked = queries or ["query"] * parties
     return [pairwise_mask(ring, i, pair_streams(i, parties), asked[i], CELLS) for i in range(parties)]
 

@@ -1,4 +1,4 @@
-"""The ring against Python's integers; words that nobody chose are AES-256 in counter mode, and uniform.
+"""The ring against Python's integers; random words are AES-256 in counter mode, and uniform.
 
 Both tests of uniformity use one fixed seed and reject at p < 1e-6: a uniform stream would fail for 2 of a
 million choices of the seeds.

@@ -1,4 +1,4 @@
-"""Two evaluators meet: the messages of both, and their shares of the scores."""
+"""A run of two evaluators: their messages, and their shares of the scores."""
 
 import pytest
 
@@ -6,9 +6,9 @@ from dpmosaic.common.protocols.scores.evaluator import evaluate
 
 
 def run_both(shape, shares, streams, dealt, relay=lambda sender, round, sent: sent):
-    """The scores' shares of both evaluators, and [what 0 opened, what 1 opened] of every round.
+    """Both evaluators' shares of the scores, and the openings [of 0, of 1] of every round.
 
-    `relay` may put another string in place of what the sender opened.
+    `relay` may replace an opening.
     """
     evaluators = [
         evaluate(shape, index, share, stream, dealt if index else None)

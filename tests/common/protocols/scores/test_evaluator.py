@@ -1,4 +1,4 @@
-"""Scores from shares against adding up absolute values; what is sent has the stated lengths; refusals."""
+"""Scores from shares against sums of absolute values; lengths of messages; refusals."""
 
 import numpy as np
 import pytest

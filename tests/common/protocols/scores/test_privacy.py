@@ -1,15 +1,14 @@
-"""What an evaluator receives is uniform whatever the other one holds: shown exactly, and measured.
+"""All that an evaluator receives is uniform for any inputs of the other one: shown exactly, and measured.
 
-Exactly: for any strings at all that an evaluator might receive, and any inputs, there is a tape (what the
-sender's stream yields) under which it receives just these. Tape and strings are equally long, so each such
-tape is the only one: all strings are equally likely, whatever the inputs.
+Exactly: for any messages that an evaluator might receive and any inputs, there is a tape (the output of the
+sender's stream) under which it receives these messages. Tape and messages have the same length, so this tape
+is unique: all messages are equally likely for any inputs.
 
-Measured: over `SAMPLES` fresh tapes of the sender, the receiver's own tape and both inputs being fixed, in
-two very different cases. One check is of uniform bytes (chi-square), one of fair bits (binomial), one of like
-bytes in the two cases (chi-square); each looks at every place of a string and takes the worst, with
-Bonferroni's correction. Each rejects a correct program for `ALARM` of all choices of seeds, as far as the
-chi-square distribution is exact. Where a pad is taken away, all zeros in its place, the check of what that
-pad hides rejects.
+Measured: over `SAMPLES` fresh tapes of the sender, with a fixed tape of the receiver and fixed inputs, in two
+very different cases. The checks are of uniform bytes (chi-square), fair bits (binomial) and equal
+distributions in the two cases (chi-square); each takes the worst place of a message, with Bonferroni's
+correction. Each rejects a correct program for `ALARM` of all choices of seeds, as far as the chi-square
+distribution is exact. Where a pad is replaced by zeros, the check of its message rejects.
 """
 
 from dataclasses import dataclass
@@ -173,9 +172,9 @@ def samples(octets, words):
 
 
 def readings(meet, sender, differences, missing=None, seed=0):
-    """What the other evaluator can make of what it receives, by the pad that should hide it; see `PADS`.
+    """What the other evaluator can compute from its messages, by the pad that should hide it; see `PADS`.
 
-    It takes its own share off what was opened, which leaves a wire under the sender's pad alone; it adds
+    It subtracts its own share from the openings, which leaves a wire under the sender's pad only; it adds
     delta to rho b, which leaves d where rho is 1.
     """
     receiver = 1 - sender
@@ -207,30 +206,30 @@ def readings(meet, sender, differences, missing=None, seed=0):
 
 
 def byte_counts(octets):
-    """How often each value is at each place, shape (places, 256)."""
+    """Counts of each value at each place, shape (places, 256)."""
     return np.stack([np.bincount(place, minlength=256) for place in octets.T])
 
 
 def worst(ps):
-    """The smallest, with Bonferroni's correction."""
+    """The smallest p-value, with Bonferroni's correction."""
     return min(1.0, len(ps) * ps.min())
 
 
 def p_of_bytes(octets):
-    """Of uniform bytes."""
+    """p-value of uniform bytes."""
     counts, expected = byte_counts(octets), len(octets) / 256
     return worst(stats.chi2.sf(((counts - expected) ** 2 / expected).sum(axis=1), 255))
 
 
 def p_of_bits(octets):
-    """Of fair bits."""
+    """p-value of fair bits."""
     ones = np.unpackbits(np.ascontiguousarray(octets), axis=1).sum(axis=0, dtype=np.int64)
     fewer = np.minimum(ones, len(octets) - ones)
     return worst(2 * stats.binom.cdf(fewer, len(octets), 0.5))
 
 
 def p_of_two_cases(one, other):
-    """Of bytes distributed as the other ones are."""
+    """p-value that both have one distribution."""
     counts = byte_counts(one), byte_counts(other)
     total = counts[0] + counts[1]
     statistic = ((counts[0] - counts[1]) ** 2 / np.maximum(total, 1)).sum(axis=1)
@@ -267,7 +266,7 @@ def test_very_different_inputs_give_messages_of_one_distribution(whole, sender, 
 def test_without_its_pad_a_message_is_not_uniform_to_its_receiver(meet, sender, pad):
     read = readings(meet, sender, CASES["zeros"], missing=pad.name)
     assert p_of_bytes(read[pad.name]) < ALARM
-    # Nothing else is uncovered by it.
+    # No other check rejects.
     for other, octets in read.items():
         if other != pad.name and not other.endswith("as received"):
             assert p_of_bits(octets) > ALARM, other

@@ -1,4 +1,4 @@
-"""What parties compute of a score query besides the rounds: digests, checks, shapes, shares anew."""
+"""Steps of score queries other than the rounds: digests, checks, shapes, resharing."""
 
 import hashlib
 import itertools
@@ -79,7 +79,7 @@ def test_a_shape_has_the_fewest_bits_for_every_difference_of_a_count_and_a_refer
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("sigma", [0.5, 10.0, 1e5])
 def test_a_shape_is_refused_from_the_first_noisy_score_on_that_its_ring_does_not_hold(bits, sigma):
-    """Grid times the farthest distance, and all the noise of all parties."""
+    """Grid times the largest distance, plus the noise of all parties."""
     plan = plan_of(bits, records=999)
     room = (1 << (bits - 1)) - 1 - plan.noise.largest(sigma)
     largest_total = room // grid_of(sigma) - 999

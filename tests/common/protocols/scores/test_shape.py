@@ -52,7 +52,7 @@ def test_a_score_that_could_exceed_the_ring_is_refused():
     assert ScoreShape.holding((2**11 - 1, 2), 2**20, NARROW).bits == 22
     with pytest.raises(ProtocolError, match="smaller cliques"):
         ScoreShape.holding((2, 2**11), 2**20, NARROW)
-    # A stated bound takes its place.
+    # A given bound replaces it.
     assert ScoreShape.holding((2, 2**11), 2**20, NARROW, fits).bits == 22
     with pytest.raises(ProtocolError, match="smaller cliques"):
         ScoreShape.holding((1,), 1, NARROW, fits + 1)

@@ -100,7 +100,7 @@ def failing(name):
 
 
 def asked(meet, vector, case, **changes):
-    """The scores of a case of the vectors, with what the change puts in the place of its own."""
+    """The scores of a case of the vectors, with changed inputs."""
     right = vector["cases"][case["case"]]
     shape = shape_of(vector, right)
     given = {

@@ -5,7 +5,7 @@ from support.scoring import ONE, ZERO, Scoring, plan_with
 
 @pytest.fixture
 def new_release(masked):
-    """Makes releases that go alike to the last byte, with ledgers in a folder if one is given."""
+    """Creates releases that are equal to the last byte, with ledgers in a folder if one is given."""
 
     def made(folder=None, evaluators=(ZERO, ONE), **changes):
         terms = masked.terms_of(plan_with(masked, evaluators), **changes)

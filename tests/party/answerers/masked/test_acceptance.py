@@ -1,4 +1,4 @@
-"""Which releases by the protocol `masked` a party takes part in, and whom it lets be introduced to it."""
+"""Terms and introductions of the protocol `masked` that a party accepts or refuses."""
 
 from dataclasses import replace
 
@@ -14,12 +14,12 @@ NORTH, EAST, WEST, SOUTH = range(4)
 
 
 def with_entry(plan, party, **changes):
-    """The plan with something else said of a party."""
+    """The plan with another entry of a party."""
     roster = tuple(replace(entry, **changes) if entry.name == party else entry for entry in plan.roster)
     return replace(plan, roster=roster)
 
 
-# What the plan says of the party itself.
+# The party's own entry in the plan.
 
 MISSTATED = {
     "its name": lambda masked: with_entry(masked.plan_of(), "north", name="nord"),
@@ -74,7 +74,7 @@ def test_a_party_does_not_check_the_sizes_of_other_parties_attributes(masked):
         masked.party_of("east").accept(encode_terms(masked.terms_of(plan)))
 
 
-# What it says of the others.
+# Entries of other parties.
 
 PEERS = {
     "none is pinned": ("east", lambda pinned, other: {}),
@@ -93,7 +93,7 @@ def test_a_party_that_is_not_pinned_or_with_another_key_is_refused_by_name(maske
     named, pin = PEERS[case]
     ledger, plan = Ledger(), masked.plan_of()
     pinned = {entry.name: entry.identity for entry in plan.roster[EAST:]}
-    peers = pin(pinned, masked.identity("somebody").public)
+    peers = pin(pinned, masked.identity("outsider").public)
     with pytest.raises(PolicyError, match=f"names party '{named}' with an identity that is not pinned"):
         masked.party_of("north", plan, ledger=ledger, peers=peers).accept(encode_terms(masked.terms_of(plan)))
     assert ledger.reserved() == 0
@@ -130,7 +130,7 @@ def test_a_release_is_not_checked_again_when_it_is_accepted_again(masked, tmp_pa
     assert release.parties["north"].accept(encode_terms(release.terms)) == first
 
 
-# Whom it is introduced to.
+# Introductions.
 
 
 def key_of(masked, name="east", terms=None, seed=1):
@@ -139,7 +139,7 @@ def key_of(masked, name="east", terms=None, seed=1):
 
 
 FORGED = {
-    "by an identity of no party": lambda m: m.signed("somebody", m.terms_of(), key_of(m)),
+    "by an outsider's identity": lambda m: m.signed("outsider", m.terms_of(), key_of(m)),
     "by another party": lambda m: m.signed("west", m.terms_of(), key_of(m)),
     "with another party's key": lambda m: m.party_of("west").accept(encode_terms(m.terms_of())),
     "for another budget": lambda m: m.party_of("east").accept(encode_terms(m.terms_of(granted_rho=2.0))),
@@ -155,7 +155,7 @@ FORGED = {
     "with a byte less": lambda m: replace(
         signature := m.signed("east", m.terms_of(), key_of(m)), signature=signature.signature[:-1]
     ),
-    "by nobody": lambda m: Acceptance(b"", b""),
+    "unsigned": lambda m: Acceptance(b"", b""),
 }
 
 

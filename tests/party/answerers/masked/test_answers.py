@@ -1,4 +1,4 @@
-"""What a party answers in the protocol `masked`, step by step and in order."""
+"""Answers of a party in the protocol `masked`, step by step."""
 
 import itertools
 from dataclasses import replace
@@ -39,7 +39,7 @@ GRIDS = {
 
 
 def generous(masked, **plan):
-    """Terms whose grant covers answers that are exact but for a hundredth."""
+    """Terms with a grant for answers that are exact up to a hundredth."""
     return masked.terms_of(masked.plan_of(**plan), granted_rho=1e8)
 
 
@@ -103,10 +103,10 @@ def test_interactions_are_differences_of_shares_for_any_holders_of_the_clique(ma
     ],
 )
 def test_a_mask_depends_on_the_whole_query(masked, change):
-    """What two parties are asked differently, if only in its last digit, does not add up.
+    """Masks of two queries that differ, even only in the last digit, do not cancel.
 
-    Counts and noise are below 2^20 here; eight words that differ by as little have one mask, or are an
-    accident of probability 2^-80.
+    Counts and noise are below 2^20 here; eight words that differ by less have the same mask, except with
+    probability 2^-80.
     """
     one, other = (masked.Release().accept().introduce() for _ in range(2))
     answers = [
@@ -157,7 +157,7 @@ def test_the_same_steps_as_encoded_messages_give_the_same_bytes(masked):
 def test_a_sigma_is_answered_exactly_where_counts_and_noise_cannot_overflow_the_ring(
     masked, interaction, fitting
 ):
-    """Every record counts once in a difference of two attributes, and the noise of four cells does."""
+    """A difference of two attributes contains every record once, and the noise of four cells."""
     release = masked.Release(masked.terms_of(granted_rho=1e14)).accept().introduce()
     sigmas = [2.0**k for k in range(-20, 30)]
     cells = 2 ** len(interaction)
@@ -183,7 +183,7 @@ def test_a_sigma_is_answered_exactly_where_counts_and_noise_cannot_overflow_the_
 def test_sixty_four_bits_hold_what_thirty_two_do_not(masked):
     release = masked.Release(generous(masked, bits=64)).accept().introduce()
     noise = release.counts(replace(QUERY, clique=("a", "b"), sigma=1e9)) - release.exact(("a", "b"))
-    # Six draws within 0.3 of their deviation, or one past 17 of them: never.
+    # Six draws within 0.3 deviations, or one beyond 17, have negligible probability.
     assert 0.3e9 < np.abs(noise).max() < 20e9
 
 

@@ -1,4 +1,4 @@
-"""What parties open and are dealt in the protocol `masked`: for whom, of what size, whole or not at all."""
+"""Openings and dealt messages of the protocol `masked`: recipients, sizes, completeness."""
 
 import hashlib
 import itertools
@@ -55,7 +55,7 @@ def one_payload_each(sealings):
 
 
 def test_an_opening_is_the_indicators_without_the_mask_sealed_under_the_key_of_the_pair(release, sealings):
-    """By hand, from what only the two parties know."""
+    """Computed here from the secrets of the two parties."""
     terms = hashlib.sha256(encode_terms(release.terms)).digest()
     secret = EphemeralKey.from_seed(release.ledgers["east"].release("r").secret)
     key = secret.pair_key(release.acceptances[NORTH].ephemeral, terms)
@@ -90,7 +90,7 @@ def test_a_repeated_opening_is_the_same_matrix_also_after_a_restart(masked, tmp_
 
 
 def test_rows_that_are_dealt_again_are_sealed_under_a_new_key_or_context(release, sealings):
-    """A nonce that comes twice shows the dealer, who knows how rows differ, what they hold."""
+    """A repeated nonce would reveal the rows to the dealer, which knows how they differ."""
     for step in release.deliveries(("a", "c", "d")):
         step()
     release.deliver(DEALT_ROWS, (A, D), WEST, [bytes(40 * 4 * 4)])
@@ -167,14 +167,14 @@ def test_an_opening_above_the_limit_is_neither_sealed_nor_accepted(release, monk
         release.deliver(OPENING, (C,), NORTH, sealed, EAST)
     with pytest.raises(PolicyError, match="larger than the protocol's limit"):
         release.deliver(DEALT_ROWS, PAIR, EAST, [])
-    # What is added up over records is small, however many there are.
+    # A sum over records is small for any number of records.
     release.deal(PAIR)
 
 
 BROKEN = {
     "nothing": lambda head, one, two: [],
     "an empty frame": lambda head, one, two: [b""],
-    "its salt alone": lambda head, one, two: head,
+    "only its salt": lambda head, one, two: head,
     "without its salt": lambda head, one, two: [one, two],
     "under another salt": lambda head, one, two: [bytes(32), one, two],
     "under a longer salt": lambda head, one, two: [head[0] + b"\0", one, two],
@@ -235,7 +235,7 @@ def test_an_opening_with_another_sender_recipient_or_chain_is_refused(release):
 
 
 def test_an_opening_is_refused_as_one_of_the_other_party(release):
-    """Both hold a part of the product and share one key: who sealed it has to be bound into it."""
+    """Both hold a part of the product and share one key, so the sender must be bound to the key."""
     for step in release.deliveries(("a", "d")):
         step()
     sealed = release.sealed(NORTH, (A, D), WEST)
@@ -248,7 +248,7 @@ def test_an_opening_is_refused_as_one_of_the_other_party(release):
 @pytest.mark.parametrize(("kind", "rows"), [(DEALT_ROWS, 40), (DEALT_PRODUCT, 1)])
 def test_a_dealt_share_of_another_length_is_refused_however_it_is_cut(release, kind, rows, change):
     due = rows * 2 * 4 * 4
-    with pytest.raises(ProtocolError, match="more or fewer integers than are due"):
+    with pytest.raises(ProtocolError, match="more or fewer integers than expected"):
         release.deliver(kind, PAIR, EAST, [bytes(9), bytes(due + change - 9)])
     release.deliver(kind, PAIR, EAST, [bytes(9), bytes(due - 9)])
 

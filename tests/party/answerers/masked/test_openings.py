@@ -158,11 +158,11 @@ def test_the_old_matrix_stays_until_all_of_the_new_one_came():
 )
 def test_a_stream_of_another_length_is_refused_and_nothing_changes(opened_files, chunks):
     openings, old = Openings(Ring(32)), matrix(6, 2, seed=1)
-    with pytest.raises(ProtocolError, match="more or fewer integers than are due"):
+    with pytest.raises(ProtocolError, match="more or fewer integers than expected"):
         openings.put("key", 6, 2, chunks)
     assert "key" not in openings
     openings.put("key", 6, 2, [old.tobytes()])
-    with pytest.raises(ProtocolError, match="more or fewer integers than are due"):
+    with pytest.raises(ProtocolError, match="more or fewer integers than expected"):
         openings.put("key", 6, 2, chunks)
     assert np.array_equal(read(openings, "key"), old)
     assert [file.closed for file in opened_files] == [True, False, True]
@@ -196,7 +196,7 @@ def test_an_endless_stream_is_refused_before_it_fills_the_disk():
 
 @pytest.mark.parametrize("cells", [1, 8, 1 << 18])
 def test_a_large_matrix_needs_little_memory(cells):
-    """64 MiB, kept and read in blocks of 4 MiB, of which a few are there at a time."""
+    """64 MiB, stored and read in blocks of 4 MiB, of which a few are in memory at a time."""
     chunk, openings, rows = bytes(1 << 20), Openings(Ring(32)), (1 << 24) // cells
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""What a party refuses in the protocol `masked`: out of order, out of the plan, past its policy."""
+"""Refusals in the protocol `masked`: steps out of order, outside the plan or against the policy."""
 
 import contextlib
 import re
@@ -27,7 +27,7 @@ COST = gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
 def generous(masked, **plan):
-    """Terms whose grant covers answers that are exact but for a hundredth."""
+    """Terms with a grant for answers that are exact up to a hundredth."""
     return masked.terms_of(masked.plan_of(**plan), granted_rho=1e8)
 
 
@@ -77,7 +77,7 @@ def test_without_any_one_delivery_a_party_refuses_uncharged_and_continues_with_i
         release = masked.Release(generous(masked)).accept().introduce()
         for number, step in enumerate(release.deliveries(clique)):
             if number != left_out:
-                # What builds on the missing delivery is refused too.
+                # Steps that depend on the missing delivery are refused too.
                 with contextlib.suppress(ProtocolError):
                     step()
         refused = set()
@@ -126,7 +126,7 @@ def test_deliveries_of_one_release_are_refused_in_another(masked):
         ({"form": AnswerForm.HISTOGRAM, "clique": ("a", "b")}, ProtocolError, "no answers of the form"),
         ({"form": AnswerForm.RECORD_WISE, "clique": ("a",)}, ProtocolError, "no answers of the form"),
         ({"release_id": "s"}, ProtocolError, "accept it first"),
-        ({"clique": ("a", "z")}, ProtocolError, "attributes that can be asked for"),
+        ({"clique": ("a", "z")}, ProtocolError, "attributes that can be queried"),
         ({"clique": ("c", "a")}, ProtocolError, "in domain order"),
         ({"clique": ("a", "a")}, DataError, "named twice"),
         ({"sigma": 2.0**-21}, BudgetError, "lower the budget"),
@@ -165,7 +165,7 @@ def test_a_marginal_past_max_cells_is_neither_multiplied_nor_answered(masked):
 
 
 def test_no_refusal_contains_data(release):
-    """Rules and what to do: no count, size, code or key of this table is in any of them."""
+    """Messages state rules and remedies, but no count, size, code or key of this table."""
     release.prepare(("a", "c"))
     chains = [(), (("z",),), (("a", "a"),), (A, C, A), (("b", "a"),), (C,)]
     changes = [{"sigma": 0.1}, {"sigma": 2.0**-20}, {"clique": ("c", "d")}, {"clique": ("z",)}]

@@ -1,4 +1,4 @@
-"""Steps of the protocol `masked` taken again, in one life or two: one charge and one answer for a query."""
+"""Repeated steps of the protocol `masked`, also after restarts: one charge and one answer per query."""
 
 import itertools
 from dataclasses import replace
@@ -133,7 +133,7 @@ def test_another_query_under_a_used_id_is_refused_and_spends_nothing(release, ch
 
 
 def test_an_answered_query_is_not_answered_from_another_product(masked, tmp_path):
-    """Two shares under one noise would show their difference."""
+    """Two shares under the same noise would reveal their difference."""
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(THREE)
     first = release.frames(QUERY)
     release.start("east", seed=2)

@@ -1,4 +1,4 @@
-"""A party's part in score queries before the rounds: what is charged, delivered and refused."""
+"""A party's steps of score queries before the rounds: charges, deliveries and refusals."""
 
 from dataclasses import replace
 
@@ -60,7 +60,7 @@ def test_refuses_steps_of_a_score_query_before_it_is_prepared(scoring, place):
 
 def test_products_come_before_the_charge(new_release):
     scoring = Scoring(new_release())
-    for place in range(3):  # the fourth party holds every clique alone
+    for place in range(3):  # the fourth party holds every clique
         with pytest.raises(ProtocolError, match="multiply first"):
             scoring.prepare(place)
     assert_nothing_charged(scoring)

@@ -1,4 +1,4 @@
-"""Score queries taken again, in one life or two, and other queries under their id."""
+"""Repeated score queries, with and without a restart, and other queries with their id."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def test_repeating_steps_before_the_rounds_changes_nothing(scoring, new_release)
 
 
 def unsealed(scoring):
-    """What parties open in each step, by what the recipients unseal."""
+    """The openings of each step, as unsealed by the recipients."""
     found = {}
     take = SharedScores._unsealed
 
@@ -110,7 +110,7 @@ def test_after_a_restart_the_same_steps_open_the_same_strings_and_give_the_same_
     assert found == strings
     assert again.frames() == first
     assert set(scoring.release.spent().values()) == {COST}
-    # Sealed anew, under another salt.
+    # Sealed again, with another salt.
     assert again.sealed(1, ZERO, ONE) != sealed
 
 
@@ -136,6 +136,6 @@ def test_after_a_restart_an_evaluator_that_was_dealt_otherwise_does_not_answer_t
     dealt[scoring.shape.total * scoring.shape.ring.word_bytes] ^= 1  # of the first cell's share of rho b
     scoring.deal(dealt=bytes(dealt))
     scoring.rounds()
-    # Evaluator 0 went through all rounds before: it repeats what it sent, and its own answer.
+    # Evaluator 0 finished all rounds before: it repeats its messages and its answer.
     with pytest.raises(ProtocolError):
         scoring.frames()
