@@ -19,7 +19,7 @@ from ..parts.ending import averages_of, ended
 from ..parts.fitted import FittedModel, Progress, Report
 from ..parts.scoring import SELECTED_BY
 from ..parts.steps import Asks, PublicFacts, Step, by_name, one_way_step
-from .ap_pairs import LessNoise, Network, NetworkSearch
+from .ap_pairs import Network, NetworkSearch, ScoresMinusNoise
 from .levels import Levels, Node, Nodes, names
 from .network import BayesianNetwork, DrawingStep, head_steps
 from .scores import independent_counts, pairs_to_score, without_sampling
@@ -150,7 +150,7 @@ class NetworkRun:
     def _search(self, scores: Mapping[frozenset[str], float], threshold: Threshold) -> NetworkSearch:
         # The noise of a single attribute; noisier tables do not fit.
         sigma = self._measurer.expected_sigma(self._domain.names[:1], threshold.part)
-        objective = LessNoise(self._levels, scores, sigma)
+        objective = ScoresMinusNoise(self._levels, scores, sigma)
         return NetworkSearch(self._levels, threshold.allows, objective, refine_with_parents=False)
 
     def _measure(self, network: Network) -> None:
