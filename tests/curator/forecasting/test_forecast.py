@@ -1,4 +1,4 @@
-"""What is said before a release, against what the release then does."""
+"""Forecasts compared with the releases that follow."""
 
 import json
 import math
@@ -26,7 +26,7 @@ RECORDS = 900
 
 
 class Setting:
-    """A plan, and parties in this process that allow it; b says most of a, d most of c."""
+    """A plan, and parties in this process that allow it; b depends strongly on a, d on c."""
 
     def __init__(self, folder, grid, sizes=SIZES, **keys):
         (folder / "d.json").write_text(json.dumps(sizes))
@@ -57,11 +57,11 @@ class Setting:
 
 
 PROTOCOLS = {"scores": {}, "marginals": {"collusions": 2}, "indicator": {"protocol": "indicator"}}
-"""Masked over parties who give scores, masked over some who may collude, and noise at every party."""
+"""Masked parties that give scores, masked parties that may collude, and noise at every party."""
 
 
 @pytest.mark.parametrize("grid", ["1x1", "2x2", "1x3"])
-def test_one_way_marginals_have_the_noise_that_was_forecast(tmp_path, grid):
+def test_one_way_marginals_have_the_forecast_noise(tmp_path, grid):
     keys = {"mechanism": "independent", "workload": "1way"} | ({"collusions": 0} if grid == "1x1" else {})
     setting = Setting(tmp_path, grid, **keys)
     said = setting.forecast()
@@ -80,7 +80,7 @@ def combined_sigmas(released):
 
 
 def forecastable():
-    """Every variant that measures marginals, over each protocol that it selects in its own way for."""
+    """Every variant that measures marginals, over each protocol with its own way of selection."""
     for name, entry in CATALOGUE.items():
         for variant in entry.variants:
             if entry.needs is not Needs.RECORDS and variant not in entry.on_paper:
@@ -96,14 +96,14 @@ def test_steps_bytes_and_noise_of_a_release_are_within_its_forecast(tmp_path, me
     said = setting.forecast()
     before = setting.bytes
     released = setting.release()
-    # The rest is names, signatures and the certificate's statements.
+    # The rest is names, signatures and the statements of the certificate.
     assert setting.bytes - before < said.traffic.total + 120_000
     assert set(released.certificate.steps) <= {step.name for step in said.outlook.steps}
     assert sum(step.zcdp_rho for step in said.outlook.steps) == pytest.approx(float(said.granted))
     measured = combined_sigmas(released)
     known = {marginal.clique: marginal for marginal in said.outlook.marginals}
     assert mechanism == "independent" or known.keys() & measured.keys()
-    # Mosaic's last round is split by predicted error, which gives less to what promises little.
+    # Mosaic splits its last round by predicted error, which gives less to interactions of little gain.
     slack = 2 if mechanism == "mosaic" else 1 + 1e-4
     for clique in known.keys() & measured.keys():
         # Scales of noise are rounded up to a grid.
@@ -113,7 +113,7 @@ def test_steps_bytes_and_noise_of_a_release_are_within_its_forecast(tmp_path, me
 
 @pytest.mark.parametrize("mechanism", ["mosaic", "randdpgen"])
 @pytest.mark.parametrize("keys", PROTOCOLS.values(), ids=PROTOCOLS)
-def test_a_release_moves_a_good_part_of_the_bytes_that_were_forecast(tmp_path, keys, mechanism):
+def test_a_release_moves_a_large_part_of_the_forecast_bytes(tmp_path, keys, mechanism):
     setting = Setting(tmp_path, "2x2", mechanism=mechanism, **keys)
     said = setting.forecast()
     before = setting.bytes
@@ -122,8 +122,8 @@ def test_a_release_moves_a_good_part_of_the_bytes_that_were_forecast(tmp_path, k
 
 
 @pytest.mark.parametrize("protocol", ["masked", "trusted"])
-def test_interactions_have_the_noise_that_was_forecast(tmp_path, protocol):
-    """The residual of a pair of two bits moves by half of what the whole marginal moves by."""
+def test_interactions_have_the_forecast_noise(tmp_path, protocol):
+    """The sensitivity of the residual of a pair of bits is half of that of the marginal."""
     keys = {"protocol": protocol} | ({"collusions": 0} if protocol == "masked" else {})
     setting = Setting(tmp_path, "1x1", {"a": 2, "b": 2}, mechanism="mosaic", **keys)
     said = setting.forecast()
@@ -153,14 +153,14 @@ def test_a_forecast_charges_nothing_and_asks_for_descriptions_only(tmp_path):
     assert set(asked) == {"Describe"}
 
 
-def test_a_faster_link_is_expected_to_take_less_time(tmp_path):
+def test_a_faster_link_lowers_the_forecast_time(tmp_path):
     setting = Setting(tmp_path, "2x2")
     slow, fast = (forecast(setting.plan, setting.links, rate) for rate in (0.01, 100.0))
     waited, less = (said.seconds - said.traffic.calls * said.latency_s for said in (slow, fast))
     assert waited > less + 0.9 * slow.traffic.total / (0.01 * 2**20)
 
 
-def test_a_marginal_of_too_much_noise_is_said_to_be_never_measured(tmp_path):
+def test_a_marginal_of_too_much_noise_is_shown_as_never_measured(tmp_path):
     setting = Setting(tmp_path, "1x2", mechanism="randdpgen", protocol="indicator", rho=1e-4)
     said = setting.forecast()
     never = [m for m in said.outlook.marginals if math.isinf(m.least_sigma)]
@@ -174,14 +174,14 @@ def test_a_marginal_of_too_much_noise_is_said_to_be_never_measured(tmp_path):
     assert "never measured" in shown.getvalue()
 
 
-def test_the_paper_s_variant_has_a_forecast_too(tmp_path):
+def test_a_variant_of_a_paper_has_a_forecast(tmp_path):
     keys = {"mechanism": "randdpgen", "variant": "paper", "epsilon": 1.0, "delta": 1e-9, "rho": None}
     said = Setting(tmp_path, "2x2", **keys).forecast()
     assert [step.name for step in said.outlook.steps] == ["candidates", "select", "round"]
     assert said.epsilon == 1.0
 
 
-def test_steps_are_shown_with_their_titles_and_the_names_that_they_are_charged_under(tmp_path):
+def test_shows_steps_with_titles_and_charged_names(tmp_path):
     said = Setting(tmp_path, "2x2").forecast()
     form = json.loads(json.dumps(said.to_json(), allow_nan=False))
     titles = {step["name"]: step["title"] for step in form["steps"]}
@@ -195,7 +195,7 @@ def test_steps_are_shown_with_their_titles_and_the_names_that_they_are_charged_u
 
 
 @pytest.mark.parametrize("mechanism", [name for name in CATALOGUE if CATALOGUE[name].needs is Needs.RECORDS])
-def test_a_mechanism_that_reads_records_has_no_forecast(tmp_path, mechanism):
+def test_refuses_to_forecast_a_mechanism_that_reads_records(tmp_path, mechanism):
     promise = {"epsilon": 1.0, "delta": 1e-9, "rho": None}
     setting = Setting(tmp_path, "1x1", mechanism=mechanism, protocol="trusted", **promise)
     with pytest.raises(DataError, match="simulat"):

@@ -13,7 +13,7 @@ DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
 
 
 def chain_table(records=2000, seed=0):
-    """A table in which each attribute follows the one before it most of the time."""
+    """A table in which each attribute mostly equals the one before it."""
     rng = np.random.default_rng(seed)
     columns = [rng.integers(0, 3, records)]
     for size in (2, 4, 2):
@@ -23,7 +23,7 @@ def chain_table(records=2000, seed=0):
 
 
 def wide_table(records=3000, seed=0):
-    """Six attributes of ten codes, most of which follow one that is not in the table."""
+    """Six attributes of ten codes that mostly depend on a latent attribute."""
     rng = np.random.default_rng(seed)
     shared = rng.integers(0, 10, records)
     columns = [np.where(rng.random(records) < 0.7, shared, rng.integers(0, 10, records)) for _ in range(6)]
@@ -31,7 +31,7 @@ def wide_table(records=3000, seed=0):
 
 
 def pairs_table(strength, records=2000, seed=0):
-    """Attributes of four codes, of which a follows b, and c follows d, in these shares of the records."""
+    """Attributes of four codes, where a equals b, and c equals d, in these shares of the records."""
     rng = np.random.default_rng(seed)
     columns = []
     for share in strength:
@@ -67,7 +67,7 @@ def _pairs_table():
 
 @pytest.fixture
 def scored(monkeypatch):
-    """What the mechanism had scored: cliques, references, and the scores, one for each call."""
+    """The calls of `score` by the mechanism: cliques, references, and scores."""
     calls = []
     for kind in (FederationMeasurer, MaskedMeasurer):
 

@@ -1,4 +1,4 @@
-"""AIM: what it scores, selects and measures, and when a round gets more."""
+"""AIM: scores, selection and measurements, and annealed rounds."""
 
 import itertools
 from fractions import Fraction
@@ -20,7 +20,7 @@ BUDGET = Budget(4.0, 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_pair_that_truly_depends_comes_before_all_that_do_not(seed, run, pairs_table):
+def test_selects_a_dependent_pair_before_independent_ones(seed, run, pairs_table):
     """The distance is 1,000 records and more, the noise of a score has a deviation of about 100."""
     fitted, _ = run(AIM(rounds_per_attribute=4), pairs_table((0.9, 0.0), seed=seed), BUDGET, seed=seed)
     assert fitted.rounds[0].clique == ("a", "b")
@@ -46,14 +46,14 @@ def test_is_more_accurate_than_independence_for_dependent_attributes(run, chain_
     assert error(AIM()) < 0.6 * error(Independent())
 
 
-def test_every_part_of_a_marginal_of_the_workload_is_a_candidate(run, chain_table, scored):
+def test_every_subset_of_a_marginal_of_the_workload_is_a_candidate(run, chain_table, scored):
     fitted, _ = run(AIM(), chain_table(), BUDGET, workload=Workload((("a", "b", "d"),), (1.0,)))
     closed = [("a",), ("b",), ("d",), ("a", "b"), ("a", "d"), ("b", "d"), ("a", "b", "d")]
     assert scored[0][0] == scored[-1][0] == closed
     assert {bound.clique for bound in fitted.bounds} == set(closed)
 
 
-def test_all_are_scored_first_and_last_and_few_in_between(run, wide_table, scored):
+def test_scores_all_candidates_first_and_last_and_few_in_each_round(run, wide_table, scored):
     fitted, _ = run(AIM(), wide_table(), BUDGET)
     counts = [len(cliques) for cliques, _, _ in scored]
     assert counts[0] == counts[-1] == 6 + 15
@@ -70,7 +70,7 @@ def test_a_round_measures_one_of_the_candidates_that_were_scored_for_it(run, wid
         assert done.clique in cliques
 
 
-def test_a_round_that_learns_little_makes_the_next_one_four_times_as_dear(run, chain_table):
+def test_a_round_that_learns_little_quadruples_the_cost_of_the_next(run, chain_table):
     fitted, measurer = run(AIM(), chain_table(), BUDGET)
     first = (1 - LAST_SCORES) * float(measurer.accountant.granted) / (16 * 4)
     assert fitted.rounds[0].zcdp_rho == pytest.approx(first)
@@ -107,14 +107,14 @@ def test_the_models_limit_grows_with_the_budget_spent(run, wide_table):
     assert fitted.model.size_mb <= limit
 
 
-def test_candidates_with_too_many_cells_are_dropped_and_their_parts_are_not(run, chain_table):
+def test_drops_candidates_with_too_many_cells_but_not_their_subsets(run, chain_table):
     fitted, _ = run(AIM(maxsize=6), chain_table(), BUDGET)
     assert {len(measurement.clique) for measurement in fitted.measurements} == {1, 2}
     assert max(m.values.size for m in fitted.measurements if len(m.clique) == 2) <= 6
     assert {(name,) for name in "abcd"} <= {bound.clique for bound in fitted.bounds}
 
 
-def test_marginals_that_the_model_cannot_give_are_passed_over(monkeypatch, run, chain_table):
+def test_skips_marginals_that_the_model_cannot_compute(monkeypatch, run, chain_table):
     monkeypatch.setattr("dpmosaic.curator.pgm.queries.LARGEST_TABLE_CELLS", 7)
     fitted, measurer = run(AIM(), chain_table(), BUDGET)
     assert measurer.accountant.spent > measurer.accountant.granted * Fraction(999, 1000)
@@ -122,9 +122,7 @@ def test_marginals_that_the_model_cannot_give_are_passed_over(monkeypatch, run, 
     assert len(fitted.bounds) < 10
 
 
-def test_a_model_that_cannot_be_small_enough_is_refused_before_anything_is_charged(
-    measurer_over, chain_table
-):
+def test_refuses_a_model_that_cannot_be_small_enough_before_any_charge(measurer_over, chain_table):
     measurer = measurer_over(chain_table(), Fraction(1))
     workload = Workload.all_kway(measurer.domain, 2)
     with pytest.raises(ModelError, match="max_model_mb"):
@@ -132,7 +130,7 @@ def test_a_model_that_cannot_be_small_enough_is_refused_before_anything_is_charg
     assert measurer.accountant.charges == ()
 
 
-def test_too_few_rounds_to_pay_for_the_first_scores_are_refused_before_anything_is_charged(measurer_over):
+def test_refuses_too_few_rounds_to_pay_for_the_first_scores_before_any_charge(measurer_over):
     table = Table.from_codes(Domain.coded({"a": 3}), np.arange(60)[:, None] % 3)
     measurer = measurer_over(table, Fraction(1))
     mechanism = AIM(alpha=0.1, rounds_per_attribute=2)
@@ -141,7 +139,7 @@ def test_too_few_rounds_to_pay_for_the_first_scores_are_refused_before_anything_
     assert measurer.accountant.charges == ()
 
 
-def test_over_masked_parties_it_selects_what_truly_depends(run, pairs_table):
+def test_selects_dependent_pairs_over_masked_parties(run, pairs_table):
     table = pairs_table((0.9, 0.0))
     fitted, _ = run(AIM(rounds_per_attribute=4), table, BUDGET, protocol="masked", grid="2x2")
     assert fitted.rounds[0].clique == ("a", "b")
@@ -158,6 +156,6 @@ def test_over_masked_parties_it_selects_what_truly_depends(run, pairs_table):
         ({"max_model_mb": 0.0}, "max_model_mb"),
     ],
 )
-def test_parameters_out_of_range_are_refused(options, named):
+def test_refuses_parameters_out_of_range(options, named):
     with pytest.raises(DataError, match=named):
         AIM(**options)

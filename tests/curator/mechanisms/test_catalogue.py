@@ -23,7 +23,7 @@ def test_every_name_gives_the_mechanism_of_that_name_with_its_defaults(name):
     assert mechanism_named(name, settings=defaults) == mechanism
 
 
-def test_settings_are_read_as_the_parameters_types():
+def test_parses_settings_by_the_types_of_the_parameters():
     assert mechanism_named("aim", settings={"alpha": "0.8", "maxsize": "50"}) == AIM(alpha=0.8, maxsize=50)
     assert mechanism_named("mwem", settings={"rounds": "7"}) == MWEM(rounds=7)
     assert mechanism_named("mwem", settings={"rounds": "none"}) == MWEM()
@@ -56,11 +56,11 @@ def test_settings_change_a_variant_where_it_stands():
         ("aim", {"alpha": "nan"}, r"a share in \(0, 1\)"),
     ],
 )
-def test_what_there_is_not_is_refused_with_what_there_is(name, settings, message):
+def test_refuses_unknown_names_and_settings_and_lists_the_known_ones(name, settings, message):
     with pytest.raises(DataError, match=message):
         mechanism_named(name, settings=settings)
 
 
-def test_an_unknown_variant_is_refused_with_the_known_ones():
+def test_refuses_an_unknown_variant_and_lists_the_known_ones():
     with pytest.raises(DataError, match="default"):
         mechanism_named("independent", "paper")

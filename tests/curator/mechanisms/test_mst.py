@@ -1,4 +1,4 @@
-"""MST: the tree that it measures."""
+"""MST: its spanning tree and its budget."""
 
 import itertools
 from fractions import Fraction
@@ -36,7 +36,7 @@ def test_the_tree_is_the_maximum_spanning_tree(seed):
     assert set(spanning_tree(domain, scored, 1.0)) == expected
 
 
-def test_pairs_that_make_the_model_too_large_are_left_out_of_the_tree():
+def test_leaves_pairs_that_make_the_model_too_large_out_of_the_tree():
     domain = Domain.coded({name: 100 if name in "ab" else 2 for name in NAMES})
     limit_mb = 2_000 * 8 / 2**20
     for seed in range(10):
@@ -45,7 +45,7 @@ def test_pairs_that_make_the_model_too_large_are_left_out_of_the_tree():
         assert len(tree) == len(NAMES) - 1
 
 
-def test_it_measures_every_attribute_and_a_tree_of_pairs_with_those_that_depend(run, pairs_table):
+def test_measures_every_attribute_and_a_tree_with_the_dependent_pairs(run, pairs_table):
     fitted, measurer = run(MST(), pairs_table((0.9, 0.9)), BUDGET)
     steps = [charge.step for charge in measurer.accountant.charges]
     assert steps == ["one-way"] * 4 + ["scores"] + ["tree"] * 3
@@ -64,22 +64,20 @@ def test_its_budget_is_split_as_stated(run, chain_table):
     assert spent == pytest.approx({"one-way": 0.2 * granted, "scores": 0.3 * granted, "tree": granted / 2})
 
 
-def test_bounds_hold_for_all_pairs_not_for_the_measured_ones_alone(run, chain_table):
+def test_bounds_hold_for_measured_and_unmeasured_pairs(run, chain_table):
     fitted, _ = run(MST(), chain_table(), BUDGET)
     assert {bound.clique for bound in fitted.bounds} == set(itertools.combinations("abcd", 2))
     assert sum(bound.selected for bound in fitted.bounds) == 3
 
 
-def test_where_no_pair_is_small_enough_one_way_marginals_get_everything(run, wide_table):
+def test_one_way_marginals_get_the_whole_budget_if_no_pair_is_small_enough(run, wide_table):
     one_way_mb = 6 * 10 * 8 / 2**20
     fitted, measurer = run(MST(max_model_mb=one_way_mb), wide_table(), BUDGET)
     assert {len(measurement.clique) for measurement in fitted.measurements} == {1}
     assert measurer.accountant.spent > measurer.accountant.granted * Fraction(999, 1000)
 
 
-def test_a_model_that_cannot_be_small_enough_is_refused_before_anything_is_charged(
-    measurer_over, chain_table
-):
+def test_refuses_a_model_that_cannot_be_small_enough_before_any_charge(measurer_over, chain_table):
     measurer = measurer_over(chain_table(), Fraction(1))
     workload = Workload.all_kway(measurer.domain, 2)
     with pytest.raises(ModelError, match="max_model_mb"):
@@ -96,6 +94,6 @@ def test_a_model_that_cannot_be_small_enough_is_refused_before_anything_is_charg
         ({"max_model_mb": 0.0}, "max_model_mb"),
     ],
 )
-def test_parameters_out_of_range_are_refused(options, named):
+def test_refuses_parameters_out_of_range(options, named):
     with pytest.raises(DataError, match=named):
         MST(**options)

@@ -30,7 +30,7 @@ def test_the_worst_marginal_comes_first(run, pairs_table):
     assert [done.clique for done in fitted.rounds] == [("a", "b"), ("c", "d")]
 
 
-def test_what_no_round_measured_stays_uniform(run, pairs_table):
+def test_unmeasured_marginals_stay_uniform(run, pairs_table):
     fitted, _ = run(MWEM(rounds=1), pairs_table((0.9, 0.6)), BUDGET)
     assert np.allclose(fitted.model.marginal(("c", "d")), 2000 / 16)
 
@@ -48,16 +48,14 @@ def test_the_models_limit_grows_with_the_rounds(run, wide_table):
         assert done.model_mb <= limit * number / 4
 
 
-def test_where_nothing_fits_the_first_limit_the_last_one_counts(run, wide_table):
+def test_uses_the_final_limit_if_no_candidate_fits_the_current_one(run, wide_table):
     limit = 150 * 8 / 2**20
     fitted, _ = run(MWEM(rounds=8, max_model_mb=limit), wide_table(), BUDGET)
     assert len(fitted.rounds) == 8
     assert fitted.model.size_mb <= limit
 
 
-def test_a_model_that_cannot_be_small_enough_is_refused_before_anything_is_charged(
-    measurer_over, chain_table
-):
+def test_refuses_a_model_that_cannot_be_small_enough_before_any_charge(measurer_over, chain_table):
     measurer = measurer_over(chain_table(), Fraction(1))
     workload = Workload.all_kway(measurer.domain, 2)
     with pytest.raises(ModelError, match="max_model_mb"):
@@ -74,6 +72,6 @@ def test_a_model_that_cannot_be_small_enough_is_refused_before_anything_is_charg
         ({"max_model_mb": 0.0}, "max_model_mb"),
     ],
 )
-def test_parameters_out_of_range_are_refused(options, named):
+def test_refuses_parameters_out_of_range(options, named):
     with pytest.raises(DataError, match=named):
         MWEM(**options)

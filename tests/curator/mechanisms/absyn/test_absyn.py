@@ -23,7 +23,7 @@ BUDGET = Budget(4.0, 1e-9)
 
 
 def dependent_pairs(strength, records=2000, seed=0):
-    """Attributes of ten codes, of which a follows b, and c follows d, in these shares of the records.
+    """Attributes of ten codes, where a equals b, and c equals d, in these shares of the records.
 
     Independent pairs are about 360 records from their product, by chance alone. At epsilon = 0.3 the noise of
     a pair is at least 1,700 records, that of a score 150, or 600 in the paper's variant.
@@ -56,7 +56,9 @@ def test_the_budget_is_split_into_a_tenth_a_tenth_and_the_rest(config, run, chai
 
 
 @pytest.mark.parametrize(("config", "power"), [(ABSyn(), 2 / 3), (ABSyn.of_the_paper(), 0)])
-def test_one_way_marginals_share_by_cells_and_in_the_paper_evenly(config, power, run, chain_table):
+def test_one_way_marginals_split_their_budget_by_cells_and_in_the_paper_evenly(
+    config, power, run, chain_table
+):
     _, measurer = run(config, chain_table(), BUDGET)
     rhos = [float(c.zcdp_rho) for c in measurer.accountant.charges if c.step == "one-way"]
     wanted = np.array([3, 2, 4, 2]) ** power
@@ -64,7 +66,7 @@ def test_one_way_marginals_share_by_cells_and_in_the_paper_evenly(config, power,
 
 
 @BOTH
-def test_selected_pairs_share_the_measuring_budget_with_the_attributes_of_none(config, run):
+def test_splits_the_budget_over_selected_pairs_and_attributes_of_none(config, run):
     table = dependent_pairs((0.9, 0.0))
     _, measurer = run(config, table, Budget(0.3, 1e-9))
     charges = [charge for charge in measurer.accountant.charges if charge.step == "measure"]
@@ -95,7 +97,7 @@ def test_the_paper_leaves_out_a_pair_that_a_path_overstates_even_at_a_huge_budge
         assert np.allclose(fitted.model.marginal(clique), table.marginal(clique), atol=12)
 
 
-def test_attributes_that_depend_on_none_are_left_independent(run):
+def test_independent_attributes_stay_independent(run):
     table = dependent_pairs((0.0, 0.0))
     fitted, measurer = run(ABSyn(), table, Budget(0.3, 1e-9))
     assert selected(fitted) == set()
@@ -107,7 +109,7 @@ def test_attributes_that_depend_on_none_are_left_independent(run):
 
 @pytest.mark.parametrize("grid", ["1x1", "2x2", "1x4"])
 @BOTH
-def test_over_masked_shares_it_selects_the_pairs_that_depend(config, grid, run):
+def test_selects_dependent_pairs_over_masked_shares(config, grid, run):
     fitted, measurer = run(config, dependent_pairs((0.9, 0.8)), BUDGET, protocol="masked", grid=grid)
     assert {("a", "b"), ("c", "d")} <= selected(fitted)
     assert sum(spent(measurer).values()) == pytest.approx(1.0, rel=1e-3)
@@ -121,7 +123,7 @@ def test_cliques_and_model_stay_within_their_limits(run, chain_table):
     assert 12 <= small.tree.cells <= 20
 
 
-def test_each_estimator_fits_what_it_is_asked_to(monkeypatch, run, chain_table):
+def test_uses_the_configured_estimator(monkeypatch, run, chain_table):
     seen = []
     for name, original in (("estimate", estimate), ("estimate_in_parallel", estimate_in_parallel)):
 
@@ -138,14 +140,12 @@ def test_each_estimator_fits_what_it_is_asked_to(monkeypatch, run, chain_table):
     ]:
         seen.clear()
         fitted, _ = run(config, chain_table(), BUDGET)
-        # The first gives the product that scores are distances from.
+        # The first fit gives the product from which scores are distances.
         assert seen[0] == ("estimate", 4, None)
         assert seen[1] == (name, len(fitted.measurements), block)
 
 
-def test_what_is_fitted_agrees_on_attributes_and_what_is_released_is_as_measured(
-    monkeypatch, run, chain_table
-):
+def test_fits_consistent_measurements_and_releases_the_original_ones(monkeypatch, run, chain_table):
     seen = []
 
     def watched(domain, measurements, fit=absyn_run.estimate, **options):
@@ -180,7 +180,7 @@ def test_every_pair_has_a_bound_and_it_holds(config, run):
     assert failures < 12
 
 
-def test_a_workload_of_triples_has_no_bounds_and_is_fitted_all_the_same(run, chain_table):
+def test_fits_a_workload_of_triples_without_bounds(run, chain_table):
     fitted, _ = run(ABSyn(), chain_table(), BUDGET, k=3)
     assert fitted.bounds == ()
     assert ("a", "b") in selected(fitted)
@@ -216,6 +216,6 @@ def test_the_catalogue_has_both_variants():
         ({"max_model_mb": 0.0}, "max_model_mb"),
     ],
 )
-def test_parameters_out_of_range_are_refused(options, named):
+def test_refuses_parameters_out_of_range(options, named):
     with pytest.raises(DataError, match=named):
         ABSyn(**options)

@@ -74,7 +74,7 @@ def triangulated(domain, pairs):
 
 
 def greedy(domain, shares, rho, tau, difference):
-    """Algorithm 3 to the letter."""
+    """Algorithm 3, implemented literally."""
     selected, error = frozenset(), total_error(domain, shares, rho, (), difference)
     while True:
         found = []
@@ -87,7 +87,7 @@ def greedy(domain, shares, rho, tau, difference):
         error, selected = min(found, key=lambda f: f[0])
 
 
-def test_it_selects_what_the_greedy_search_of_the_paper_selects():
+def test_selects_the_same_pairs_as_the_paper_s_greedy_search():
     counts = set()
     for seed in range(8):
         rng = np.random.default_rng(seed)
@@ -103,7 +103,7 @@ def test_it_selects_what_the_greedy_search_of_the_paper_selects():
 
 
 @pytest.mark.parametrize(("seed", "difference"), [(205, False), (404, True)])
-def test_so_it_does_where_it_matters_what_pairs_a_triangulation_added(seed, difference):
+def test_selects_the_same_pairs_where_the_triangulation_matters(seed, difference):
     rng = np.random.default_rng(seed)
     domain = domain_of(rng.permutation([2, 3, 5, 7, 11]))
     shares = {pair: 0.4 + 0.6 * rng.random() for pair in itertools.combinations(domain.names, 2)}
@@ -113,7 +113,7 @@ def test_so_it_does_where_it_matters_what_pairs_a_triangulation_added(seed, diff
 
 
 @pytest.mark.parametrize(("factor", "count"), [(0.99, 1), (1.01, 2)])
-def test_a_pair_is_selected_where_it_misses_more_than_the_noise_it_adds_at_the_best_split(factor, count):
+def test_selects_a_pair_whose_missing_information_exceeds_its_noise_at_the_best_split(factor, count):
     """The noise of pairs of c cells at the split of Equation 11 is (sum of c^(2/3))^(3/2) / sqrt(pi rho)."""
     rho = 0.01
     both = (4 ** (2 / 3) + 121 ** (2 / 3)) ** 1.5
@@ -155,14 +155,14 @@ def test_a_triangulation_adds_no_pair_that_is_no_candidate():
 
 
 @pytest.mark.parametrize(("rho", "count"), [(1e-6, 0), (1e6, 6)])
-def test_all_noise_selects_nothing_and_no_noise_selects_all(rho, count):
+def test_selects_no_pair_under_large_noise_and_all_without_noise(rho, count):
     shares = dict.fromkeys(itertools.combinations(["x0", "x1", "x2", "x3"], 2), 0.5)
     assert len(select(domain_of([3, 3, 3, 3]), shares, rho)) == count
 
 
 @pytest.mark.parametrize("difference", [False, True])
 def test_a_pair_that_two_others_explain_is_not_selected(difference):
-    """The example of the paper's Figure 1: (x1, x2) has most of what it has in common through x0."""
+    """The example of the paper's Figure 1: x1 and x2 depend on each other mostly through x0."""
     domain = domain_of([4, 4, 4])
     shares = {("x0", "x1"): 0.95, ("x0", "x2"): 0.95, ("x1", "x2"): 0.9}
     alone = {("x1", "x2"): 0.9}
@@ -170,6 +170,6 @@ def test_a_pair_that_two_others_explain_is_not_selected(difference):
     assert select(domain, alone, 0.01, difference=difference) == [("x1", "x2")]
 
 
-def test_pairs_of_one_category_and_a_domain_without_pairs_are_fine():
+def test_handles_attributes_of_one_category_and_a_domain_without_pairs():
     assert select(domain_of([1, 4]), {("x0", "x1"): 0.0}, 1.0) == []
     assert select(domain_of([4]), {}, 1.0) == []

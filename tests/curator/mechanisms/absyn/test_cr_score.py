@@ -18,7 +18,7 @@ def r_score(joint):
 
 
 @pytest.mark.parametrize("sizes", [(2, 2), (3, 3), (3, 5), (5, 3), (2, 7)])
-def test_an_attribute_that_the_other_tells_has_the_largest_r_score(sizes):
+def test_an_attribute_that_determines_the_other_has_the_largest_r_score(sizes):
     joint = np.zeros(sizes)
     for value in range(min(sizes)):
         joint[value, value] = 1 / min(sizes)
@@ -37,7 +37,7 @@ def test_no_joint_distribution_has_a_larger_r_score_than_the_largest():
         assert 0.8 * largest < max(found) <= largest
 
 
-def test_shares_are_of_the_largest_score_and_noise_takes_none_out_of_0_to_1():
+def test_normalised_scores_are_shares_of_the_maximum_clipped_to_0_and_1():
     largest = largest_r_scores((2, 3, 1))
     scores = np.array([[0.0, 0.25, 0.3], [0.25, 0.0, -0.1], [0.3, -0.1, 0.0]])
     assert normalised(scores, largest).tolist() == [[0, 0.25, 0], [0.25, 0, 0], [0, 0, 0]]
@@ -90,6 +90,6 @@ def test_the_difference_can_be_below_0_and_the_share_cannot():
 
 
 @pytest.mark.parametrize("difference", [True, False])
-def test_where_nothing_is_selected_all_is_missing(difference):
+def test_without_selected_pairs_all_information_is_missing(difference):
     shares = np.array([[0, 0.7], [0.7, 0]])
     assert cr_scores(shares, no_paths(2), difference=difference)[0, 1] == 0.7

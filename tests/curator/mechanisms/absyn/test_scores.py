@@ -1,4 +1,4 @@
-"""ABSyn's scores: what a record changes in them, the noise they get, and what the selection is given."""
+"""ABSyn's scores: their sensitivity, their noise, and the inputs of the selection."""
 
 import itertools
 import math
@@ -24,7 +24,7 @@ BOTH = pytest.mark.parametrize("config", [ABSyn(), ABSyn.of_the_paper()], ids=["
 
 
 class Transcript(Measurer):
-    """Exact scores of a table of counts, and noisy marginals that do not depend on it: a fixed transcript."""
+    """Exact scores of a table of counts, and noisy marginals from a fixed transcript that ignores it."""
 
     scores_exactly = True
 
@@ -69,7 +69,7 @@ def scores_of(config, domain, counts, records):
 
 
 def tables(cells, records):
-    """All tables of so many records, each in a cell or in none, as counts."""
+    """All tables of `records` records, each in a cell or in none, as counts."""
     for places in itertools.combinations_with_replacement(range(cells + 1), records):
         yield tuple(np.bincount(places, minlength=cells + 1)[:cells].tolist())
 
@@ -81,7 +81,7 @@ def test_a_record_changes_no_score_by_more_than_1_over_all_neighbouring_tables()
     for counts in tables(6, records):
         _, references, values, sigma = scores_of(ABSyn(), domain, np.array(counts), records)
         found[counts] = references, values
-        # One score of sensitivity 1 has its tenth of the budget to itself, with noise for that.
+        # The only score, of sensitivity 1, gets the whole tenth of the budget.
         assert 1 / (2 * sigma**2) == pytest.approx(0.1, rel=1e-3)
     largest = 0.0
     for counts, (references, values) in found.items():
@@ -114,7 +114,7 @@ def test_the_papers_score_changes_by_more_than_1_and_less_than_the_4_that_it_is_
 
 @pytest.fixture
 def chosen_from(monkeypatch):
-    """What the selection was given, one for each run."""
+    """The inputs of the selection, one entry for each run."""
     given = []
 
     def watched(domain, candidates, select=absyn_run.select_batch, **options):
@@ -129,7 +129,7 @@ def chosen_from(monkeypatch):
 def test_the_paper_adds_the_noise_of_its_sensitivity_to_scores_and_the_default_none(
     config, factor, chosen_from
 ):
-    """Noise of deviation 4 is that of deviation 1 and more, independent, of deviation sqrt(15)."""
+    """Noise of deviation 4 is the sum of independent noises of deviations 1 and sqrt(15)."""
     domain = Domain.coded({f"x{k}": 1 + k % 2 for k in range(20)})
     counts = np.zeros(domain.sizes, dtype=np.int64)
     counts.flat[0] = 500
@@ -141,7 +141,7 @@ def test_the_paper_adds_the_noise_of_its_sensitivity_to_scores_and_the_default_n
 
 
 @pytest.mark.parametrize(("config", "factor"), [(ABSyn(), 1), (ABSyn.of_the_paper(), 4)])
-def test_bounds_know_the_noise_that_scores_have(config, factor, monkeypatch):
+def test_bounds_use_the_noise_of_scores(config, factor, monkeypatch):
     given = []
 
     def watched(*args, end=absyn_run.ended, **options):
@@ -156,7 +156,7 @@ def test_bounds_know_the_noise_that_scores_have(config, factor, monkeypatch):
 
 
 @BOTH
-def test_noise_is_judged_by_the_closed_form_at_the_measuring_budget(config, chosen_from):
+def test_expected_noise_has_its_closed_form_at_the_budget_of_measurements(config, chosen_from):
     domain = Domain.coded({"a": 2, "b": 3, "c": 4})
     scores_of(config, domain, np.ones(24, dtype=np.int64), 24)
     ((candidates, options),) = chosen_from
@@ -166,7 +166,7 @@ def test_noise_is_judged_by_the_closed_form_at_the_measuring_budget(config, chos
     assert options["difference"] == (config.variant == "paper")
 
 
-def test_nothing_is_charged_where_it_is_refused():
+def test_refusals_charge_nothing():
     domain = Domain.coded({"a": 2, "b": 3})
     measurer = Transcript(domain, np.ones(6, dtype=np.int64), 6)
     workload = Workload.all_kway(domain, 2)

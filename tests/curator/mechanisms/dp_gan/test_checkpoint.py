@@ -1,4 +1,4 @@
-"""The file of a training that may stop."""
+"""Checkpoints of a training."""
 
 from fractions import Fraction
 
@@ -28,7 +28,7 @@ def path(tmp_path):
     return tmp_path / "state.pt"
 
 
-def test_what_was_kept_comes_back_exactly(path):
+def test_reads_back_what_was_saved(path):
     checkpoint = Checkpoint(path, TRAINING)
     start = checkpoint.start()
     assert start.charges == START.charges
@@ -43,19 +43,19 @@ def test_what_was_kept_comes_back_exactly(path):
     assert state["generator"]["w"].tolist() == [1.0, 1.0]
 
 
-def test_no_file_is_no_start(tmp_path):
+def test_a_missing_file_has_no_start(tmp_path):
     checkpoint = Checkpoint(tmp_path / "none.pt", TRAINING)
     assert checkpoint.start() is None
     assert checkpoint.state("cpu") is None
 
 
-def test_the_file_of_another_training_is_refused(path):
+def test_refuses_the_file_of_another_training(path):
     for changed in ({**TRAINING, "granted": "2/7"}, {**TRAINING, "parameters": {"epochs": 3.0}}):
         with pytest.raises(DataError, match="another table, budget or parameters"):
             Checkpoint(path, changed).start()
 
 
-def test_a_file_that_is_no_checkpoint_is_refused(path, tmp_path):
+def test_refuses_a_file_that_is_not_a_checkpoint(path, tmp_path):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(DataError, match="is not a checkpoint; remove it"):
         Checkpoint(path, TRAINING).start()
@@ -64,7 +64,7 @@ def test_a_file_that_is_no_checkpoint_is_refused(path, tmp_path):
         Checkpoint(tmp_path / "list.pt", TRAINING).state("cpu")
 
 
-def test_a_file_that_cannot_be_written_is_an_error_of_one_sentence(tmp_path):
+def test_refuses_a_path_that_cannot_be_written(tmp_path):
     with pytest.raises(DataError, match="cannot write the checkpoint"):
         Checkpoint(tmp_path / "missing" / "state.pt", TRAINING).save(START, STATE)
 

@@ -35,7 +35,7 @@ def test_a_number_of_few_bins_has_a_mode_for_each():
     assert Modes.of(NumericAttribute("n", 0, 10, bins=10), np.ones(10)).count == 10
 
 
-def test_noise_that_leaves_no_count_makes_all_codes_alike():
+def test_without_positive_counts_all_codes_have_equal_weights():
     assert Modes.of(AGE, np.full(51, -3.0)).weights == pytest.approx(1 / 51)
 
 
@@ -62,7 +62,7 @@ def test_a_record_has_one_mode_of_each_attribute(encoded):
         assert ((modes.edges[chosen] <= column) & (column < modes.edges[chosen + 1])).all()
 
 
-def test_decoded_records_keep_their_modes_and_numbers_lie_inside_as_the_marginal_says(encoded):
+def test_decoded_records_keep_their_modes_and_follow_the_marginal_inside(encoded):
     """Every share of 51 is within six of its standard deviations: fails with probability below 10^-6."""
     encoding, table = encoded
     chosen = [

@@ -1,4 +1,4 @@
-"""What a training is declared to be, from its parameters and its budget."""
+"""The declared steps of a training, from its parameters and budget."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -31,14 +31,14 @@ def test_training_with_a_given_noise_stops_where_the_budget_is_used_up_or_where_
     assert training_charge(replace(short, steps=short.steps + 1), ALPHA).zcdp_rho > Fraction(1, 100)
 
 
-def test_a_budget_that_does_not_pay_for_one_step_is_refused():
+def test_refuses_a_budget_that_does_not_pay_for_one_step():
     with pytest.raises(BudgetError, match="one step would cost more than is left"):
         GanSettings(noise_multiplier=0.1).planned(Fraction(1, 1000), ALPHA)
     with pytest.raises(BudgetError, match="grant more"):
         GanSettings().planned(Fraction(0), ALPHA)
 
 
-def test_the_charge_says_what_is_done():
+def test_the_charge_states_the_steps():
     steps = GanSettings().planned(Fraction(1, 20), ALPHA)
     charge = training_charge(steps, ALPHA)
     assert (charge.step, charge.clique, charge.sigmas, charge.steps) == ("dp-gan", (), (), steps)
@@ -66,6 +66,6 @@ def test_the_certificate_names_no_file():
         ({"device": "tpu"}, "expected 'cpu' or 'cuda'"),
     ],
 )
-def test_parameters_out_of_range_are_refused(changed, message):
+def test_refuses_parameters_out_of_range(changed, message):
     with pytest.raises(DataError, match=message):
         GanSettings(**changed)

@@ -1,4 +1,4 @@
-"""DP-SGD against gradients record by record, and a training that learns and can stop in between."""
+"""DP-SGD against gradients of single records, and a training that learns and can be resumed."""
 
 import itertools
 import math
@@ -47,10 +47,10 @@ def training_of(table, settings=SMALL, steps=None, seed=1, state=None):
 
 
 def quiet():
-    """Nobody is told."""
+    """Ignores the progress."""
 
 
-def test_the_sum_is_that_of_each_records_gradient_clipped_by_itself():
+def test_sums_the_separately_clipped_gradients_of_records():
     table = chained(30)
     training, encoding = training_of(table, GanSettings(hidden=8, latent=4, max_grad_norm=0.6))
     rows = torch.from_numpy(encoding.encode(table)).double() * torch.linspace(0, 9, 30)[:, None]
@@ -71,7 +71,7 @@ def test_the_sum_is_that_of_each_records_gradient_clipped_by_itself():
         assert torch.allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
-def test_a_record_more_moves_the_whole_numbers_that_are_noised_by_no_more_than_the_grid():
+def test_one_more_record_changes_the_integer_sums_by_at_most_the_grid():
     table = chained(200)
     training, encoding = training_of(table, GanSettings(hidden=8, latent=4, max_grad_norm=0.05))
     rows = torch.from_numpy(encoding.encode(table)).double() * 50
@@ -103,7 +103,7 @@ def test_noise_has_the_stated_scale_in_units_of_the_clipping_norm():
     assert np.allclose(noise / (0.2 / GRID), np.rint(noise / (0.2 / GRID)), atol=1e-3)
 
 
-def test_each_record_is_sampled_with_the_rate_apart_from_others():
+def test_samples_each_record_independently_at_the_rate():
     """Counts within six standard deviations: each check fails with probability below 10^-8."""
     streams = [RandomStream.from_seed(seed) for seed in range(400)]
     samples = np.zeros((400, 500), dtype=bool)
@@ -128,7 +128,7 @@ def test_opacus_accounts_for_the_training_as_the_certificate_does(rate, multipli
     assert ours == pytest.approx(theirs.get_epsilon(1e-6), rel=0.01)
 
 
-def test_a_training_with_little_noise_learns_what_goes_with_what():
+def test_a_training_with_little_noise_learns_the_dependence():
     table = chained(3000)
     settings = GanSettings(hidden=32, latent=8, learning_rate=5e-3)
     training, encoding = training_of(table, settings, SampledGaussian(0.05, 0.01, 450))
@@ -142,7 +142,7 @@ def test_a_training_with_little_noise_learns_what_goes_with_what():
     assert apart(training.generator()) < 0.85 * before
 
 
-def test_it_tells_ten_times_how_far_it_is():
+def test_reports_progress_ten_times():
     table = chained(100)
     training, encoding = training_of(table, steps=SampledGaussian(0.1, 1.0, 40))
     seen = []
@@ -154,7 +154,7 @@ def weights(training):
     return torch.cat([p.detach().flatten() for p in training.generator().parameters()])
 
 
-def test_a_training_that_stopped_goes_on_with_its_networks_and_fresh_samples(tmp_path):
+def test_a_stopped_training_resumes_with_its_networks_and_fresh_samples(tmp_path):
     class Stop(Exception):
         pass
 
@@ -191,7 +191,7 @@ def test_one_seed_gives_one_generator_and_another_seed_another():
     assert not torch.equal(found[0], found[2])
 
 
-def test_a_table_whose_samples_are_empty_is_trained_on_all_the_same():
+def test_trains_on_a_table_whose_samples_are_empty():
     table = chained(3)
     training, encoding = training_of(table, steps=SampledGaussian(0.01, 1.0, 5))
     training.run(encoding.encode(table), quiet)

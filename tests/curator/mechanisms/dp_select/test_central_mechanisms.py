@@ -1,4 +1,4 @@
-"""What `dp-gan` and `dp-select` do beyond the contract of all mechanisms."""
+"""Behaviour of `dp-gan` and `dp-select` beyond the contract of all mechanisms."""
 
 import itertools
 from dataclasses import replace
@@ -23,7 +23,7 @@ BUDGET = Budget(4.0, 1e-9)
 
 
 @pytest.mark.parametrize("mechanism", [DPGan(), DPSelect(), DPSelect.of_the_paper()], ids=lambda m: m.name)
-def test_without_the_extra_one_sentence_says_how_to_get_it_and_nothing_is_charged(
+def test_refuses_to_run_without_the_extra_and_charges_nothing(
     mechanism, monkeypatch, measurer_over, chain_table
 ):
     monkeypatch.setattr(extras, "find_spec", lambda module: None if module == "opacus" else module)
@@ -39,7 +39,7 @@ def test_without_the_extra_one_sentence_says_how_to_get_it_and_nothing_is_charge
 @pytest.mark.parametrize(
     "parties", [{"protocol": "masked", "grid": "2x2"}, {"protocol": "indicator", "grid": "1x2"}], ids=str
 )
-def test_parties_keep_their_records(mechanism, parties, measurer_over, chain_table):
+def test_refuses_records_that_are_distributed_over_parties(mechanism, parties, measurer_over, chain_table):
     measurer = measurer_over(chain_table(100), mechanism.granted(BUDGET), **parties)
     with pytest.raises(DataError, match=f"mechanism {mechanism.name}: expected the records in one place"):
         mechanism.run(measurer, Workload.all_kway(measurer.domain, 2), RandomStream.from_seed(1), ignore)
@@ -47,7 +47,7 @@ def test_parties_keep_their_records(mechanism, parties, measurer_over, chain_tab
 
 
 @pytest.mark.parametrize("mechanism", [DPGan(), DPSelect()], ids=lambda m: m.name)
-def test_a_promise_in_zcdp_is_refused(mechanism):
+def test_refuses_a_promise_in_zcdp(mechanism):
     with pytest.raises(BudgetError, match="sampled noise has no zCDP"):
         mechanism.granted(Budget(zcdp_rho=0.5))
 
@@ -57,7 +57,7 @@ def steps_of(measurer):
 
 
 @pytest.mark.gan
-def test_every_look_at_the_records_is_charged(run, chain_table):
+def test_charges_every_access_to_the_records(run, chain_table):
     expected = {
         DPGan(**TINY): ["one-way", "dp-gan"],
         DPSelect(**TINY): ["one-way", "scores", "dp-gan", "selection"],
@@ -77,8 +77,8 @@ def test_every_look_at_the_records_is_charged(run, chain_table):
 
 @pytest.mark.gan
 @pytest.mark.parametrize("reference", ["measured", "exact"])
-def test_a_large_budget_selects_what_the_pool_alone_does_not_have(reference, run, chain_table):
-    """The generator is as good as untrained: what attributes say about each other comes from selection."""
+def test_a_large_budget_selects_dependences_that_the_pool_lacks(reference, run, chain_table):
+    """The generator is nearly untrained, so the dependences come from the selection."""
     table = chain_table(2000)
     selecting = DPSelect(**TINY, reference=reference, marginals=1.0, pool=20, at_once=1, sections=2)
     pair = ("a", "b")
@@ -92,14 +92,14 @@ def test_a_large_budget_selects_what_the_pool_alone_does_not_have(reference, run
 
 @pytest.mark.gan
 @pytest.mark.parametrize("distance", ["density", "kolmogorov", "l2"])
-def test_every_distance_selects_as_many_records_as_the_table_has(distance, run, chain_table):
+def test_selects_as_many_records_as_the_table_has_with_every_distance(distance, run, chain_table):
     fitted, _ = run(DPSelect(**TINY, distance=distance), chain_table(300), BUDGET)
     assert fitted.model.table.record_count == 300
     assert fitted.selection == "exact L1 distances with noise"
 
 
 @pytest.mark.gan
-def test_weights_of_the_workload_say_what_matters(run, chain_table):
+def test_weights_of_the_workload_determine_the_important_marginals(run, chain_table):
     table = chain_table(2000)
     pairs = tuple(itertools.combinations(table.domain.names, 2))
     for wanted in (("a", "d"), ("c", "d")):
@@ -122,12 +122,12 @@ def test_the_papers_text_runs_within_its_budget_and_is_labelled(epsilon, run, ch
 
 
 class Stopped(Exception):
-    """A run that somebody ended."""
+    """Raised to stop a run."""
 
 
 @pytest.mark.gan
 @pytest.mark.parametrize("kind", [DPGan, DPSelect])
-def test_a_run_that_stopped_goes_on_from_its_checkpoint_under_one_promise(
+def test_a_stopped_run_resumes_from_its_checkpoint_under_one_promise(
     kind, tmp_path, measurer_over, run, chain_table
 ):
     table, path = chain_table(400), tmp_path / "state.pt"
@@ -155,7 +155,7 @@ def test_a_run_that_stopped_goes_on_from_its_checkpoint_under_one_promise(
 
 
 @pytest.mark.gan
-def test_a_gpu_that_is_not_there_is_refused_before_records_are_touched(run, chain_table):
+def test_refuses_a_missing_gpu_before_records_are_read(run, chain_table):
     import torch
 
     if torch.cuda.is_available():
@@ -164,7 +164,7 @@ def test_a_gpu_that_is_not_there_is_refused_before_records_are_touched(run, chai
         run(DPGan(**TINY, device="cuda"), chain_table(100), BUDGET)
 
 
-def test_marginals_matter_in_the_order_of_their_scores():
+def test_keeps_the_marginals_with_the_largest_scores():
     cliques, weights = most_important({("a", "b"): 1.0, ("a", "c"): 3.0, ("b", "c"): 0.0}, 0.7)
     assert cliques == (("a", "c"), ("a", "b"))
     assert weights.tolist() == [0.75, 0.25]
@@ -186,6 +186,6 @@ def test_marginals_matter_in_the_order_of_their_scores():
         ({"variant": "paper", "checkpoint": "state.pt"}, "expected none for the variant 'paper'"),
     ],
 )
-def test_parameters_out_of_range_are_refused(changed, message):
+def test_refuses_parameters_out_of_range(changed, message):
     with pytest.raises(DataError, match=message):
         DPSelect(**changed)

@@ -46,7 +46,7 @@ def test_a_table_is_at_distance_zero_from_itself_and_from_itself_twice(kind):
     assert distance(kind, reference, 2 * counts, 80) == pytest.approx(0, abs=1e-12)
 
 
-def test_distances_of_a_small_marginal_are_those_on_paper():
+def test_distances_of_a_small_marginal_have_values_computed_by_hand():
     reference = Reference.of([("c",)], np.ones(1), [np.array([0.25, 0.5, 0.25])])
     counts = np.array([1, 0, 1])
     found = [distance(kind, reference, counts, 2) for kind in DISTANCES]
@@ -54,13 +54,13 @@ def test_distances_of_a_small_marginal_are_those_on_paper():
 
 
 def neighbours(codes):
-    """All ways to zero out a record, which then counts in no cell; None stands for it."""
+    """All tables with one record zeroed out (None), which then counts in no cell."""
     for row in range(len(codes)):
         yield [*codes[:row], *codes[row + 1 :]]
 
 
 @pytest.mark.parametrize("kind", DISTANCES)
-def test_zeroing_out_a_record_moves_the_distance_by_the_sensitivity_and_no_more(kind):
+def test_zeroing_out_a_record_changes_the_distance_by_at_most_the_sensitivity(kind):
     """By brute force: every table of three records over six cells, every selected record."""
     records, cells = 3, 6
     largest = 0.0
@@ -78,7 +78,7 @@ def test_zeroing_out_a_record_moves_the_distance_by_the_sensitivity_and_no_more(
     assert largest == pytest.approx(sensitivity(records), rel=0.35 if kind == "l2" else 1e-9)
 
 
-def test_lemma_three_bounds_what_a_record_more_moves_the_density():
+def test_lemma_three_bounds_the_change_of_the_density_distance_by_one_more_record():
     largest = 0.0
     for codes in itertools.combinations_with_replacement(range(4), 3):
         for added in range(4):
@@ -92,7 +92,7 @@ def test_lemma_three_bounds_what_a_record_more_moves_the_density():
     assert 0.5 * paper_sensitivity(3) <= largest <= paper_sensitivity(3)
 
 
-def test_a_reference_needs_a_weight_for_each_marginal_and_a_share_for_each_cell():
+def test_refuses_a_reference_without_a_weight_for_each_marginal_or_a_share_for_each_cell():
     with pytest.raises(ValueError, match="one weight"):
         Reference((("a",),), np.array([0.5]), np.ones(2) / 2, np.array([0, 2]))
     with pytest.raises(ValueError, match="a share for each cell"):

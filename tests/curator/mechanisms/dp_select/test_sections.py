@@ -1,4 +1,4 @@
-"""The compiled selection against one that computes every distance from scratch."""
+"""The compiled selection against one that recomputes every distance."""
 
 import threading
 
@@ -31,11 +31,11 @@ def random_table(records, seed=0, skew=1.0):
 
 
 def never(_):
-    """Nobody wants to know."""
+    """Ignores the progress."""
 
 
 def from_scratch(pool, reference, needed, selection, stream):
-    """Algorithm 1 as it stands: every candidate is added to what was selected, every distance is new."""
+    """Algorithm 1, implemented literally: recomputes the distance for every candidate."""
     cells = reference.cells(pool)
     rng, noise = stream.child("candidates").generator(), stream.child("gumbel")
     order, chosen = np.arange(pool.record_count), []
@@ -70,7 +70,7 @@ def from_scratch(pool, reference, needed, selection, stream):
 @pytest.mark.parametrize("factor", [0.0, 30.0, 500.0, 1e6])
 @pytest.mark.parametrize(("candidates", "at_once"), [(5, 1), (3, 4), (7, 50)])
 @pytest.mark.parametrize("kind", DISTANCES)
-def test_what_is_updated_selects_what_is_computed_from_scratch(kind, candidates, at_once, factor):
+def test_incremental_selection_equals_recomputed_selection(kind, candidates, at_once, factor):
     pool = random_table(130, seed=1, skew=0.3)
     reference = Reference.exact(random_table(60), CLIQUES, WEIGHTS)
     selection = Selection(kind, candidates, at_once, factor)
@@ -94,7 +94,7 @@ def test_without_noise_the_selected_come_closer_than_the_pool(kind):
     assert found[np.inf] < 0.25 * found[0.0]
 
 
-def test_the_whole_pool_is_selected_where_it_has_no_more_rows():
+def test_selects_the_whole_pool_if_all_rows_are_needed():
     pool, reference = random_table(50), Reference.exact(random_table(50), CLIQUES, WEIGHTS)
     chosen = select(pool, reference, 50, Selection("density", 20, 7, 9.0), RandomStream.from_seed(1), never)
     assert sorted(chosen.tolist()) == list(range(50))
@@ -154,7 +154,7 @@ def sectioned(stream, threads=2, report=never):
     )
 
 
-def test_each_section_selects_from_its_part_of_the_pool_what_looks_like_its_part_of_the_table():
+def test_each_section_selects_from_its_part_of_the_pool_rows_close_to_its_part_of_the_table():
     pool, references, chosen = sectioned(RandomStream.from_seed(1))
     assert (chosen[:40] < 200).all()
     assert (chosen[40:] >= 200).all()
@@ -165,7 +165,7 @@ def test_each_section_selects_from_its_part_of_the_pool_what_looks_like_its_part
         )
 
 
-def test_sections_select_the_same_however_many_threads_there_are():
+def test_the_selection_does_not_depend_on_the_number_of_threads():
     one, two = (sectioned(RandomStream.from_seed(7), threads)[2] for threads in (1, 2))
     assert one.tolist() == two.tolist()
 

@@ -1,4 +1,4 @@
-"""Covariances along one attribute, and of the cells that several make up."""
+"""Covariances along one attribute, and of the cells of several."""
 
 import math
 
@@ -34,7 +34,7 @@ def test_without_a_smooth_part_it_is_the_covariance_of_a_multinomial(monkeypatch
     assert np.allclose(expected_axis(MARGIN).covariance, multinomial / np.trace(multinomial))
 
 
-def test_the_smooth_part_ties_ratios_of_neighbours_and_sets_the_ends_apart(monkeypatch):
+def test_the_smooth_part_correlates_neighbours_and_separates_the_ends(monkeypatch):
     monkeypatch.setattr(axes, "_SMOOTH", 1.0)
     found = expected_axis(np.full(20, 50.0)).covariance
     deviations = np.sqrt(np.diag(found))
@@ -43,7 +43,7 @@ def test_the_smooth_part_ties_ratios_of_neighbours_and_sets_the_ends_apart(monke
     assert correlations[0, -1] < -0.2
 
 
-def test_the_eigenvectors_make_up_the_covariance():
+def test_the_eigenvectors_reproduce_the_covariance():
     found = Axis.of(covariance(6, 1))
     assert np.allclose(found.vectors @ np.diag(found.variances) @ found.vectors.T, found.covariance)
     assert np.allclose(found.vectors.T @ found.vectors, np.eye(5))

@@ -63,13 +63,13 @@ def test_no_split_on_a_grid_predicts_a_smaller_error(plan, total):
     assert predicted(plan, parts) <= least * 1.01
 
 
-def test_what_is_not_there_gets_nothing():
+def test_an_interaction_of_size_zero_gets_no_budget():
     parts, gains = problem([50, 1e-9], [10, 10], [1, 1], [[0], [1]]).split(1.0)
     assert parts.tolist() == [1.0, 0.0]
     assert gains[1] == 0 < gains[0]
 
 
-def test_a_small_budget_is_not_spread_over_interactions_that_noise_would_hide():
+def test_a_small_budget_is_not_spent_on_interactions_that_noise_would_dominate():
     plan = problem([200] + [5] * 20, [4] * 21, [1] * 21, [[i] for i in range(21)])
     few, many = (np.count_nonzero(plan.split(total)[0]) for total in (0.001, 10.0))
     assert few < many == 21
@@ -81,14 +81,14 @@ def test_equal_interactions_get_equal_parts():
     assert gains == pytest.approx([gains[0]] * 3)
 
 
-def test_what_is_known_already_is_worth_as_much_in_the_model_as_what_is_bought():
+def test_a_measured_interaction_has_the_gain_of_one_that_is_measured_now():
     plan = problem([30, 30], [10, 10], [1, 1], [[0], [1]], known=[1e6, 0.0])
     parts, gains = plan.split(1e6)
     assert parts[0] < parts[1]
     assert gains == pytest.approx([E * 300] * 2, rel=1e-3)
 
 
-def test_the_gain_is_the_fall_of_the_predicted_error_for_every_marginal_that_has_it():
+def test_the_gain_is_the_decrease_of_the_predicted_error_over_all_its_marginals():
     plan = problem([30, 30], [10, 10], [1, 1], [[0, 1], [0]], weights=[1.0, 2.0])
     parts, gains = plan.split(0.5)
     falls = [

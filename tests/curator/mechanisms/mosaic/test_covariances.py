@@ -16,7 +16,7 @@ SIZES = {"a": 12, "b": 7, "c": 9, "d": 5, "e": 8, "f": 6}
 
 
 def one_factor(size, seed):
-    """Cells that move nearly all along one direction."""
+    """A covariance with nearly all variance along one direction."""
     factor = np.random.default_rng(seed).normal(size=size)
     factor -= factor.mean()
     return Axis.of(np.outer(factor, factor) / (factor @ factor) + 0.02 * (np.eye(size) - 1 / size))
@@ -47,7 +47,7 @@ def distance(one, other):
     return np.linalg.norm(one.covariance - other.covariance)
 
 
-def test_with_little_noise_the_covariance_comes_out(truth, monkeypatch):
+def test_learns_the_covariance_from_interactions_with_little_noise(truth, monkeypatch):
     """Five interactions each, a fixed draw; a plain mean of squares would be off by 0.1 or so."""
     monkeypatch.setattr(covariances, "_EXPECTED", 1.0)
     effects, _ = drawn(truth, noise=1.0)
@@ -57,14 +57,14 @@ def test_with_little_noise_the_covariance_comes_out(truth, monkeypatch):
         assert distance(found[name], truth[name]) < min(0.25, distance(expected, truth[name]) / 2)
 
 
-def test_interactions_far_below_the_noise_teach_nothing(truth):
+def test_keeps_the_prior_if_noise_dominates_all_interactions(truth):
     effects, _ = drawn(truth, noise=1e5)
     found = learned_axes(effects, RECORDS)
     for name, size in SIZES.items():
         assert distance(found[name], expected_axis(np.full(size, RECORDS / size))) < 0.02
 
 
-def test_what_interactions_have_in_common_makes_each_of_them_better_known(truth):
+def test_learned_covariances_improve_the_estimate_of_each_interaction(truth):
     effects, cells = drawn(truth, noise=60.0)
     axes = learned_axes(effects, RECORDS)
     alone, together = 0.0, 0.0
@@ -77,7 +77,7 @@ def test_what_interactions_have_in_common_makes_each_of_them_better_known(truth)
     assert together < 0.9 * alone
 
 
-def test_an_interaction_of_three_attributes_teaches_all_three():
+def test_learns_from_an_interaction_of_three_attributes_for_all_three():
     rng = np.random.default_rng(3)
     shape = (4, 3, 5)
     reference = rng.dirichlet(np.full(60, 5.0)) * RECORDS
@@ -93,5 +93,5 @@ def test_an_interaction_of_three_attributes_teaches_all_three():
     ("shape", "expected"),
     [((2, 2), False), ((2, 2, 2), False), ((2, 3), True), ((2, 512), True), ((2, 513), False)],
 )
-def test_one_number_has_no_shape_and_too_many_values_have_none_that_is_learned(shape, expected):
+def test_learns_no_covariance_for_one_degree_of_freedom_or_too_many_values(shape, expected):
     assert has_shape(Effect(shape, np.ones(int(np.prod(shape))))) is expected

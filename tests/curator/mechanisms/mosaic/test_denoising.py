@@ -1,4 +1,4 @@
-"""One-way marginals without their noise."""
+"""Denoised one-way marginals."""
 
 import itertools
 
@@ -15,7 +15,7 @@ from dpmosaic.curator.mechanisms.mosaic.denoising import (
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_no_possible_vector_is_closer_than_the_projection(seed):
+def test_the_projection_is_the_closest_vector_of_the_simplex(seed):
     rng = np.random.default_rng(seed)
     noisy = rng.normal(3, 10, 12)
     projected = onto_simplex(noisy, 30.0)
@@ -28,7 +28,7 @@ def test_no_possible_vector_is_closer_than_the_projection(seed):
     assert ((projected - noisy) ** 2).sum() <= least
 
 
-def test_what_is_possible_already_stays():
+def test_a_vector_of_the_simplex_stays():
     assert onto_simplex(np.array([1.0, 0.0, 5.0]), 6.0).tolist() == [1.0, 0.0, 5.0]
 
 
@@ -74,7 +74,7 @@ def test_attributes_of_few_values_keep_the_variance_of_their_noise():
     ],
     ids=["sparse", "plateaus", "constant"],
 )
-def test_structure_is_worth_half_of_the_noise_and_more(counts):
+def test_structure_removes_at_least_half_of_the_noise(counts):
     rng = np.random.default_rng(2)
     noisy = counts + rng.normal(0, 20, counts.size)
     values, variances = denoised(noisy, 400.0, counts.sum())
@@ -84,7 +84,7 @@ def test_structure_is_worth_half_of_the_noise_and_more(counts):
     assert variances.mean() < 400
 
 
-def test_counts_without_structure_are_hardly_worse_off():
+def test_counts_without_structure_lose_little_accuracy():
     """The mean over five tables; the levels are learned, which costs a little."""
     rng = np.random.default_rng(3)
     ratios = []
@@ -103,7 +103,7 @@ def test_noise_that_is_small_beside_the_distance_of_the_levels_leaves_counts_as_
     assert variances.max() < 1e-3
 
 
-def test_thousands_of_values_take_levels_that_stay_few():
+def test_thousands_of_values_have_few_levels():
     counts = np.arange(3000) % 7 * 10.0
     means, variances = sticky_levels(counts + np.random.default_rng(4).normal(0, 1, 3000), 1.0)
     assert np.isfinite(means).all()

@@ -1,4 +1,4 @@
-"""What is known of one interaction."""
+"""The posterior of one interaction."""
 
 import math
 
@@ -18,7 +18,7 @@ AWAY = interaction(np.random.default_rng(1).normal(0, 30, 12), SHAPE)
 
 @pytest.fixture
 def one_scale(monkeypatch):
-    """D is known to be so many records."""
+    """Fixes D at a number of records."""
 
     def known(distance):
         monkeypatch.setattr(effects, "_SCALES", np.array([distance / RECORDS]))
@@ -32,7 +32,7 @@ def test_measurements_are_averaged_by_their_precision():
     assert both.variance == pytest.approx(2 / 3)
 
 
-def test_deviations_are_those_of_counts_and_make_up_the_distance(one_scale):
+def test_deviations_are_those_of_counts_scaled_to_the_distance(one_scale):
     one_scale(250.0)
     deviations = Effect(SHAPE, REFERENCE).deviations(RECORDS)
     assert math.sqrt(2 / math.pi) * deviations.sum() == pytest.approx(250)
@@ -67,7 +67,7 @@ def test_the_posterior_of_the_scale_is_the_likelihood_times_the_prior():
     assert np.allclose(weights, expected / expected.sum())
 
 
-def test_little_noise_is_believed_and_much_noise_is_not():
+def test_follows_measurements_of_little_noise_and_the_reference_under_large_noise():
     def estimate(noise):
         effect = Effect(SHAPE, REFERENCE, 300.0, 40.0, observed=Observed(AWAY, noise), typical=0.2)
         return effect.estimate(RECORDS)[0]
@@ -117,15 +117,15 @@ def test_coefficients_along_axes_are_as_likely_as_cells_with_that_covariance():
     assert np.allclose(view.log_likelihood(scales), expected)
 
 
-def test_cells_alike_in_all_respects_are_as_likely_as_coefficients_alike():
-    """Where all variances are alike both views are the same, so neither may be the likelier one."""
+def test_both_views_are_equally_likely_if_all_variances_are_equal():
+    """With equal variances both views are the same model, so they have the same likelihood."""
     axes = tuple(Axis.of(np.eye(n) - 1 / n) for n in SHAPE)
     effect = Effect(SHAPE, np.full(12, RECORDS / 12), observed=Observed(AWAY, VARIANCE), axes=axes)
     cells, coefficients = (view.log_likelihood(np.array([50.0, 500.0])) for view in effect.views)
     assert np.allclose(cells, coefficients)
 
 
-def test_both_views_are_believed_as_far_as_they_are_likely(one_scale):
+def test_weights_both_views_by_their_likelihood(one_scale):
     one_scale(250.0)
     effect = Effect(SHAPE, REFERENCE, observed=Observed(AWAY, 2500.0), axes=AXES)
     scale = np.array([250.0])
@@ -144,7 +144,7 @@ def test_both_views_are_believed_as_far_as_they_are_likely(one_scale):
     assert np.allclose(deviations**2, np.maximum(expected, effects.LEAST_VARIANCE * 2500.0))
 
 
-def test_a_view_that_is_out_of_the_question_spoils_nothing():
+def test_a_view_of_negligible_likelihood_has_no_effect():
     seen = interaction(1e5 * np.outer([1.0, 0.0, -1.0], [1.0, -1.0, 1.0, -1.0]).ravel(), SHAPE)
     effect = Effect(SHAPE, REFERENCE, observed=Observed(seen, 1e-3), axes=AXES)
     values, deviations = effect.estimate(RECORDS)
@@ -152,12 +152,12 @@ def test_a_view_that_is_out_of_the_question_spoils_nothing():
     assert np.isfinite(deviations).all()
 
 
-def test_a_score_far_below_zero_says_no_more_than_one_at_three_deviations():
+def test_a_score_far_below_zero_has_the_effect_of_one_at_three_deviations():
     low, lower = (Effect(SHAPE, REFERENCE, distance, 10.0) for distance in (-30.0, -3000.0))
     assert low.deviations(RECORDS).tolist() == lower.deviations(RECORDS).tolist()
 
 
-def test_a_score_no_larger_than_half_the_reference_error_says_that_there_is_no_interaction():
+def test_a_score_of_at_most_half_the_reference_error_gives_no_interaction():
     def size(distance, reference_error):
         effect = Effect(SHAPE, REFERENCE, distance, 5.0, reference_error, typical=0.1)
         return math.sqrt(2 / math.pi) * effect.deviations(RECORDS).sum()
@@ -167,7 +167,7 @@ def test_a_score_no_larger_than_half_the_reference_error_says_that_there_is_no_i
     assert 200 < size(400.0, 400.0) < size(400.0, 0.0)
 
 
-def test_scores_of_one_reference_are_averaged_and_an_older_one_counts_less_once_that_moved():
+def test_averages_scores_with_less_weight_on_older_ones_after_the_reference_moved():
     before = Effect(SHAPE, REFERENCE, 300.0, 40.0, 10.0)
     same = before.scored_again(REFERENCE, 200.0, 40.0, 20.0)
     assert (same.distance, same.deviation, same.reference_error) == pytest.approx(
@@ -197,7 +197,7 @@ def test_the_expected_error_is_that_of_the_estimate_over_tables_and_noise(one_sc
 
 
 @pytest.mark.parametrize("mean", [0.02, 0.1, 0.5])
-def test_the_typical_size_is_learned_from_many_scores_that_say_little_each(mean):
+def test_learns_the_typical_size_from_many_noisy_scores(mean):
     """200 scores, with noise of twice the mean; the estimate lies within a factor of 1.5."""
     rng = np.random.default_rng(5)
     sizes = mean * RECORDS * rng.pareto(2, 200)
@@ -206,6 +206,6 @@ def test_the_typical_size_is_learned_from_many_scores_that_say_little_each(mean)
     assert mean / 1.5 < typical_size(scored, RECORDS) < 1.5 * mean
 
 
-def test_where_nothing_is_known_the_typical_size_is_the_mean_of_a_prior_even_over_logarithms():
+def test_without_data_the_typical_size_is_the_mean_of_its_log_uniform_prior():
     mean = (2 - 1e-3) / math.log(2 / 1e-3)
     assert typical_size([Effect(SHAPE, REFERENCE)], RECORDS) == pytest.approx(mean, rel=0.1)

@@ -1,4 +1,4 @@
-"""Mosaic: what it measures, when, and how well."""
+"""Mosaic: its queries, their order, and its accuracy."""
 
 import itertools
 import os
@@ -42,7 +42,7 @@ def steps(measurer):
 
 
 @pytest.mark.parametrize("parties", [{"protocol": "trusted"}, {"protocol": "masked", "grid": "2x2"}])
-def test_it_asks_for_interactions_and_scores_and_nothing_else(parties, run, chain_table):
+def test_asks_only_for_interactions_and_scores(parties, run, chain_table):
     fitted, measurer = run(Mosaic(), chain_table(), BUDGET, **parties)
     assert all(charge.interaction or charge.scores for charge in measurer.accountant.charges)
     assert all(measurement.interaction for measurement in fitted.measurements)
@@ -63,14 +63,14 @@ def test_over_many_seeds_it_is_closer_than_randdpgen(run, chain_table):
     assert mosaic < 0.95 * randdpgen
 
 
-def test_an_interaction_of_three_is_found_where_pairs_show_nothing(run):
+def test_finds_an_interaction_of_three_attributes_with_independent_pairs(run):
     table = parity_table()
     fitted, _ = run(Mosaic(), table, Budget(5.0, 1e-9), k=3)
     assert ("a", "b", "c") in {done.clique for done in fitted.rounds}
     assert distance(fitted, table, 3) < 0.03
 
 
-def test_rows_have_the_workloads_larger_marginals_as_the_model_does(run, chain_table):
+def test_rows_match_the_model_on_the_workload_s_larger_marginals(run, chain_table):
     table = chain_table()
     larger, _ = run(Mosaic(), table, Budget(20.0, 1e-9), k=3)
     assert set(larger.model.larger) == set(itertools.combinations(table.domain.names, 3))
@@ -85,7 +85,7 @@ def test_rows_have_the_workloads_larger_marginals_as_the_model_does(run, chain_t
     assert not getattr(pairs.model, "larger", ())
 
 
-def test_no_interaction_is_measured_before_its_parts(run, chain_table):
+def test_measures_no_interaction_before_its_subsets(run, chain_table):
     fitted, _ = run(Mosaic(), chain_table(), Budget(20.0, 1e-9), k=3)
     seen = set()
     for measurement in fitted.measurements:
@@ -96,7 +96,7 @@ def test_no_interaction_is_measured_before_its_parts(run, chain_table):
     assert any(len(clique) == 3 for clique in seen)
 
 
-def test_workloads_of_mixed_sizes_and_weights_are_fine(run, chain_table):
+def test_supports_workloads_of_mixed_sizes_and_weights(run, chain_table):
     table = chain_table()
     workload = Workload((("a",), ("a", "b"), ("b", "c", "d")), (1.0, 3.0, 0.5))
     fitted, measurer = run(Mosaic(), table, Budget(zcdp_rho=1e7), workload=workload)
@@ -110,7 +110,9 @@ def test_workloads_of_mixed_sizes_and_weights_are_fine(run, chain_table):
     [("1x1", list(itertools.combinations("abcd", 2))), ("1x2", [("a", "b"), ("c", "d")])],
     ids=["one party", "two parties, pairs across which are too noisy"],
 )
-def test_without_scores_all_pairs_that_can_be_measured_are_surveyed_once(grid, surveyed, run, chain_table):
+def test_without_scores_all_measurable_pairs_are_measured_once_before_the_last_round(
+    grid, surveyed, run, chain_table
+):
     fitted, measurer = run(Mosaic(), chain_table(), Budget(0.5, 1e-9), protocol="indicator", grid=grid)
     assert steps(measurer) == ["one-way", "survey", "last round"]
     assert [c.clique for c in measurer.accountant.charges if c.step == "survey"] == surveyed
@@ -130,7 +132,7 @@ def test_bounds_from_measurements_alone_hold_for_nearly_all_marginals(run, chain
     assert failures <= 18
 
 
-def test_candidates_are_what_is_asked_for_and_its_parts_as_far_as_they_fit():
+def test_candidates_are_the_workload_and_its_subsets_that_fit():
     domain = Domain.coded({"a": 2, "b": 3, "c": 1, "d": 1000, "e": MAX_INTERACTION_SIZE + 1})
     workload = Workload((("a", "b", "d"), ("a", "c"), ("a", "e"), ("b", "d")), (1.0,) * 4)
     assert candidates(domain, workload, 1.0) == [("a", "b"), ("a", "d"), ("b", "d"), ("a", "b", "d")]
@@ -157,7 +159,7 @@ def test_one_way_workloads_get_the_whole_budget_for_one_way_marginals(run, chain
 
 @pytest.mark.parametrize("field", ["max_model_mb", "time_limit"])
 @pytest.mark.parametrize("value", [0.0, -1.0, float("inf"), float("nan")])
-def test_limits_are_positive(field, value):
+def test_refuses_limits_that_are_not_positive(field, value):
     with pytest.raises(DataError, match=f"{field}: expected a positive number"):
         Mosaic(**{field: value})
 
@@ -171,8 +173,8 @@ def test_a_time_limit_makes_the_model_small(run, wide_table):
     assert small.model.size_mb <= 0.0025 < large.size_mb
 
 
-def test_pairs_that_the_model_has_no_room_for_are_measured_last_and_rows_have_them(run, wide_table):
-    """Six attributes that depend on each other, and room for few of their fifteen pairs."""
+def test_measures_pairs_outside_the_model_last_and_adjusts_rows_to_them(run, wide_table):
+    """Six dependent attributes and a model that holds only few of their fifteen pairs."""
     table = wide_table(records=20000)
     fitted, measurer = run(Mosaic(max_model_mb=0.01), table, Budget(10.0, 1e-9))
     pairs = fitted.model.pairs
@@ -199,7 +201,7 @@ def test_pairs_outside_the_model_may_have_more_cells_than_there_are_records(run)
     assert found.sum() == pytest.approx(300)
 
 
-def test_pairs_in_no_model_are_also_taken_from_a_survey(run, wide_table):
+def test_without_scores_rows_are_also_adjusted_to_pairs_outside_the_model(run, wide_table):
     table = wide_table(records=20000)
     fitted, _ = run(Mosaic(max_model_mb=0.01), table, Budget(10.0, 1e-9), protocol="indicator")
     errors = [
@@ -211,9 +213,7 @@ def test_pairs_in_no_model_are_also_taken_from_a_survey(run, wide_table):
     assert np.mean(errors) < 0.5
 
 
-def test_a_limit_below_the_smallest_candidate_is_refused_before_anything_is_charged(
-    measurer_over, chain_table
-):
+def test_refuses_a_limit_below_the_smallest_candidate_before_any_charge(measurer_over, chain_table):
     measurer = measurer_over(chain_table(), Fraction(1))
     workload = Workload((("a", "c"),), (1.0,))
     with pytest.raises(ModelError, match="max_model_mb"):

@@ -1,4 +1,4 @@
-"""Numbers that vary independently, and their classes."""
+"""Independent normal variables, and their classes."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from dpmosaic.curator.mechanisms.mosaic.views import CLASSES, View, classes_of
 
 
-def test_numbers_are_known_as_the_mean_over_all_sizes_that_are_likely():
+def test_the_posterior_is_the_mean_over_likely_scales():
     """By hand, for two sizes."""
     view = View(profile=np.array([1.0, 2.0]), away=np.array([3.0, -5.0]), noise=4.0)
     means, variances = view.posterior(np.array([1.0, 3.0]), np.array([0.25, 0.75]))

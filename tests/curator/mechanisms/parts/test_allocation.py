@@ -21,7 +21,7 @@ def test_the_split_minimises_the_expected_error():
 
 
 class PublicFacts:
-    """What `measurable` may ask: no data, only the noise at a cost."""
+    """Public facts for `measurable`: only the noise at a cost."""
 
     domain = Domain.coded({"a": 4, "b": 4, "huge": 5000})
 
@@ -35,7 +35,7 @@ class PublicFacts:
 PAIRS = [("a", "b"), ("a", "huge"), ("b", "huge")]
 
 
-def test_marginals_of_too_much_noise_are_dropped_and_leave_their_budget_to_the_others():
+def test_drops_marginals_of_too_much_noise_and_gives_their_budget_to_the_others():
     facts = PublicFacts(records=500)
     budget = Fraction(1, 50)
     alone, shared = (

@@ -34,11 +34,11 @@ def test_the_average_is_the_best_linear_unbiased_estimate():
     assert average.sigma == pytest.approx(math.sqrt(covariance[0, 0]))
 
 
-def test_measurements_that_do_not_contain_the_clique_say_nothing_of_it():
+def test_ignores_measurements_that_do_not_contain_the_clique():
     assert weighted_average(DOMAIN, ("a", "b"), [Measurement(("a",), np.ones(2), 1.0, 0.1)]) is None
 
 
-def test_sums_over_boxes_say_nothing_of_single_cells():
+def test_ignores_sums_over_boxes():
     boxes = (((0, 1), (0, 3)), ((1, 2), (0, 3)))
     coarse = Measurement(("a", "b"), np.array([8.0, 15.0]), 2.0, 0.1, boxes=boxes)
     single = Measurement(("a",), np.array([9.0, 13]), 1.5, 0.1)
@@ -47,7 +47,7 @@ def test_sums_over_boxes_say_nothing_of_single_cells():
 
 
 @pytest.mark.parametrize("cells", [1, 4, 100])
-def test_the_bound_on_gaussian_noise_holds_as_often_as_it_says(cells):
+def test_the_bound_on_gaussian_noise_holds_at_the_stated_rate(cells):
     """20,000 draws at failure 5 %: a true rate of 5 % would exceed 5.8 % with a probability below 1e-6."""
     noise = np.abs(np.random.default_rng(3).normal(0, 2.0, (20_000, cells))).sum(axis=1)
     assert (noise > noise_bound(cells, 2.0, True, 0.05)).mean() < 0.058
@@ -74,7 +74,7 @@ def scored_bound(distance, sigma, reference, averages=None):
     return bound
 
 
-def test_a_score_bounds_the_error_by_itself_its_noise_and_how_far_the_model_is_from_what_was_scored():
+def test_the_bound_of_a_score_adds_its_noise_and_the_distance_of_the_model_from_its_reference():
     reference = [2, 1, 1, 3, 3, 2]
     moved = np.abs(MODEL.marginal(PAIR) - reference).sum()
     bound = scored_bound(5.0, 0.25, reference)
@@ -83,7 +83,7 @@ def test_a_score_bounds_the_error_by_itself_its_noise_and_how_far_the_model_is_f
     assert (bound.clique, bound.selected, bound.confidence) == (PAIR, False, 0.95)
 
 
-def test_a_score_below_zero_says_that_the_distance_is_nothing_but_no_less():
+def test_treats_a_score_below_zero_as_zero():
     reference = [2, 1, 1, 3, 3, 2]
     assert scored_bound(-50.0, 1.0, reference).l1 == pytest.approx(
         np.abs(MODEL.marginal(PAIR) - reference).sum()
@@ -91,7 +91,7 @@ def test_a_score_below_zero_says_that_the_distance_is_nothing_but_no_less():
 
 
 @pytest.mark.parametrize(("sigma", "by_score"), [(1e-6, False), (100.0, True)])
-def test_of_a_score_and_a_measurement_the_smaller_bound_is_reported(sigma, by_score):
+def test_reports_the_smaller_bound_of_a_score_and_a_measurement(sigma, by_score):
     average = WeightedAverage(MODEL.marginal(PAIR), sigma, True)
     reference = np.rint(MODEL.marginal(PAIR)).astype(np.int64)
     alone = scored_bound(3.0, 0.5, reference).l1
@@ -100,7 +100,7 @@ def test_of_a_score_and_a_measurement_the_smaller_bound_is_reported(sigma, by_sc
     assert both <= alone
 
 
-def test_the_bound_of_a_score_holds_as_often_as_it_says():
+def test_the_bound_of_a_score_holds_at_the_stated_rate():
     """20,000 scores of one distance: 2.5 % fail truly, so these limits are left with p < 1e-6."""
     table = np.array([0, 0, 9, 3, 0, 0])
     reference = np.rint(MODEL.marginal(PAIR)).astype(np.int64)
@@ -113,7 +113,7 @@ def test_the_bound_of_a_score_holds_as_often_as_it_says():
     assert error <= scored_bound(float(distance), 2.0, reference).l1
 
 
-def test_rows_are_bounded_by_how_far_they_are_from_the_model_and_it_from_the_table():
+def test_bounds_of_rows_add_their_distance_from_the_model():
     """12 records, and 6 rows, of which each counts twice."""
     bound = ErrorBound(PAIR, 3.0, 3 / 24, 0.95, True)
     rows = Table.from_codes(DOMAIN, np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 1], [1, 2]]))

@@ -76,7 +76,7 @@ def test_over_a_cycle_all_pairs_agree_on_every_attribute_and_the_total():
 
 
 @pytest.mark.parametrize("fit", [estimate, estimate_in_parallel], ids=["exact", "parallel"])
-def test_a_fit_does_not_change_by_it_but_its_loss_does(fit):
+def test_consistency_changes_the_loss_of_a_fit_but_not_the_fit(fit):
     """At this noise cells are held at zero, where wrong weights would show."""
     cliques = [*ONE_WAY, ("a", "b"), ("b", "c")]
     measurements = noisy(cliques, sigma=60.0, seed=3)
@@ -107,7 +107,7 @@ def test_averaging_lowers_the_error_as_the_variances_say():
     assert math.sqrt(expected) < 3.0
 
 
-def test_raking_brings_the_margins_and_keeps_the_odds_ratio():
+def test_raking_fits_the_margins_and_keeps_the_odds_ratio():
     cells = np.array([10.0, 20.0, 30.0, 80.0])
     margins = [((0,), np.array([60.0, 80.0])), ((1,), np.array([50.0, 90.0]))]
     table = raked(cells, (2, 2), margins).reshape(2, 2)

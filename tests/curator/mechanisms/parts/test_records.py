@@ -22,13 +22,13 @@ def test_marginals_are_those_of_the_rows_scaled_to_the_total():
     assert [m.sum() for m in MODEL.marginals_within_limits([("a",), ("a", "b")])] == [8.0, 8.0]
 
 
-def test_as_many_rows_as_were_selected_are_those_rows_in_random_order():
+def test_generates_the_selected_rows_in_random_order():
     tables = [MODEL.generate(4, np.random.default_rng(seed)) for seed in range(9)]
     assert all(rows(table) == rows(TABLE) for table in tables)
     assert len({tuple(table.column("b").tolist()) for table in tables}) > 1
 
 
-def test_more_rows_repeat_each_as_often_as_the_others_and_fewer_repeat_none():
+def test_generates_more_rows_by_even_repetition_and_fewer_without():
     counts = np.bincount(MODEL.generate(10, np.random.default_rng(1)).column("b"), minlength=4)
     assert set(counts.tolist()) <= {2, 3}
     assert len(set(MODEL.generate(3, np.random.default_rng(1)).column("b").tolist())) == 3

@@ -27,7 +27,7 @@ def test_its_budget_is_its_share_of_the_grant_over_its_times():
     assert step().budget(Fraction(3, 5)) == Fraction(3, 10)
 
 
-def test_it_asks_for_all_its_marginals_at_once_or_for_as_many_as_it_says():
+def test_asks_for_all_marginals_at_once_or_for_the_stated_number():
     assert step(cliques=PAIRS).most == 3
     assert step(cliques=PAIRS, at_once=2).most == 2
     assert step(cliques=PAIRS, at_once=9).most == 3
@@ -51,7 +51,7 @@ def test_its_budget_is_split_by_cells_or_by_the_sizes_that_it_states():
         ({"cliques": PAIRS, "sizes": (1.0,)}, "expected 3 sizes, one for each clique, got 1"),
     ],
 )
-def test_a_step_that_does_not_hold_together_is_refused(changed, message):
+def test_refuses_an_inconsistent_step(changed, message):
     with pytest.raises(ValueError, match=message):
         step(**changed)
 
@@ -62,7 +62,7 @@ def test_the_one_way_step_certainly_asks_for_every_attribute():
     assert by_name([found]) == {"one-way": found}
 
 
-def test_an_interaction_is_measured_alone_where_every_attribute_has_two_values_and_not_too_many():
+def test_an_interaction_is_measurable_if_each_attribute_has_at_least_two_and_not_too_many_values():
     assert measurable_as_interaction((2, MAX_INTERACTION_SIZE))
     assert not measurable_as_interaction((2, 1))
     assert not measurable_as_interaction((2, MAX_INTERACTION_SIZE + 1))

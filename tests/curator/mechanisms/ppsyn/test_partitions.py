@@ -63,7 +63,7 @@ def test_the_error_of_an_even_spread_is_that_of_definition_9():
     assert UniformSpread(table).error(box) == pytest.approx(np.abs(inside - inside.sum() / 6).sum())
 
 
-def test_a_box_hides_what_two_records_in_it_may_differ_by():
+def test_a_box_hides_the_differences_of_records_in_it():
     """By enumeration of codes: of all codes that differ, those in the same interval."""
     first, second = shares((6, 5), 4)
     box = ((1, 4), (0, 2))
@@ -168,12 +168,12 @@ def test_the_cheapest_partition_is_the_cheapest_of_all(eta, boxes):
     assert count > boxes
 
 
-def test_what_was_measured_in_single_cells_is_measured_in_them_again():
+def test_a_marginal_measured_in_single_cells_is_measured_in_single_cells_again():
     assert partitioned(boxes=20).cheapest(0.7) == (20, 20 / 0.7)
 
 
 @pytest.mark.parametrize("noise", [0.01, 3.0, 40.0, 1e4])
-def test_the_finest_worth_its_noise_has_the_least_error_of_all(noise):
+def test_the_finest_worthwhile_partition_has_the_least_error(noise):
     candidate = partitioned(boxes=3, contribution=600.0)
     errors = [600.0 * candidate.sequence.error(count) + count * noise for count in range(1, 21)]
     assert errors[candidate.finest_worthwhile(noise) - 1] == pytest.approx(min(errors))

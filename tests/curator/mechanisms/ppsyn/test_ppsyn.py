@@ -1,4 +1,4 @@
-"""PPSyn: what it scores, selects, and measures over which boxes at which cost."""
+"""PPSyn: scores, selection, and measurements over boxes with their costs."""
 
 import itertools
 from fractions import Fraction
@@ -43,7 +43,7 @@ def test_the_budget_goes_to_one_way_marginals_scores_rounds_and_a_last_round(run
         assert charge.scores == (charge.step == "scores")
 
 
-def test_its_steps_say_how_the_budget_is_set_out(run, chain_table):
+def test_its_steps_state_the_budget_split(run, chain_table):
     fitted, _ = run(PPSyn(one_way=0.25, scores=0.125, rounds=4), chain_table(), Budget(5.0, 1e-9))
     shares = {step.name: (float(step.share), step.times) for step in fitted.steps}
     assert shares == {
@@ -56,7 +56,7 @@ def test_its_steps_say_how_the_budget_is_set_out(run, chain_table):
 
 
 @pytest.mark.parametrize("eta", [0.4, 0.7, 1.0])
-def test_a_round_measures_over_the_boxes_and_at_the_cost_that_the_score_calls_for(
+def test_a_round_measures_over_the_boxes_and_at_the_cost_that_the_score_requires(
     eta, run, wide_table, scored
 ):
     table = wide_table()
@@ -86,7 +86,7 @@ def test_of_two_pairs_that_depend_alike_the_one_of_more_weight_comes_first(heavy
     assert fitted.rounds[0].clique == heavy
 
 
-def test_a_pair_that_truly_depends_comes_before_all_that_do_not(run, pairs_table):
+def test_selects_a_dependent_pair_before_independent_ones(run, pairs_table):
     """The distance is 1,000 records and more, the noise of a score has a deviation of about 100.
 
     An independent pair comes first in one of four tables with probability below 1e-6.
@@ -108,7 +108,7 @@ def test_of_two_pairs_that_depend_alike_the_one_of_fewer_cells_comes_first(run):
     assert ("c", "d") in order
 
 
-def test_what_is_measured_again_is_measured_over_smaller_boxes(run, wide_table):
+def test_repeated_measurements_use_smaller_boxes(run, wide_table):
     fitted, _ = run(PPSyn(), wide_table(), Budget(3.0, 1e-9))
     rounds = fitted.measurements[6 : 6 + len(fitted.rounds)]
     counts = {}
@@ -120,7 +120,7 @@ def test_what_is_measured_again_is_measured_over_smaller_boxes(run, wide_table):
         assert all(few < many or few == 100 for few, many in itertools.pairwise(found))
 
 
-def test_partitions_pay_where_marginals_have_many_cells(run, monkeypatch):
+def test_partitions_improve_marginals_of_many_cells(run, monkeypatch):
     """Three tables of two attributes of 30 codes that follow each other roughly; noise hides single cells."""
     rng = np.random.default_rng(5)
     errors = {"boxes": 0.0, "cells": 0.0}
@@ -170,7 +170,7 @@ def test_over_masked_parties_it_measures_over_boxes(grid, run, wide_table):
 
 
 class Replayed(Measurer):
-    """A table whose noisy answers and scores come from a fixed transcript, whatever the table holds."""
+    """A table whose noisy answers and scores come from a fixed transcript, whatever its records."""
 
     scores_exactly = True
 
@@ -211,16 +211,16 @@ class Replayed(Measurer):
 
 
 def tables(cells, records):
-    """All tables of so many records, each in a cell or in none, as counts."""
+    """All tables of `records` records, each in a cell or in none, as counts."""
     for places in itertools.combinations_with_replacement(range(cells + 1), records):
         yield tuple(np.bincount(places, minlength=cells + 1)[:cells].tolist())
 
 
 @pytest.mark.parametrize("sizes", [(8,), (3, 4), (2, 2, 2)])
-def test_a_record_changes_only_what_gets_noise_and_by_at_most_1_over_all_neighbouring_tables(sizes):
+def test_a_record_changes_only_noisy_values_and_by_at_most_1_over_all_neighbouring_tables(sizes):
     """Every table of two records and every one with a record less, given the same noisy answers.
 
-    All that is asked and paid (cliques, references, boxes, budgets) is the same for both tables, each score
+    All queries and charges (cliques, references, boxes, budgets) are the same for both tables, each score
     changes by at most 1, each vector of sums by at most 1 in L2 norm; both bounds are attained.
     """
     domain = Domain.coded(dict(zip("abc", sizes, strict=False)))
@@ -247,9 +247,7 @@ def test_a_record_changes_only_what_gets_noise_and_by_at_most_1_over_all_neighbo
     assert boxed == (len(sizes) < 3)
 
 
-def test_a_model_that_cannot_be_small_enough_is_refused_before_anything_is_charged(
-    measurer_over, chain_table
-):
+def test_refuses_a_model_that_cannot_be_small_enough_before_any_charge(measurer_over, chain_table):
     measurer = measurer_over(chain_table(), Fraction(1))
     workload = Workload.all_kway(measurer.domain, 2)
     with pytest.raises(ModelError, match="max_model_mb"):
@@ -278,6 +276,6 @@ def test_the_model_stays_within_its_limit(run, wide_table):
         ({"max_model_mb": 0}, "max_model_mb"),
     ],
 )
-def test_parameters_out_of_range_are_refused(options, named):
+def test_refuses_parameters_out_of_range(options, named):
     with pytest.raises(DataError, match=named):
         PPSyn(**options)

@@ -1,4 +1,4 @@
-"""A table whose attributes follow each other, and what a run asks for."""
+"""A table of dependent attributes, and the queries of a run."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "h": 30})
 
 
 def table_of(records=3000, seed=0, domain=DOMAIN):
-    """b and h follow a most of the time, c follows b."""
+    """b and h mostly follow a, c mostly follows b."""
     rng = np.random.default_rng(seed)
 
     def mostly(values, size):

@@ -1,4 +1,4 @@
-"""Which attribute depends on which."""
+"""Structure search of Bayesian networks."""
 
 import itertools
 import math
@@ -36,7 +36,7 @@ def test_the_papers_head_starts_from_the_best_score_for_each_cell_and_takes_what
     scores = scores_of(ab=12, ad=30, cd=36, bd=9, ac=1, bc=0)
     assert search(scores, 36, levels=levels)[0].head == base("a", "d", "b")
     assert search(scores, 35, levels=levels)[0].head == base("a", "d")
-    # b does not fit at first, c does not either; with room for c but not for b there is none that is smaller.
+    # The next larger head holds both b and c; none holds c but not b.
     assert search(scores, 144, levels=levels)[0].head == base("a", "d", "b", "c")
 
 
@@ -68,7 +68,7 @@ def test_parents_with_negative_scores_stay_out():
     assert network.pairs == ((Node("c", 0), ()),)
 
 
-def test_without_scores_every_attribute_stands_alone():
+def test_without_scores_all_attributes_are_independent():
     for sigma in (None, 1.0):
         network, levels = search({}, 10_000, sigma)
         assert [nodes for nodes in network.tables(levels) if len(nodes) > 1] == []
@@ -77,7 +77,7 @@ def test_without_scores_every_attribute_stands_alone():
 
 @pytest.mark.parametrize("sigma", [None, 0.5, 3.0])
 @pytest.mark.parametrize("tau", [1, 7, 30, 100, 700, 10**6])
-def test_every_network_holds_together_and_no_table_of_several_nodes_is_past_tau(tau, sigma):
+def test_every_network_is_valid_and_its_tables_of_several_nodes_are_within_tau(tau, sigma):
     for seed in range(10):
         rng = np.random.default_rng(seed)
         pairs = itertools.combinations(DOMAIN.names, 2)
@@ -95,15 +95,15 @@ def test_every_network_holds_together_and_no_table_of_several_nodes_is_past_tau(
     ("tau", "expected"),
     [(80, [("h", 0)]), (79, [("h", 1), ("h", 0)]), (27, [("h", 2), ("h", 0)]), (9, [("h", 0)])],
 )
-def test_a_large_attribute_is_taken_as_fine_as_there_is_room(tau, expected):
-    """With a, of 2 codes: 80, 28 or 10 cells; past that h stands alone."""
+def test_refines_a_large_attribute_as_far_as_tau_permits(tau, expected):
+    """With a, of 2 codes: 80, 28 or 10 cells; below that h is independent."""
     levels = Levels(DOMAIN.project("ah"), 3)
     network, _ = search(scores_of(ah=1000), tau, 0.1, levels=levels)
     drawn = [*network.head, *(child for child, _ in network.pairs)]
     assert [node for node in drawn if node.name == "h"] == expected
 
 
-def test_a_parent_joins_if_it_says_more_than_its_cells_bring_in_noise():
+def test_a_parent_joins_if_it_adds_more_information_than_noise():
     """The rule of `ScoresMinusNoise`, from its formula: c = 2 x 3 x 4 cells, pairs of b x a and b x c."""
     levels = Levels(DOMAIN.project("abc"), 3)
     sigma = 2.0
@@ -111,13 +111,13 @@ def test_a_parent_joins_if_it_says_more_than_its_cells_bring_in_noise():
     worth_of_ab = 2 * 100 - unit * math.sqrt(6 * 6)
     for extra in (-0.1, 0.1):
         both = unit * (math.sqrt(6 * 24) + math.sqrt(8 * 24) + math.sqrt(12 * 24))
-        # What a x c and b x c have to say together for c to join a and b.
+        # The sum of scores of a x c and b x c from which c joins a and b.
         needed = (worth_of_ab - 2 * 100 + both) / 2
         scores = scores_of(ab=100, ac=needed / 2 + extra, bc=needed / 2)
         assert (len(search(scores, 1000, sigma, levels=levels)[0].head) == 3) == (extra > 0)
 
 
-def test_the_default_prefers_what_says_most_over_what_is_small():
+def test_the_default_prefers_large_scores_over_small_tables():
     levels = Levels(DOMAIN.project("abd"), 3)
     scores = scores_of(ab=30, ad=100, bd=100)
     assert search(scores, 18, 0.5, levels=levels)[0].head == base("a", "d")

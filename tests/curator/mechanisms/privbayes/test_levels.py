@@ -51,6 +51,6 @@ def test_the_meet_takes_the_coarser_level_of_what_both_have():
     assert not within((Node("c", 0),), first)
 
 
-def test_a_group_of_one_is_refused():
+def test_refuses_a_group_of_one():
     with pytest.raises(DataError, match="at least 2"):
         Levels(DOMAIN, 1)

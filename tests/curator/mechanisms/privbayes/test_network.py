@@ -86,7 +86,7 @@ def test_marginals_are_those_of_the_joint_distribution(shape):
         assert model.marginal(clique) == pytest.approx(100 * joint.sum(axis=summed).ravel())
 
 
-def test_rows_without_counts_follow_the_table_and_then_nothing():
+def test_rows_without_counts_follow_the_table_and_then_are_uniform():
     counts = np.zeros((2, 2, 7))
     counts[0, 0] = 1, 2, 3, 0, 0, 0, 0
     steps = [step("a", ""), step("H", "a"), step("c", ""), step("h", "ac", counts), step("b", "")]
@@ -131,14 +131,14 @@ def consistent_steps(seed=0, records=600):
     return [step(*s, n) for s, n in zip(SHAPES[0], counts, strict=True)]
 
 
-def test_without_replacement_tables_that_agree_come_out_to_the_last_count():
+def test_without_replacement_rows_match_consistent_tables_exactly():
     steps = consistent_steps()
     table = network(*steps, total=600.0).generate(600, np.random.default_rng(3))
     for clique, s in ((("a",), 0), (("a", "h"), 1), (("h", "b"), 2), (("b", "c"), 3)):
         assert table.marginal(clique).tolist() == steps[s].counts.ravel().tolist()
 
 
-def test_with_replacement_they_come_out_with_the_noise_of_drawing():
+def test_with_replacement_rows_have_sampling_noise():
     steps = consistent_steps()
     table = network(*steps, total=600.0, drawing="with-replacement").generate(600, np.random.default_rng(3))
     assert 5 < np.abs(table.marginal(("b", "c")) - steps[3].counts.ravel()).sum() < 150
@@ -150,7 +150,7 @@ def test_other_numbers_of_rows_keep_the_proportions():
     assert table.marginal(("h", "b")).tolist() == (3 * steps[2].counts.ravel()).tolist()
 
 
-def test_a_dead_end_goes_back_to_a_value_from_which_rows_can_go_on():
+def test_a_dead_end_goes_back_to_a_value_with_counts():
     """Half of the records have a = 1, for which h has no count: every row must take a = 0."""
     counts = np.array([[1.0] * 7, [0.0] * 7])
     steps = [step("a", "", [1, 1]), step("h", "a", counts), step("b", ""), step("c", "")]
@@ -165,8 +165,8 @@ def test_a_dead_end_two_steps_later_goes_back_further_after_ten_failures():
     assert table.marginal(("a",)).tolist() == [500, 0]
 
 
-def test_tables_that_contradict_each_other_end_in_rows_all_the_same():
-    """a is 0 by its own table, and h has counts for a = 1 alone: h follows all rows of its table."""
+def test_draws_rows_from_contradictory_tables():
+    """a is 0 by its own table, and h has counts only for a = 1: h follows all rows of its table."""
     counts = np.zeros((2, 7))
     counts[1, :2] = 1, 3
     steps = [step("a", "", [1, 0]), step("h", "a", counts), step("b", ""), step("c", "")]
@@ -184,7 +184,7 @@ def test_empty_tables_give_uniform_rows():
 
 
 def test_rows_come_in_random_order():
-    """What is used up first would come first: the rank correlation of places and values is small."""
+    """Otherwise counts that are used up first would come first; the rank correlation is small."""
     steps = [
         step("a", "", [1, 1]),
         step("h", "a", np.array([[5, 1, 0, 0, 0, 0, 0], [0] * 7])),
@@ -214,7 +214,7 @@ def test_a_head_is_drawn_from_one_joint_table():
     assert coarse == pytest.approx(positive / positive.sum())
 
 
-def test_a_marginal_that_takes_too_large_a_table_is_refused(monkeypatch):
+def test_refuses_a_marginal_that_needs_too_large_a_table(monkeypatch):
     model = network(*(step(*s) for s in SHAPES[0]))
     monkeypatch.setattr(inference, "LARGEST_TABLE_CELLS", 25)
     with pytest.raises(ModelError, match="at most 25 cells"):
@@ -222,7 +222,7 @@ def test_a_marginal_that_takes_too_large_a_table_is_refused(monkeypatch):
     assert [m is None for m in model.marginals_within_limits([("a", "h"), ("a", "h", "b")])] == [False, True]
 
 
-def test_a_finer_version_that_nothing_asked_for_depends_on_is_left_out(monkeypatch):
+def test_leaves_out_a_finer_version_that_the_marginal_does_not_depend_on(monkeypatch):
     """a depends on the coarse h, 4 x 2 cells; with the fine one there would be 7 x 2."""
     model = network(*(step(*s) for s in SHAPES[2]))
     before = model.marginal(("a",)).tolist()
@@ -244,7 +244,7 @@ def test_a_saved_network_is_read_back(tmp_path):
         assert found.marginal(clique).tolist() == model.marginal(clique).tolist()
 
 
-def test_files_that_hold_no_network_are_refused(tmp_path):
+def test_refuses_files_that_are_not_networks(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
         BayesianNetwork.load(tmp_path / "none.npz")
     (tmp_path / "text.npz").write_text("no")
@@ -262,12 +262,12 @@ def test_files_that_hold_no_network_are_refused(tmp_path):
         ([("a", ""), ("h", ""), ("H", ""), ("b", ""), ("c", "")], "at a finer level"),
     ],
 )
-def test_steps_that_make_no_network_are_refused(steps, named):
+def test_refuses_steps_that_are_not_a_network(steps, named):
     with pytest.raises(ValueError, match=named):
         network(*(step(*s) for s in steps))
 
 
-def test_tables_of_another_shape_or_with_negative_counts_are_refused():
+def test_refuses_tables_of_another_shape_or_with_negative_counts():
     steps = [step(*s) for s in SHAPES[4]]
     with pytest.raises(ValueError, match="shape"):
         network(DrawingStep(Node("c", 0), (), np.ones(3)), *steps[1:])

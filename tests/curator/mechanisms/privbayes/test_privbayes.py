@@ -1,4 +1,4 @@
-"""PrivBayes: budgets, tables, rows, and what it does over parties."""
+"""PrivBayes: budgets, tables, rows, and runs over parties."""
 
 import itertools
 
@@ -32,7 +32,7 @@ def spent_by_step(measurer):
 # Budgets
 
 
-def test_the_grant_is_that_of_lemma_2_1():
+def test_grants_the_budget_of_lemma_2_1():
     """f(epsilon, delta) of section 2.4, solved here; rho is half of it."""
     for epsilon, delta in ((0.1, 1e-9), (1.0, 1e-9), (4.0, 1e-6)):
 
@@ -46,7 +46,7 @@ def test_the_grant_is_that_of_lemma_2_1():
         assert float(granted) == pytest.approx(f / 2, rel=1e-6)
 
 
-def test_the_defaults_budget_is_split_as_it_says(run, table_of):
+def test_the_default_splits_its_budget_as_stated(run, table_of):
     fitted, measurer = run(PrivBayes(network_share=0.3), table_of(), BUDGET)
     assert spent_by_step(measurer) == pytest.approx({"one-way": 0.15, "scores": 0.15, "tables": 0.7})
     assert fitted.selection == "exact L1 distances with noise"
@@ -117,7 +117,7 @@ def off(fitted, table, clique, seed=1):
 
 
 @pytest.mark.parametrize("variant", ["default", "paper"])
-def test_attributes_that_depend_come_out_dependent(variant, run, table_of):
+def test_rows_keep_dependences(variant, run, table_of):
     table = table_of()
     found = [run(mechanism, table, BUDGET)[0] for mechanism in (PrivBayes(variant=variant), Independent())]
     pairs = list(itertools.combinations(table.domain.names, 2))
@@ -130,7 +130,7 @@ def test_attributes_that_depend_come_out_dependent(variant, run, table_of):
     [PrivBayes(drawing="with-replacement"), PrivBayes(consistency=False)],
     ids=["with replacement", "inconsistent"],
 )
-def test_the_other_ways_of_drawing_come_close_too(mechanism, run, table_of):
+def test_the_other_ways_of_drawing_are_also_accurate(mechanism, run, table_of):
     table = table_of()
     fitted, _ = run(mechanism, table, Budget(4.0, 1e-9))
     assert off(fitted, table, ("a", "b")) < 0.05
@@ -165,9 +165,7 @@ def test_over_masked_parties_scores_and_boxes_are_those_of_one_table(grid, asked
     assert fitted.selection == "exact L1 distances with noise"
 
 
-def test_without_scores_it_uses_noisy_pairs_and_leaves_out_those_that_would_be_noise_only(
-    asked, run, table_of
-):
+def test_without_scores_uses_noisy_pairs_except_those_that_noise_would_dominate(asked, run, table_of):
     fitted, _ = run(PrivBayes(), table_of(), Budget(1.0, 1e-9), protocol="indicator", grid="1x2")
     assert fitted.selection == "L1 distances estimated from noisy marginals"
     assert [step.name for step in fitted.steps] == ["one-way", "candidates", "tables"]
@@ -197,14 +195,12 @@ def test_bounds_hold_for_scored_and_measured_marginals(run, table_of):
         ({"group": 1}, "group"),
     ],
 )
-def test_parameters_out_of_range_are_refused(options, named):
+def test_refuses_parameters_out_of_range(options, named):
     with pytest.raises(DataError, match=named):
         PrivBayes(**options)
 
 
-def test_a_table_of_many_cells_of_single_codes_is_not_asked_for_in_boxes_either(
-    monkeypatch, asked, run, table_of
-):
+def test_does_not_ask_for_boxes_of_a_table_with_too_many_single_cells(monkeypatch, asked, run, table_of):
     """Parties count single cells before they add up."""
     monkeypatch.setattr("dpmosaic.curator.mechanisms.privbayes.scores.LARGEST_COUNTED_CELLS", 40)
     table = table_of()
@@ -216,7 +212,7 @@ def test_a_table_of_many_cells_of_single_codes_is_not_asked_for_in_boxes_either(
 # Steps
 
 
-def test_half_of_the_networks_share_that_has_no_pair_to_pay_for_goes_to_the_tables(run):
+def test_without_pairs_the_share_of_scores_goes_to_the_tables(run):
     table = Table.from_codes(Domain.coded({"a": 5}), np.arange(100)[:, None] % 5)
     fitted, _ = run(PrivBayes(network_share=0.5), table, BUDGET, k=1)
     assert [(step.name, float(step.share)) for step in fitted.steps] == [("one-way", 0.25), ("tables", 0.75)]

@@ -1,4 +1,4 @@
-"""The scores of PrivBayes: what a record changes in them, what sampling adds, and their references."""
+"""The scores of PrivBayes: sensitivity, effect of sampling, and references."""
 
 import itertools
 
@@ -14,7 +14,7 @@ from dpmosaic.curator.mechanisms.privbayes.scores import sampling_distance
 
 
 def count_vectors(cells, records):
-    """All tables of so many records or fewer, as counts."""
+    """All tables of at most `records` records, as counts."""
     for n in range(records + 1):
         for places in itertools.combinations_with_replacement(range(cells), n):
             yield np.bincount(places, minlength=cells)
@@ -53,7 +53,7 @@ def test_the_papers_score_moves_by_less_than_two(shape):
 
 
 @pytest.mark.parametrize("rounded", [True, False])
-def test_what_sampling_alone_adds_is_the_mean_distance_of_poisson_counts(rounded):
+def test_the_effect_of_sampling_is_the_mean_distance_of_poisson_counts(rounded):
     means = np.array([0.0, 0.2, 0.5, 0.9, 1.0, 3.7, 40.4])
     reference = np.rint(means) if rounded else means
     k = np.arange(400)
@@ -63,7 +63,7 @@ def test_what_sampling_alone_adds_is_the_mean_distance_of_poisson_counts(rounded
     assert sampling_distance(means, rounded) == pytest.approx(exact)
 
 
-def test_attributes_that_do_not_depend_stay_apart_however_many_values_they_have(run):
+def test_independent_attributes_of_many_values_stay_independent(run):
     """3,000 records in 900 cells are 1,300 from independence by chance; the table's noise would be 250."""
     codes = np.random.default_rng(5).integers(0, 30, (3000, 2))
     table = Table.from_codes(Domain.coded({"x": 30, "y": 30}), codes)

@@ -1,4 +1,4 @@
-"""Noisy tables that are made to agree."""
+"""Consistency of noisy tables."""
 
 import itertools
 
@@ -67,7 +67,7 @@ def test_all_tables_agree_on_all_that_two_of_them_determine(sets):
     assert [t.nodes for t in found] == [t.nodes for t in tables]
 
 
-def test_intersections_of_pairs_alone_would_not_do():
+def test_intersections_of_pairs_only_are_not_sufficient():
     """With (a, b), (a, c) and (a, x) but not (a), a later step changes the sums over a of an earlier one."""
     sets = [nodes_of(text) for text in ("abc", "abx", "acx")]
     pairwise = {meet(one, other) for one, other in itertools.combinations(sets, 2)}
@@ -91,7 +91,7 @@ def test_a_known_total_is_what_every_table_sums_to():
     assert disagreement(found) < 1e-9
 
 
-def test_two_tables_meet_at_the_mean_of_least_variance():
+def test_two_tables_get_the_mean_of_least_variance():
     """Equations 3.1 and 3.2 by hand: sums over b of 4 cells have 4 times the variance of one cell."""
     rng = np.random.default_rng(1)
     joint, single = rng.normal(10, 3, (3, 4)), rng.normal(40, 3, 3)
@@ -108,7 +108,7 @@ def test_two_tables_meet_at_the_mean_of_least_variance():
 
 
 def test_the_variance_after_a_step_is_that_of_what_was_computed():
-    """Equation 3.3 as it should be, against 200,000 draws of tables that share nothing but their total.
+    """The corrected Equation 3.3, against 200,000 draws of tables that share only their total.
 
     A mean square of so many has a relative deviation below 0.4 %. As the equation is printed, with w_i in
     place of 1 - w_i, the tables' variances would be 1.86 and 0.76, not 1.64 and 0.91.
@@ -139,7 +139,7 @@ def test_nonnegative_is_the_nearest_point_of_the_simplex():
             assert nearest <= np.square(other - values).sum() + 1e-9
 
 
-def test_cut_scales_what_is_positive_and_survives_a_table_without_any():
+def test_cut_scales_positive_counts_and_handles_a_table_without_any():
     assert cut(NoisyTable((), np.array([3.0, -2.0, 1.0]), 1.0), 8.0).values.tolist() == [6.0, 0.0, 2.0]
     assert cut(NoisyTable((), np.array([-3.0, -2.0]), 1.0), 8.0).values.tolist() == [4.0, 4.0]
 
@@ -163,7 +163,7 @@ def test_tables_that_agree_already_stay_as_they_are():
         assert after.values == pytest.approx(before.values)
 
 
-def test_consistency_brings_tables_nearer_to_the_truth():
+def test_consistency_lowers_the_error_of_tables():
     """Means of 30 draws: an average of two estimates errs less than either."""
     rng = np.random.default_rng(5)
     joint = rng.random((3, 4, 2)) * 50

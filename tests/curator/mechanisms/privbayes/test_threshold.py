@@ -1,4 +1,4 @@
-"""Which tables are small enough, and the cliques that a network may hold."""
+"""The threshold of tables, and the cliques of a network."""
 
 import itertools
 from fractions import Fraction
@@ -37,7 +37,7 @@ def test_the_cliques_are_all_those_that_are_allowed_at_their_coarsest(records):
     assert (("b", "h") in expected) == (records >= 400)
 
 
-def test_where_there_are_too_many_those_of_few_attributes_and_the_wanted_are_listed(monkeypatch):
+def test_lists_only_cliques_of_few_attributes_and_wanted_ones_if_there_are_too_many(monkeypatch):
     monkeypatch.setattr(module, "_MOST_CHECKED", 12)
     wanted = ("a", "b", "c")
     found = threshold(1e5).cliques([wanted, ("a",)])

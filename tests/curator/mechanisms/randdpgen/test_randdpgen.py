@@ -23,7 +23,7 @@ DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
 
 
 class DefaultContract:
-    """Inherited by the tests of both ways in which the default selects."""
+    """Inherited by the tests of both kinds of selection of the default."""
 
     def test_a_huge_budget_gives_the_exact_workload(self, chain_table, run):
         table = chain_table()
@@ -52,7 +52,7 @@ class DefaultContract:
         assert fitted.model.size_mb <= limit
         assert len({done.clique for done in fitted.rounds}) >= 2
 
-    def test_marginals_that_the_model_cannot_give_are_passed_over(self, monkeypatch, chain_table, run):
+    def test_skips_marginals_that_the_model_cannot_compute(self, monkeypatch, chain_table, run):
         monkeypatch.setattr("dpmosaic.curator.pgm.queries.LARGEST_TABLE_CELLS", 7)
         fitted, measurer = run(self.mechanism(), chain_table(), Budget(5.0, 1e-9))
         assert measurer.accountant.spent > measurer.accountant.granted * Fraction(999, 1000)
@@ -64,7 +64,7 @@ class DefaultContract:
         assert {len(m.clique) for m in fitted.measurements} == {1, 2}
         assert max(m.values.size for m in fitted.measurements if len(m.clique) == 2) <= 6
 
-    def test_a_model_that_cannot_be_small_enough_is_refused_before_anything_is_charged(
+    def test_refuses_a_model_that_cannot_be_small_enough_before_any_charge(
         self, chain_table, measurer_over, run
     ):
         mechanism = replace(self.mechanism(), max_model_mb=1e-6)
@@ -78,18 +78,18 @@ class TestRandDPGenByMarginals(DefaultContract):
     def mechanism(self):
         return RandDPGen(selection="marginals")
 
-    def test_it_says_what_it_selected_by(self, chain_table, run):
+    def test_states_its_kind_of_selection(self, chain_table, run):
         fitted, measurer = run(self.mechanism(), chain_table(), Budget(1.0, 1e-9))
         assert fitted.selection == BY_MARGINALS
         assert not any(charge.scores for charge in measurer.accountant.charges)
 
-    def test_a_round_that_learns_little_makes_the_next_one_four_times_as_dear(self, chain_table, run):
+    def test_a_round_that_learns_little_quadruples_the_cost_of_the_next(self, chain_table, run):
         fitted, measurer = run(self.mechanism(), chain_table(), Budget(5.0, 1e-9))
         granted = float(measurer.accountant.granted)
         first = (1 - 0.3 - 0.1) * granted / (16 * 4)
         assert len(fitted.rounds) > 2
         for done in fitted.rounds:
-            # Whatever nothing is worth is skipped at four times the cost too.
+            # A round without a worthwhile candidate is skipped and also quadruples the cost.
             power = np.log(done.zcdp_rho / first) / np.log(4)
             assert power == pytest.approx(round(power), abs=1e-6)
         for now, following in itertools.pairwise(fitted.rounds):
@@ -123,7 +123,7 @@ class TestRandDPGenByScores(DefaultContract):
         assert fitted.selection == BY_SCORES
 
     @pytest.mark.parametrize("seed", range(4))
-    def test_a_pair_that_truly_depends_comes_before_all_that_do_not(self, seed, run, pairs_table):
+    def test_selects_a_dependent_pair_before_independent_ones(self, seed, run, pairs_table):
         """The distance is 1,000 records and more, the noise of a score has a deviation of about 60."""
         fitted, _ = run(self.mechanism(), pairs_table((0.9, 0.0), seed=seed), Budget(4.0, 1e-9), seed=seed)
         assert fitted.rounds[0].clique == ("a", "b")
@@ -195,7 +195,7 @@ class TestRandDPGenByScores(DefaultContract):
         assert failures <= 12
 
     @pytest.mark.parametrize("grid", ["1x1", "2x2", "1x4"])
-    def test_over_masked_shares_it_selects_by_scores_too(self, grid, scored, run, pairs_table):
+    def test_selects_by_scores_over_masked_shares(self, grid, scored, run, pairs_table):
         fitted, measurer = run(
             self.mechanism(), pairs_table((0.9, 0.0)), Budget(4.0, 1e-9), protocol="masked", grid=grid
         )
@@ -209,7 +209,7 @@ class TestRandDPGenByScores(DefaultContract):
         [{"protocol": "indicator", "grid": "1x2"}, {"protocol": "masked", "grid": "2x2", "tolerated": 2}],
         ids=["indicator", "two who may collude"],
     )
-    def test_where_nobody_scores_it_selects_by_marginals_and_says_so(self, parties, scored, chain_table, run):
+    def test_without_scores_selects_by_marginals_and_states_so(self, parties, scored, chain_table, run):
         fitted, measurer = run(self.mechanism(), chain_table(), Budget(4.0, 1e-9), **parties)
         assert scored == []
         assert fitted.selection == BY_MARGINALS
@@ -220,7 +220,7 @@ class TestRandDPGenOfThePaper:
     def mechanism(self):
         return RandDPGen.of_the_paper()
 
-    def test_its_budget_is_split_as_the_papers_proof_has_it(self, chain_table, run):
+    def test_splits_its_budget_as_in_the_paper_s_proof(self, chain_table, run):
         """Theorem 5.1: alpha of the budget first, then beta to measure, the rest to select."""
         _, measurer = run(self.mechanism(), chain_table(), Budget(1.0, 1e-9))
         spent = {}
@@ -259,12 +259,12 @@ class TestRandDPGenOfThePaper:
         ({"max_model_mb": float("nan")}, "max_model_mb"),
     ],
 )
-def test_parameters_out_of_range_are_refused(options, named):
+def test_refuses_parameters_out_of_range(options, named):
     with pytest.raises(DataError, match=named):
         RandDPGen(**options)
 
 
-def test_one_way_marginals_that_leave_nothing_for_scores_are_refused_before_anything_is_charged(
+def test_refuses_one_way_marginals_that_leave_no_budget_for_scores_before_any_charge(
     chain_table, measurer_over
 ):
     measurer = measurer_over(chain_table(), Fraction(1))
