@@ -69,7 +69,7 @@ def test_a_name_that_cannot_stand_everywhere_is_refused(name):
 
 
 @pytest.mark.parametrize("pem", [b"", b"rows", KEY])
-def test_refuses_json_that_is_not_a_certificate(pem):
+def test_what_is_no_certificate_is_refused(pem):
     with pytest.raises(DataError, match="certificate in PEM"):
         Certificate(pem)
 
