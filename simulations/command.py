@@ -175,13 +175,13 @@ def _parsed(settings: list[str]) -> dict[str, str]:
 
 
 def _summary(result: Simulation, out: Path) -> dict[str, object]:
-    from ..curator.certificates.json_values import written
+    from ..curator.certificates.json_values import to_json_values
 
     return {
         "out": str(out),
         "differentially_private": result.certificate.differentially_private,
         "labels": list(result.certificate.labels),
-        "promise": written(result.certificate.promise),
+        "promise": to_json_values(result.certificate.promise),
         "metrics": result.metrics,
         "rounds": len(result.fitted.rounds),
     }

@@ -1,4 +1,4 @@
-"""What the wheel holds, and what an install without the extras can do."""
+"""The content of the wheel, and an install without the extras."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OF_GAN = {
     f"dpmosaic.curator.mechanisms.dp_gan.{name}"
     for name in ("model", "networks", "private_optimizer", "training")
 }
-"""What imports with the extra `gan` alone, which not everybody who runs the tests has."""
+"""Modules that need the extra `gan`, which test environments may lack."""
 
 HIDE_OPTIONAL_MODULES = f"""
 import sys
@@ -85,7 +85,7 @@ def modules_of(files: set[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy, so that nothing built before can slip in and nothing is left in the checkout."""
+    """A wheel built from a copy, so that earlier builds do not enter and the checkout stays clean."""
     copy = tmp_path_factory.mktemp("checkout") / "a name that is no package"
     # Hidden files among them: other tests write into caches while these are copied.
     unwanted = shutil.ignore_patterns(".*", "build", "dist", "out", "*.egg-info", "__pycache__")
@@ -100,7 +100,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fresh_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Python of an environment that holds the wheel, and sees this one's packages behind it."""
+    """Python of an environment with the wheel, which also sees the packages of this environment."""
     folder = tmp_path_factory.mktemp("fresh") / "venv"
     venv.create(folder, with_pip=False, symlinks=True)
     python = folder / "bin" / "python"
@@ -183,9 +183,9 @@ try:
 except MissingExtraError as error:
     print(error)
 """
-    said = run(sys.executable, "-c", HIDE_OPTIONAL_MODULES + code, cwd=tmp_path)
-    assert "pip install 'dpmosaic[curator]'" in said
-    assert "pandas" in said
+    message = run(sys.executable, "-c", HIDE_OPTIONAL_MODULES + code, cwd=tmp_path)
+    assert "pip install 'dpmosaic[curator]'" in message
+    assert "pandas" in message
 
 
 def test_a_command_that_needs_an_extra_fails_with_one_sentence(tmp_path):

@@ -1,4 +1,4 @@
-"""Pages that people start with: their Python runs as it stands, and the gate runs their shell commands."""
+"""Introductory pages: their Python runs unchanged, and the gate runs their shell commands."""
 
 import importlib
 import json
@@ -35,9 +35,9 @@ def test_the_python_of_the_quickstart_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     get("randhie", Path("out/data"))
     run_python_of(QUICKSTART)
-    said = capsys.readouterr().out
-    assert "the curator" in said
-    assert "ErrorBound" in said
+    output = capsys.readouterr().out
+    assert "the curator" in output
+    assert "ErrorBound" in output
 
 
 @pytest.mark.parametrize("page", [README, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)

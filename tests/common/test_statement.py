@@ -73,7 +73,7 @@ def test_a_statement_that_ends_early_or_continues_is_refused():
             statements.decode_statement(wrong)
 
 
-def test_refuses_a_cost_that_is_not_a_fraction():
+def test_a_cost_that_is_no_fraction_is_refused():
     for text in ("", "x", "1/0"):
         frame = statements.pb.StatementFrame(entries=[statements.pb.Entry(rho=text)], signature=b"s")
         with pytest.raises(ProtocolError, match="cost as a fraction"):

@@ -1,4 +1,4 @@
-"""From keys to a release in commands alone, with a party that is run by hand."""
+"""From keys to a release by commands only, with a party that the test starts."""
 
 import json
 import signal
@@ -27,7 +27,7 @@ approval = {approval}
 
 
 class Institution:
-    """One party and a curator who know each other; the party runs when it is told to."""
+    """One party and a curator that trust each other; the test starts the party."""
 
     def __init__(self, folder, dpmosaic, table_file):
         self.folder, self.dpmosaic, self.daemon = folder, dpmosaic, None
@@ -99,15 +99,15 @@ def test_makes_and_verifies_a_release_of_rows_in_a_csv(institution):
     assert entry["spent_rho"] == certificate["promise"]["zcdp_rho_spent"] <= 0.5
     assert entry["queries"] == len(certificate["charges"])
     listed = institution.folder / "federation.json"
-    said = institution.dpmosaic("curator", "verify", out / "certificate.json", "--federation", listed)
-    assert "party clinic: signed" in said
-    assert "FAILED" not in said
+    output = institution.dpmosaic("curator", "verify", out / "certificate.json", "--federation", listed)
+    assert "party clinic: signed" in output
+    assert "FAILED" not in output
     certificate["promise"]["epsilon"] = 0.1
     (out / "certificate.json").write_text(json.dumps(certificate))
-    said = institution.dpmosaic(
+    output = institution.dpmosaic(
         "curator", "verify", out / "certificate.json", "--federation", listed, fails=True
     )
-    assert "FAILED  party clinic" in said
+    assert "FAILED  party clinic" in output
     assert "clinic" in institution.dpmosaic("party", "card", institution.party)
     assert entry["release"] in institution.dpmosaic("party", "ledger", institution.party)
 
@@ -156,16 +156,16 @@ def test_a_resumed_release_writes_its_initial_or_the_given_format(institution, r
 def test_a_release_waits_for_approval_and_resumes_after_it(institution):
     institution.allow(approval="true")
     institution.serve()
-    said = institution.release(fails=True)
-    assert "waits for this party's operator" in said
-    assert "dpmosaic curator resume" in said
+    output = institution.release(fails=True)
+    assert "waits for this party's operator" in output
+    assert "dpmosaic curator resume" in output
     (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
     assert request["decision"] == "pending"
     institution.dpmosaic("party", "approve", institution.party, request["release"][:8])
     institution.dpmosaic("curator", "resume", institution.folder / "out")
     assert (institution.folder / "out/synthetic.csv").exists()
-    said = institution.dpmosaic("curator", "resume", institution.folder / "out", fails=True)
-    assert "finished" in said
+    output = institution.dpmosaic("curator", "resume", institution.folder / "out", fails=True)
+    assert "finished" in output
 
 
 def test_a_denied_release_stops(institution):
@@ -174,8 +174,8 @@ def test_a_denied_release_stops(institution):
     institution.release(fails=True)
     (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
     institution.dpmosaic("party", "deny", institution.party, request["release"])
-    said = institution.dpmosaic("curator", "resume", institution.folder / "out", fails=True)
-    assert "denied" in said
+    output = institution.dpmosaic("curator", "resume", institution.folder / "out", fails=True)
+    assert "denied" in output
 
 
 def test_refuses_a_release_that_exceeds_the_lifetime_budget(institution):
@@ -192,21 +192,21 @@ def test_the_initial_policy_allows_no_release(institution):
 
 
 def test_preflight_names_an_unreachable_party(institution):
-    said = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
-    assert "FIX  clinic: connection" in said
+    output = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
+    assert "FIX  clinic: connection" in output
 
 
 def test_a_revoked_curator_gets_no_answer(institution):
     institution.serve()
     institution.dpmosaic("party", "trust", institution.party, "--revoke", "curator")
-    said = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
-    assert "FIX  clinic: connection" in said
+    output = institution.dpmosaic("curator", "preflight", institution.plan, fails=True)
+    assert "FIX  clinic: connection" in output
 
 
 def test_refuses_a_second_daemon_in_one_folder(institution):
     institution.serve()
-    said = institution.dpmosaic("party", "serve", institution.party, "--listen", "127.0.0.1:0", fails=True)
-    assert "already served" in said
+    output = institution.dpmosaic("party", "serve", institution.party, "--listen", "127.0.0.1:0", fails=True)
+    assert "already served" in output
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -229,12 +229,12 @@ def test_the_shareable_log_holds_only_codes(institution):
 
 def test_a_dry_run_forecasts_a_release_and_does_not_change_the_ledger(institution):
     institution.serve()
-    said = json.loads(institution.dpmosaic("curator", "release", institution.plan, "--dry-run", "--json"))
+    output = json.loads(institution.dpmosaic("curator", "release", institution.plan, "--dry-run", "--json"))
     assert json.loads(institution.dpmosaic("party", "ledger", institution.party, "--json")) == []
     institution.release()
     certificate = json.loads((institution.folder / "out/certificate.json").read_text())
-    assert said["zcdp_rho"] == certificate["promise"]["zcdp_rho_granted"]
-    assert said["parties"]["clinic"]["sent"] > 0
+    assert output["zcdp_rho"] == certificate["promise"]["zcdp_rho_granted"]
+    assert output["parties"]["clinic"]["sent"] > 0
     assert "Nothing was measured" in institution.dpmosaic("curator", "release", institution.plan, "--dry-run")
 
 
@@ -257,12 +257,12 @@ def test_a_daemon_serves_metrics_without_names_of_attributes(institution):
     (event,) = [event for event in institution.daemon.events() if event["event"] == "metrics"]
     assert event["address"].startswith("127.0.0.1:")
     with urllib.request.urlopen(f"http://{event['address']}/metrics", timeout=5) as page:
-        said = page.read().decode()
-    assert 'dpmosaic_party_calls_total{code="OK",method="Answer"}' in said
-    assert "dpmosaic_party_releases 1.0" in said
-    assert not any(name in said for name in ('kind="x', "bit", "y, z"))
+        output = page.read().decode()
+    assert 'dpmosaic_party_calls_total{code="OK",method="Answer"}' in output
+    assert "dpmosaic_party_releases 1.0" in output
+    assert not any(name in output for name in ('kind="x', "bit", "y, z"))
 
 
 def test_refuses_a_release_without_a_folder_for_its_results(institution):
-    said = institution.dpmosaic("curator", "release", institution.plan, fails=True)
-    assert "expected --out" in said
+    output = institution.dpmosaic("curator", "release", institution.plan, fails=True)
+    assert "expected --out" in output

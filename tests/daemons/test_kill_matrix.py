@@ -1,4 +1,4 @@
-"""SIGKILL of every role at many steps of a release: one release comes of it, and budget is spent once."""
+"""SIGKILL of every role at many steps of a release: the release is the same, and budget is spent once."""
 
 import contextlib
 import json
@@ -21,15 +21,15 @@ from dpmosaic.party.ledger import Ledger
 from dpmosaic.simulations.local_network import program
 
 STEPS = {3: "before", 13: "after", 26: "before", 41: "after"}
-"""Calls of a release in which something dies: accept, introduce, openings, products, scores, answers."""
+"""Calls during which a role is killed: accept, introduce, openings, products, scores, answers."""
 
 
 class Died(BaseException):
-    """The curator is gone; no code of its own sees this."""
+    """Stands for the death of the curator; no product code catches it."""
 
 
 class Link:
-    """A connection that tells the test of every call: before it, and after its first reply."""
+    """A connection that notifies the test before every call and after its first reply."""
 
     def __init__(self, connection, told):
         self.connection, self.told = connection, told
@@ -86,7 +86,7 @@ class Network:
             )
 
     def spent(self, release_id):
-        """What each party's ledger says of a release: spent, and queries."""
+        """Spent budget and queries of a release in each party's ledger."""
         found = {}
         for name in self.network.all_names:
             with contextlib.closing(Ledger(self.network.party(name) / "ledger.sqlite")) as ledger:
@@ -124,7 +124,7 @@ def journal(network, tmp_path):
 
 
 def check_one_release(network, journal, released, tmp_path):
-    """Every ledger says what the certificate says, and whoever asks everything again gets the same table."""
+    """Every ledger agrees with the certificate, and repeating all queries gives the same table."""
     promise = released.certificate.promise
     (state,) = set(network.spent(journal.release_id).values())
     assert float(state[0]) == promise.zcdp_rho_spent
@@ -228,7 +228,7 @@ def test_the_command_resumes_the_release_of_a_killed_curator_process(network, co
 
 
 def _answers(out):
-    """Answers in the journal of a release that is under way; one more than none once its terms are noted."""
+    """Number of answers in the journal of a running release, plus one once its terms are noted."""
     try:
         with contextlib.closing(sqlite3.connect(f"file:{out}/journal.sqlite?mode=ro", uri=True)) as database:
             (terms,) = database.execute("SELECT count(*) FROM header WHERE name = 'terms'").fetchone()

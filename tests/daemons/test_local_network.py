@@ -24,9 +24,9 @@ def test_a_network_of_processes_releases_the_partitioned_table(tmp_path, network
     changes = {"rho = 0.5": "rho = 1e5"}
     network = network_of(tmp_path, changes=changes, mechanism="mosaic", attach=attach)
     with network.running():
-        said = command("curator", "preflight", network.plan)
-        assert "FIX" not in said
-        assert said.count(": clock: ") == said.count(": throughput: ") == len(network.all_names)
+        output = command("curator", "preflight", network.plan)
+        assert "FIX" not in output
+        assert output.count(": clock: ") == output.count(": throughput: ") == len(network.all_names)
         command("curator", "release", network.plan, "--out", tmp_path / "out")
     domain = Domain.load(network.plan.with_name("domain.json"))
     real, synthetic = (

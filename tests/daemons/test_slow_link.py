@@ -1,4 +1,4 @@
-"""A release over links on which every byte is late."""
+"""A release over links that delay every byte."""
 
 import contextlib
 import json
@@ -17,11 +17,11 @@ DELAY_S = 0.03
 
 
 class SlowLink:
-    """Listens in a party's place and hands on what comes, either way, so much later.
+    """A proxy of a party that forwards all bytes in both directions after a delay.
 
     Args:
         target: host and port of the party.
-        delay_s: what every byte waits.
+        delay_s: delay of every byte, in seconds.
     """
 
     def __init__(self, target, delay_s=DELAY_S):
@@ -89,9 +89,9 @@ def slow(tmp_path, network_of):
 
 
 def test_a_release_over_slow_links_succeeds_and_takes_longer(slow, command, tmp_path):
-    said = json.loads(command("curator", "release", slow.plan, "--dry-run", "--json"))
-    assert said["assumed"]["latency_s"] >= 2 * DELAY_S
-    assert said["seconds"] > 10 * DELAY_S
+    output = json.loads(command("curator", "release", slow.plan, "--dry-run", "--json"))
+    assert output["assumed"]["latency_s"] >= 2 * DELAY_S
+    assert output["seconds"] > 10 * DELAY_S
     command("curator", "release", slow.plan, "--out", tmp_path / "out")
     certificate = json.loads((tmp_path / "out/certificate.json").read_text())
     for name in slow.all_names:
@@ -113,5 +113,5 @@ def test_the_latency_of_a_slow_link_is_not_taken_for_a_clock_offset(slow, comman
 def test_names_a_party_that_exceeds_the_deadline_over_a_slow_link(slow, command, tmp_path):
     text = slow.plan.read_text()
     slow.plan.write_text(text.replace("call_seconds = 3600.0", "call_seconds = 0.001"))
-    said = command("curator", "release", slow.plan, "--dry-run", fails=True)
-    assert f"party '{slow.all_names[0]}'" in said
+    output = command("curator", "release", slow.plan, "--dry-run", fails=True)
+    assert f"party '{slow.all_names[0]}'" in output

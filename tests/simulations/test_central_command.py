@@ -41,8 +41,8 @@ def simulate(monkeypatch, capsys):
 @pytest.mark.skipif(INSTALLED, reason="the extra 'gan' is installed")
 @pytest.mark.parametrize("mechanism", ["dp-gan", "dp-select"])
 def test_without_the_extra_one_sentence_states_what_to_install(simulate, folder, mechanism):
-    status, said, error = simulate("--mechanism", mechanism)
-    assert (status, said) == (1, "")
+    status, message, error = simulate("--mechanism", mechanism)
+    assert (status, message) == (1, "")
     assert error.count("error:") == 1
     assert "pip install 'dpmosaic[gan]'" in error
 
@@ -71,11 +71,11 @@ def test_every_output_of_the_paper_variant_is_labelled_as_not_private(simulate, 
     chosen = ["--protocol", "trusted", "--mechanism", "dp-select", "--variant", "paper", *TINY]
     status, printed, error = simulate(*chosen, "--json")
     assert status == 0, error
-    said = json.loads(printed)
-    assert not said["differentially_private"]
+    message = json.loads(printed)
+    assert not message["differentially_private"]
     texts = [
-        *said["labels"],
-        *said["metrics"]["labels"],
+        *message["labels"],
+        *message["metrics"]["labels"],
         *json.loads((folder / "out/certificate.json").read_text())["labels"],
         (folder / "out/NOT-FOR-RELEASE.txt").read_text(),
         (folder / "out/report.html").read_text(),

@@ -189,7 +189,7 @@ def test_refuses_to_overwrite_an_earlier_result(folder, simulate):
         (["--collusions", 0, "--protocol", "trusted"], "the protocol 'trusted' tolerates none"),
         (["--mechanism", "magic"], "mechanism: expected one of"),
         (["--set", "alpha"], "--set: expected KEY=VALUE, got 'alpha'"),
-        (["--set", "alpha=0.2", "--set", "alpha=0.3"], "--set: expected each parameter once"),
+        (["--set", "alpha=0.2", "--set", "alpha=0.3"], "--set: expected each parameter at most once"),
         (["--mechanism", "aim", "--set", "beta=1"], "parameter of aim: expected one of alpha (number)"),
         (["--mechanism", "mst", "--protocol", "indicator"], "use 'trusted', or 'masked'"),
         (["--variant", "magic"], "variant of mosaic"),

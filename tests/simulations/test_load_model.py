@@ -58,17 +58,17 @@ def test_selected_records_are_loaded_too(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("form", "said"),
+    ("form", "message"),
     [
-        ({"format": archive.GENERATOR}, "generator of dp-gan, which cannot be loaded"),
-        ({"format": "dpmosaic model 99"}, "another version"),
+        ({"format": archive.GENERATOR}, "the generator of dp-gan, which cannot be loaded"),
+        ({"format": "dpmosaic model 99"}, "expected a model of this version"),
         ({"format": "dpmosaic selected records 1"}, "holds no selected records"),
         ({}, "holds no model"),
     ],
 )
-def test_refuses_a_file_without_a_loadable_model(tmp_path, form, said):
+def test_refuses_a_file_without_a_loadable_model(tmp_path, form, message):
     archive.write(tmp_path / "model.npz", form, {})
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         dpmosaic.load_model(tmp_path / "model.npz")
 
 

@@ -1,4 +1,4 @@
-"""The place that holds the table hands records out for a charge, or labels the release."""
+"""A central measurer returns records after a charge, or labels the release."""
 
 from fractions import Fraction
 

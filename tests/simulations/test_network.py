@@ -22,7 +22,7 @@ TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30,
 
 
 class FailingServicer:
-    """Fails after so many replies."""
+    """Fails after a number of replies."""
 
     def __init__(self, error, replies=0):
         self.error, self.replies = error, replies
@@ -33,7 +33,7 @@ class FailingServicer:
 
 
 class Tap:
-    """A connection that keeps what crosses it."""
+    """A connection that records all bytes."""
 
     def __init__(self, connection):
         self.connection, self.crossed = connection, []

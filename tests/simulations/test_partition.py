@@ -33,7 +33,7 @@ def table_of(records):
 
 
 def together(domain, pieces):
-    """The table whose pieces these are, from their column names alone."""
+    """Reassembles a table from its pieces by their column names."""
     slices = []
     for row in pieces:
         columns = [(name, piece.column(name)) for piece in row for name in piece.domain]

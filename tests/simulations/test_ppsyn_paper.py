@@ -1,4 +1,4 @@
-"""The paper's text of PPSyn, which reads exact marginals: in simulation, and labelled."""
+"""PPSyn by the paper's text, which reads exact marginals: only in simulation, and labelled."""
 
 import itertools
 import math

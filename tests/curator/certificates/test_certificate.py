@@ -1,4 +1,4 @@
-"""A certificate as a value: read from JSON with every type checked, and written again key by key."""
+"""A certificate as a value: read from JSON with every type checked, and written without changes."""
 
 import copy
 import json
@@ -80,7 +80,7 @@ def test_refuses_json_that_is_not_a_certificate(other):
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "said"),
+    ("path", "value", "message"),
     [
         (("plan",), None, r"certificate\.plan: expected names and values, got NoneType"),
         (("promise",), {}, r"certificate\.promise lacks 'epsilon'"),
@@ -102,8 +102,8 @@ def test_refuses_json_that_is_not_a_certificate(other):
         (("signed",), {"terms": "zz", "curator_signature": "", "parties": []}, "expected hexadecimal digits"),
     ],
 )
-def test_refuses_a_damaged_certificate_and_names_the_place(form, path, value, said):
-    with pytest.raises(DataError, match=f"the certificate is damaged: .*{said}.*get a new copy"):
+def test_refuses_a_damaged_certificate_and_names_the_place(form, path, value, message):
+    with pytest.raises(DataError, match=f"the certificate is damaged: .*{message}.*get a new copy"):
         Certificate.from_json(changed(form, path, value))
 
 

@@ -1,4 +1,4 @@
-"""What a certificate says where steps are charged at one Rényi order."""
+"""Composition in a certificate with steps that are charged at one Rényi order."""
 
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ from dpmosaic.curator.mechanisms.dp_select.bounded_range import step_epsilon_for
 
 
 def spent(epsilon, delta):
-    """A Gaussian step, a training and exponential mechanisms that use up the grant."""
+    """A Gaussian step, a training and exponential mechanisms that together spend the grant."""
     order = Budget(epsilon, delta).order
     accountant = Accountant(Fraction(order.zcdp_rho))
     accountant = accountant.charge(Charge("one-way", ("a",), accountant.granted / 10, ((9.0,),)))

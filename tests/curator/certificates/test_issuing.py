@@ -120,8 +120,8 @@ def test_charges_and_measurements_mark_interactions():
     form = issued(gaussian(), pair, more=(measured,))
     assert [(c["step"], c["interaction"]) for c in form["charges"]] == [("measure", False), ("pairs", True)]
     assert form["charges"][1]["zcdp_rho"] == float(cost)
-    said = [(m["clique"], m["interaction"]) for m in form["measurements"]]
-    assert said == [(["a"], False), (["a", "b"], True)]
+    stated = [(m["clique"], m["interaction"]) for m in form["measurements"]]
+    assert stated == [(["a"], False), (["a", "b"], True)]
     spent = 1 / 25 + (1 / 3) / 25
     assert form["promise"]["epsilon_by_privacy_loss_distribution"] == pytest.approx(
         gaussian_epsilon(math.sqrt(spent), 1e-6), rel=1e-3

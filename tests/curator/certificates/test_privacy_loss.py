@@ -87,7 +87,7 @@ def test_the_noise_factor_widens_the_noise_on_the_charged_grid(monkeypatch):
 
 
 CHANGES = {Adjacency.ZERO_OUT: 1, Adjacency.REPLACE_ONE: 2}
-"""By how much a record changes a score."""
+"""Change of a score by one record."""
 
 
 def losses(sigma, shift):
@@ -122,7 +122,7 @@ def scored(sigma, adjacency, count, *more):
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("sigma", [1.5, 20.0])
 def test_the_epsilon_of_scores_matches_a_sum_over_their_noise(sigma, adjacency, count):
-    """Every score counts, and a record shifts it by 1, or by 2: by summing over the noise itself."""
+    """Every score counts, and a record shifts it by 1 or 2; compared with a sum over the noise itself."""
     checked = checked_epsilon(scored(sigma, adjacency, count), 1e-6, adjacency)
     sigmas, shift = (sigma,) * count, CHANGES[adjacency]
     assert hockey_stick(sigmas, shift, checked) <= 1e-6

@@ -1,4 +1,4 @@
-"""A certificate that parties signed, and everything that may be wrong with it."""
+"""A signed certificate and all defects that verification detects."""
 
 import sys
 from dataclasses import replace

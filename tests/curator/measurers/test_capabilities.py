@@ -1,4 +1,4 @@
-"""What a mechanism needs beyond measuring is refused where a measurer does not have it."""
+"""Capabilities that a mechanism needs beyond measuring are refused if a measurer lacks them."""
 
 from fractions import Fraction
 
@@ -24,7 +24,7 @@ TABLE = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1], [1]]))
 
 
 class Bare(Measurer):
-    """A measurer that nobody asks for a marginal."""
+    """A measurer without measurements."""
 
     def __init__(self):
         super().__init__(TABLE.domain, TABLE.record_count, Fraction(1))

@@ -1,4 +1,4 @@
-"""Real parties, real messages: what a measurement says of its noise is what the noise does."""
+"""Measurements through real parties and messages have the stated noise."""
 
 import functools
 import math
@@ -130,7 +130,7 @@ def test_refuses_invalid_boxes_before_charging_any_query(boxes, reason):
 
 
 def projected(values, shape):
-    """On what sums to zero along every axis, by the matrix."""
+    """The projection on arrays that sum to zero along every axis, as a matrix product."""
     return functools.reduce(np.kron, [np.eye(n) - 1 / n for n in shape]) @ values
 
 
@@ -195,7 +195,7 @@ def test_charges_and_projects_the_marginal_if_several_parties_hold_the_clique(ho
     interaction, marginal = source.accountant.charges
     assert interaction == marginal
     assert interaction.interaction == ()
-    # Each party of the clique is charged for the noise of its own, twice.
+    # Each party of the clique is charged twice, for its own noise.
     spent = [ledger.spent("release") for ledger in ledgers if ledger.spent("release")]
     costs = [2 * gaussian_cost(s, Adjacency.ZERO_OUT) for sigmas in interaction.sigmas for s in sigmas]
     assert sorted(spent) == sorted(costs)
@@ -203,7 +203,7 @@ def test_charges_and_projects_the_marginal_if_several_parties_hold_the_clique(ho
 
 
 def test_the_interaction_of_a_noisy_marginal_of_indicators_is_its_projection():
-    """The same query of two releases from the same seeds: what comes out differs by the projection alone."""
+    """The same query in two releases from the same seeds: the results differ only by the projection."""
     clique = ("a", "b", "d")
     marginal, interaction = (
         measurer(SPLITS["two parties"], Fraction(1)).measure(

@@ -1,4 +1,4 @@
-"""What the curator and all parties charge for masked answers, and what is refused uncharged."""
+"""Charges of the curator and of all parties for masked answers, and refusals without a charge."""
 
 import math
 from fractions import Fraction
@@ -61,7 +61,7 @@ def test_refuses_a_clique_whose_openings_exceed_the_limit_uncharged_and_unasked(
 def test_the_expected_noise_is_infinite_if_openings_exceed_the_limit():
     measurer = release("1x2", table=table_of(HUGE, records=30))
     assert measurer.expected_sigma(HUGE.names, Fraction(1, 4)) == math.inf
-    # What one party holds alone is not opened, however large it is.
+    # A clique within one party needs no opening, so its size does not matter.
     assert measurer.expected_sigma(("x", "y"), Fraction(1, 4)) < 3
     assert measurer.expected_sigma(("y", "z"), Fraction(1, 4)) < 3
 

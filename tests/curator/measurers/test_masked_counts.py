@@ -54,7 +54,7 @@ def test_measures_an_attribute_of_ten_thousand_codes_alone_and_in_pairs(grid):
 
 
 def test_many_records_are_multiplied_in_many_blocks(monkeypatch):
-    """Blocks of 64 KiB in place of 32 MiB: roles that cut rows at other places still agree on every word."""
+    """Blocks of 64 KiB instead of 32 MiB: all roles agree on every word for other block boundaries."""
     monkeypatch.setattr("dpmosaic.common.protocols.masked.plan._BLOCK_BYTES", 1 << 16)
     table = table_of(records=1000)
     grid = (layout(1000, "a be c d"),)

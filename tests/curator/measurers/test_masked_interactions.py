@@ -29,7 +29,7 @@ TWO_VALUES_AT_LEAST = [clique for clique in CLIQUES if "e" not in clique]
 
 
 def projected(values, shape):
-    """On what sums to zero along every axis, by the matrix."""
+    """The projection on arrays that sum to zero along every axis, as a matrix product."""
     return functools.reduce(np.kron, [np.eye(n) - 1 / n for n in shape]) @ values
 
 
@@ -38,7 +38,7 @@ def projected(values, shape):
     [*((name, 32, EXACT) for name in GRIDS), ("1x1", 64, EXACT_64), ("1x4", 64, EXACT_64)],
 )
 def test_every_interaction_is_exact_for_any_holders(grid, bits, rho):
-    """Draws end at a fixed number of deviations, and a projection at most doubles them for each attribute."""
+    """Draws are bounded, and a projection at most doubles the bound for each attribute."""
     table = table_of()
     measurer = release(GRIDS[grid], rho * len(TWO_VALUES_AT_LEAST), table=table)
     assert measurer._plan.ring == Ring(bits)
@@ -83,7 +83,7 @@ def test_an_interaction_has_the_noise_of_cells_of_the_stated_deviation_projected
 
 @pytest.mark.parametrize("grid", ["1x1", "1x2", "2x1"])
 def test_tables_with_one_interaction_open_to_the_same_words_from_the_same_seeds(grid):
-    """One has all counts of x = 0 one higher and of x = 1 one lower: that shows in the marginal alone."""
+    """One has all counts of x = 0 one higher and of x = 1 one lower, which changes only the marginal."""
     domain = Domain.coded({"x": 2, "y": 3})
     counts = np.array([[5, 1, 9], [7, 2, 4]])
     opened = {False: [], True: []}

@@ -1,4 +1,4 @@
-"""What the whole stack opens, deals and shares, against vectors and against itself."""
+"""Openings, dealt words and shares of the whole stack, against vectors and against each other."""
 
 import json
 from fractions import Fraction
@@ -71,7 +71,7 @@ def numbers(hexadecimal):
 
 
 def spied(monkeypatch, seeds):
-    """What parties are dealt and opened, and their shares of answers; masks come from these seeds."""
+    """Records what parties are dealt, openings, and shares of answers; masks come from these seeds."""
     seen = SimpleNamespace(opened={}, dealt={}, shares=[])
     child_key, put, share, deal = RandomStream.child_key, Openings.put, MaskedSession.share, PartyClient.deal
     planned = iter(seeds)

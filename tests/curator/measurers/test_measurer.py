@@ -1,4 +1,4 @@
-"""How a run spends: by charges to its measurer, before any noise is drawn."""
+"""A run spends budget by charges to its measurer, before noise is drawn."""
 
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from dpmosaic.curator.measurers.measurer import Measurer
 
 
 class Bare(Measurer):
-    """A measurer that nobody asks for a marginal."""
+    """A measurer without measurements."""
 
     def __init__(self):
         super().__init__(Domain.coded({"a": 2}), 3, Fraction(1))

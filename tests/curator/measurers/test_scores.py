@@ -1,7 +1,7 @@
 """Scores through real parties and real messages, against distances computed from the table itself.
 
 Scores are exact after rounding where the budget is so large that all noise together stays below half a
-record: draws end at a fixed number of deviations, so that these checks have no false alarms at all.
+record: draws are bounded, so that these checks have no false alarms.
 """
 
 import math
@@ -23,13 +23,13 @@ from support.grids import CLIQUES, DOMAIN, GRIDS, RECORDS, release, table_of
 from support.parties import Link, layout
 
 EXACT = Fraction(10**8)
-"""What scores of all cliques may cost so that their noise is far below half a record; fits 32 bits."""
+"""Cost of the scores of all cliques at which their noise is far below half a record; fits 32 bits."""
 
 EXACT_64 = 300 * EXACT
 
 
 def references_of(table, cliques=CLIQUES, seed=5):
-    """For every clique a reference in turn: nothing, the counts themselves, or up to 2 N records anywhere."""
+    """For every clique a reference in turn: zeros, the counts themselves, or up to 2 N random records."""
     rng = np.random.default_rng(seed)
     found = []
     for number, clique in enumerate(cliques):
@@ -40,12 +40,12 @@ def references_of(table, cliques=CLIQUES, seed=5):
 
 
 def distances(table, cliques, references):
-    """The L1 distances that nobody ought to see."""
+    """The exact L1 distances."""
     return [int(np.abs(table.marginal(c) - r).sum()) for c, r in zip(cliques, references, strict=True)]
 
 
 def assert_exact(measurer, scores, expected):
-    """All scores are the distances once rounded: the noise of all parties cannot reach half a record."""
+    """All rounded scores equal the distances: the noise of all parties is below half a record."""
     (charge,) = measurer.accountant.charges
     sigma = charge.sigmas[0][0]
     if isinstance(measurer, MaskedMeasurer):

@@ -35,7 +35,7 @@ def test_of_two_pairs_that_depend_alike_the_one_of_more_weight_comes_first(heavy
     assert fitted.rounds[0].clique == heavy
 
 
-def test_is_more_accurate_than_independence_for_dependent_attributes(run, chain_table):
+def test_it_is_closer_than_independence_where_attributes_depend(run, chain_table):
     table = chain_table()
 
     def error(mechanism):

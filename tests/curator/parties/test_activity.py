@@ -20,7 +20,7 @@ class Clock:
 
 
 class Echo:
-    """A party that sends back what it is sent; keeps what kind of requests came."""
+    """A party that echoes its requests and records their type."""
 
     def call(self, method, requests):
         self.requests = requests
@@ -29,7 +29,7 @@ class Echo:
 
 class Away:
     def call(self, method, requests):
-        raise PartyUnavailable("nobody there")
+        raise PartyUnavailable("not reachable")
         yield
 
 

@@ -6,7 +6,7 @@ from dpmosaic.curator.parties.asking import Asking
 
 
 class Clock:
-    """Time passes only where somebody sleeps."""
+    """Time passes only during sleep."""
 
     def __init__(self):
         self.time = 0.0

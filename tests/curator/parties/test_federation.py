@@ -33,7 +33,7 @@ POLICY = policy_for("indicator")
 
 
 class FakeConnection:
-    """A party that describes itself as told, signs everything with its name and remembers the terms."""
+    """A party with a given description, which signs everything with its name and records the terms."""
 
     def __init__(self, name, domain, records=10, version=PROTOCOL_VERSION, protocols=("indicator",)):
         identity = name.encode().ljust(32)
@@ -52,7 +52,7 @@ class FakeConnection:
 
 
 class Replies:
-    """A party that replies the same to everything."""
+    """A party that gives the same replies to every call."""
 
     def __init__(self, *replies):
         self.replies = replies

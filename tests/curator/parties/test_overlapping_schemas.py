@@ -1,4 +1,4 @@
-"""Parties of a slice that hold the same attribute: the plan says who answers for it, and the rest follows."""
+"""Parties of a slice that hold the same attribute: the plan states which party answers for it."""
 
 import contextlib
 import json
@@ -39,10 +39,10 @@ class Overlap:
         pieces = [self.table.project(held) for held in (("a", "b"), ("b", "c"))]
         policy = policy_for(protocol, Adjacency.ZERO_OUT, RHO)
         (self.links,) = started([pieces], policy, RandomStream.from_seed(1))
-        said = [PartyClient(link).describe() for link in self.links]
+        described = [PartyClient(link).describe() for link in self.links]
         certificate = self_signed("party", new_tls_key(), datetime.now(UTC))
-        cards = [Card.issue(PARTY, s.name, Identity.generate(), certificate, s.domain) for s in said]
-        text, domain = draft(cards, [[s.name for s in said]], "d.json")
+        cards = [Card.issue(PARTY, s.name, Identity.generate(), certificate, s.domain) for s in described]
+        text, domain = draft(cards, [[s.name for s in described]], "d.json")
         (folder / "d.json").write_text(as_text(domain.to_json()))
         for old, new in (
             ("epsilon = 1.0", f"rho = {RHO}"),

@@ -1,4 +1,4 @@
-"""The files of a release: the synthetic table in each format, and what is never overwritten."""
+"""The files of a release: the synthetic table in each format, and refusals to overwrite."""
 
 import numpy as np
 import pandas as pd

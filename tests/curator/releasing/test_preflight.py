@@ -40,7 +40,7 @@ def test_passes_a_party_that_matches_its_card(plan):
 
 
 @pytest.mark.parametrize(
-    ("change", "what", "said"),
+    ("change", "what", "finding"),
     [
         ({"name": "other"}, "name", "enroll it again"),
         ({"identity": bytes(32)}, "identity", "get a new card"),
@@ -49,10 +49,10 @@ def test_passes_a_party_that_matches_its_card(plan):
         ({"protocols": ()}, "protocol masked", "its policy allows no protocol"),
     ],
 )
-def test_each_failed_check_states_the_fix(plan, change, what, said):
+def test_each_failed_check_states_the_fix(plan, change, what, finding):
     found = failed(check_description(replace(SAID, **change), CARD, plan))
     assert list(found) == [what]
-    assert said in found[what]
+    assert finding in found[what]
 
 
 def test_names_a_party_that_is_not_enrolled(plan, tmp_path):
@@ -62,17 +62,17 @@ def test_names_a_party_that_is_not_enrolled(plan, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("days", "said"), [(-1, "compare the clocks"), (800, "expired on"), (720, "which is soon")]
+    ("days", "finding"), [(-1, "compare the clocks"), (800, "expired on"), (720, "which is soon")]
 )
-def test_reports_certificates_that_are_invalid_or_expire_soon(plan, tmp_path, days, said):
+def test_reports_certificates_that_are_invalid_or_expire_soon(plan, tmp_path, days, finding):
     home = CuratorHome.create(tmp_path / "home", "curator")
     line = next(iter(preflight(home, plan, datetime.now(UTC) + timedelta(days=days))))
-    assert line.passed == (said == "which is soon")
-    assert said in line.finding
+    assert line.passed == (finding == "which is soon")
+    assert finding in line.finding
 
 
 class Party:
-    """A party with a clock of its own, which answers probes and nothing else."""
+    """A party with its own clock that answers only probes."""
 
     def __init__(self, ahead=0.0, waits=0.0, lost=0):
         self.ahead, self.waits, self.lost = ahead, waits, lost

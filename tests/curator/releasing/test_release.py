@@ -1,4 +1,4 @@
-"""What is asked for, and the one path from there to a release."""
+"""Orders, and releases made from them."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -117,7 +117,7 @@ def test_asks_nothing_of_a_party_with_another_identity_than_its_card(wrong):
     trial = Trial(Fraction(1, 2), protocol="masked", grid="1x2")
     links = trial.parties(TABLE)
     described = [PartyClient(link).describe() for row in links for link in row]
-    known = {said.name: said.identity for said in described[1:]} | wrong
+    known = {party.name: party.identity for party in described[1:]} | wrong
     proposal = Proposal("r", MASKED, Adjacency.ZERO_OUT, trial.granted)
     with pytest.raises(PolicyError, match="'party-1-1': expected the identity of its enrolled card"):
         agree(DOMAIN, links, proposal, identities=known)

@@ -1,4 +1,4 @@
-"""A certificate of a small release, and tables to go with it."""
+"""A certificate of a small release, and tables that fit it."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def comparison_of(real):
 
 @pytest.fixture
 def certificate():
-    """JSON values, which a test may change before it reads them."""
+    """The certificate as JSON values, which a test may change."""
     return certificate_form()
 
 

@@ -1,4 +1,4 @@
-"""Reports in a real browser: at a telephone's and a desk's width, by day and by night, and on paper."""
+"""Reports in a real browser: at the width of a phone and of a desktop, in light and dark mode, in print."""
 
 import contextlib
 import itertools
@@ -29,7 +29,7 @@ NASTY = Domain(
 WIDE = Domain.coded({f"question {place}": 2 + place % 20 for place in range(57)})
 DOMAINS = {"usual": DOMAIN, "nasty": NASTY, "wide": WIDE, "two": Domain.coded({"a": 2, "b": 2})}
 
-# Texts of charts that stick out of their charts, and boxes that stick out of the page.
+# Texts that overflow their charts, and boxes that overflow the page.
 CUT = """() => {
   const cut = [];
   for (const text of document.querySelectorAll("svg.chart text")) {
@@ -98,7 +98,7 @@ def browser():
 
 @contextlib.contextmanager
 def opened(browser, path, width=1280, scheme="light"):
-    """A page, and what went wrong with it or was loaded by it, which fills while it is open."""
+    """Yields a page and a list of its errors and requests, which grows while the page is open."""
     page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
     events = []
     page.on("console", lambda message: events.append(message.text))
@@ -126,7 +126,7 @@ def test_a_page_is_silent_loads_nothing_and_fits_its_width(browser, pages, domai
 
 
 def test_the_checks_detect_a_faulty_page(browser, tmp_path):
-    """The check above, on a page that does everything wrong."""
+    """The checks above, on a page with every defect."""
     path = tmp_path / "wrong.html"
     path.write_text(
         "<!doctype html><div style='width: 500px'>x</div><img src='a.png'>"

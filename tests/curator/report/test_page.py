@@ -46,7 +46,7 @@ class Elements(HTMLParser):
 
 
 def test_a_release_states_promise_trust_and_suitable_uses(certificate, synthetic):
-    said = Elements(release_report(Certificate.from_json(certificate), synthetic)).words
+    output = Elements(release_report(Certificate.from_json(certificate), synthetic)).words
     for part in (
         "A synthetic table of 300 records",
         "epsilon = 1",
@@ -63,9 +63,9 @@ def test_a_release_states_promise_trust_and_suitable_uses(certificate, synthetic
         "numbers in 100 bins",
         "11 others",
     ):
-        assert part in said
+        assert part in output
     for part in ("Not for publication", "% real", "Distance to the real table"):
-        assert part not in said
+        assert part not in output
 
 
 @pytest.mark.parametrize("with_certificate", [True, False])
@@ -73,20 +73,20 @@ def test_an_evaluation_shows_scores_and_first_warns_against_publication(
     certificate, synthetic, comparison, with_certificate
 ):
     issued = Certificate.from_json(certificate) if with_certificate else None
-    said = Elements(evaluation_report(synthetic, comparison, issued)).words
-    assert said.index("Not for publication.") < said.index("Marginals & more")
-    assert "compared with the 500 real ones" in said
-    assert "0 is <best>." in said
-    assert "distance 0.123" in said
-    assert ("What was promised" in said) == with_certificate
-    assert ("distance 0.050; at most 0.030 at 95% confidence" in said) == with_certificate
+    output = Elements(evaluation_report(synthetic, comparison, issued)).words
+    assert output.index("Not for publication.") < output.index("Marginals & more")
+    assert "compared with the 500 real ones" in output
+    assert "0 is <best>." in output
+    assert "distance 0.123" in output
+    assert ("What was promised" in output) == with_certificate
+    assert ("distance 0.050; at most 0.030 at 95% confidence" in output) == with_certificate
 
 
 def test_a_label_precedes_the_promise_that_it_withdraws(certificate, synthetic):
     certificate["labels"] = ["NOT DIFFERENTIALLY PRIVATE as stated: because"]
-    said = Elements(release_report(Certificate.from_json(certificate), synthetic)).words
-    assert said.index("NOT DIFFERENTIALLY PRIVATE as stated: because") < said.index("What was promised")
-    assert "With it, nothing is promised" in said
+    output = Elements(release_report(Certificate.from_json(certificate), synthetic)).words
+    assert output.index("NOT DIFFERENTIALLY PRIVATE as stated: because") < output.index("What was promised")
+    assert "With it, nothing is promised" in output
 
 
 def test_names_the_signers_of_a_signed_certificate(certificate, synthetic):
@@ -149,6 +149,6 @@ def test_renders_a_page_of_one_attribute(certificate):
     certificate |= {"model": {"cliques": [["only"]], "size_mb": 0.1}, "error_bounds": []}
     certificate |= {"charges": [], "measurements": []}
     synthetic = Table.from_codes(domain, np.array([[0], [2]]))
-    said = Elements(release_report(Certificate.from_json(certificate), synthetic)).words
-    assert "0 of 0 pairs" in said
-    assert "Error bounds of pairs" not in said
+    output = Elements(release_report(Certificate.from_json(certificate), synthetic)).words
+    assert "0 of 0 pairs" in output
+    assert "Error bounds of pairs" not in output

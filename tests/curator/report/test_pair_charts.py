@@ -33,7 +33,7 @@ def test_dots_lie_on_a_circle_inside_the_chart(certificate):
 def test_the_map_has_a_cell_for_each_pair_below_the_diagonal():
     names = ["a", "b", "c"]
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
-    heat = heat_map(names, {("a", "b"): 0.01, ("b", "c"): 0.9}, dict.fromkeys(pairs, "said"))
+    heat = heat_map(names, {("a", "b"): 0.01, ("b", "c"): 0.9}, dict.fromkeys(pairs, "text"))
     assert {cell.pair: cell.level for cell in heat.cells} == {pairs[0]: 0, pairs[1]: None, pairs[2]: 4}
     spots = [(cell.x, cell.y) for cell in heat.cells]
     assert spots[0][0] == spots[1][0] < spots[2][0]

@@ -14,7 +14,7 @@ def words_of(form):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_the_probability_of_a_correct_guess_is_that_of_the_worst_mechanism(certificate, epsilon):
-    """With probability delta it tells all; else it is randomised response, right with e^eps / (1 + e^eps)."""
+    """It reveals all with probability delta; otherwise it is randomised response."""
     certificate["promise"] |= {"epsilon": epsilon, "delta": 0.01}
     promise = words_of(certificate)
     response = math.exp(epsilon) / (1 + math.exp(epsilon))
@@ -51,7 +51,7 @@ def test_spent_and_unspent_budget_add_up(certificate):
 
 
 @pytest.mark.parametrize(
-    ("protocol", "said"),
+    ("protocol", "text"),
     [
         ("masked", "No party showed its records"),
         ("trusted", "One place saw the whole table"),
@@ -60,18 +60,18 @@ def test_spent_and_unspent_budget_add_up(certificate):
         ("a protocol of tomorrow", "no protocol of this name"),
     ],
 )
-def test_each_protocol_explains_who_trusted_whom(certificate, protocol, said):
+def test_each_protocol_explains_who_trusted_whom(certificate, protocol, text):
     certificate["plan"]["protocol"] = protocol
-    assert said in words_of(certificate).trust
+    assert text in words_of(certificate).trust
 
 
 def test_advice_counts_pairs_by_their_bounds(certificate):
     """Bounds are 0, 0.03, ..., 0.15: two within 0.05, four within 0.2; three pairs are modelled."""
     advice = advice_of(Certificate.from_json(certificate))
-    assert any("2 of the 6 pairs" in said and "within 5%" in said for said in advice.good)
-    assert any("for 4 pairs, within 20%" in said for said in advice.good)
-    assert any(said.startswith("3 pairs are not in the model") for said in advice.bad)
-    assert not any("may have errors of more than" in said for said in advice.bad)
+    assert any("2 of the 6 pairs" in text and "within 5%" in text for text in advice.good)
+    assert any("for 4 pairs, within 20%" in text for text in advice.good)
+    assert any(text.startswith("3 pairs are not in the model") for text in advice.bad)
+    assert not any("may have errors of more than" in text for text in advice.bad)
 
 
 def test_advice_warns_of_loose_and_of_unknown_bounds(certificate):
@@ -79,14 +79,14 @@ def test_advice_warns_of_loose_and_of_unknown_bounds(certificate):
     for bound in certificate["error_bounds"][:3]:
         bound["total_variation"] = 0.5
     bad = advice_of(Certificate.from_json(certificate)).bad
-    assert any(said.startswith("3 of the 6 pairs may have errors") for said in bad)
-    assert any(said.startswith("1 pairs have no error bound") for said in bad)
+    assert any(text.startswith("3 of the 6 pairs may have errors") for text in bad)
+    assert any(text.startswith("1 pairs have no error bound") for text in bad)
 
 
 def test_advice_warns_of_groups_smaller_than_the_noise_of_joint_counts(certificate):
     issued = Certificate.from_json(certificate)
-    assert any("at most 40 records in 95" in said for said in advice_of(issued).good)
-    assert any("fewer than about 20 records" in said for said in advice_of(issued).bad)
+    assert any("at most 40 records in 95" in text for text in advice_of(issued).good)
+    assert any("fewer than about 20 records" in text for text in advice_of(issued).bad)
     certificate["measurements"] = []
     empty = advice_of(Certificate.from_json(certificate))
-    assert not any("noise" in said for said in (*empty.good, *empty.bad))
+    assert not any("noise" in text for text in (*empty.good, *empty.bad))

@@ -13,6 +13,6 @@ def test_parties_have_an_answerer_for_every_protocol_of_daemons_and_for_no_other
 
 
 @pytest.mark.parametrize("protocol", ["theorem", "indicator-mle", "", "Masked"])
-def test_refuses_an_unknown_protocol_and_lists_the_known(protocol):
+def test_another_protocol_is_refused_with_those_that_there_are(protocol):
     with pytest.raises(PolicyError, match=r"no party takes part .*'indicator', 'masked', 'trusted'"):
         answerer_of(protocol)

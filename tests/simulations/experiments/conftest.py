@@ -1,4 +1,4 @@
-"""A small table on disk, an experiment on it, and results that nobody had to run."""
+"""A small table on disk, an experiment on it, and prepared results."""
 
 import gzip
 import json
@@ -65,7 +65,7 @@ def experiment():
 
 @pytest.fixture
 def results(experiment):
-    """Of both seeds: the line `independent` has 0.3 and 0.5, `again` 0.1 at 0.5 alone, `DPLT` failed."""
+    """Both seeds: the line `independent` has 0.3 and 0.5, `again` has 0.1 only at 0.5, `DPLT` failed."""
     found = {}
     for cell in experiment.cells(2):
         if cell.method == "dplt":

@@ -1,4 +1,4 @@
-"""Cells in processes of their own: one failure, one death and one kill lose nothing but what they hit."""
+"""Cells in separate processes: a failure or the death of a process affects no other cell."""
 
 import json
 import multiprocessing
@@ -27,7 +27,7 @@ CELL = Cell("adult", method="independent", measures=("kway",))
 
 
 def test_a_failed_cell_and_a_dead_process_affect_no_other_cell(data, tmp_path):
-    """The second cell asks for a label that is not there; the third one's process is killed."""
+    """The second cell has an unknown label; the process of the third is killed."""
     cells = [CELL, replace(CELL, measures=("svm",)), replace(CELL, seed=2), replace(CELL, seed=3)]
     store, tables = Store(tmp_path / "out", "1"), DataFolder(data)
     seen = []
@@ -83,7 +83,7 @@ def test_missing_tables_leave_gaps_and_no_table_is_refused(data, tmp_path, exper
     assert list(outcome.results.gaps()) == [("Elsewhere", "independent", None)]
     with pytest.raises(DataError, match="for NAME adult or elsewhere"):
         conduct(both, tmp_path / "nothing", tmp_path / "out", **options)
-    with pytest.raises(DataError, match="cannot make the folder"):
+    with pytest.raises(DataError, match="cannot create the folder"):
         conduct(both, data, data / "adult" / "domain.json" / "out", **options)
 
 
@@ -99,7 +99,7 @@ def test_accepts_a_folder_of_downloads(data, tmp_path):
 
 
 def test_a_killed_run_resumes(tmp_path):
-    """Figure 12 on a small table: its two lines are the same numbers, as its page says."""
+    """Figure 12 on a small table: its two lines have the same numbers, as its page states."""
     write_table(tmp_path / "data", rows=300)
     out = tmp_path / "out"
     command = ["experiment", "run", "randdpgen-figure12", "--quick", "--json", "--processes", "1"]

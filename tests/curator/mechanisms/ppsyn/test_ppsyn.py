@@ -150,7 +150,7 @@ def test_one_way_marginals_of_a_workload_are_merged_where_that_is_cheaper(run):
     assert all(1 < len(m.boxes) < 40 for m in boxed)
 
 
-def test_is_more_accurate_than_independence_for_dependent_attributes(run, chain_table):
+def test_it_is_closer_than_independence_where_attributes_depend(run, chain_table):
     table = chain_table()
 
     def error(mechanism):

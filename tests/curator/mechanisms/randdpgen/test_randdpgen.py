@@ -31,7 +31,7 @@ class DefaultContract:
         for clique in itertools.combinations(DOMAIN.names, 2):
             assert np.allclose(fitted.model.marginal(clique), table.marginal(clique), atol=12), clique
 
-    def test_is_more_accurate_than_independence_for_dependent_attributes(self, chain_table, run):
+    def test_it_is_closer_than_independence_where_attributes_depend(self, chain_table, run):
         table = chain_table()
 
         def error(mechanism):
