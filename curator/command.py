@@ -18,8 +18,8 @@ from ..common.keyring import REQUEST
 from .certificates.certificate import Certificate
 from .certificates.json_values import to_json_values
 from .certificates.verify import verify_certificate
-from .home import ATTACHED, CuratorHome
 from .parties.connection import RetryPolicy
+from .parties.home import ATTACHED, CuratorHome
 from .releasing.plan import ReleasePlan, draft
 from .releasing.preflight import preflight as run_checks
 from .releasing.table_format import TableFormat

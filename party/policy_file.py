@@ -30,7 +30,7 @@ domain = "domain.json"
 # file = "rows.csv"
 # What DuckDB can read; ORDER BY is needed:
 # query = "SELECT * FROM read_parquet('rows/*.parquet') ORDER BY id"
-# With query, a DuckDB file, opened for reading alone:
+# With query, a DuckDB file, opened read-only:
 # database = "rows.duckdb"
 # What another installed package brings, with its options:
 # kind = "NAME"

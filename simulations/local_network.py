@@ -15,7 +15,7 @@ from pathlib import Path
 from ..common.card import as_text
 from ..common.data.domain import Clique, Domain
 from ..common.errors import DataError, PartyUnavailable
-from ..curator.home import ATTACHED, CuratorHome
+from ..curator.parties.home import ATTACHED, CuratorHome
 from ..curator.releasing.plan import ReleasePlan, draft
 from ..party import policy_file
 from ..party.home import PartyHome

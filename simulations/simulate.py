@@ -120,9 +120,7 @@ def simulate(
     setting = _setting(table, order, grid, stream, record_wise)
     layout = Layout(tuple(cut.rows for cut in grid.slices), tuple(cut.groups for cut in grid.slices))
     factor, seeded = setting.cost_factor, seed is not None
-    made = make_release(
-        order, layout, setting.measurer, stream, cost_factor=factor, seeded=seeded, report=report
-    )
+    made = make_release(order, layout, setting.measurer, stream, factor, seeded, report)
     metrics = _metrics(table, order.workload, made, setting, time.perf_counter() - started)
     return Simulation(made.synthetic, made.fitted, made.certificate, metrics)
 

@@ -105,7 +105,7 @@ class Promise:
     """What was promised and spent.
 
     Attributes:
-        epsilon: None where the promise is in zCDP alone.
+        epsilon: None if the promise is in zCDP.
         delta: None where there is none.
         zcdp_rho_granted: of the release.
         zcdp_rho_spent: of it.
@@ -142,7 +142,7 @@ class StatedCharge:
     Attributes:
         step: of the mechanism.
         clique: what was asked; empty for a charge over many.
-        interaction: the marginal's interaction alone was measured.
+        interaction: only the marginal's interaction was measured.
         zcdp_rho: its cost.
         noise_sigmas_by_slice: scales of the noise variables that hide one record, in counts.
         steps: what is not Gaussian noise of one query.
@@ -162,7 +162,7 @@ class StatedMeasurement:
 
     Attributes:
         clique: its attributes.
-        interaction: its interaction alone.
+        interaction: only its interaction.
         sigma: standard deviation of one count.
         zcdp_rho: its cost.
     """

@@ -108,39 +108,17 @@ class AIM(GaussianMechanism):
         rest = left - times * cost
         rounds: tuple[Step, ...] = ()
         if times:
+            score_title, title = "Scores of candidates in each round", "One selected marginal in each round"
             rounds = (
-                Step(
-                    "scores",
-                    "Scores of candidates in each round",
-                    Asks.SCORES,
-                    scores,
-                    may,
-                    times=times,
-                    at_once=SCORED,
-                ),
-                Step(
-                    "round",
-                    "One selected marginal in each round",
-                    Asks.MARGINALS,
-                    measured,
-                    may,
-                    times=times,
-                    at_once=1,
-                ),
+                Step("scores", score_title, Asks.SCORES, scores, may, times=times, at_once=SCORED),
+                Step("round", title, Asks.MARGINALS, measured, may, times=times, at_once=1),
             )
+        title = "All marginals of the model once more"
         return (
             one_way,
             Step("first scores", "Scores of all candidates", Asks.SCORES, first_scores, may),
             *rounds,
-            Step(
-                "last round",
-                "All marginals of the model once more",
-                Asks.MARGINALS,
-                rest,
-                again,
-                singles,
-                at_once=most,
-            ),
+            Step("last round", title, Asks.MARGINALS, rest, again, singles, at_once=most),
             Step("last scores", "Scores of the released model", Asks.SCORES, last_scores, may),
         )
 

@@ -11,10 +11,10 @@ from ...common.card import Card
 from ...common.errors import MosaicError
 from ...common.messages import PROTOCOL_VERSION, PartyDescription
 from ...common.version import __version__
-from ..home import CuratorHome
 from ..parties.client import Connection, PartyClient
 from ..parties.connection import RetryPolicy
 from ..parties.federation import connect
+from ..parties.home import CuratorHome
 from .plan import ReleasePlan
 
 _SOON = timedelta(days=14)

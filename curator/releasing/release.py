@@ -96,7 +96,6 @@ def make_release(
     layout: Layout,
     measurer: Measurer,
     stream: RandomStream,
-    *,
     cost_factor: int = 1,
     seeded: bool = False,
     report: Report = ignore,

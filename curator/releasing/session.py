@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ...common.crypto.randomness import RandomStream
 from ...common.errors import DataError
-from ..home import CuratorHome
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties import journal as journals
 from ..parties.activity import Activity
 from ..parties.connection import RetryPolicy
+from ..parties.home import CuratorHome
 from ..parties.journal import Journal
 from . import outputs as files
 from .over_parties import release_over_parties

@@ -24,7 +24,7 @@ class QuerySource:
     Attributes:
         sql: the query; relative paths in it start at `folder`.
         folder: where the query's files lie.
-        database: a DuckDB file that the query reads, opened for reading alone; None for a query over files.
+        database: a DuckDB file that the query reads, opened read-only; None for a query over files.
     """
 
     sql: str

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpmosaic.curator.home import CuratorHome
 from dpmosaic.curator.parties.connection import RetryPolicy
+from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.over_parties import release_over_parties
 from dpmosaic.curator.releasing.plan import ReleasePlan

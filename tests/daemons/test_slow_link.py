@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from dpmosaic.curator.home import CuratorHome
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
+from dpmosaic.curator.parties.home import CuratorHome
 
 DELAY_S = 0.03
 

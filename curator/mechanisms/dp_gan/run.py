@@ -57,8 +57,7 @@ def train(
         start: noisy one-way marginals; public.
         stream: source of randomness.
         report: called with the progress after each tenth of the steps.
-        judge: error of a snapshot, evaluated after each tenth of the steps; the best snapshot is returned.
-            By default it is the last state.
+        judge: error of a snapshot after each tenth of the steps; the best is returned, else the last.
     """
     import torch
 

@@ -11,8 +11,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import PROTOCOL_VERSION, PartyDescription
 from dpmosaic.common.wire import probes
-from dpmosaic.curator.home import CuratorHome
 from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.releasing.plan import ReleasePlan
 from dpmosaic.curator.releasing.preflight import check_description, check_link, preflight
 

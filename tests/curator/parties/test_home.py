@@ -7,8 +7,8 @@ from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
-from dpmosaic.curator.home import ATTACHED, CuratorHome
 from dpmosaic.curator.parties.connection import RetryPolicy
+from dpmosaic.curator.parties.home import ATTACHED, CuratorHome
 
 
 def card(name="clinic", role=PARTY, seed=1):

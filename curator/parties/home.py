@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..common.card import CURATOR, PARTY, Card, FederationList, as_text, read_json
-from ..common.errors import DataError, PolicyError
-from ..common.keyring import Keyring, write_private
-from ..common.wire.tls import TlsSide
-from .parties.attached import AttachedConnection, AttachmentServer
-from .parties.connection import GrpcConnection, RetryPolicy, dial
+from ...common.card import CURATOR, PARTY, Card, FederationList, as_text, read_json
+from ...common.errors import DataError, PolicyError
+from ...common.keyring import Keyring, write_private
+from ...common.wire.tls import TlsSide
+from .attached import AttachedConnection, AttachmentServer
+from .connection import GrpcConnection, RetryPolicy, dial
 
 _CARDS, _ADDRESSES = "cards", "addresses.json"
 ATTACHED = "attached"
