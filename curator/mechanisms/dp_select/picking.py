@@ -4,6 +4,8 @@ Source: DP-Select, Algorithms 1 and 2. A candidate record changes one cell of ea
 mechanism does not depend on terms that all candidates of a step share. So the L1 distance needs only the
 changed cells, and the L2 distance two running sums. The largest cumulative difference needs all cells, once
 for all candidates of a step if each is a single record.
+
+`pick` is one long function: split into several, the compiled loop would sum in another order.
 """
 
 from __future__ import annotations
