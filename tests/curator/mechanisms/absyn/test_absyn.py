@@ -211,7 +211,7 @@ def test_the_catalogue_has_both_variants():
         ({"estimator": "guess"}, "estimator"),
         ({"one_way": 0.0}, "one_way"),
         ({"scores": 1.0}, "scores"),
-        ({"one_way": 0.5, "scores": 0.5}, "nothing to measure"),
+        ({"one_way": 0.5, "scores": 0.5}, r"expected one_way \+ scores < 1"),
         ({"max_clique_cells": 3}, "max_clique_cells"),
         ({"max_model_mb": 0.0}, "max_model_mb"),
     ],

@@ -178,7 +178,7 @@ def test_keeps_the_marginals_with_the_largest_scores():
         ({"gan": 1.0}, "gan: expected a share"),
         ({"scores": 0.0}, "scores: expected a share"),
         ({"marginals": 1.1}, "marginals: expected a share"),
-        ({"gan": 0.8}, "leave nothing for the selection"),
+        ({"gan": 0.8}, r"expected one_way \+ scores \+ gan < 1"),
         ({"reference": "both"}, "reference: expected"),
         ({"distance": "l1"}, "distance: expected one of density, kolmogorov, l2"),
         ({"candidates": 1}, "candidates >= 2"),

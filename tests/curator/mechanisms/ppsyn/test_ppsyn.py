@@ -270,7 +270,7 @@ def test_the_model_stays_within_its_limit(run, wide_table):
         ({"eta": 1.1}, "eta"),
         ({"one_way": 0.0}, "one_way"),
         ({"scores": 1.0}, "scores"),
-        ({"one_way": 0.6, "scores": 0.4}, "leave nothing"),
+        ({"one_way": 0.6, "scores": 0.4}, r"expected one_way \+ scores < 1"),
         ({"rounds": 0}, "rounds"),
         ({"maxsize": 0}, "maxsize"),
         ({"max_model_mb": 0}, "max_model_mb"),
