@@ -133,7 +133,7 @@ def test_partitions_improve_marginals_of_many_cells(run, monkeypatch):
         if kind == "cells":
             whole = "dpmosaic.curator.mechanisms.ppsyn.run.Partitioned"
             monkeypatch.setattr(f"{whole}.cheapest", lambda self, eta: (self.cells, self.cells / eta))
-            monkeypatch.setattr(f"{whole}.finest_worth", lambda self, noise: self.cells)
+            monkeypatch.setattr(f"{whole}.finest_worthwhile", lambda self, noise: self.cells)
         for seed, table in enumerate(tables):
             fitted, _ = run(PPSyn(), table, Budget(1.0, 1e-9), seed=seed)
             off = fitted.model.marginal(("a", "b")) - table.marginal(("a", "b"))
