@@ -40,7 +40,7 @@ class Protocol:
         trust: who has to trust whom, in a few words.
         explanation: the same in sentences, for the reader of a report.
         private: the result keeps the promise that is stated; what does not reproduces a paper's text.
-        tolerates_collusions: a release states how many parties may pool what they know.
+        tolerates_collusions: a release states how many parties may collude.
         one_party: one party holds the whole table.
         charges_alike: every party is charged what the certificate states; else its own part of each query.
     """
@@ -57,7 +57,7 @@ class Protocol:
 
 
 _REPRODUCES_A_PAPER = (
-    "This protocol reproduces a paper's text: it shows what an error would be, and protects nobody's records."
+    "This protocol reproduces a paper's text: it shows what the error would be, and protects no record."
 )
 
 MASKED = Protocol(
@@ -66,9 +66,8 @@ MASKED = Protocol(
     Scores.AT_MOST_ONE_COLLUSION,
     "the curator not to collude with a party, at most t of the n parties to collude with each other",
     "No party showed its records to another party or to the curator. The parties turned every count into "
-    "random-looking shares, and the curator saw only sums with noise in them. For that the curator is "
-    "trusted not to pool what it knows with a party, and the parties not to pool what they know beyond what "
-    "stands in the table below.",
+    "random-looking shares, and the curator saw only sums with noise in them. For this the curator is "
+    "trusted not to collude with a party, and the parties not to collude beyond the table below.",
     tolerates_collusions=True,
 )
 TRUSTED = Protocol(
@@ -76,16 +75,16 @@ TRUSTED = Protocol(
     Users.DAEMONS,
     Scores.ALWAYS,
     "one place that sees the whole table",
-    "One place saw the whole table and added the noise. Everybody whose record is in the table trusted that "
-    "place with it; readers of the release need not be trusted.",
+    "One place saw the whole table and added the noise. All people whose records are in the table "
+    "trusted that place; readers of the release need not be trusted.",
     one_party=True,
 )
 INDICATOR = Protocol(
     "indicator",
     Users.DAEMONS,
     Scores.NEVER,
-    "nobody: each party adds noise before anything leaves it",
-    "Nobody was trusted: every party added noise to its own records before anything left it. The price is "
+    "no other role: each party adds noise before anything leaves it",
+    "No other role was trusted: every party added noise to its own records before anything left it. The price is "
     "accuracy: dependence between attributes of different parties is mostly lost in that noise.",
     charges_alike=False,
 )

@@ -55,7 +55,7 @@ def test_spent_and_unspent_budget_add_up(certificate):
     [
         ("masked", "No party showed its records"),
         ("trusted", "One place saw the whole table"),
-        ("indicator", "Nobody was trusted"),
+        ("indicator", "No other role was trusted"),
         ("theorem", "protects nobody's records"),
         ("a protocol of tomorrow", "no protocol of this name"),
     ],
