@@ -5,7 +5,7 @@ A package names what it adds in its own metadata, as `pyproject.toml` writes it:
     [project.entry-points."dpmosaic.mechanisms"]
     ring = "acme_ring:ENTRY"
 
-A package is imported only when its name is asked for, so that a broken one does not affect anything else.
+A package is imported only when its name is asked for, so that a broken one affects nothing else.
 """
 
 from __future__ import annotations

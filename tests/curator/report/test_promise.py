@@ -56,7 +56,7 @@ def test_spent_and_unspent_budget_add_up(certificate):
         ("masked", "No party showed its records"),
         ("trusted", "One place saw the whole table"),
         ("indicator", "No other role was trusted"),
-        ("theorem", "protects nobody's records"),
+        ("theorem", "protects no record"),
         ("a protocol of tomorrow", "no protocol of this name"),
     ],
 )
