@@ -84,8 +84,8 @@ INDICATOR = Protocol(
     Users.DAEMONS,
     Scores.NEVER,
     "no other role: each party adds noise before anything leaves it",
-    "No other role was trusted: every party added noise to its own records before anything left it. The price "
-    "is accuracy: dependence between attributes of different parties is mostly lost in that noise.",
+    "No other role was trusted: every party added noise to its own records before anything left it. The "
+    "price is accuracy: dependence between attributes of different parties is mostly lost in that noise.",
     charges_alike=False,
 )
 THEOREM = Protocol(
