@@ -112,4 +112,4 @@ def test_refuses_a_certificate_of_another_table_or_without_a_report(folder):
 def test_a_page_that_cannot_be_written_is_reported_in_one_sentence(folder):
     done = run(folder, "--report", folder / "domain.json" / "e.html")
     assert isinstance(done.exception, DataError)
-    assert "choose another place" in str(done.exception)
+    assert "choose another path" in str(done.exception)
