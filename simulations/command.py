@@ -18,7 +18,7 @@ from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
-from ..common.protocols.registry import MASKED, protocol_names
+from ..common.protocols.registry import BUILT_IN, MASKED
 from ..curator.releasing.table_format import TableFormat
 from ..party.sources.source import FileSource
 
@@ -37,7 +37,7 @@ def simulate(
     delta: Annotated[float, typer.Option(help="Privacy budget, with epsilon.")] = 1e-9,
     rho: Annotated[float | None, typer.Option(help="Privacy budget in zCDP, instead of epsilon.")] = None,
     grid: Annotated[str, typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.")] = "1x1",
-    protocol: Annotated[str, typer.Option(help=f"One of {', '.join(protocol_names())}.")] = MASKED.name,
+    protocol: Annotated[str, typer.Option(help=f"One of {', '.join(BUILT_IN)}.")] = MASKED.name,
     collusions: Annotated[
         int | None, typer.Option(help="masked: number of parties that may collude; 1 by default.")
     ] = None,

@@ -1,4 +1,4 @@
-"""Where the rows of a party live: a CSV or Parquet file, or a table in memory."""
+"""Where the rows of a party live: the seam, and a CSV or Parquet file."""
 
 from __future__ import annotations
 
@@ -43,26 +43,6 @@ class Source(Protocol):
         Raises:
             DataError: a column is missing, a value has no code, there is no row, or the rows cannot be read.
         """
-
-
-@dataclass(frozen=True)
-class TableSource:
-    """A table that is already encoded and in memory."""
-
-    table: Table
-
-    def columns(self) -> tuple[str, ...]:
-        """The attributes of the table."""
-        return self.table.domain.names
-
-    def read(self, domain: Domain) -> Table:
-        """The columns of the domain, without copying."""
-        for attribute in domain.attributes:
-            if self.table.domain[attribute.name] != attribute:
-                raise DataError(
-                    f"attribute {attribute.name!r} is declared otherwise in the table; use one domain"
-                )
-        return Table(domain, tuple(self.table.column(name) for name in domain))
 
 
 @dataclass(frozen=True)

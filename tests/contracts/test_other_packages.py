@@ -27,13 +27,23 @@ PROTOCOL = """
         pass
     """
 SOURCE = """
-    from dpmosaic.party.sources.source import TableSource
-    from dpmosaic.common.data.domain import Domain
+    from dataclasses import dataclass
+
     from dpmosaic.common.data.table import Table
 
+    @dataclass(frozen=True)
+    class Rows:
+        options: dict
+        folder: object
+
+        def columns(self):
+            return ("a",)
+
+        def read(self, domain):
+            return Table.from_codes(domain, {"a": [int(self.options["first"]), len(self.folder.name)]})
+
     def rows(options, folder):
-        codes = {"a": [int(options["first"]), len(folder.name)]}
-        return TableSource(Table.from_codes(Domain.coded({"a": 9}), codes))
+        return Rows(options, folder)
     """
 
 

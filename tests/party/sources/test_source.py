@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.data.attribute import CategoricalAttribute, NumericAttribute
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.table import Table, decode_table
+from dpmosaic.common.data.table import decode_table
 from dpmosaic.common.errors import DataError
-from dpmosaic.party.sources.source import FileSource, Source, TableSource, open_source, read_table
+from dpmosaic.party.sources.source import FileSource, open_source, read_table
 
 NASTY = [
     "",
@@ -245,21 +245,7 @@ def test_reading_leaves_nothing_on_disk(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
 
 
-def test_a_table_in_memory_is_a_source():
-    table = Table.from_codes(Domain.coded({"a": 2, "b": 3}), np.array([[0, 2], [1, 1]]))
-    source: Source = TableSource(table)
-    assert source.columns() == ("a", "b")
-    read = source.read(Domain.coded({"b": 3, "a": 2}))
-    assert [column.tolist() for column in read.columns] == [[2, 1], [0, 1]]
-    with pytest.raises(DataError, match="attribute 'b' is declared otherwise"):
-        source.read(Domain.coded({"b": 4}))
-    with pytest.raises(DataError, match="unknown attribute 'c'"):
-        source.read(Domain.coded({"c": 4}))
-
-
-def test_file_and_memory_agree(tmp_path):
+def test_a_path_is_read_as_its_source_is(tmp_path):
     source = FileSource(write(tmp_path / "rows.csv", "a,b\n0,2\n1,1\n").path)
     domain = Domain.coded({"a": 2, "b": 3})
-    table = source.read(domain)
-    assert TableSource(table).read(domain).digest() == table.digest()
-    assert read_table(str(source.path), domain).digest() == table.digest()
+    assert read_table(str(source.path), domain).digest() == source.read(domain).digest()
