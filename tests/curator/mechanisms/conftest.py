@@ -7,19 +7,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
-from dpmosaic.simulations.contracts.trial import measurer_over, run_mechanism
-
-DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
-
-
-def chain_table(records=2000, seed=0):
-    """A table in which each attribute mostly equals the one before it."""
-    rng = np.random.default_rng(seed)
-    columns = [rng.integers(0, 3, records)]
-    for size in (2, 4, 2):
-        follows = rng.random(records) < 0.8
-        columns.append(np.where(follows, columns[-1] % size, rng.integers(0, size, records)))
-    return Table.from_codes(DOMAIN, np.column_stack(columns))
+from dpmosaic.simulations.contracts.trial import chain_table, measurer_over, run_mechanism
 
 
 def wide_table(records=3000, seed=0):
