@@ -91,19 +91,7 @@ class Mosaic(GaussianMechanism):
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`; without candidates, one-way marginals get the whole budget."""
-        singles = tuple((name,) for name in facts.domain if facts.domain[name].size > 1)
-        kept = self._kept(facts, workload)
-        one_way = Fraction(ONE_WAY) if kept else Fraction(1)
-        first = Step("one-way", "One-way marginals", Asks.INTERACTIONS, one_way, singles, singles)
-        if not kept:
-            return (first,)
-        selecting = _by_scores(facts, workload, kept) if facts.scores_exactly else _survey(facts, kept)
-        left = 1 - first.share - sum(step.share for step in selecting)
-        again = (*singles, *selecting[-1].cliques) if selecting else singles
-        # The run splits by predicted error (`budget_split`); a split by these sizes is similar.
-        sizes = _sizes(facts.domain, again)
-        last = Step("last round", "All interactions once more", Asks.INTERACTIONS, left, again, sizes=sizes)
-        return (first, *selecting, last)
+        return self._steps(facts, workload, self._kept(facts, workload))
 
     def run(
         self, measurer: Measurer, workload: Workload, stream: RandomStream, report: Report
@@ -116,9 +104,23 @@ class Mosaic(GaussianMechanism):
         kept = self._kept(measurer, workload)
         if kept:
             check_smallest(measurer.domain, kept, self.model_limit_mb)
-        steps = self.steps(measurer, workload)
+        steps = self._steps(measurer, workload, kept)
         schedule = Schedule(ROUNDS, self.model_limit_mb)
         return Run(measurer, workload, steps, schedule, report).run()
+
+    def _steps(self, facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
+        singles = tuple((name,) for name in facts.domain if facts.domain[name].size > 1)
+        one_way = Fraction(ONE_WAY) if kept else Fraction(1)
+        first = Step("one-way", "One-way marginals", Asks.INTERACTIONS, one_way, singles, singles)
+        if not kept:
+            return (first,)
+        selecting = _by_scores(facts, workload, kept) if facts.scores_exactly else _survey(facts, kept)
+        left = 1 - first.share - sum(step.share for step in selecting)
+        again = (*singles, *selecting[-1].cliques) if selecting else singles
+        # The run splits by predicted error (`budget_split`); a split by these sizes is similar.
+        sizes = _sizes(facts.domain, again)
+        last = Step("last round", "All interactions once more", Asks.INTERACTIONS, left, again, sizes=sizes)
+        return (first, *selecting, last)
 
     def _kept(self, facts: PublicFacts, workload: Workload) -> tuple[Clique, ...]:
         """The candidates that the protocol can measure."""
