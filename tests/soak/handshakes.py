@@ -1,0 +1,37 @@
+"""Handshakes of strangers against a party that replaces its certificates many times a second.
+
+Run by hand, for about half an hour: `python tests/soak/handshakes.py 1000000`. Ends with status 1 if the party
+died or left a handshake without an answer.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from support.storms import StormedParty, storm
+
+RELOAD_S = 0.02
+BATCH = 20_000
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("handshakes", type=int, help="number of handshakes, such as 1000000")
+    wanted = arguments.parse_args().handshakes
+    party, answered, begun = StormedParty(RELOAD_S), 0, time.monotonic()
+    for start in range(0, wanted, BATCH):
+        answered += storm(party.port, min(BATCH, wanted - start))
+        if party.process.poll() is not None:
+            break
+        print(f"{answered} handshakes, {time.monotonic() - begun:.0f} s, {party.resident_mb():.0f} MB", flush=True)
+    status, reloads, errors = party.stop()
+    print(f"answered {answered} of {wanted}, {reloads} changes of certificates, exit status {status}")
+    print(errors, end="")
+    return int(status != 0 or answered != wanted)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
