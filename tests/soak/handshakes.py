@@ -1,7 +1,7 @@
-"""Handshakes of strangers against a party that replaces its certificates many times a second.
+"""Handshakes without a certificate against a party that replaces its certificates many times a second.
 
-Run by hand, for about half an hour: `python tests/soak/handshakes.py 1000000`. Ends with status 1 if the party
-died or left a handshake without an answer.
+Run by hand, for about half an hour: `python tests/soak/handshakes.py 1000000`. Ends with status 1 if the
+party died, wrote to its standard error, or left a handshake without an answer.
 """
 
 import argparse
@@ -26,11 +26,12 @@ def main():
         answered += storm(party.port, min(BATCH, wanted - start))
         if party.process.poll() is not None:
             break
-        print(f"{answered} handshakes, {time.monotonic() - begun:.0f} s, {party.resident_mb():.0f} MB", flush=True)
+        seconds, size = time.monotonic() - begun, party.resident_mb()
+        print(f"{answered} handshakes, {seconds:.0f} s, {size:.0f} MB", flush=True)
     status, reloads, errors = party.stop()
     print(f"answered {answered} of {wanted}, {reloads} changes of certificates, exit status {status}")
     print(errors, end="")
-    return int(status != 0 or answered != wanted)
+    return int(status != 0 or answered != wanted or errors != "")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,11 +33,11 @@ class StormedParty:
     """A process with a listening party whose certificates change with every look at them."""
 
     def __init__(self, reload_s):
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
+        path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [sys.executable, __file__, str(reload_s)],
-            env=environment,
+            env=os.environ | {"PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,

@@ -52,7 +52,12 @@ class Port:
 def offered(monkeypatch):
     """Asks for new certificates, as gRPC does at each connection."""
     fetchers = []
-    monkeypatch.setattr(grpc, "dynamic_ssl_server_credentials", lambda first, fetch, **_: fetchers.append(fetch))
+
+    def credentials(initial, fetch, require_client_authentication):
+        assert require_client_authentication
+        fetchers.append(fetch)
+
+    monkeypatch.setattr(grpc, "dynamic_ssl_server_credentials", credentials)
     return lambda: fetchers[0]()
 
 
