@@ -11,9 +11,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from support.storms import StormedParty, storm
+from support.storms import Stormed, storm
 
-RELOAD_S = 0.02
 BATCH = 20_000
 
 
@@ -21,7 +20,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("handshakes", type=int, help="number of handshakes, such as 1000000")
     wanted = arguments.parse_args().handshakes
-    party, answered, begun = StormedParty(RELOAD_S), 0, time.monotonic()
+    party, answered, begun = Stormed("party"), 0, time.monotonic()
     for start in range(0, wanted, BATCH):
         answered += storm(party.port, min(BATCH, wanted - start))
         if party.process.poll() is not None:

@@ -1,4 +1,4 @@
-"""Handshakes against a party in a process of its own, which replaces its certificates all the while."""
+"""Handshakes without a certificate, against a party or a curator in a process of its own."""
 
 import contextlib
 import itertools
@@ -19,24 +19,31 @@ from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.wire.tls import TlsSide
+from dpmosaic.curator.parties.attached import AttachmentServer
 from dpmosaic.party.serving.health import Health
 from dpmosaic.party.serving.server import PartyServer
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.parties import party_of, policy_for
 
 TESTS = Path(__file__).parent.parent
+ANY_PORT = "127.0.0.1:0"
 # Closes by a reset: otherwise a million closed connections would use up the ports of this machine.
 RESET = struct.pack("ii", 1, 0)
 
 
-class StormedParty:
-    """A process with a listening party whose certificates change with every look at them."""
+class Stormed:
+    """A process with a port that strangers can reach.
 
-    def __init__(self, reload_s):
+    Args:
+        kind: "party", whose certificates change at every look at them, or "curator", for attached parties.
+        reload_s: seconds between two looks at the certificates.
+    """
+
+    def __init__(self, kind, reload_s=0.02):
         path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            [sys.executable, __file__, str(reload_s)],
+            [sys.executable, __file__, kind, str(reload_s)],
             env=os.environ | {"PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -59,7 +66,7 @@ class StormedParty:
 
 
 def storm(port, handshakes, threads=8):
-    """Handshakes of callers without a certificate; how many the party answered."""
+    """Handshakes of callers without a certificate; how many were answered."""
     hello, whole = client_hello(), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     whole.check_hostname, whole.verify_mode = False, ssl.CERT_NONE
     # Counters that are safe in threads.
@@ -70,7 +77,7 @@ def storm(port, handshakes, threads=8):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as link:
                 link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
                 if ticket % 4 == 0:
-                    # To the end, with no certificate; the others leave at the party's first answer.
+                    # To the end, with no certificate; the others leave at the first answer.
                     with whole.wrap_socket(link):
                         next(answered)
                 else:
@@ -96,20 +103,26 @@ def client_hello():
     return sent.read()
 
 
-def serve(reload_s):
+def serve(kind, reload_s):
     """Serves until the standard input ends; prints the port, and at the end the number of changes."""
-    table = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1]]))
     key, events = new_tls_key(), []
-    north, *curators = (self_signed(name, key, datetime.now(UTC)) for name in ("north", "curator", "curator"))
-    sides = itertools.cycle(TlsSide(key, north, (curator,)) for curator in curators)
-    servicer = PartyServicer(party_of("north", table, policy_for("indicator")))
-    server = PartyServer(servicer, lambda: next(sides), "127.0.0.1:0", Health({}), events.append, reload_s)
+    own, *others = (self_signed(name, key, datetime.now(UTC)) for name in ("own", "other", "other"))
+    sides = itertools.cycle(TlsSide(key, own, (other,)) for other in others)
+    if kind == "party":
+        table = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1]]))
+        servicer = PartyServicer(party_of("north", table, policy_for("indicator")))
+        health = Health({})
+        server = PartyServer(servicer, lambda: next(sides), ANY_PORT, health, events.append, reload_s)
+        port, stop = server.address.rpartition(":")[2], lambda: server.stop(0)
+    else:
+        server = AttachmentServer(next(sides), {}, ANY_PORT)
+        port, stop = server.port, server.close
     server.start()
-    print(server.address.rpartition(":")[2], flush=True)
+    print(port, flush=True)
     sys.stdin.read()
-    server.stop(0)
+    stop()
     print(sum(event.event == "reload" and event.code == "OK" for event in events))
 
 
 if __name__ == "__main__":
-    serve(float(sys.argv[1]))
+    serve(sys.argv[1], float(sys.argv[2]))
