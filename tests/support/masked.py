@@ -26,9 +26,10 @@ from dpmosaic.common.messages import (
     ReleaseTerms,
 )
 from dpmosaic.common.privacy.cost import Adjacency, grid_of
-from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.parties.dealer import Dealer
 from dpmosaic.party.institution import Institution, Rules

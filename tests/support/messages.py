@@ -21,8 +21,9 @@ from dpmosaic.common.messages import (
     ScoreQuery,
 )
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.partition import RosterEntry
 
 TEXTS = st.text(max_size=6)
 NAMES = st.text(min_size=1, max_size=6)

@@ -13,8 +13,9 @@ from dpmosaic.common.canonical.terms import decode_terms, encode_terms, terms_di
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.partition import RosterEntry
 from support.messages import MASKED, MASKED_TERMS, PLAN, RELEASE, ROSTER, TERMS, UNMASKED_TERMS
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").read_text())["terms"]
