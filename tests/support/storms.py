@@ -78,7 +78,7 @@ def storm(port, handshakes, threads=8):
                 link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
                 if ticket % 4 == 0:
                     # To the end, with no certificate; the others leave at the first answer.
-                    with whole.wrap_socket(link):
+                    with whole.wrap_socket(link, server_hostname="stranger"):
                         next(answered)
                 else:
                     link.sendall(hello)
