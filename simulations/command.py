@@ -159,7 +159,8 @@ def _write(
 
     values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     model, rng = result.fitted.model, values.generator()
-    files.write(out, result.synthetic, columns, rng, result.certificate, model, table_format)
+    written = files.write(out, result.synthetic, columns, rng, result.certificate, model, table_format)
+    files.write_certificate(out, result.certificate.with_outputs(written))
     files.write_json(out / "metrics.json", result.metrics)
 
 

@@ -14,6 +14,7 @@ from ...common.data.table import Table, decode_table
 from ...common.data.values import text_of
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
+from ..certificates.verify import sha256_of
 from ..mechanisms.parts.released import ReleasedModel
 from ..report.page import release_report
 from .table_format import TableFormat
@@ -22,7 +23,9 @@ WARNING = "NOT-FOR-RELEASE.txt"
 """Written beside the results of a labelled run, since a table cannot carry a label."""
 
 
-_FILES = (*(kind.file for kind in TableFormat), "certificate.json", "model.npz", "report.html", WARNING)
+CERTIFICATE = "certificate.json"
+_MODEL, _REPORT = "model.npz", "report.html"
+_FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, _MODEL, _REPORT, WARNING)
 
 
 def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
@@ -52,8 +55,8 @@ def write(
     certificate: Certificate,
     model: ReleasedModel,
     table_format: TableFormat = TableFormat.CSV,
-) -> None:
-    """Writes table, certificate, model and report, and a warning if the certificate has labels.
+) -> dict[str, str]:
+    """Writes table, model and report, and a warning if the certificate has labels.
 
     Args:
         folder: checked by `check_folder`.
@@ -63,13 +66,21 @@ def write(
         certificate: certificate of the release.
         model: model from which the rows were drawn.
         table_format: format of the synthetic table.
+
+    Returns:
+        The SHA-256 of each file, by name, for the certificate.
     """
     if certificate.labels:
         (folder / WARNING).write_text("\n".join(certificate.labels) + "\n", encoding="utf-8")
     _write_table(frame(synthetic, columns, rng), folder, table_format)
-    write_json(folder / "certificate.json", certificate.to_json())
-    model.save(folder / "model.npz")
-    write_text(folder / "report.html", release_report(certificate, synthetic))
+    model.save(folder / _MODEL)
+    write_text(folder / _REPORT, release_report(certificate, synthetic))
+    return {name: sha256_of(folder / name) for name in (table_format.file, _MODEL, _REPORT)}
+
+
+def write_certificate(folder: Path, certificate: Certificate) -> None:
+    """Writes the certificate, last of all files."""
+    write_json(folder / CERTIFICATE, certificate.to_json())
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
