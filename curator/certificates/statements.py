@@ -112,7 +112,8 @@ class Promise:
         spent_within_grant: compared as exact fractions.
         zcdp_rho_really_spent: what the parties were charged.
         epsilon_really_spent: the same at delta, where it is more than the accounts say.
-        epsilon_by_privacy_loss_distribution: the second opinion; None where not all noise is Gaussian.
+        epsilon_by_privacy_loss_distribution: the second opinion (`privacy_loss`), which rounding alone never
+            brings above the promise; None where not all noise is Gaussian, or delta is too small for it.
         composition: of steps that have no zCDP (`composition`); None where all have.
         observers: what holds against whom, where that differs.
     """
