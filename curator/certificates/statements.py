@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...common.data.domain import Clique
-from ...common.privacy.budget import Budget
+from ...common.privacy.budget import AnswerKind, Budget
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
 from ...common.statement import Entry, Statement
 from .json_values import OPTIONAL
@@ -143,7 +143,7 @@ class StatedCharge:
     Attributes:
         step: of the mechanism.
         clique: what was asked; empty for a charge over many.
-        interaction: only the marginal's interaction was measured.
+        kind: what the noise is added to: "marginal", "interaction", "scores" or "other" (`AnswerKind`).
         zcdp_rho: its cost.
         noise_sigmas_by_slice: scales of the noise variables that hide one record, in counts.
         steps: what is not Gaussian noise of one query.
@@ -151,10 +151,14 @@ class StatedCharge:
 
     step: str
     clique: Clique
-    interaction: bool
+    kind: str
     zcdp_rho: float
     noise_sigmas_by_slice: tuple[tuple[float, ...], ...]
     steps: SampledGaussian | ExponentialSteps | None = field(default=None, metadata=OPTIONAL)
+
+    def __post_init__(self) -> None:
+        if self.kind not in tuple(AnswerKind):
+            raise ValueError(f"expected a kind of answer: {', '.join(AnswerKind)}")
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def write(
 
 
 def formula_warning(domain: Domain, table_file: TableFile) -> str | None:
-    """A sentence that names attributes whose text a spreadsheet would run as a formula; None if there are none.
+    """A warning that names attributes whose text a spreadsheet would run as a formula; None without any.
 
     Args:
         domain: domain of the synthetic table.

@@ -46,9 +46,7 @@ class Session:
     table_file: TableFile
 
     @classmethod
-    def begin(
-        cls, folder: Path, plan_file: Path, home: CuratorHome, table_file: TableFile
-    ) -> Session:
+    def begin(cls, folder: Path, plan_file: Path, home: CuratorHome, table_file: TableFile) -> Session:
         """Starts a new release.
 
         Args:

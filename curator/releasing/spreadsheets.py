@@ -18,7 +18,9 @@ def attributes_like_formulas(domain: Domain) -> tuple[str, ...]:
 
     Numbers are not formulas, nor is text that reads as a number, such as "-5".
     """
-    return tuple(attribute.name for attribute in domain if any(map(_is_formula, _texts(attribute))))
+    return tuple(
+        attribute.name for attribute in domain.attributes if any(map(_is_formula, _texts(attribute)))
+    )
 
 
 def with_apostrophes(rows: pd.DataFrame, domain: Domain) -> pd.DataFrame:
@@ -29,16 +31,14 @@ def with_apostrophes(rows: pd.DataFrame, domain: Domain) -> pd.DataFrame:
         domain: domain of the table.
     """
     safe = {}
-    for attribute in domain:
-        if attribute.name not in rows:
-            continue
+    for attribute in (domain[name] for name in rows):
         column = rows[attribute.name]
         for text in _labels(attribute):
             if _is_formula(text):
                 column = column.mask(column == text, "'" + text)
         safe[attribute.name] = column
     names = {name: "'" + name for name in rows if _is_formula(name)}
-    return pd.DataFrame({name: safe[name] for name in rows}).rename(columns=names)
+    return pd.DataFrame(safe).rename(columns=names)
 
 
 def _texts(attribute: Attribute) -> tuple[str, ...]:
