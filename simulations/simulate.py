@@ -30,7 +30,7 @@ from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
 from ..curator.releasing.agreement import agree
 from ..curator.releasing.release import Layout, Released, ReleaseOrder, make_release
-from .evaluation.metrics import kway_errors
+from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
 from .measurers import CentralMeasurer
 from .network import InProcessConnection, policy_for, start_parties
@@ -171,7 +171,7 @@ def _metrics(
         seconds: run time of the release.
     """
     return {
-        "private": "computed from the real table: not for publication",
+        "private": PRIVATE,
         "labels": list(made.certificate.labels),
         "kway": [asdict(error) for error in kway_errors(table, made.synthetic)],
         "range_queries": [asdict(error) for error in range_errors(table, made.synthetic)],

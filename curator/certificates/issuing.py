@@ -69,7 +69,7 @@ def issue(
         promise=promised(plan, accountant, not_private is None, cost_factor, observers),
         steps=costs_of_steps(accountant),
         charges=tuple(
-            StatedCharge(c.step, c.clique, bool(c.interaction), float(c.zcdp_rho), c.sigmas, c.steps)
+            StatedCharge(c.step, c.clique, c.kind.value, float(c.zcdp_rho), c.sigmas, c.steps)
             for c in accountant.charges
         ),
         measurements=tuple(

@@ -98,7 +98,5 @@ def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
             False,
             "another protocol, adjacency, dealer, evaluators or number of collusions than signed",
         )
-    collusions = (
-        "" if masked is None else f", at most {masked.tolerated} parties collude, {masked.dealer} deals"
-    )
+    roles = "" if masked is None else f", at most {masked.tolerated} may collude, {masked.dealer} deals"
     return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{roles}, as signed")
