@@ -188,10 +188,10 @@ def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate of a release.")],
     federation: Annotated[Path, typer.Option(help="File of all cards, whose identities were compared.")],
 ) -> None:
-    """Verify a certificate offline: its signatures, and that every party charged what it states."""
+    """Verify a certificate offline, and the published files beside it, from the identities of the cards alone."""
     failed = 0
     for line in verify_certificate(
-        Certificate.load(certificate), FederationList.from_json(read_json(federation))
+        Certificate.load(certificate), FederationList.from_json(read_json(federation)), certificate.parent
     ):
         failed += not line.passed
         colour = None if line.passed else typer.colors.RED

@@ -169,7 +169,8 @@ def _write(
 
     values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     model, rng = result.fitted.model, values.generator()
-    files.write(out, result.synthetic, columns, rng, result.certificate, model, table_file)
+    written = files.write(out, result.synthetic, columns, rng, result.certificate, model, table_file)
+    files.write_certificate(out, result.certificate.with_outputs(written))
     files.write_not_for_release(out / "metrics.json", files.json_text(result.metrics), PRIVATE)
 
 

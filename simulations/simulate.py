@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..common.crypto.randomness import RandomStream
@@ -14,6 +14,7 @@ from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
+from ..common.protocols.masked.plan import MaskedPlan
 from ..common.protocols.registry import (
     INDICATOR,
     INDICATOR_MLE,
@@ -27,7 +28,7 @@ from ..curator.measurers.measurer import Measurer
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
-from ..curator.releasing.agreement import Proposal, agree
+from ..curator.releasing.agreement import agree
 from ..curator.releasing.release import Layout, Released, ReleaseOrder, make_release
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
@@ -56,11 +57,13 @@ class _Setting:
         measurer: measurer of the release.
         links: connections to the parties, slice by slice; empty if the protocol has no parties.
         cost_factor: what the parties are charged, as a multiple of the measurer's charges.
+        masked: plan of the protocol `masked`; None with any other protocol.
     """
 
     measurer: Measurer
     links: Sequence[Sequence[InProcessConnection]] = ()
     cost_factor: int = 1
+    masked: MaskedPlan | None = None
 
 
 def simulate(
@@ -118,7 +121,11 @@ def simulate(
     grid = Grid.parse(grid, table.domain, table.record_count) if isinstance(grid, str) else grid
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     setting = _setting(table, order, grid, stream, record_wise)
-    layout = Layout(tuple(cut.rows for cut in grid.slices), tuple(cut.groups for cut in grid.slices))
+    layout = Layout(
+        tuple(cut.rows for cut in grid.slices),
+        tuple(cut.groups for cut in grid.slices),
+        masked=setting.masked,
+    )
     factor, seeded = setting.cost_factor, seed is not None
     made = make_release(order, layout, setting.measurer, stream, factor, seeded, report)
     metrics = _metrics(table, order.workload, made, setting, time.perf_counter() - started)
@@ -135,14 +142,9 @@ def _setting(
         rng = stream.child("noise").generator()
         return _Setting(TheoremMeasurer(table, horizontal, vertical, order.granted, rng))
     copies = horizontal * vertical if order.protocol is INDICATOR_MLE else 1
-    proposal = Proposal(
-        secrets.token_hex(16),
-        INDICATOR if order.protocol is INDICATOR_MLE else order.protocol,
-        order.adjacency,
-        order.granted,
-        order.collusions,
-        copies,
-    )
+    proposal = order.proposal(secrets.token_hex(16))
+    if order.protocol is INDICATOR_MLE:
+        proposal = replace(proposal, protocol=INDICATOR, copies=copies)
     policy = policy_for(proposal.protocol.name, order.adjacency, proposal.charged_rho)
     links = start_parties(pieces, policy, stream.child("parties"))
     agreement = agree(order.domain, links, proposal)
@@ -153,7 +155,7 @@ def _setting(
         measurer = CentralMeasurer(agreement.federation, agreement.terms, order.granted, table, order.budget)
     else:
         measurer = agreement.measurer(stream.child("dealer"), record_wise=record_wise)
-    return _Setting(measurer, links, copies)
+    return _Setting(measurer, links, copies, agreement.terms.masked)
 
 
 def _metrics(

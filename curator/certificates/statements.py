@@ -63,6 +63,10 @@ class StatedPlan:
         workload: which marginals matter.
         budget: the promise, as it was asked for.
         steps: of the mechanism; empty in a certificate that does not state them.
+        names: of the parties, slice by slice; empty for a simulation.
+        collusions: number of parties that may collude; None where the protocol tolerates none.
+        dealer: role that deals randomness; None where there is none.
+        evaluators: names of the two parties that compute scores from shares; empty where there are none.
     """
 
     attributes: Mapping[str, int]
@@ -75,6 +79,10 @@ class StatedPlan:
     workload: tuple[WeightedClique, ...]
     budget: Budget
     steps: tuple[StatedStep, ...] = field(default=(), metadata=OPTIONAL)
+    names: tuple[tuple[str, ...], ...] = field(default=(), metadata=OPTIONAL)
+    collusions: int | None = field(default=None, metadata=OPTIONAL)
+    dealer: str | None = field(default=None, metadata=OPTIONAL)
+    evaluators: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):

@@ -15,6 +15,7 @@ from ...common.data.table import Table, decode_table
 from ...common.data.values import text_of
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
+from ..certificates.verify import sha256_of
 from ..mechanisms.parts.released import ReleasedModel
 from ..report.page import release_report
 from .spreadsheets import attributes_like_formulas, with_apostrophes
@@ -23,7 +24,9 @@ from .table_format import TableFile, TableFormat
 _WARNING = "NOT-FOR-RELEASE.txt"
 """Says why the results of a labelled run, or one file, must not be released, since a table cannot say it."""
 
-_FILES = (*(kind.file for kind in TableFormat), "certificate.json", "model.npz", "report.html", _WARNING)
+CERTIFICATE = "certificate.json"
+_MODEL, _REPORT = "model.npz", "report.html"
+_FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, _MODEL, _REPORT, _WARNING)
 
 
 def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
@@ -54,8 +57,8 @@ def write(
     certificate: Certificate,
     model: ReleasedModel,
     table_file: TableFile,
-) -> None:
-    """Writes table, certificate, model and report, and a warning if the certificate has labels.
+) -> dict[str, str]:
+    """Writes table, model and report, and a warning if the certificate has labels.
 
     Args:
         folder: checked by `check_folder`.
@@ -65,6 +68,9 @@ def write(
         certificate: certificate of the release.
         model: model from which the rows were drawn.
         table_file: how the synthetic table is written.
+
+    Returns:
+        The SHA-256 of each file, by name, for the certificate.
     """
     if certificate.labels:
         write_text(folder / _WARNING, "\n".join(certificate.labels) + "\n")
@@ -72,9 +78,14 @@ def write(
     if table_file.spreadsheet_safe:
         rows = with_apostrophes(rows, synthetic.domain)
     _write_table(rows, folder, table_file.table_format)
-    write_text(folder / "certificate.json", json_text(certificate.to_json()))
-    model.save(folder / "model.npz")
-    write_text(folder / "report.html", release_report(certificate, synthetic))
+    model.save(folder / _MODEL)
+    write_text(folder / _REPORT, release_report(certificate, synthetic))
+    return {name: sha256_of(folder / name) for name in (table_file.table_format.file, _MODEL, _REPORT)}
+
+
+def write_certificate(folder: Path, certificate: Certificate) -> None:
+    """Writes the certificate, last of all files."""
+    write_text(folder / CERTIFICATE, json_text(certificate.to_json()))
 
 
 def formula_warning(domain: Domain, table_file: TableFile) -> str | None:

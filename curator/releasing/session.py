@@ -113,25 +113,30 @@ class Session:
             links = stack.enter_context(self.home.links(named, self.plan.listen, retry_policy))
             watched = activity or Activity()
             slices = [[watched.watch(name, links[name]) for name in names] for names in self.plan.slices]
+            values = RandomStream(self.journal.key).child("values").generator()
+
+            def publish(made: Released) -> dict[str, str]:
+                return files.write(
+                    self.folder,
+                    made.synthetic,
+                    made.synthetic.domain.names,
+                    values,
+                    made.certificate,
+                    made.fitted.model,
+                    self.table_file,
+                )
+
             released = release_over_parties(
                 self.plan,
                 slices,
                 self.journal,
                 signer=self.home.keyring.identity,
                 identities={name: card.identity for name, card in self.home.cards().items()},
+                publish=publish,
                 away_s=AWAY_S,
                 report=report,
             )
-            values = RandomStream(self.journal.key).child("values").generator()
-            files.write(
-                self.folder,
-                released.synthetic,
-                released.synthetic.domain.names,
-                values,
-                released.certificate,
-                released.fitted.model,
-                self.table_file,
-            )
+            files.write_certificate(self.folder, released.certificate)
             self.journal.finish()
         return released
 

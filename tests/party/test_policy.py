@@ -6,13 +6,15 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
+from dpmosaic.common.messages import PROTOCOL_VERSION
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.party.policy import Policy
+from support.terms import terms_of
 
-TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 0.1)
+TERMS = terms_of(granted=0.1)
 POLICY = Policy(
     protocols=frozenset({"indicator"}),
     adjacencies=frozenset({Adjacency.ZERO_OUT}),
@@ -96,7 +98,7 @@ def masked(parties, tolerated):
     """Terms over so many slices of one party each."""
     roster = tuple(RosterEntry(str(i), i, ("a",), 50, bytes([i]) * 32) for i in range(parties))
     plan = MaskedPlan(Domain.coded({"a": 2}), roster, tolerated, Ring(32))
-    return replace(TERMS, protocol="masked", masked=plan)
+    return replace(TERMS, protocol="masked", plan=plan)
 
 
 @pytest.mark.parametrize(
