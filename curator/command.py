@@ -188,7 +188,7 @@ def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate of a release.")],
     federation: Annotated[Path, typer.Option(help="File of all cards, whose identities were compared.")],
 ) -> None:
-    """Verify a certificate offline, and the published files beside it, from the identities of the cards alone."""
+    """Verify a certificate and the published files beside it, offline, by the identities of the cards."""
     failed = 0
     for line in verify_certificate(
         Certificate.load(certificate), FederationList.from_json(read_json(federation)), certificate.parent

@@ -46,9 +46,7 @@ def check_charges(
     """
     charges = _charged(certificate.charges, terms, costs)
     if charges is None:
-        yield Check(
-            "charges", False, "differ from the ledgers, or from the cost of the noise that they state"
-        )
+        yield Check("charges", False, "differ from the ledgers, or from the cost of their noise")
         return
     yield Check("charges", True, f"all {len(charges)} are in every ledger, at the cost of their noise")
     accountant = Accountant(Fraction(terms.granted_rho), charges, sum(costs, Fraction(0)))

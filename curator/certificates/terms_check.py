@@ -32,20 +32,17 @@ def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) 
 
 def _check_promise(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) -> Check:
     promise, signed = certificate.promise, terms.purpose.budget
-    same = certificate.plan.budget == signed and (promise.epsilon, promise.delta) == (
-        signed.epsilon,
-        signed.delta,
-    )
-    if not same or promise.zcdp_rho_granted != terms.granted_rho:
+    stated = (certificate.plan.budget, promise.epsilon, promise.delta, promise.zcdp_rho_granted)
+    if stated != (signed, signed.epsilon, signed.delta, terms.granted_rho):
         return Check("promise", False, "another epsilon, delta or rho than in the signed terms")
     if not signed.allows(Fraction(terms.granted_rho)) or not signed.allows(spent):
         return Check("promise", False, "the rho of the ledgers does not keep the stated epsilon and delta")
     if signed.delta is None:
         return Check("promise", True, f"rho {signed.zcdp_rho:.6g}; spent {float(spent):.6g}")
     reached = gaussian_epsilon(math.sqrt(2 * spent), signed.delta) if spent else 0.0
-    stated = f"rho {signed.zcdp_rho:.6g}" if signed.epsilon is None else f"epsilon {signed.epsilon:.6g}"
+    granted = f"rho {signed.zcdp_rho:.6g}" if signed.epsilon is None else f"epsilon {signed.epsilon:.6g}"
     return Check(
-        "promise", True, f"{stated}; the ledgers give epsilon {reached:.6g} at delta {signed.delta:.3g}"
+        "promise", True, f"{granted}; the ledgers give epsilon {reached:.6g} at delta {signed.delta:.3g}"
     )
 
 
@@ -99,9 +96,7 @@ def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
         return Check(
             "trust",
             False,
-            "another protocol, adjacency, number of collusions, dealer or evaluators than signed",
+            "another protocol, adjacency, dealer, evaluators or number of collusions than signed",
         )
-    collusions = (
-        "" if masked is None else f", at most {masked.tolerated} parties collude, {masked.dealer} deals"
-    )
-    return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{collusions}, as signed")
+    roles = "" if masked is None else f", at most {masked.tolerated} may collude, {masked.dealer} deals"
+    return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{roles}, as signed")

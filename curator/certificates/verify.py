@@ -1,4 +1,4 @@
-"""Verifies a certificate offline: who signed it, and that every stated number follows from what was signed."""
+"""Verifies a certificate offline: who signed it, and that its numbers follow from what was signed."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ def release_over_parties(
     certificate = Certificate.from_json(json.loads(noted))
     if certificate.outputs != issued.outputs:
         raise DataError(
-            "the files of the resumed release differ from those that its certificate names; resume it with the "
-            "version and on the machine that began it"
+            "the files of the resumed release differ from those that its certificate names; resume it with "
+            "the version and on the machine that began it"
         )
     signed = certificate.with_signatures(_signatures(certificate, agreement, asking))
     return Released(made.synthetic, made.fitted, signed)

@@ -187,7 +187,7 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         budget=order.budget,
         steps=tuple(StatedStep(step.name, step.title, float(step.share)) for step in steps),
         names=layout.names,
-        collusions=masked and masked.tolerated,
-        dealer=masked and masked.dealer,
+        collusions=None if masked is None else masked.tolerated,
+        dealer=None if masked is None else masked.dealer,
         evaluators=tuple(masked.roster[place].name for place in masked.evaluators) if masked else (),
     )
