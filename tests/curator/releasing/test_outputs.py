@@ -35,7 +35,9 @@ def written(folder, kind):
     certificate = Certificate.from_json(certificate_form(DOMAIN))
     model = SelectedRecords(table, (), 200.0)
     outputs.check_folder(folder)
-    outputs.write(folder, table, DOMAIN.names, np.random.default_rng(1), certificate, model, TableFile(kind))
+    rng = np.random.default_rng(1)
+    digests = outputs.write(folder, table, DOMAIN.names, rng, certificate, model, TableFile(kind))
+    outputs.write_certificate(folder, certificate.with_outputs(digests))
     return table
 
 
