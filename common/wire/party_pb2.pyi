@@ -16,6 +16,7 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_SCORE_STEP: _ClassVar[DeliveryKind]
     DELIVERY_KIND_SCORE_REFERENCES: _ClassVar[DeliveryKind]
     DELIVERY_KIND_DEALT_SCORES: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_RECORD_ORDER: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -30,6 +31,7 @@ DELIVERY_KIND_DEALT_PRODUCT: DeliveryKind
 DELIVERY_KIND_SCORE_STEP: DeliveryKind
 DELIVERY_KIND_SCORE_REFERENCES: DeliveryKind
 DELIVERY_KIND_DEALT_SCORES: DeliveryKind
+DELIVERY_KIND_RECORD_ORDER: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm

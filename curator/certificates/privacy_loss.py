@@ -11,7 +11,7 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 
 from ...common.privacy.budget import Accountant
 from ...common.privacy.conversion import gaussian_epsilon
-from ...common.privacy.cost import Adjacency, charged_variance, grid_of
+from ...common.privacy.cost import Adjacency, PrivacyUnit, charged_variance, grid_of
 
 _RELATIVE_INTERVAL = 5e-5
 """Losses are rounded to multiples of this share of epsilon; "connect the dots" makes the error quadratic."""
@@ -22,15 +22,19 @@ _Noise = tuple[float, bool | tuple[int, ...]]
 
 
 def checked_epsilon(
-    accountant: Accountant, delta: float, adjacency: Adjacency, noise_factor: float = 1.0
+    accountant: Accountant,
+    delta: float,
+    adjacency: Adjacency,
+    noise_factor: float = 1.0,
+    rows_per_person: int = 1,
 ) -> float | None:
     """Upper bound on epsilon at delta, from the probability masses of the discrete noise itself.
 
     One record changes one cell of a marginal by 1 (two cells under replace-one), so the privacy loss of a
     measurement is that of one noise variable against its shift, for any number of cells. It changes every
-    score by 1 (by 2 under replace-one), so each score counts. An interaction counts as the Gaussian that it
-    is charged as. The bound takes the scales as given; the Gaussian accounting of the grant covers that they
-    were chosen adaptively.
+    score by 1 (by 2 under replace-one), so each score counts. A person with m records shifts each at most m
+    times as far. An interaction counts as the Gaussian that it is charged as. The bound takes the scales as
+    given; the Gaussian accounting of the grant covers that they were chosen adaptively.
 
     Source: Google's dp-accounting, pessimistic estimates.
 
@@ -39,6 +43,7 @@ def checked_epsilon(
         delta: delta in (0, 1).
         adjacency: which tables are neighbours.
         noise_factor: scale of the evaluated noise as a multiple of the charged scale, on the same grid.
+        rows_per_person: number of records in which neighbouring tables differ.
 
     Returns:
         None if a charge is not Gaussian, or nothing was charged.
@@ -53,22 +58,23 @@ def checked_epsilon(
         )
         for piece in slices
     }
+    unit = PrivacyUnit(adjacency, rows_per_person)
     interval = _RELATIVE_INTERVAL * gaussian_epsilon(math.sqrt(2 * accountant.spent) / noise_factor, delta)
-    return max(_epsilon(variables, noise_factor, delta, adjacency, interval) for variables in noise)
+    return max(_epsilon(variables, noise_factor, delta, unit, interval) for variables in noise)
 
 
 def _epsilon(
     variables: frozenset[tuple[_Noise, int]],
     factor: float,
     delta: float,
-    adjacency: Adjacency,
+    unit: PrivacyUnit,
     interval: float,
 ) -> float:
-    changed = adjacency.squared_sensitivity
+    changed = unit.adjacency.squared_sensitivity
     # Gaussians compose to one Gaussian.
     gaussian = sum(
         (
-            count * adjacency.squared_interaction_sensitivity(kind) / charged_variance(sigma, factor)
+            count * unit.squared_interaction_sensitivity(kind) / charged_variance(sigma, factor)
             for (sigma, kind), count in variables
             if isinstance(kind, tuple) and kind
         ),
@@ -77,7 +83,7 @@ def _epsilon(
     losses = [
         pld.from_discrete_gaussian_mechanism(
             sigma=grid_of(sigma) * sigma * factor,
-            sensitivity=grid_of(sigma) * (changed if scored else 1),
+            sensitivity=grid_of(sigma) * unit.rows_per_person * (changed if scored else 1),
             value_discretization_interval=interval,
             use_connect_dots=True,
         ).self_compose(count if scored else count * changed)

@@ -56,11 +56,14 @@ def verify_certificate(certificate: Certificate, federation: FederationList) -> 
         "label", private, "differentially private" if private else "labelled as not a private release"
     )
     plan, promise = certificate.plan, certificate.promise
-    stated = (plan.protocol, plan.adjacency, promise.zcdp_rho_granted)
-    same = (terms.protocol, terms.adjacency.value, terms.granted_rho) == stated
+    stated = (plan.protocol, plan.adjacency, plan.rows_per_person, promise.zcdp_rho_granted)
+    rows = terms.purpose.rows_per_person
+    same = (terms.protocol, terms.adjacency.value, rows, terms.granted_rho) == stated
     yield Check(
         "terms", same, "as the certificate states" if same else "differ from what the certificate states"
     )
+    said = terms.unit.in_words
+    yield Check("record", plan.privacy_unit == said, said)
     curator = federation.curator
     yield _checked(
         f"curator {curator.name}",

@@ -56,8 +56,9 @@ class MaskedAnswerer(Answerer):
         self._session = self._session or session
 
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
-        """A matrix minus its mask, in frames sealed for another party of the slice."""
-        return self._introduced_session().open(chain, recipient)
+        """A matrix minus its mask, sealed for another party of the slice; for no chain, the order's tag."""
+        session = self._introduced_session()
+        return session.open(chain, recipient) if chain else session.order_tag(recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""
@@ -102,7 +103,13 @@ class MaskedAnswerer(Answerer):
     def _introduced(self, introduction: Introduction) -> MaskedSession:
         account, institution = self.account, self.institution
         return MaskedSession(
-            institution.table, account.terms, institution.name, account.secret(), introduction, account.keys
+            institution.table,
+            account.terms,
+            institution.name,
+            account.secret(),
+            introduction,
+            institution.order,
+            account.keys,
         )
 
 
