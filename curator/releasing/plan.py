@@ -23,7 +23,7 @@ _TEMPLATE = """\
 domain = {domain}        # domain of the whole table
 # The promise is for one record, which is one row of one slice. A person with several rows, or with rows in
 # several slices, is protected by the sum over these rows.
-epsilon = 1.0
+epsilon = 1.0                   # the promise
 delta = 1e-9
 # rows_per_person = 2           # the promise for a person with up to so many rows of one slice, with more
                                 # noise; every party needs a key column and max_rows_per_person
