@@ -146,11 +146,11 @@ class OpeningRequest:
 
     Attributes:
         release_id: id of an accepted release.
-        chain: the parts multiplied so far; a chain of one part means the party's own indicators, an empty
-            one its tag of the order of its records.
+        chain: the parts multiplied so far; a chain of one part means the party's own indicators.
         recipient: index of the other party in the roster.
         query_id: id of a score query if one of its steps is requested instead of a chain.
         step: 0 for the party's shares of the cells, k for an evaluator's opening of round k - 1.
+        record_order: the tag of the order of the party's records is requested instead of a chain.
     """
 
     release_id: str
@@ -158,6 +158,7 @@ class OpeningRequest:
     recipient: int
     query_id: str = ""
     step: int = 0
+    record_order: bool = False
 
 
 class DeliveryKind(enum.Enum):

@@ -106,18 +106,20 @@ class Part(_message.Message):
     def __init__(self, attributes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class OpeningRequest(_message.Message):
-    __slots__ = ("release_id", "chain", "recipient", "query_id", "step")
+    __slots__ = ("release_id", "chain", "recipient", "query_id", "step", "record_order")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     CHAIN_FIELD_NUMBER: _ClassVar[int]
     RECIPIENT_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
+    RECORD_ORDER_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     chain: _containers.RepeatedCompositeFieldContainer[Part]
     recipient: int
     query_id: str
     step: int
-    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ...) -> None: ...
+    record_order: bool
+    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., record_order: _Optional[bool] = ...) -> None: ...
 
 class Delivery(_message.Message):
     __slots__ = ("release_id", "kind", "chain", "sender", "query_id", "step")

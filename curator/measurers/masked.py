@@ -207,7 +207,7 @@ class MaskedMeasurer(ScoringMeasurer):
             return
         members = self._plan.members(number)
         for sender, recipient in itertools.permutations(members, 2):
-            request = OpeningRequest(self._release_id, (), recipient)
+            request = OpeningRequest(self._release_id, (), recipient, record_order=True)
             delivery = Delivery(self._release_id, DeliveryKind.RECORD_ORDER, (), sender)
             self._clients[sender].relay(request, delivery, self._clients[recipient])
         self._compared.add(number)

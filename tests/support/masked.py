@@ -142,7 +142,9 @@ class Release:
         """All parties of a slice exchange the tags of the order of their records."""
         for number in range(self.plan.slice_count):
             for owner, recipient in itertools.permutations(self.plan.members(number), 2):
-                self.deliver(DeliveryKind.RECORD_ORDER, (), recipient, self.sealed(owner, (), recipient), owner)
+                request = OpeningRequest(self.terms.release_id, (), recipient, record_order=True)
+                tag = list(self.parties[self.names[owner]].open(request))
+                self.deliver(DeliveryKind.RECORD_ORDER, (), recipient, tag, owner)
         return self
 
     def sealed(self, owner, chain, recipient):
@@ -193,7 +195,8 @@ class Release:
                     yield self.names[party], lambda p=party, c=chain: self.multiply(p, c)
 
     def prepare(self, clique):
-        """Takes all steps before the answer."""
+        """Takes all steps before the answer, also if parties were started again."""
+        self.compare_orders()
         for step in self.deliveries(clique):
             step()
         for _, step in self.products(clique):

@@ -70,7 +70,7 @@ def policy_for(protocol, adjacency=Adjacency.ZERO_OUT, granted_rho=1.0):
 
 
 def sharing(policy, neighbours=()):
-    """The policy of a party that shares its records with these parties, in an order that it does not compare."""
+    """The policy of a party whose records these parties hold too, in an order that nobody compares."""
     return replace(policy, records=Records(frozenset(neighbours), order_guaranteed=True))
 
 

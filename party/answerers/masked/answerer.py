@@ -55,10 +55,13 @@ class MaskedAnswerer(Answerer):
         self.account.introduce(introduction)
         self._session = self._session or session
 
+    def order_tag(self, recipient: int) -> Iterator[bytes]:
+        """A keyed digest of the order of the party's records, for another party of the slice."""
+        return self._introduced_session().order_tag(recipient)
+
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
-        """A matrix minus its mask, sealed for another party of the slice; for no chain, the order's tag."""
-        session = self._introduced_session()
-        return session.open(chain, recipient) if chain else session.order_tag(recipient)
+        """A matrix minus its mask, in frames sealed for another party of the slice."""
+        return self._introduced_session().open(chain, recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""

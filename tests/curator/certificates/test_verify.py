@@ -79,7 +79,7 @@ def test_verifies_a_certificate_that_all_parties_signed():
     lines = list(verify_certificate(signed(), federation()))
     assert all(line.passed for line in lines)
     assert [line.what for line in lines] == [
-        "label", "terms", "curator c", "parties", "party a", "party b", "budget",
+        "label", "terms", "record", "curator c", "parties", "party a", "party b", "budget",
     ]  # fmt: skip
 
 
@@ -89,6 +89,8 @@ def test_verifies_a_certificate_that_all_parties_signed():
         (("promise", "epsilon"), 0.1, {"party a", "party b"}),
         (("plan", "protocol"), "trusted", {"terms", "party a", "party b"}),
         (("promise", "zcdp_rho_granted"), 2.0, {"terms", "party a", "party b"}),
+        (("plan", "rows_per_person"), 2, {"terms", "party a", "party b"}),
+        (("plan", "privacy_unit"), "Everybody is protected.", {"record", "party a", "party b"}),
         (("labels",), ["NOT PRIVATE"], {"label", "party a", "party b"}),
         (("signed", "curator_signature"), "00" * 64, {"curator c"}),
         (("signed", "parties", 0, "signature"), "00" * 64, {"party a"}),
