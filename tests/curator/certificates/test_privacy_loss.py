@@ -9,6 +9,7 @@ from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import (
     Adjacency,
+    PrivacyUnit,
     charged_variance,
     gaussian_cost,
     gaussian_sigma,
@@ -35,6 +36,14 @@ def test_the_privacy_loss_distribution_of_the_added_noise_confirms_the_promise(e
     shares = [Fraction(1, 2), Fraction(1, 4), *[Fraction(1, 80)] * 20]
     checked = checked_epsilon(spend(budget, adjacency, shares), 1e-9, adjacency)
     assert 0.995 * epsilon < checked <= epsilon * 1.0005
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_a_person_with_several_rows_has_the_epsilon_of_the_promise_and_not_of_one_row(adjacency):
+    accountant = spend(Budget(1.0, 1e-9), PrivacyUnit(adjacency, 3), [Fraction(1, 2), Fraction(1, 4)])
+    checked = checked_epsilon(accountant, 1e-9, adjacency, rows_per_person=3)
+    assert 0.8 < checked <= 1.0005
+    assert checked_epsilon(accountant, 1e-9, adjacency) < 0.4 * checked
 
 
 def test_detects_less_noise_than_was_charged():
