@@ -143,11 +143,15 @@ class PartyHome:
             settings.policy,
             {card.name: card.identity for pinned in self.trusted() for card in pinned.parties},
             [pinned.curator.identity for pinned in self.trusted()],
-            approvals.check if settings.approval else None,
+            approvals,
         )
         rows = settings.source().read(settings.domain)
         institution = Institution(self.keyring.name, self.keyring.identity, rows, rules)
         return Party(institution, ledger, RandomStream.from_os())
+
+    def approvals(self, *, automatic: bool = False) -> Approvals:
+        """Requests and decisions; for `automatic` see `Approvals`."""
+        return Approvals(self.file(REQUESTS), self.keyring.identity, automatic=automatic)
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:
