@@ -29,6 +29,7 @@ from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.policy import Policy
 from support.parties import party_of
+from support.terms import RELEASE_ID
 
 EPSILON, DELTA, RUNS = 1.0, 1e-5, 40_000
 SIGMA = gaussian_sigma(Budget(EPSILON, DELTA).granted(gaussian_only=True), Adjacency.ZERO_OUT)
@@ -118,14 +119,16 @@ def test_a_party_never_draws_one_noise_for_two_queries(protocol, form):
     party = party_of("p", table, policy, identity=identity)
     plan = MaskedPlan(domain, (RosterEntry("p", 0, ("a",), 14, identity.public),), 0, Ring(32))
     masked = plan if protocol == "masked" else None
-    terms = encode_terms(ReleaseTerms("r", PROTOCOL_VERSION, protocol, Adjacency.ZERO_OUT, 10.0, masked))
+    terms = encode_terms(
+        ReleaseTerms(RELEASE_ID, PROTOCOL_VERSION, protocol, Adjacency.ZERO_OUT, 10.0, masked)
+    )
     accepted = party.accept(terms)
     if masked:
-        party.introduce(Introduction("r", (accepted,), bytes(32)))
+        party.introduce(Introduction(RELEASE_ID, (accepted,), bytes(32)))
     rows = table.record_count if form is AnswerForm.RECORD_WISE else 1
     answers = set()
     for number in range(20):
-        query = MarginalQuery("r", str(number), form, ("a",), SIGMA)
+        query = MarginalQuery(RELEASE_ID, str(number), form, ("a",), SIGMA)
         (block,) = decode_answer(party.answer(query), rows, 3, rows)
         answers.add(block.tobytes())
     assert len(answers) == 20

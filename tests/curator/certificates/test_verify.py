@@ -20,7 +20,7 @@ from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.statements import Signatures
 from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
 from support.certificates import certificate_form
-from support.terms import terms_of
+from support.terms import RELEASE_ID, id_of, terms_of
 
 NAMES = ("a", "b")
 SEEDS = {name: Identity.from_seed(name.encode() * 32) for name in (*NAMES, "c", "s")}
@@ -50,7 +50,7 @@ def federation(**identities):
 
 
 def signed(body=BODY, rho=Fraction(3, 8), names=NAMES):
-    claim = Claim("r", body.digest(), body.promise.zcdp_rho_spent)
+    claim = Claim(RELEASE_ID, body.digest(), body.promise.zcdp_rho_spent)
     statements = []
     for name in names:
         link, entries = first_link(encode_terms(TERMS)), []
@@ -101,7 +101,7 @@ def test_detects_each_altered_value(path, value, what):
 
 
 def test_altered_terms_invalidate_every_signature():
-    other = encode_terms(replace(TERMS, release_id="s"))
+    other = encode_terms(replace(TERMS, release_id=id_of("s")))
     assert failed(changed(("signed", "terms"), other.hex())) == {"curator c", "party a", "party b"}
 
 
