@@ -11,7 +11,7 @@ from dpmosaic.common.protocols.partition import Partition, RosterEntry
 
 def id_of(label):
     """The id of the release that a test calls by this label."""
-    return str(label).encode().hex().rjust(32, "0")
+    return str(label).encode().hex().ljust(32, "0")
 
 
 RELEASE_ID = id_of("r")

@@ -35,7 +35,7 @@ from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.party.ledger import Ledger
 ledger = Ledger(Path({str(path)!r}))
 def charge():
-    query = MarginalQuery(RELEASE_ID, "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
+    query = MarginalQuery({RELEASE_ID!r}, "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
     return ledger.charge(query, Fraction(1, 2), {DATA!r}, {KEY!r})
 {body}
 """
@@ -89,7 +89,7 @@ def test_two_ledgers_on_one_file_reserve_a_release_once_with_one_secret(ledger, 
                 for book, secret in ((ledger, SECRET), (second, SECOND_SECRET))
             ]
         )
-        assert first == other == ledger.release(str(number))
+        assert first == other == ledger.release(id_of(number))
         assert first.secret in (SECRET, SECOND_SECRET)
     assert ledger.reserved() == 21
     second.close()
