@@ -16,7 +16,7 @@ from dpmosaic.common.messages import (
 )
 from support.masked_views import table_of
 from support.taps import Curator
-from support.terms import RELEASE_ID
+from support.terms import RELEASE_ID, id_of
 
 OUTSIDER = Identity.from_seed(bytes(range(32)))
 OUTSIDERS_KEY = EphemeralKey.from_seed(bytes(range(32))).public
@@ -62,7 +62,7 @@ def test_an_introduction_with_another_identity_is_refused_and_nothing_is_answere
 def test_acceptances_of_another_release_are_refused():
     curator = Curator(table_of("random"), "1x3")
     curator.federation.accept(curator.terms(RELEASE_ID))
-    others = curator.federation.accept(curator.terms("another"))
+    others = curator.federation.accept(curator.terms(id_of("another")))
     with pytest.raises(ProtocolError, match="does not verify"):
         curator.clients[0].introduce(Introduction(RELEASE_ID, others, bytes(32)))
 

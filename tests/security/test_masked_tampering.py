@@ -17,7 +17,7 @@ from dpmosaic.common.messages import (
 from dpmosaic.curator.measurers.measurer import Query
 from support.masked_views import table_of
 from support.taps import Curator
-from support.terms import RELEASE_ID
+from support.terms import RELEASE_ID, id_of
 
 WIDE = Domain.coded({"x": 400, "y": 3})
 
@@ -115,7 +115,7 @@ REPLAYED = {
     "as from the recipient": ((0, "a", 1), opening("a", 1), 1),
     "as another part": ((0, "a", 2), opening("b", 0), 2),
     "as a larger part": ((0, "a", 2), opening("ab", 0), 2),
-    "in another release": ((0, "a", 2), opening("a", 0, "another"), 2),
+    "in another release": ((0, "a", 2), opening("a", 0, id_of("another")), 2),
     "as the dealer's rows": ((0, "a", 2), Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, (("a",), ("e",))), 2),
 }
 
@@ -124,7 +124,7 @@ REPLAYED = {
 def test_an_opening_is_accepted_only_by_its_recipient_and_for_its_chain(taken, delivery, recipient):
     curator = Curator(table_of("random", TWINS, records=20), "1x3")
     curator.measurer()
-    curator.measurer("another")
+    curator.measurer(id_of("another"))
     sender, held, meant_for = taken
     frames = curator.open(sender, part(held), meant_for)
     with pytest.raises(ProtocolError):
