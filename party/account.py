@@ -51,9 +51,9 @@ class Account:
             BudgetError: the query exceeds the grant of the release; nothing is charged.
         """
         if isinstance(query, ScoreQuery):
-            cost = score_cost(query.sigma, self.terms.adjacency, len(query.cliques))
+            cost = score_cost(query.sigma, self.terms.unit, len(query.cliques))
         else:
-            cost = gaussian_cost(query.sigma, self.terms.adjacency, tuple(interaction))
+            cost = gaussian_cost(query.sigma, self.terms.unit, tuple(interaction))
         fresh = self.keys.bytes(KEY_BYTES).tobytes()
         entry = self._ledger.charge(query, cost, self._data_digest, fresh, self._sign)
         return RandomStream(entry.noise_key)

@@ -55,6 +55,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
             "delta": terms.purpose.budget.delta,
             "zcdp_rho": terms.purpose.budget.zcdp_rho,
         },
+        "rows_per_person": terms.purpose.rows_per_person,
         "charge": _charge(terms),
         "attributes": {name: terms.plan.domain[name].size for name in terms.plan.domain},
         "domain_digest": terms.purpose.domain_digest,
@@ -103,7 +104,7 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "mechanism", _mechanism_in_words(form["mechanism"])
     yield "protocol", f"{form['protocol']['name']}. Trusted: {form['protocol']['trusted']}"
     yield "adjacency", f"{form['adjacency']}: {_NEIGHBOURS[Adjacency.named(form['adjacency'])]}"
-    yield "promise", f"{_promise(form['promise'])} for each record"
+    yield "promise", f"{_promise(form['promise'])} for {_protected(form['rows_per_person'])}"
     yield (
         "charge",
         f"up to rho {charge['zcdp_rho']:.6g} at this party, which is epsilon {charge['epsilon']:.6g} at "
@@ -147,7 +148,7 @@ def _charge(terms: ReleaseTerms) -> dict[str, float]:
 
 
 def _parties(terms: ReleaseTerms, home: PartyHome) -> list[dict[str, Any]]:
-    pinned = {card.name: card.identity for known in home.trusted() for card in known.parties}
+    pinned = _pinned(home)
     return [
         {
             "name": entry.name,
@@ -160,6 +161,11 @@ def _parties(terms: ReleaseTerms, home: PartyHome) -> list[dict[str, Any]]:
         }
         for entry in terms.plan.roster
     ]
+
+
+def _pinned(home: PartyHome) -> dict[str, bytes]:
+    """Names and identities of the pinned parties."""
+    return {card.name: card.identity for known in home.trusted() for card in known.parties}
 
 
 def _mechanism(text: str) -> Any:
@@ -195,6 +201,7 @@ def _refused(terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: Fra
         return "the plan does not name this party"
     try:
         policy.check_terms(terms, own.record_count, reserved)
+        policy.records.check_plan(terms.plan, own, _pinned(home))
     except PolicyError as refusal:
         return str(refusal)
     return None
@@ -222,6 +229,12 @@ def _promise(promise: dict[str, float | None]) -> str:
     if promise["epsilon"] is None:
         return f"rho {promise['zcdp_rho']:.6g}"
     return f"epsilon {promise['epsilon']:.6g} at delta {promise['delta']:.3g}"
+
+
+def _protected(rows_per_person: int) -> str:
+    if rows_per_person == 1:
+        return "each record, which is one row of one slice"
+    return f"each person with up to {rows_per_person} rows of one slice"
 
 
 def _evaluators(masked: dict[str, Any]) -> str:

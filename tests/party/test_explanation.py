@@ -1,6 +1,8 @@
 """What an operator reads before deciding: the whole plan, and what it costs this party."""
 
+import contextlib
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -33,6 +35,7 @@ def test_an_explanation_contains_the_whole_plan(operator):
     assert form["protocol"]["name"] == "masked"
     assert form["adjacency"] == "zero-out"
     assert form["promise"] == {"epsilon": 1.0, "delta": 1e-9, "zcdp_rho": None}
+    assert form["rows_per_person"] == 1
     assert form["charge"]["zcdp_rho"] == rho
     assert form["charge"]["epsilon"] == pytest.approx(1.0, rel=1e-6)
     assert form["attributes"] == {"a": 3, "b": 2}
@@ -68,7 +71,7 @@ def test_an_explanation_is_also_in_plain_sentences(operator):
         "slice 1 other (pinned here) holds b of 150 records",
         "workload 1 pair",
         "mechanism mst, rounds = 3",
-        "promise rho 0.02 for each record",
+        "promise rho 0.02 for each record, which is one row of one slice",
         "charge up to rho 0.02 at this party, which is epsilon 1.10404 at delta 1e-09",
         "collusions 1 of the 1 other parties may collude without weakening the promise",
         "dealer the curator, trusted to deal as written and not to collude with a party",
@@ -131,3 +134,27 @@ def test_a_mechanism_in_any_text_is_shown(operator, text):
     requested(operator, mechanism=text)
     shown_text = operator.run("show", RELEASE_ID).replace("\n", "").replace(" ", "")
     assert text.strip('"')[:200] in shown_text
+
+
+def test_a_plan_that_the_policy_on_records_no_longer_allows_is_shown_to_be_refused(operator):
+    requested(operator)
+    path = operator.home.folder / "policy.toml"
+    path.write_text(path.read_text().replace('same_as = ["other"]', "same_as = []"))
+    assert "REFUSES it: the plan puts 'other' into the slice of this party" in operator.run(
+        "show", RELEASE_ID
+    )
+
+
+def test_the_rows_of_a_person_that_the_promise_covers_are_named(operator):
+    terms = operator.terms()
+    terms = replace(terms, purpose=replace(terms.purpose, rows_per_person=3))
+    with operator.serving() as (party, _), pytest.raises(PolicyError, match="key column"):
+        proposed(party, terms)
+    with (
+        contextlib.closing(operator.home.approvals()) as approvals,
+        pytest.raises(PolicyError, match="waits"),
+    ):
+        approvals.check(terms, CURATOR_IDENTITY.public, b"")
+    output = operator.run("show", RELEASE_ID)
+    assert "for each person with up to 3 rows of one slice" in output
+    assert "does NOT verify: deny this release" in output

@@ -29,6 +29,9 @@ POLICY = """
 [source]
 domain = "domain.json"
 file = "rows.csv"
+[records]
+same_as = ["other"]
+order = "guaranteed"
 [policy]
 protocols = ["indicator", "masked"]
 adjacencies = ["zero-out"]
