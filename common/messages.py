@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 from dataclasses import dataclass
 
 from .crypto.randomness import KEY_BYTES
@@ -17,6 +18,8 @@ from .protocols.registry import MASKED
 
 PROTOCOL_VERSION = 6
 """Incremented with every change that an older party or curator would misread."""
+
+_RELEASE_ID = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,8 @@ class ReleaseTerms:
     """Terms of a release, which every party accepts or refuses.
 
     Attributes:
-        release_id: unique among all releases that the party ever took part in.
+        release_id: 32 lower-case hexadecimal digits, unique among all releases that the party ever took
+            part in.
         protocol_version: version of the messages that the curator understands.
         protocol: name of the measurement protocol.
         adjacency: which tables are neighbours.
@@ -90,8 +94,10 @@ class ReleaseTerms:
     purpose: Purpose
 
     def __post_init__(self) -> None:
-        if not self.release_id or not self.protocol:
-            raise ValueError("a release needs an id and a protocol")
+        if not _RELEASE_ID.fullmatch(self.release_id):
+            raise ValueError("the id of a release must be 32 lower-case hexadecimal digits")
+        if not self.protocol:
+            raise ValueError("a release needs a protocol")
         if not 0 < self.granted_rho < math.inf:
             raise ValueError("the budget of a release must be a positive finite rho")
         if (self.masked is not None) != (self.protocol == MASKED.name):

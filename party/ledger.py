@@ -246,10 +246,14 @@ class Ledger:
         with self._lock:
             rows = self._database.execute(
                 "SELECT release_id, granted, spent, "
-                "(SELECT count(*) FROM answer WHERE answer.release_id = release.release_id) "
+                "(SELECT count(*) FROM answer WHERE answer.release_id = release.release_id), "
+                "certificate IS NOT NULL "
                 "FROM release ORDER BY rowid"
             ).fetchall()
-        return [LedgerSummary(i, Fraction(granted), Fraction(spent), n) for i, granted, spent, n in rows]
+        return [
+            LedgerSummary(release_id, Fraction(granted), Fraction(spent), queries, bool(certified))
+            for release_id, granted, spent, queries, certified in rows
+        ]
 
     def check_writable(self) -> None:
         """Returns only if an entry can be written now."""

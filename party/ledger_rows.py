@@ -70,12 +70,14 @@ class LedgerSummary:
         granted: upper limit of its cost, zCDP.
         spent: cost of its queries so far, zCDP.
         queries: number of charged queries.
+        certified: its certificate is signed, so it answers no new query.
     """
 
     release_id: str
     granted: Fraction
     spent: Fraction
     queries: int
+    certified: bool
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class Party:
         self._ledger = ledger
         self._keys = keys
         self._digest = institution.table.digest()
-        self._releases = Releases(ledger, self._begin)
+        self._releases = Releases(ledger, self._begin, institution.rules.check_running)
 
     def describe(self) -> PartyDescription:
         """Public facts about the party."""
@@ -76,8 +76,9 @@ class Party:
             PolicyError: no pinned curator signed them, or the policy does not allow them.
         """
         institution, rules = self._institution, self._institution.rules
-        rules.check_signature(encoded, signature)
+        curator = rules.signer(encoded, signature)
         terms = decode_terms(encoded)
+        rules.check_running(terms.release_id)
         answerer = answerer_of(terms.protocol)
 
         def admit(reserved: Fraction) -> None:
@@ -85,8 +86,7 @@ class Party:
             institution.check_partition(terms.plan)
             institution.check_keys(terms)
             answerer.check_terms(terms, institution)
-            if rules.approve is not None:
-                rules.approve(terms)
+            rules.check_approved(terms, curator, signature)
 
         fresh = self._keys.bytes(KEY_BYTES).tobytes()
         release = self._ledger.reserve(terms, self._digest, fresh, admit, signature)
@@ -150,6 +150,7 @@ class Party:
 
     def certify(self, claim: Claim) -> Statement:
         """Signs a certificate that states at least the charged cost, and all entries of the release."""
+        self._institution.rules.check_running(claim.release_id)
         entries, link = self._ledger.certify(claim)
         return state(self._institution.identity, entries, link, claim)
 

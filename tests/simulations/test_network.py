@@ -14,11 +14,11 @@ from dpmosaic.common.wire.codec import encode_description, encode_signed_terms
 from dpmosaic.common.wire.queries import encode_query
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
-from support.terms import terms_for, terms_of
+from support.terms import RELEASE_ID, id_of, terms_for, terms_of
 
 TERMS = terms_of()
 POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
-QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
 TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
 
 
@@ -104,7 +104,7 @@ def test_the_policy_of_a_party_refuses_through_the_connection(change, reason):
     [
         ({"sigma": 0.1}, 40, errors.BudgetError, "more than is left"),
         ({"clique": ("z",)}, 40, errors.ProtocolError, "attributes that can be queried"),
-        ({"release_id": "s"}, 40, errors.ProtocolError, "accept it first"),
+        ({"release_id": id_of("s")}, 40, errors.ProtocolError, "accept it first"),
         ({}, 41, errors.ProtocolError, "more or fewer integers"),
     ],
 )
@@ -141,7 +141,7 @@ def test_a_connection_counts_the_bytes_of_all_requests_and_replies():
     client.accept(terms_for(client))
     list(client.answer(QUERY, 1, 40, 1))
     with pytest.raises(errors.ProtocolError):
-        list(client.answer(replace(QUERY, release_id="s"), 1, 40, 1))
+        list(client.answer(replace(QUERY, release_id=id_of("s")), 1, 40, 1))
     assert connection.bytes_in + connection.bytes_out == sum(map(len, tap.crossed))
     assert connection.bytes_in == sum(
         len(data)
@@ -167,7 +167,7 @@ def test_parties_of_a_simulation_allow_only_its_release():
     connection = one_party()
     histogram(connection)
     with pytest.raises(errors.PolicyError, match="lifetime_rho"):
-        PartyClient(connection).accept(replace(TERMS, release_id="s"))
+        PartyClient(connection).accept(replace(TERMS, release_id=id_of("s")))
 
 
 def test_a_seed_determines_all_answers():

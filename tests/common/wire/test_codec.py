@@ -29,6 +29,7 @@ from support.messages import (
     SCORE_QUERIES,
     SCORE_QUERY,
 )
+from support.terms import id_of
 
 
 def decode_header(data):
@@ -98,25 +99,25 @@ def test_neither_kind_of_query_decodes_as_the_other(query, score):
         ("description", {"identity": b"x" * 32}),
         ("acceptance", {"ephemeral": b"x" * 32}),
         ("acceptance", {"signature": b"x" * 64}),
-        ("introduction", {"release_id": "R"}),
+        ("introduction", {"release_id": id_of("R")}),
         ("introduction", {"acceptances": INTRODUCTION.acceptances[::-1]}),
         ("introduction", {"acceptances": INTRODUCTION.acceptances[:1]}),
         ("introduction", {"mask_seed": b"x" * 32}),
-        ("opening request", {"release_id": "R"}),
+        ("opening request", {"release_id": id_of("R")}),
         ("opening request", {"chain": (("a",), ("b",), ("c",))}),
         ("opening request", {"recipient": 1}),
         ("opening request", {"query_id": ""}),
         ("opening request", {"step": 0}),
-        ("multiply request", {"release_id": "R"}),
+        ("multiply request", {"release_id": id_of("R")}),
         ("multiply request", {"chains": MULTIPLY_REQUEST.chains[::-1]}),
-        ("delivery", {"release_id": "R"}),
+        ("delivery", {"release_id": id_of("R")}),
         ("delivery", {"kind": DeliveryKind.DEALT_ROWS}),
         ("delivery", {"kind": DeliveryKind.DEALT_PRODUCT}),
         ("delivery", {"chain": CHAIN[::-1]}),
         ("delivery", {"sender": 0}),
         ("delivery", {"query_id": ""}),
         ("delivery", {"step": 0}),
-        ("score query", {"release_id": "R"}),
+        ("score query", {"release_id": id_of("R")}),
         ("score query", {"query_id": "Q"}),
         ("score query", {"cliques": (("a",), ("b",), ("c",))}),
         ("score query", {"cliques": (("c",), ("a", "b"))}),

@@ -25,7 +25,7 @@ from dpmosaic.curator.parties.federation import connect
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.policy import Policy
 from support.parties import Link, cut, party_of, policy_for, started
-from support.terms import terms_of
+from support.terms import RELEASE_ID, terms_of
 
 DOMAIN = Domain.from_json({"a": 2, "b": ["x", "y"], "c": {"type": "numeric", "min": 0, "max": 3, "bins": 4}})
 TERMS = terms_of()
@@ -109,7 +109,7 @@ def test_every_party_reserves_the_budget_and_can_be_asked(ragged):
     federation.accept(TERMS)
     for piece in federation.slices:
         for member in piece:
-            query = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, member.attributes, 9.0)
+            query = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, member.attributes, 9.0)
             cells = DOMAIN.cells(member.attributes)
             (counts,) = member.client.answer(query, 1, cells, 1)
             assert counts.shape == (1, cells)
