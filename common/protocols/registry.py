@@ -42,7 +42,7 @@ class Protocol:
         private: the result keeps the promise that is stated; what does not reproduces a paper's text.
         tolerates_collusions: a release states how many parties may collude.
         one_party: one party holds the whole table.
-        charges_alike: every party is charged what the certificate states; else its own part of each query.
+        charges_alike: all parties are charged the same for a query; else only the parties of a slice are.
     """
 
     name: str

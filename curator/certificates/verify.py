@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ...common.canonical.terms import decode_terms, encode_terms
 from ...common.card import Card, FederationList
 from ...common.crypto.identity import Identity, verify
 from ...common.errors import MosaicError, ProtocolError
 from ...common.messages import ReleaseTerms
+from ...common.protocols.partition import Partition, RosterEntry
 from ...common.protocols.registry import find_protocol
 from ...common.statement import TERMS, Statement, check_statement
 from .certificate import Certificate
@@ -72,6 +74,7 @@ def verify_certificate(certificate: Certificate, federation: FederationList) -> 
     for card in federation.parties:
         if card.name in statements:
             yield _check_party(card, statements[card.name], signed.terms, certificate)
+    yield _check_charges(terms, statements, promise.zcdp_rho_spent)
     within = promise.zcdp_rho_spent <= promise.zcdp_rho_granted
     yield Check("budget", within, "spent within the grant" if within else "spent more than the grant")
 
@@ -90,22 +93,36 @@ def _check_parties(
 
 
 def _check_party(card: Card, statement: Statement, terms: bytes, certificate: Certificate) -> Check:
-    what, claimed = f"party {card.name}", certificate.promise.zcdp_rho_spent
-    try:
-        spent = float(check_statement(statement, card.identity, terms, certificate.digest()))
-    except MosaicError as error:
-        return Check(what, False, str(error))
-    protocol = find_protocol(certificate.plan.protocol)
-    # Otherwise a party is charged only for its own part of a query.
+    return _checked(
+        f"party {card.name}",
+        lambda: check_statement(statement, card.identity, terms, certificate.digest()),
+        f"signed {len(statement.entries)} entries and the certificate",
+    )
+
+
+def _check_charges(terms: ReleaseTerms, statements: Mapping[str, Statement], claimed: float) -> Check:
+    """Parties of the same records charged the same, and the certificate states the cost of a record."""
+    what, protocol = "charges", find_protocol(terms.protocol)
     alike = protocol is None or protocol.charges_alike
-    if not (spent == claimed if alike else spent <= claimed):
-        return Check(
-            what, False, "its ledger charged a different sum from the one that the certificate states"
-        )
-    return Check(what, True, f"signed {len(statement.entries)} entries and the certificate")
+    largest: dict[str, Fraction] = {}
+    for group in [terms.plan.roster] if alike else _slices(terms.plan):
+        ledgers = [statements[entry.name].entries for entry in group if entry.name in statements]
+        charged = [[(entry.query_id, entry.query, entry.zcdp_rho) for entry in ledger] for ledger in ledgers]
+        if any(other != charged[0] for other in charged[1:]):
+            return Check(what, False, "parties of the same records charged different queries or costs")
+        for query_id, _, rho in charged[0] if charged else ():
+            # A record is in one slice only: of what slices charge for a query, the largest counts.
+            largest[query_id] = max(rho, largest.get(query_id, rho))
+    if float(sum(largest.values(), Fraction(0))) != claimed:
+        return Check(what, False, "the ledgers charged a different sum from the one that is stated")
+    return Check(what, True, "the parties charged what the certificate states")
 
 
-def _checked(what: str, check: Callable[[], None], finding: str) -> Check:
+def _slices(plan: Partition) -> list[Sequence[RosterEntry]]:
+    return [[plan.roster[i] for i in plan.members(number)] for number in range(plan.slice_count)]
+
+
+def _checked(what: str, check: Callable[[], object], finding: str) -> Check:
     try:
         check()
     except MosaicError as error:
