@@ -1,6 +1,5 @@
 """Parties of a slice hold the same records: a curator spends the grant once, not once at each party."""
 
-from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,7 +13,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import BudgetError, MosaicError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
-from dpmosaic.common.statement import ENTRY, Claim, check_statement
+from dpmosaic.common.statement import ENTRY, Claim, Entry, check_statement
+from dpmosaic.curator.certificates.charges_check import costs_of
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
@@ -249,14 +249,43 @@ def test_what_the_parties_sign_adds_up_to_what_the_accountant_charged():
     cliques = [("a",), ("b", "c"), ("a", "b", "d"), ("c", "d"), DOMAIN.names]
     measurer.measure([Query(clique, GRANTED / (6 + len(clique)), "test") for clique in cliques])
     claim = Claim("release", bytes(32), float(measurer.accountant.spent))
-    slices = [[member.client.certify(claim) for member in members] for members in curator.federation.slices]
-    largest = Counter()
-    for members, statements in zip(curator.federation.slices, slices, strict=True):
-        for member, statement in zip(members, statements, strict=True):
-            check_statement(statement, member.description.identity, encode_terms(curator.terms), bytes(32))
-        ((*entries,),) = {tuple((e.query_id, e.query, e.zcdp_rho) for e in s.entries) for s in statements}
-        largest |= Counter({query_id: rho for query_id, _, rho in entries})
-    assert sum(largest.values()) == measurer.accountant.spent
+    ledgers = {}
+    for member in curator.members:
+        statement, identity = member.client.certify(claim), member.description.identity
+        check_statement(statement, identity, encode_terms(curator.terms), bytes(32))
+        ledgers[member.description.name] = statement.entries
+    costs = costs_of(curator.terms, ledgers)
+    assert costs == [charge.zcdp_rho for charge in measurer.accountant.charges]
+
+
+def entries(*costs, query=bytes(32)):
+    return [Entry(str(number), query, Fraction(rho), b"") for number, rho in enumerate(costs)]
+
+
+OTHER_LEDGERS = {
+    "less": entries(2, 2),
+    "another query": entries(2, 3, query=b"q" * 32),
+    "a query less": entries(2),
+    "another order": entries(2, 3)[::-1],
+    "nothing": [],
+}
+
+
+@pytest.mark.parametrize("other", OTHER_LEDGERS.values(), ids=OTHER_LEDGERS)
+def test_a_verifier_refuses_ledgers_that_differ_within_a_slice(other):
+    terms = Curator("2x2").terms
+    ledgers = {"party-1-1": entries(2, 3), "party-1-2": entries(2, 3)}
+    ledgers |= {"party-2-1": entries(4, 1), "party-2-2": entries(4, 1)}
+    assert costs_of(terms, ledgers) == [4, 3]
+    for place in ("party-1-1", "party-1-2"):
+        with pytest.raises(ValueError, match="party-1-1, party-1-2 charged different queries or costs"):
+            costs_of(terms, ledgers | {place: other})
+
+
+def test_a_verifier_refuses_slices_that_charged_other_numbers_of_queries():
+    terms = Curator("2x1").terms
+    with pytest.raises(ValueError, match="different numbers of entries"):
+        costs_of(terms, {"party-1-1": entries(2, 3), "party-2-1": entries(2)})
 
 
 def test_a_party_that_is_alone_in_its_slice_charges_as_it_answers(ledgers):

@@ -76,7 +76,7 @@ def certificate_form(domain=DOMAIN):
             {
                 "step": "one-way",
                 "clique": names[:1],
-                "interaction": False,
+                "kind": "marginal",
                 "zcdp_rho": 0.005,
                 "noise_sigmas_by_slice": [[20.0], [20.0]],
             }

@@ -11,7 +11,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
 from dpmosaic.curator.releasing import outputs
-from dpmosaic.curator.releasing.table_format import TableFormat
+from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 from dpmosaic.party.sources.source import read_table
 from support.certificates import certificate_form
 
@@ -35,7 +35,7 @@ def written(folder, kind):
     certificate = Certificate.from_json(certificate_form(DOMAIN))
     model = SelectedRecords(table, (), 200.0)
     outputs.check_folder(folder)
-    outputs.write(folder, table, DOMAIN.names, np.random.default_rng(1), certificate, model, kind)
+    outputs.write(folder, table, DOMAIN.names, np.random.default_rng(1), certificate, model, TableFile(kind))
     return table
 
 
@@ -71,3 +71,12 @@ def test_refuses_a_folder_with_a_table_of_any_format(tmp_path, kind):
     (tmp_path / kind.file).touch()
     with pytest.raises(DataError, match=f"already holds {kind.file}"):
         outputs.check_folder(tmp_path)
+
+
+def test_a_file_that_no_promise_covers_has_a_warning_beside_it_and_both_count_as_results(tmp_path):
+    outputs.write_not_for_release(tmp_path / "errors.json", "{}", "made from real rows")
+    warning = tmp_path / "errors.json.NOT-FOR-RELEASE.txt"
+    assert warning.read_text() == "errors.json: made from real rows\n"
+    (tmp_path / "errors.json").unlink()
+    with pytest.raises(DataError, match=r"already holds errors\.json\.NOT-FOR-RELEASE\.txt"):
+        outputs.check_folder(tmp_path, ["errors.json"])
