@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from ...common.errors import ProtocolError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.budget import Accountant, AnswerKind, Charge
 from ...common.privacy.cost import gaussian_cost, score_cost
-from ...common.protocols.registry import find_protocol
+from ...common.protocols.partition import Partition
 from ...common.statement import Entry
 from ..measurers.masked import observers_of
 from .certificate import Certificate
@@ -23,40 +24,41 @@ _SAME = 1e-6
 """Relative difference up to which two computations of a number agree."""
 
 
-def costs_of(terms: ReleaseTerms, ledgers: Mapping[str, Sequence[Entry]]) -> list[Fraction]:
-    """The cost of each query for the records of the slice that it cost most.
+Costs = tuple[Fraction, ...]
+"""What one query cost the records of each slice, zCDP."""
+
+
+def costs_of(plan: Partition, ledgers: Mapping[str, Sequence[Entry]]) -> list[Costs]:
+    """What each query cost the records of each slice.
 
     Args:
-        terms: signed terms of the release.
-        ledgers: by name, the entries of each party that signed, in order.
+        plan: the signed partition.
+        ledgers: entries of each party, by name.
 
     Raises:
-        ValueError: parties of the same records charged differently, or ledgers have different numbers of
-            entries.
+        ProtocolError: a party's entries are missing, or two parties of a slice charged differently.
     """
-    plan, protocol = terms.plan, find_protocol(terms.protocol)
-    groups = [plan.members(number) for number in range(plan.slice_count)]
-    if protocol is None or protocol.charges_alike:
-        groups = [tuple(range(len(plan.roster)))]
-    costs = []
-    for group in groups:
-        names = [plan.roster[place].name for place in group]
+    slices = []
+    for number in range(plan.slice_count):
+        names = [plan.roster[place].name for place in plan.members(number)]
         charged = {
-            tuple((entry.query_id, entry.query, entry.zcdp_rho) for entry in ledgers[name])
+            tuple((entry.query_id, entry.query, entry.zcdp_rho) for entry in ledgers.get(name, ()))
             for name in names
-            if name in ledgers
         }
         if len(charged) > 1:
-            raise ValueError(f"the ledgers of {', '.join(names)} charged different queries or costs")
-        costs += [[rho for _, _, rho in entries] for entries in charged]
-    if len({len(one) for one in costs}) > 1:
-        raise ValueError("the ledgers of the slices have different numbers of entries")
-    return [max(rhos) for rhos in zip(*costs, strict=True)]
+            raise ProtocolError(f"the parties of slice {number + 1} charged the same records differently")
+        slices.append([rho for _, _, rho in charged.pop()])
+    if len(set(map(len, slices))) > 1:
+        raise ProtocolError("the ledgers of different slices have different numbers of entries")
+    return list(zip(*slices, strict=True))
 
 
-def check_charges(
-    certificate: Certificate, terms: ReleaseTerms, costs: Sequence[Fraction]
-) -> Iterator[Check]:
+def spent(costs: Iterable[Costs]) -> Fraction:
+    """The cost of a release for any record, zCDP: a record lies in one slice."""
+    return sum((max(each) for each in costs), Fraction(0))
+
+
+def check_charges(certificate: Certificate, terms: ReleaseTerms, costs: Sequence[Costs]) -> Iterator[Check]:
     """Recomputes every number of the promise from the ledgers and the noise that the charges state.
 
     Args:
@@ -69,7 +71,7 @@ def check_charges(
         yield Check("charges", False, "differ from the ledgers, or from the cost of their noise")
         return
     yield Check("charges", True, f"all {len(charges)} are in every ledger, at the cost of their noise")
-    accountant = Accountant(Fraction(terms.granted_rho), charges, sum(costs, Fraction(0)))
+    accountant = Accountant(Fraction(terms.granted_rho), charges, spent(costs))
     within = accountant.spent <= accountant.granted
     yield Check("budget", within, "spent within the grant" if within else "spent more than the grant")
     observers = () if terms.masked is None else observers_of(terms.masked)
@@ -86,41 +88,50 @@ def check_charges(
 
 
 def _charged(
-    stated: Sequence[StatedCharge], terms: ReleaseTerms, costs: Sequence[Fraction]
+    stated: Sequence[StatedCharge], terms: ReleaseTerms, costs: Sequence[Costs]
 ) -> tuple[Charge, ...] | None:
     """The stated charges with exact costs; None if one differs from the ledgers or from its noise."""
     left, found = iter(costs), []
     for one in stated:
-        charge = _priced(one, terms)
-        if charge is None or float(charge.zcdp_rho) != one.zcdp_rho:
-            return None
+        priced = _priced(one, terms)
         # Scores of many marginals are asked in several queries.
-        booked = Fraction(0)
-        while booked < charge.zcdp_rho:
+        booked = (Fraction(0),) * len(priced)
+        while any(paid < price for paid, price in zip(booked, priced, strict=True)):
             entry = next(left, None)
             if entry is None:
                 return None
-            booked += entry
-        if booked != charge.zcdp_rho:
+            booked = tuple(paid + more for paid, more in zip(booked, entry, strict=True))
+        charge = Charge(
+            one.step,
+            one.clique,
+            max(priced, default=Fraction(0)),
+            one.noise_sigmas_by_slice,
+            one.kind == AnswerKind.SCORES,
+            _shape(one, terms),
+        )
+        if not priced or booked != priced or float(charge.zcdp_rho) != one.zcdp_rho:
             return None
         found.append(charge)
     return tuple(found) if next(left, None) is None else None
 
 
-def _priced(stated: StatedCharge, terms: ReleaseTerms) -> Charge | None:
-    """The charge at the cost of its noise; None if it cannot be one of a release over parties."""
+def _priced(stated: StatedCharge, terms: ReleaseTerms) -> Costs:
+    """The cost of the stated noise for each slice; empty if it cannot be that of a query to parties."""
     adjacency, sigmas = terms.adjacency, stated.noise_sigmas_by_slice
     known = set(stated.clique) <= set(terms.plan.domain.names)
     if stated.kind == AnswerKind.OTHER or stated.steps or not known or len(sigmas) != terms.plan.slice_count:
-        return None
+        return ()
     if not all(each and all(0 < sigma < math.inf for sigma in each) for each in sigmas):
-        return None
+        return ()
     if stated.kind == AnswerKind.SCORES:
-        cost = max(score_cost(each[0], adjacency, len(each)) for each in sigmas)
-        return Charge(stated.step, stated.clique, cost, sigmas, scores=True)
-    shape = terms.plan.domain.shape(stated.clique) if stated.kind == AnswerKind.INTERACTION else ()
-    cost = max(sum((gaussian_cost(s, adjacency, shape) for s in each), Fraction(0)) for each in sigmas)
-    return Charge(stated.step, stated.clique, cost, sigmas, interaction=shape)
+        return tuple(score_cost(each[0], adjacency, len(each)) for each in sigmas if len(set(each)) == 1)
+    shape = _shape(stated, terms)
+    return tuple(sum((gaussian_cost(s, adjacency, shape) for s in each), Fraction(0)) for each in sigmas)
+
+
+def _shape(stated: StatedCharge, terms: ReleaseTerms) -> tuple[int, ...]:
+    """The shape of the marginal if only its interaction was measured; else empty."""
+    return terms.plan.domain.shape(stated.clique) if stated.kind == AnswerKind.INTERACTION else ()
 
 
 def _alike(stated: Any, recomputed: Any) -> bool:

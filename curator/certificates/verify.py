@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from fractions import Fraction
 from pathlib import Path
 
 from ...common.canonical.terms import decode_terms, encode_terms
@@ -14,7 +13,7 @@ from ...common.errors import MosaicError, ProtocolError
 from ...common.messages import ReleaseTerms
 from ...common.statement import TERMS, Statement, check_statement
 from .certificate import Certificate
-from .charges_check import check_charges, costs_of
+from .charges_check import check_charges, costs_of, spent
 from .check import Check
 from .terms_check import check_terms
 
@@ -65,11 +64,11 @@ def verify_certificate(
         if card.name in statements:
             yield _check_party(card, statements[card.name], signed.terms, certificate)
     try:
-        costs = costs_of(terms, {name: statement.entries for name, statement in statements.items()})
-    except ValueError as error:
+        costs = costs_of(terms.plan, {name: said.entries for name, said in statements.items()})
+    except ProtocolError as error:
         yield Check("charges", False, str(error))
         return
-    yield from check_terms(certificate, terms, sum(costs, Fraction(0)))
+    yield from check_terms(certificate, terms, spent(costs))
     yield from check_charges(certificate, terms, costs)
     if folder is not None:
         yield from _check_files(certificate, folder)

@@ -81,7 +81,7 @@ def release_over_parties(
             "the files of the resumed release differ from those that its certificate names; resume it with "
             "the version and on the machine that began it"
         )
-    signed = certificate.with_signatures(_signatures(certificate, agreement, asking))
+    signed = certificate.with_signatures(signatures_of(certificate, agreement, asking))
     return Released(made.synthetic, made.fitted, signed)
 
 
@@ -103,8 +103,14 @@ def order_of(plan: ReleasePlan) -> ReleaseOrder:
     )
 
 
-def _signatures(certificate: Certificate, agreement: Agreement, asking: Asking) -> Signatures:
-    """The parties' signed statements on the release, each checked."""
+def signatures_of(certificate: Certificate, agreement: Agreement, asking: Asking) -> Signatures:
+    """The parties' signed statements on a release, each checked.
+
+    Args:
+        certificate: certificate that the parties are asked to sign.
+        agreement: the parties and the terms that they accepted.
+        asking: how to wait for parties.
+    """
     members, terms = agreement.federation.members, encode_terms(agreement.terms)
     claim = Claim(agreement.terms.release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)
     statements = [

@@ -1,5 +1,7 @@
 """The files of a release: the synthetic table in each format, and refusals to overwrite."""
 
+import hashlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,7 +37,9 @@ def written(folder, kind):
     certificate = Certificate.from_json(certificate_form(DOMAIN))
     model = SelectedRecords(table, (), 200.0)
     outputs.check_folder(folder)
-    outputs.write(folder, table, DOMAIN.names, np.random.default_rng(1), certificate, model, TableFile(kind))
+    rng, table_file = np.random.default_rng(1), TableFile(kind)
+    digests = outputs.write(folder, table, DOMAIN.names, rng, certificate, model, table_file)
+    outputs.write_certificate(folder, certificate.with_outputs(digests))
     return table
 
 
@@ -46,6 +50,15 @@ def test_a_written_table_is_read_back_to_the_same_codes(tmp_path, kind):
     assert {path.name for path in tmp_path.iterdir()} == {
         kind.file, "certificate.json", "model.npz", "report.html",
     }  # fmt: skip
+
+
+def test_the_certificate_names_the_digest_of_every_other_file(tmp_path):
+    written(tmp_path, TableFormat.CSV)
+    outputs_of = Certificate.load(tmp_path / "certificate.json").outputs
+    assert outputs_of == {
+        name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+        for name in ("synthetic.csv", "model.npz", "report.html")
+    }
 
 
 def test_parquet_keeps_types_and_writes_missing_numbers_as_null(tmp_path):
