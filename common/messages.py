@@ -10,7 +10,7 @@ from .crypto.randomness import KEY_BYTES
 from .data.boxes import Box
 from .data.domain import Clique, Domain
 from .privacy.budget import Budget
-from .privacy.cost import Adjacency
+from .privacy.cost import Adjacency, PrivacyUnit
 from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
@@ -47,11 +47,12 @@ class Purpose:
     """What a release promises and what its answers are for.
 
     Attributes:
-        budget: the promise for each record.
+        budget: the promise for each person with up to `rows_per_person` rows of one slice.
         domain_digest: SHA-256 of the whole table's domain, as hexadecimal digits (`Domain.digest`).
         mechanism: name, variant and parameters of the mechanism, as JSON text.
         workload: the marginals to preserve, in words (`Workload.in_words`).
         workload_digest: SHA-256 of these marginals and their weights, as hexadecimal digits.
+        rows_per_person: number of rows of one person in one slice that the promise covers.
     """
 
     budget: Budget
@@ -59,6 +60,11 @@ class Purpose:
     mechanism: str
     workload: str
     workload_digest: str
+    rows_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        if self.rows_per_person < 1:
+            raise ValueError("a promise must cover at least one row of each person")
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,11 @@ class ReleaseTerms:
             raise ValueError("the budget of a release must be a positive finite rho")
         if (self.masked is not None) != (self.protocol == MASKED.name):
             raise ValueError("a release needs a masked plan with the protocol 'masked', and none with others")
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """What differs between neighbouring tables; every cost is for it."""
+        return PrivacyUnit(self.adjacency, self.purpose.rows_per_person)
 
     @property
     def masked(self) -> MaskedPlan | None:
@@ -139,6 +150,7 @@ class OpeningRequest:
         recipient: index of the other party in the roster.
         query_id: id of a score query if one of its steps is requested instead of a chain.
         step: 0 for the party's shares of the cells, k for an evaluator's opening of round k - 1.
+        record_order: the tag of the order of the party's records is requested instead of a chain.
     """
 
     release_id: str
@@ -146,6 +158,7 @@ class OpeningRequest:
     recipient: int
     query_id: str = ""
     step: int = 0
+    record_order: bool = False
 
 
 class DeliveryKind(enum.Enum):
@@ -157,6 +170,7 @@ class DeliveryKind(enum.Enum):
     SCORE_STEP = 4
     SCORE_REFERENCES = 5
     DEALT_SCORES = 6
+    RECORD_ORDER = 7
 
 
 @dataclass(frozen=True)
@@ -165,7 +179,7 @@ class Delivery:
 
     Attributes:
         release_id: id of an accepted release.
-        kind: opening of another party, message of the dealer, or public references.
+        kind: opening or tag of another party, message of the dealer, or public references.
         chain: chain of the opened matrix, or of the product.
         sender: index in the roster of the party that opened it; 0 for the dealer.
         query_id: id of the score query that it belongs to, if any.

@@ -134,12 +134,12 @@ class Account:
     def _charged(
         self, query: MarginalQuery | ScoreQuery, interaction: Sequence[int], answered: bool
     ) -> LedgerEntry:
-        adjacency = self.terms.adjacency
+        unit = self.terms.unit
         if isinstance(query, ScoreQuery):
-            cost = score_cost(query.sigma, adjacency, len(query.cliques))
+            cost = score_cost(query.sigma, unit, len(query.cliques))
         else:
             # Several parties with noise of their own answer for the same records.
-            costs = (gaussian_cost(sigma, adjacency, tuple(interaction)) for sigma in query.sigmas)
+            costs = (gaussian_cost(sigma, unit, tuple(interaction)) for sigma in query.sigmas)
             cost = sum(costs, Fraction(0))
         fresh = self.keys.bytes(KEY_BYTES).tobytes() if answered else b""
         return self._ledger.charge(query, cost, self._data_digest, fresh, self._sign)

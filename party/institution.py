@@ -55,12 +55,14 @@ class Institution:
         identity: long-term key.
         table: rows, as read when the party was started.
         rules: limits and trusted peers.
+        order: digest of the key of each row (`order_digest`); None without a key column.
     """
 
     name: str
     identity: Identity
     table: Table
     rules: Rules
+    order: bytes | None = None
 
     def check_partition(self, plan: Partition) -> None:
         """Refuses a plan that does not match this institution, or names parties that it did not pin.
@@ -70,7 +72,8 @@ class Institution:
 
         Raises:
             ProtocolError: the plan does not match this party.
-            PolicyError: a party of the plan is not pinned, or pinned with another key.
+            PolicyError: a party of the plan is not pinned, or pinned with another key, or the policy says
+                otherwise about whose records the parties hold.
         """
         own = [entry for entry in plan.roster if entry.name == self.name]
         # A plan may leave out attributes that another party of the slice answers for.
@@ -95,6 +98,29 @@ class Institution:
                     f"the plan names party {entry.name!r} with an identity that is not pinned here; compare "
                     "fingerprints with its operator and pin it"
                 )
+        self.rules.policy.records.check_plan(plan, own[0], self.rules.known)
+
+    def check_keys(self, terms: ReleaseTerms) -> None:
+        """Refuses a release whose rows of one person this party cannot bound or, with `masked`, cannot align.
+
+        Raises:
+            PolicyError: the party's source names no key column.
+        """
+        if self.order is not None:
+            return
+        if terms.purpose.rows_per_person > 1:
+            raise PolicyError(
+                "the release covers several rows of a person, but this party has no key column to bound "
+                "them; its owner names one, or plan rows_per_person = 1"
+            )
+        slices = [entry.slice for entry in terms.plan.roster]
+        (own,) = [entry.slice for entry in terms.plan.roster if entry.name == self.name]
+        guaranteed = self.rules.policy.records.order_guaranteed
+        if terms.masked is not None and slices.count(own) > 1 and not guaranteed:
+            raise PolicyError(
+                "the plan joins rows of several parties, and this party has no key column to compare their "
+                "order; its owner names one, or states that the order is guaranteed"
+            )
 
 
 def _is_signed(curator: bytes, terms: bytes, signature: bytes) -> bool:

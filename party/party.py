@@ -83,6 +83,7 @@ class Party:
         def admit(reserved: Fraction) -> None:
             rules.policy.check_terms(terms, institution.table.record_count, reserved)
             institution.check_partition(terms.plan)
+            institution.check_keys(terms)
             answerer.check_terms(terms, institution)
             if rules.approve is not None:
                 rules.approve(terms)
@@ -97,14 +98,16 @@ class Party:
         self._releases.of(introduction.release_id).introduce(introduction)
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
-        """Sealed frames for another party: a matrix minus its mask, or a step of a score query."""
+        """Frames for another party: a matrix minus its mask, a step of a score query, or the order's tag."""
         answerer = self._releases.of(request.release_id)
         if request.query_id:
             return answerer.scores.named(request.query_id).open(request.step, request.recipient)
+        if request.record_order:
+            return answerer.order_tag(request.recipient)
         return answerer.open(request.chain, request.recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Stores an opening of another party, a message of the dealer, or references."""
+        """Stores an opening or tag of another party, a message of the dealer, or references."""
         answerer = self._releases.of(delivery.release_id)
         if delivery.query_id:
             answerer.scores.named(delivery.query_id).deliver(delivery, chunks)

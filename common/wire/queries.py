@@ -115,6 +115,7 @@ def encode_opening_request(request: OpeningRequest) -> bytes:
         recipient=request.recipient,
         query_id=request.query_id,
         step=request.step,
+        record_order=request.record_order,
     )
     return message.SerializeToString()
 
@@ -128,6 +129,7 @@ def decode_opening_request(data: bytes) -> OpeningRequest:
         message.recipient,
         message.query_id,
         message.step,
+        message.record_order,
     )
 
 

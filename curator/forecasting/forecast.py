@@ -129,11 +129,11 @@ class _Planned:
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         if self._terms.masked is None:
             return self._plain.expected_sigma(clique, zcdp_rho, interaction)
-        return masked_sigma(self._terms.masked, self._terms.adjacency, clique, zcdp_rho, interaction)
+        return masked_sigma(self._terms.masked, self._terms.unit, clique, zcdp_rho, interaction)
 
     def expected_score_sigma(self, count: int, zcdp_rho: Fraction) -> float:
         factor = 1.0 if self._terms.masked is None else self._terms.masked.noise.factor
-        return factor * score_sigma(zcdp_rho, self._terms.adjacency, count)
+        return factor * score_sigma(zcdp_rho, self._terms.unit, count)
 
 
 def _latency(federation: Federation, place: int) -> float:

@@ -62,7 +62,7 @@ class FederationMeasurer(ScoringMeasurer):
         self._federation = federation
         self._protocol = registry.protocol_named(terms.protocol)
         self._release_id = terms.release_id
-        self._adjacency = terms.adjacency
+        self._unit = terms.unit
         self._record_wise = record_wise
         self._asked = 0
         self._asking = asking or Asking()
@@ -87,7 +87,7 @@ class FederationMeasurer(ScoringMeasurer):
         return self._protocol.scores is registry.Scores.ALWAYS
 
     def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
-        return score_charge(step, len(cliques), zcdp_rho, self._adjacency, slices=1)
+        return score_charge(step, len(cliques), zcdp_rho, self._unit, slices=1)
 
     def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
         self._asked += 1
@@ -104,8 +104,7 @@ class FederationMeasurer(ScoringMeasurer):
         slices = [self._shares(members, query) for members in self._federation.slices]
         shape = self._interaction(query)
         costs = [
-            sum((gaussian_cost(s.sigma, self._adjacency, shape) for s in shares), Fraction(0))
-            for shares in slices
+            sum((gaussian_cost(s.sigma, self._unit, shape) for s in shares), Fraction(0)) for shares in slices
         ]
         sigmas = tuple(tuple(share.sigma for share in shares) for shares in slices)
         # One record lies in one slice: slices compose in parallel, and the most expensive one counts.
@@ -149,7 +148,7 @@ class FederationMeasurer(ScoringMeasurer):
 
     def _sigma(self, rho: Fraction, shape: tuple[int, ...]) -> float:
         """Scale of the noise that a party adds for this part of the budget."""
-        return gaussian_sigma(rho, self._adjacency, shape)
+        return gaussian_sigma(rho, self._unit, shape)
 
     def _sums_first(self, shares: Sequence[_Share]) -> bool:
         return len(shares) == 1 and not self._record_wise

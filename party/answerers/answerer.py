@@ -92,6 +92,10 @@ class Answerer(ABC):
         """Receives the other participants and the seed of the party's masks."""
         raise self._nothing_shared()
 
+    def order_tag(self, recipient: int) -> Iterator[bytes]:
+        """A keyed digest of the order of the party's records, for another party."""
+        raise self._nothing_shared()
+
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """A matrix minus its mask, in frames sealed for another party."""
         raise self._nothing_shared()

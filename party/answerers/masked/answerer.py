@@ -49,6 +49,10 @@ class MaskedAnswerer(Answerer):
         self.account.introduce(introduction)
         self._session = self._session or session
 
+    def order_tag(self, recipient: int) -> Iterator[bytes]:
+        """A keyed digest of the order of the party's records, for another party of the slice."""
+        return self._introduced_session().order_tag(recipient)
+
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """A matrix minus its mask, in frames sealed for another party of the slice."""
         return self._introduced_session().open(chain, recipient)
@@ -96,7 +100,13 @@ class MaskedAnswerer(Answerer):
     def _introduced(self, introduction: Introduction) -> MaskedSession:
         account, institution = self.account, self.institution
         return MaskedSession(
-            institution.table, account.terms, institution.name, account.secret(), introduction, account.keys
+            institution.table,
+            account.terms,
+            institution.name,
+            account.secret(),
+            introduction,
+            institution.order,
+            account.keys,
         )
 
 

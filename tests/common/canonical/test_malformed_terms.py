@@ -34,9 +34,9 @@ def masked(tolerated=0, ring_bits=32, evaluators=(), dealer="curator"):
     return integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators)) + text(dealer)
 
 
-def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64)):
-    """Epsilon, delta and rho, each left out or given, and texts."""
-    return b"".join((*(items(map(real, number)) for number in numbers), *map(text, words)))
+def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64), rows=1):
+    """Epsilon, delta and rho, each left out or given, texts, and the rows of a person."""
+    return b"".join((*(items(map(real, number)) for number in numbers), *map(text, words), integer(rows)))
 
 
 def terms(
@@ -70,6 +70,7 @@ def float_of(value):
         {"adjacency": "swap"},
         {"rho": real(0.0)},
         {"rho": real(-1.0)},
+        {"made_for": purpose(rows=0)},
     ],
 )
 def test_inconsistent_terms_are_refused(change):

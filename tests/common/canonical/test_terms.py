@@ -50,6 +50,7 @@ def stated(terms):
         "mechanism": purpose.mechanism,
         "workload": purpose.workload,
         "workload_digest": purpose.workload_digest,
+        "rows_per_person": purpose.rows_per_person,
     }
 
 

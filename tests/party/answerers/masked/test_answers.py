@@ -138,6 +138,11 @@ def test_the_same_steps_as_encoded_messages_give_the_same_bytes(masked):
 
     for party, name in enumerate(encoded.names):
         served(party, "Introduce", codec.encode_introduction(encoded.introduction(name)))
+    for owner, recipient in itertools.permutations((NORTH, EAST, WEST), 2):
+        tag = OpeningRequest("r", (), recipient, record_order=True)
+        frames = served(owner, "Open", queries.encode_opening_request(tag))
+        announced = streams.encode_delivery(Delivery("r", DeliveryKind.RECORD_ORDER, (), owner))
+        assert served(recipient, "Deliver", announced, *frames) == [codec.encode_acknowledgement()]
     for owner, part, recipient in [(NORTH, A, EAST), (EAST, C, NORTH)]:
         frames = served(
             owner, "Open", queries.encode_opening_request(OpeningRequest("r", (part,), recipient))

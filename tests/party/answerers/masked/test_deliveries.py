@@ -84,6 +84,7 @@ def test_a_repeated_opening_is_the_same_matrix_also_after_a_restart(masked, tmp_
             step()
         for name in release.names:
             release.start(name, seed=seed)
+        release.compare_orders()
     half = len(sealings) // 2
     assert [payload for _, _, payload in sealings[:half]] == [payload for _, _, payload in sealings[half:]]
     assert one_payload_each(sealings)

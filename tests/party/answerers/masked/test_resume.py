@@ -137,6 +137,7 @@ def test_an_answered_query_is_not_answered_from_another_product(masked, tmp_path
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(THREE)
     first = release.frames(QUERY)
     release.start("east", seed=2)
+    release.compare_orders()
     for step in release.deliveries(THREE):
         step()
     release.deliver(DeliveryKind.DEALT_PRODUCT, (A, D, C), EAST, [bytes(16 * 4)])
