@@ -84,12 +84,12 @@ def test_a_query_without_attributes_is_refused_before_it_reaches_the_party(party
         replace(QUERY, clique=())
     data = encode_query(replace(QUERY, clique=("?",))).replace(b"\x22\x01?", b"")
     with pytest.raises(ProtocolError, match="at least one attribute"):
-        list(PartyServicer(party).serve("Answer", iter([data])))
+        list(PartyServicer(party).serve("Charge", iter([data])))
     assert ledger.spent(RELEASE_ID) == 0
 
 
 @pytest.mark.parametrize(
-    "method", ["Accept", "Introduce", "Open", "Multiply", "PrepareScores", "AnswerScores", "Answer"]
+    "method", ["Accept", "Introduce", "Open", "Multiply", "PrepareScores", "AnswerScores", "Charge", "Answer"]
 )
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_method_with_one_request_refuses_none_and_several(party, ledger, method, count):

@@ -11,7 +11,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.codec import encode_description, encode_signed_terms
-from dpmosaic.common.wire.queries import encode_query
+from dpmosaic.common.wire.queries import encode_answer_request
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
 from support.terms import RELEASE_ID, id_of, terms_for, terms_of
@@ -117,13 +117,12 @@ def test_refuses_an_invalid_query_through_the_connection(change, cells, kind, re
 
 def test_refuses_an_unknown_method():
     with pytest.raises(errors.ProtocolError, match="no method 'Records'"):
-        list(one_party().call("Records", [encode_query(QUERY)]))
+        list(one_party().call("Records", [encode_answer_request(QUERY, ())]))
 
 
 def test_only_bytes_cross_the_connection():
     tap = Tap(one_party())
     client = PartyClient(tap)
-    client.describe()
     client.accept(terms_for(client))
     list(client.answer(QUERY, 1, 40, 1))
     list(client.answer(replace(QUERY, query_id="q2", form=AnswerForm.RECORD_WISE), 3, 40, 2))
@@ -143,10 +142,8 @@ def test_a_connection_counts_the_bytes_of_all_requests_and_replies():
     with pytest.raises(errors.ProtocolError):
         list(client.answer(replace(QUERY, release_id=id_of("s")), 1, 40, 1))
     assert connection.bytes_in + connection.bytes_out == sum(map(len, tap.crossed))
-    assert connection.bytes_in == sum(
-        len(data)
-        for data in (encode_signed_terms(encode_terms(TERMS), b""), encode_query(QUERY), encode_query(QUERY))
-    )
+    terms = encode_signed_terms(encode_terms(terms_for(client)), b"")
+    assert connection.bytes_in == len(terms) + 2 * len(encode_answer_request(QUERY, ()))
 
 
 def test_the_servicer_reads_requests_one_by_one():

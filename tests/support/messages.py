@@ -130,22 +130,34 @@ MASKED_TERMS = st.builds(
 )
 TERMS = UNMASKED_TERMS | MASKED_TERMS
 BOXES = st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=3).map(tuple), max_size=3).map(tuple)
-QUERIES = st.builds(
-    MarginalQuery,
-    release_id=NAMES,
-    query_id=NAMES,
-    form=st.sampled_from(AnswerForm),
-    clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
-    sigma=POSITIVE,
-    boxes=BOXES,
-) | st.builds(
-    MarginalQuery,
-    release_id=NAMES,
-    query_id=NAMES,
-    form=st.sampled_from(AnswerForm),
-    clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
-    sigma=POSITIVE,
-    interaction=st.just(True),
+QUERIES = (
+    st.builds(
+        MarginalQuery,
+        release_id=NAMES,
+        query_id=NAMES,
+        form=st.sampled_from(AnswerForm),
+        clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+        sigma=POSITIVE,
+        boxes=BOXES,
+    )
+    | st.builds(
+        MarginalQuery,
+        release_id=NAMES,
+        query_id=NAMES,
+        form=st.sampled_from(AnswerForm),
+        clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+        sigma=POSITIVE,
+        interaction=st.just(True),
+    )
+    | st.builds(
+        MarginalQuery,
+        release_id=NAMES,
+        query_id=NAMES,
+        form=st.just(AnswerForm.RECORD_WISE),
+        clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+        sigma=POSITIVE,
+        other_sigmas=st.lists(POSITIVE, max_size=3).map(tuple),
+    )
 )
 CHAINS = st.lists(st.lists(TEXTS, max_size=3).map(tuple), max_size=3).map(tuple)
 ACCEPTANCES = st.builds(Acceptance, st.binary(max_size=40), st.binary(max_size=70))

@@ -75,6 +75,13 @@ def test_signed_terms_come_as_the_bytes_that_were_signed(terms, signature):
     assert codec.decode_signed_terms(codec.encode_signed_terms(terms, signature)) == (terms, signature)
 
 
+@given(QUERIES, st.lists(st.binary(max_size=70), max_size=3))
+def test_a_query_comes_with_the_charges_of_the_slice(query, charges):
+    sent = queries.encode_answer_request(query, charges)
+    assert queries.decode_answer_request(sent) == (query, tuple(charges))
+    assert [queries.decode_charged(queries.encode_charged(charge)) for charge in charges] == charges
+
+
 @pytest.mark.parametrize("name", MESSAGES)
 @given(data=st.data())
 def test_every_message_survives_the_trip_and_has_the_same_bytes_again(name, data):

@@ -195,10 +195,13 @@ def test_charges_and_projects_the_marginal_if_several_parties_hold_the_clique(ho
     interaction, marginal = source.accountant.charges
     assert interaction == marginal
     assert interaction.interaction == ()
-    # Each party of the clique is charged twice, for its own noise.
-    spent = [ledger.spent(RELEASE_ID) for ledger in ledgers if ledger.spent(RELEASE_ID)]
-    costs = [2 * gaussian_cost(s, Adjacency.ZERO_OUT) for sigmas in interaction.sigmas for s in sigmas]
-    assert sorted(spent) == sorted(costs)
+    # Each party is charged twice, for the noise of all parties of its slice.
+    costs = [
+        sum(2 * gaussian_cost(sigma, Adjacency.ZERO_OUT) for sigma in sigmas)
+        for sigmas, members in zip(interaction.sigmas, source._federation.slices, strict=True)
+        for _ in members
+    ]
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == costs
     assert source.expected_sigma(clique, rho, interaction=True) == source.expected_sigma(clique, rho)
 
 

@@ -7,14 +7,14 @@ import pytest
 
 from dpmosaic.common.errors import BudgetError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, ScoreQuery
-from dpmosaic.party.ledger import Ledger, LedgerEntry
+from dpmosaic.party.ledger import Ledger
 from support.ledgers import DATA, HALF, KEY, OTHER, QUERY, SECOND_KEY, SECRET, TERMS, anything
 from support.terms import RELEASE_ID, id_of
 
 
 def test_charges_add_up_within_their_release(ledger):
     ledger.reserve(replace(TERMS, release_id=id_of("s")), DATA, SECRET, anything)
-    assert ledger.charge(QUERY, Fraction(1, 3), DATA, KEY) == LedgerEntry("q1", Fraction(1, 3), KEY)
+    assert ledger.charge(QUERY, Fraction(1, 3), DATA, KEY).zcdp_rho == Fraction(1, 3)
     ledger.charge(OTHER, Fraction(2, 3), DATA, KEY)
     ledger.charge(replace(QUERY, release_id=id_of("s")), Fraction(1, 7), DATA, KEY)
     assert ledger.spent(RELEASE_ID) == 1

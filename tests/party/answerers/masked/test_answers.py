@@ -155,7 +155,8 @@ def test_the_same_steps_as_encoded_messages_give_the_same_bytes(masked):
     served(EAST, "Deliver", announced, *streams.encode_payload([words.tobytes()]))
     for party in (NORTH, EAST):
         served(party, "Multiply", queries.encode_multiply_request(MultiplyRequest(RELEASE_ID, (PAIR,))))
-    answers = {name: served(i, "Answer", queries.encode_query(QUERY)) for i, name in enumerate(encoded.names)}
+    asked = queries.encode_answer_request(QUERY, ())
+    answers = {name: served(i, "Answer", asked) for i, name in enumerate(encoded.names)}
     assert answers == plain.introduce().prepare(("a", "c")).frames(QUERY)
 
 
