@@ -12,6 +12,7 @@ from ..common.errors import ProtocolError
 from ..common.messages import Introduction, MarginalQuery, ReleaseTerms, ScoreQuery
 from ..common.privacy.cost import gaussian_cost, score_cost
 from ..common.statement import ENTRY
+from .allowance import Allowance
 from .ledger import Ledger
 from .ledger_rows import LedgerEntry
 
@@ -25,15 +26,24 @@ class Account:
         data_digest: digest of the rows that queries are answered from.
         identity: identity of the party; signs every entry.
         keys: source of noise keys; never repeats its words.
+        allowance: what the release may use of the machine.
     """
 
     def __init__(
-        self, terms: ReleaseTerms, ledger: Ledger, data_digest: str, identity: Identity, keys: RandomStream
+        self,
+        terms: ReleaseTerms,
+        ledger: Ledger,
+        data_digest: str,
+        identity: Identity,
+        keys: RandomStream,
+        allowance: Allowance,
     ) -> None:
         self.terms = terms
         """Terms of the release."""
         self.keys = keys
         """Stream of words that never repeat, also after a restart of the process."""
+        self.allowance = allowance
+        """What the release may use of the machine."""
         self._ledger = ledger
         self._data_digest = data_digest
         self._identity = identity

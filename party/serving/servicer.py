@@ -23,7 +23,7 @@ class PartyServicer:
     def __init__(self, party: Party, clock: Callable[[], float] = time.time) -> None:
         self._party = party
         self._clock = clock
-        self._turns = Turns()
+        self._turns = Turns(party.counted)
 
     def serve(self, method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
         """The encoded replies to an encoded request or a stream of requests.
