@@ -115,7 +115,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._clients = [member.client for member in federation.members]
         self._release_id = terms.release_id
         self._adjacency = terms.adjacency
-        self._dealer = Dealer(self._plan, terms.release_id, keys)
+        self._dealer = Dealer(terms, self._plan, keys)
         self._opened: set[tuple[int, Chain, int]] = set()
         self._multiplied: set[tuple[int, Chain]] = set()
         self._asked = 0

@@ -11,9 +11,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...common.canonical.queries import query_digest
+from ...common.canonical.terms import terms_digest
 from ...common.crypto.randomness import RandomStream
-from ...common.messages import ScoreQuery
+from ...common.messages import ReleaseTerms, ScoreQuery
 from ...common.protocols.masked import products
+from ...common.protocols.masked.masks import release_masks
 from ...common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ...common.protocols.masked.ring import Words
 from ...common.protocols.scores.dealer import deal
@@ -24,15 +26,19 @@ class Dealer:
     """The dealer of one release.
 
     Args:
+        terms: terms of the release.
         plan: plan of the release.
-        release_id: identifier of the release.
         keys: source of the parties' seeds; the same keys deal the same randomness again.
     """
 
-    def __init__(self, plan: MaskedPlan, release_id: str, keys: RandomStream) -> None:
+    def __init__(self, terms: ReleaseTerms, plan: MaskedPlan, keys: RandomStream) -> None:
         self._plan = plan
-        self.seeds = tuple(keys.child_key("mask seed", release_id, entry.name) for entry in plan.roster)
+        names = [entry.name for entry in plan.roster]
+        self.seeds = tuple(keys.child_key("mask seed", terms.release_id, name) for name in names)
         """For each party of the roster, 32 secret bytes."""
+        digest = terms_digest(terms)
+        self.masks = tuple(release_masks(seed, digest) for seed in self.seeds)
+        """For each party of the roster, the source of its masks and dealt shares."""
 
     def rows(self, chain: Chain, number: int) -> Iterator[Words]:
         """The last holder's share of the row-wise product of the masks, in blocks of rows.
@@ -92,7 +98,7 @@ class Dealer:
             shape: shape of its batch.
         """
         digest = query_digest(query)
-        zero, one = (RandomStream(self.seeds[i]).child("scores", digest) for i in self._plan.evaluators)
+        zero, one = (self.masks[i].child("scores", digest) for i in self._plan.evaluators)
         return deal(shape, (zero, one))
 
     def _dealt(self, chain: Chain, number: int, product: Words) -> Words:
@@ -102,7 +108,7 @@ class Dealer:
         return products.dealt_share(product, shares)
 
     def _stream(self, party: int, kind: str, chain: Chain) -> RandomStream:
-        return RandomStream(self.seeds[party]).child(kind, *labels(chain))
+        return self.masks[party].child(kind, *labels(chain))
 
     def _blocks(self, number: int, cells: int) -> Iterator[int]:
         """Number of rows of each block of a slice."""

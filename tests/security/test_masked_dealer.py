@@ -5,7 +5,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import (
     Delivery,
@@ -131,7 +130,7 @@ def test_dealing_twice_reveals_openings_only_without_salts(salted, monkeypatch):
         unseal = peers.unseal
         monkeypatch.setattr(peers, "unseal", lambda key, context, frames: unseal(key, context[:-32], frames))
     measurer._exchange(chain[:1], chain[1], 0)
-    mask = RandomStream(measurer._dealer.seeds[right]).child("mask", *labels(chain))
+    mask = measurer._dealer.masks[right].child("mask", *labels(chain))
     words = Ring(32).uniform(mask, RECORDS, measurer._plan.cells(chain))
     sealed = []
     for offset in (0, 1):

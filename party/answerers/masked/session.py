@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import difference_count
@@ -15,6 +16,7 @@ from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
 from ....common.privacy.cost import grid_of
 from ....common.protocols.masked import products, reveal
+from ....common.protocols.masked.masks import release_masks
 from ....common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     Chain,
@@ -69,7 +71,7 @@ class MaskedSession:
         # Attributes that are not in the plan cannot be queried in this release.
         self._table = table.project(plan.roster[self.me].attributes)
         self.peers = Peers(terms, plan, self.me, secret, introduction.acceptances, salts)
-        self.masks = RandomStream(introduction.mask_seed)
+        self.masks = release_masks(introduction.mask_seed, terms_digest(terms))
         self._openings = Openings(plan.ring)
         self._products: dict[Chain, Words] = {}
         self._dealt: dict[Chain, Words] = {}
