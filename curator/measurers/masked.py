@@ -30,6 +30,7 @@ from ...common.messages import (
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
 from ...common.privacy.distributed import DistributedNoise
+from ...common.protocols.masked.bounds import marginal_bounds
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
@@ -251,10 +252,19 @@ class MaskedMeasurer(ScoringMeasurer):
     def _measurement(self, asked: MarginalQuery, charge: Charge) -> Measurement:
         def counted() -> NDArray[np.float64]:
             self._prepare([asked.clique])
-            counts = opened_sum(self._plan.ring, self._shares(asked)) / grid_of(asked.sigma)
+            opened = opened_sum(self._plan.ring, self._shares(asked))
+            bounds.check(opened)
+            counts = opened / grid_of(asked.sigma)
             return from_differences(counts, shape) if asked.interaction else counts
 
         shape = self.domain.shape(asked.clique)
+        bounds = marginal_bounds(
+            self._plan,
+            asked.sigma,
+            len(asked.boxes) or self.domain.cells(asked.clique),
+            boxes=bool(asked.boxes),
+            interaction=shape if asked.interaction else (),
+        )
         counts = self._asking.ask(asked.query_id, encode_asked(asked), counted, self._forget)
         total = self._plan.noise.total_sigma(asked.sigma)
         rho = float(charge.zcdp_rho)
