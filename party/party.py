@@ -97,10 +97,12 @@ class Party:
         self._releases.of(introduction.release_id).introduce(introduction)
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
-        """Sealed frames for another party: a matrix minus its mask, or a step of a score query."""
+        """Sealed frames for another party: a matrix minus its mask, its proof, or a step of a score query."""
         answerer = self._releases.of(request.release_id)
         if request.query_id:
             return answerer.scores.named(request.query_id).open(request.step, request.recipient)
+        if request.coins:
+            return answerer.prove(request.chain, request.recipient, request.coins)
         return answerer.open(request.chain, request.recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:

@@ -23,6 +23,8 @@ class Policy:
         max_cells: upper limit of the cells of a marginal.
         min_tolerated: with `masked`, smallest number of colluding parties that a release must tolerate; at
             most all parties other than this one.
+        require_check: with `masked`, whether a release must check openings, so that no other party of a slice
+            learns more about this one's records by opening wrong rows.
     """
 
     protocols: frozenset[str] = frozenset()
@@ -32,6 +34,7 @@ class Policy:
     min_records: int = 1
     max_cells: int = 0
     min_tolerated: int = 1
+    require_check: bool = False
 
     def check_terms(self, terms: ReleaseTerms, record_count: int, reserved: Fraction) -> None:
         """Refuses a release that the policy does not allow.
@@ -68,6 +71,11 @@ class Policy:
                 raise PolicyError(
                     "the release tolerates fewer collusions than min_tolerated of the policy; raise its "
                     "number of tolerated collusions"
+                )
+            if self.require_check and len(terms.masked.roster) > 1 and not terms.masked.check:
+                raise PolicyError(
+                    "the release checks no openings, and require_check of the policy demands it; add "
+                    'check = "one-hot" to its plan'
                 )
         if not terms.purpose.budget.allows(granted):
             raise PolicyError(

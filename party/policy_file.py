@@ -48,6 +48,7 @@ lifetime_rho = 0.0               # upper limit of all releases together, zCDP
 max_cells = 0                    # upper limit of the cells of one marginal, such as 1000000
 min_records = 100                # with fewer rows the party takes part in nothing
 min_tolerated = 1                # masked: so many other parties may collude and see no more than promised
+# require_check = true           # masked: the other parties must prove that they open each record once
 approval = true                  # a person approves every release: dpmosaic party approve
 """
 
@@ -62,6 +63,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "max_cells": int,
         "min_records": int,
         "min_tolerated": int,
+        "require_check": bool,
         "approval": bool,
     },
 }
@@ -153,4 +155,5 @@ def _policy(entries: Mapping[str, Any]) -> Policy:
         min_records=entries.get("min_records", 1),
         max_cells=entries.get("max_cells", 0),
         min_tolerated=entries.get("min_tolerated", 1),
+        require_check=entries.get("require_check", False),
     )

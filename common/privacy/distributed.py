@@ -116,9 +116,10 @@ class DistributedNoise:
     def largest_total(self, sigma: float, cells: int) -> int:
         """Bound on the absolute sum of all parties' noise over many cells, in units of 1/g.
 
-        Exceeded with probability below 2^-160: a discrete Gaussian is sub-Gaussian with its own scale (Canonne,
-        Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", 2020), and so are sums of
-        independent ones.
+        Exceeded with probability below 2^-160: a discrete Gaussian is sub-Gaussian with its own scale, and so
+        are sums of independent ones.
+
+        Source: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020).
         """
         scale = self.share_scale(sigma) * math.sqrt(self.parties * cells)
         return min(cells * self.largest(sigma), math.ceil((TAIL_SIGMAS + 1) * scale))

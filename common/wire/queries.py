@@ -81,6 +81,7 @@ def encode_opening_request(request: OpeningRequest) -> bytes:
         recipient=request.recipient,
         query_id=request.query_id,
         step=request.step,
+        coins=request.coins,
     )
     return message.SerializeToString()
 
@@ -88,13 +89,17 @@ def encode_opening_request(request: OpeningRequest) -> bytes:
 def decode_opening_request(data: bytes) -> OpeningRequest:
     """The OpeningRequest of these bytes."""
     message = parsed(pb.OpeningRequest, data)
-    return OpeningRequest(
-        message.release_id,
-        decoded_chain(message.chain),
-        message.recipient,
-        message.query_id,
-        message.step,
-    )
+    try:
+        return OpeningRequest(
+            message.release_id,
+            decoded_chain(message.chain),
+            message.recipient,
+            message.query_id,
+            message.step,
+            message.coins,
+        )
+    except ValueError as cause:
+        raise ProtocolError(f"expected a consistent request: {cause}; compare versions") from None
 
 
 def encode_multiply_request(request: MultiplyRequest) -> bytes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.canonical.queries import encode_asked
-from ...common.crypto.randomness import RandomStream
+from ...common.crypto.randomness import KEY_BYTES, RandomStream
 from ...common.data.domain import Clique
 from ...common.data.interactions import difference_count, from_differences
 from ...common.errors import BudgetError, DataError
@@ -225,9 +227,21 @@ class MaskedMeasurer(ScoringMeasurer):
         request = OpeningRequest(self._release_id, chain, recipient)
         delivery = Delivery(self._release_id, DeliveryKind.OPENING, chain, owner)
         self._clients[owner].relay(request, delivery, self._clients[recipient])
+        if self._plan.check:
+            self._check(owner, chain, recipient)
         if len(chain) == 1:
             # The parties keep openings of single parts; others serve one product.
             self._opened.add((owner, chain, recipient))
+
+    def _check(self, owner: int, chain: Chain, recipient: int) -> None:
+        """Has an opening proved to its receiver, by coins that its owner could not know when it opened."""
+        coins = secrets.token_bytes(KEY_BYTES)
+        request = OpeningRequest(self._release_id, chain, recipient, coins=coins)
+        proof = Delivery(self._release_id, DeliveryKind.PROOF, chain, owner, coins=coins)
+        self._clients[owner].relay(request, proof, self._clients[recipient])
+        testimony = self._dealer.testimony(owner, chain, recipient, coins)
+        delivery = replace(proof, kind=DeliveryKind.TESTIMONY)
+        self._clients[recipient].deal(delivery, [testimony.astype("<u8")])
 
     def _deal(self, chain: Chain, number: int) -> None:
         delivery = Delivery(self._release_id, DeliveryKind.DEALT_ROWS, chain)

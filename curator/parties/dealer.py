@@ -15,7 +15,9 @@ from ...common.canonical.terms import terms_digest
 from ...common.crypto.randomness import RandomStream
 from ...common.messages import ReleaseTerms, ScoreQuery
 from ...common.protocols.masked import products
-from ...common.protocols.masked.masks import release_masks
+from ...common.protocols.masked.field import Elements
+from ...common.protocols.masked.masks import proof_stream, release_masks
+from ...common.protocols.masked.one_hot import Challenge, testify
 from ...common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ...common.protocols.masked.ring import Words
 from ...common.protocols.scores.dealer import deal
@@ -89,6 +91,22 @@ class Dealer:
                 total += plan.ring.transposed_product(np.hstack(left), np.hstack(right))
             for chain, product in products_of(plan, lefts, rights, total):
                 yield chain, self._dealt(chain, number, product)
+
+    def testimony(self, owner: int, chain: Chain, recipient: int, coins: bytes) -> Elements:
+        """Its message to the receiver of an opening, once the receiver has the owner's proof (`one_hot`).
+
+        Args:
+            owner: index of the owner in the roster.
+            chain: the opened part.
+            recipient: index of the receiver in the roster.
+            coins: coins of the proof.
+        """
+        number, cells = self._plan.roster[owner].slice, self._plan.cells(chain)
+        stream = self._stream(owner, "mask", chain)
+        masks = (self._plan.ring.uniform(stream, size, cells) for size in self._blocks(number, 4 * cells))
+        challenge = Challenge.from_coins(coins, self._plan.records(number), cells)
+        proof = proof_stream(self.masks[owner], recipient, coins, chain)
+        return testify(challenge, challenge.sketch(masks, masks=True), proof, RandomStream.from_os())
 
     def scores(self, query: ScoreQuery, shape: ScoreShape) -> bytes:
         """The dealt string for evaluator 1 of a score query; it is used only for this query.

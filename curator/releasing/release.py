@@ -42,6 +42,7 @@ class ReleaseOrder:
         budget: privacy budget of the release.
         collusions: tolerated collusions; None for the protocol's default.
         rows: number of synthetic rows; None for as many as the table has.
+        check: check of openings (`MaskedPlan`); empty for none.
     """
 
     domain: Domain
@@ -52,6 +53,7 @@ class ReleaseOrder:
     budget: Budget
     collusions: int | None = None
     rows: int | None = None
+    check: str = ""
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -60,6 +62,11 @@ class ReleaseOrder:
             raise DataError(
                 f"collusions: the protocol {self.protocol.name!r} tolerates none; leave them out or choose "
                 "'masked'"
+            )
+
+        if self.check and not self.protocol.tolerates_collusions:
+            raise DataError(
+                f"check: the protocol {self.protocol.name!r} opens nothing; leave it out or choose 'masked'"
             )
 
     @property
@@ -76,7 +83,9 @@ class ReleaseOrder:
             self.workload.in_words,
             self.workload.digest(),
         )
-        return Proposal(release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions)
+        return Proposal(
+            release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions, self.check
+        )
 
 
 @dataclass(frozen=True)
@@ -189,5 +198,6 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         names=layout.names,
         collusions=None if masked is None else masked.tolerated,
         dealer=None if masked is None else masked.dealer,
+        check="" if masked is None else masked.check,
         evaluators=tuple(masked.roster[place].name for place in masked.evaluators) if masked else (),
     )
