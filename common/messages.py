@@ -168,7 +168,7 @@ class DeliveryKind(enum.Enum):
     SCORE_REFERENCES = 5
     DEALT_SCORES = 6
     PROOF = 7
-    TESTIMONY = 8
+    ATTESTATION = 8
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Delivery:
         sender: index in the roster of the party that opened it; 0 for the dealer.
         query_id: id of the score query that it belongs to, if any.
         step: see `OpeningRequest`.
-        coins: of a proof, or of the dealer's testimony for one; see `OpeningRequest`.
+        coins: of a proof, or of the dealer's attestation for one; see `OpeningRequest`.
     """
 
     release_id: str

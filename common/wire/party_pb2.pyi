@@ -17,7 +17,7 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_SCORE_REFERENCES: _ClassVar[DeliveryKind]
     DELIVERY_KIND_DEALT_SCORES: _ClassVar[DeliveryKind]
     DELIVERY_KIND_PROOF: _ClassVar[DeliveryKind]
-    DELIVERY_KIND_TESTIMONY: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_ATTESTATION: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -33,7 +33,7 @@ DELIVERY_KIND_SCORE_STEP: DeliveryKind
 DELIVERY_KIND_SCORE_REFERENCES: DeliveryKind
 DELIVERY_KIND_DEALT_SCORES: DeliveryKind
 DELIVERY_KIND_PROOF: DeliveryKind
-DELIVERY_KIND_TESTIMONY: DeliveryKind
+DELIVERY_KIND_ATTESTATION: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ...common.data.domain import Clique
 from ...common.protocols.indicator import divide
 from ...common.protocols.masked.field import WORD_BYTES
-from ...common.protocols.masked.one_hot import PROOF_ELEMENTS, testimony_elements
+from ...common.protocols.masked.one_hot import PROOF_ELEMENTS, attestation_elements
 from ...common.protocols.masked.plan import Chain, MaskedPlan
 from ...common.protocols.scores.query import score_shape
 from ..mechanisms.parts.steps import Asks, Step
@@ -143,7 +143,7 @@ def _opened(
     traffic.relay(owner, recipient, plan.opening_bytes(chain, number))
     if plan.check:
         traffic.relay(owner, recipient, PROOF_ELEMENTS * WORD_BYTES)
-        traffic.deal(recipient, testimony_elements(plan.records(number)) * WORD_BYTES)
+        traffic.deal(recipient, attestation_elements(plan.records(number)) * WORD_BYTES)
 
 
 def _scored(traffic: Traffic, plan: MaskedPlan, cliques: Sequence[Clique], times: int, sigma: float) -> None:

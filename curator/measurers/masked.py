@@ -239,9 +239,9 @@ class MaskedMeasurer(ScoringMeasurer):
         request = OpeningRequest(self._release_id, chain, recipient, coins=coins)
         proof = Delivery(self._release_id, DeliveryKind.PROOF, chain, owner, coins=coins)
         self._clients[owner].relay(request, proof, self._clients[recipient])
-        testimony = self._dealer.testimony(owner, chain, recipient, coins)
-        delivery = replace(proof, kind=DeliveryKind.TESTIMONY)
-        self._clients[recipient].deal(delivery, [testimony.astype("<u8")])
+        attestation = self._dealer.attestation(owner, chain, recipient, coins)
+        delivery = replace(proof, kind=DeliveryKind.ATTESTATION)
+        self._clients[recipient].deal(delivery, [attestation.astype("<u8")])
 
     def _deal(self, chain: Chain, number: int) -> None:
         delivery = Delivery(self._release_id, DeliveryKind.DEALT_ROWS, chain)

@@ -17,7 +17,7 @@ from ...common.messages import ReleaseTerms, ScoreQuery
 from ...common.protocols.masked import products
 from ...common.protocols.masked.field import Elements
 from ...common.protocols.masked.masks import proof_stream, release_masks
-from ...common.protocols.masked.one_hot import Challenge, testify
+from ...common.protocols.masked.one_hot import Challenge, attest
 from ...common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ...common.protocols.masked.ring import Words
 from ...common.protocols.scores.dealer import deal
@@ -92,7 +92,7 @@ class Dealer:
             for chain, product in products_of(plan, lefts, rights, total):
                 yield chain, self._dealt(chain, number, product)
 
-    def testimony(self, owner: int, chain: Chain, recipient: int, coins: bytes) -> Elements:
+    def attestation(self, owner: int, chain: Chain, recipient: int, coins: bytes) -> Elements:
         """Its message to the receiver of an opening, once the receiver has the owner's proof (`one_hot`).
 
         Args:
@@ -106,7 +106,7 @@ class Dealer:
         masks = (self._plan.ring.uniform(stream, size, cells) for size in self._blocks(number, 4 * cells))
         challenge = Challenge.from_coins(coins, self._plan.records(number), cells)
         proof = proof_stream(self.masks[owner], recipient, coins, chain)
-        return testify(challenge, challenge.sketch(masks, masks=True), proof, RandomStream.from_os())
+        return attest(challenge, challenge.sketch(masks, masks=True), proof, RandomStream.from_os())
 
     def scores(self, query: ScoreQuery, shape: ScoreShape) -> bytes:
         """The dealt string for evaluator 1 of a score query; it is used only for this query.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,13 +98,20 @@ def interpolation(known: int, at: Sequence[int]) -> Elements:
     Returns:
         Shape (points, known).
     """
-    nodes = range(known)
-    inverses = [pow(math.prod(k - other for other in nodes if other != k), -1, PRIME) for k in nodes]
+    nodes, inverses = range(known), _inverses(known)
     rows = []
     for x in at:
         whole = math.prod(x - k for k in nodes) % PRIME
         rows.append(elements([whole * pow(x - k, -1, PRIME) * inverses[k] for k in nodes]))
     return np.array(rows, dtype=np.uint64)
+
+
+@lru_cache
+def _inverses(known: int) -> tuple[int, ...]:
+    """For each known point, the inverse of the product of its differences from the others."""
+    return tuple(
+        pow(math.prod(k - other for other in range(known) if other != k), -1, PRIME) for k in range(known)
+    )
 
 
 def _below(values: Elements) -> Elements:

@@ -15,7 +15,7 @@ the polynomial X(t) Y(t) between dealer and receiver before the dealer draws the
 receiver compares.
 
 In protocol order: the receiver has the opening; the dealer draws `coins`; the owner runs `prove`; the
-receiver has the proof; the dealer runs `testify`; the receiver runs `holds`.
+receiver has the proof; the dealer runs `attest`; the receiver runs `holds`.
 
 Guarantee: openings with a row that is not one-hot pass with probability below 2^-53. Dealer and receiver
     learn nothing from an honest proof (docs/adr/0027).
@@ -167,7 +167,7 @@ def prove(
     return minus(elements(values), uniform(dealer, PROOF_ELEMENTS))
 
 
-def testify(challenge: Challenge, mask: Sketch, dealer: RandomStream, coins: RandomStream) -> Elements:
+def attest(challenge: Challenge, mask: Sketch, dealer: RandomStream, coins: RandomStream) -> Elements:
     """Run by the dealer, once the receiver has the proof: its message to the receiver.
 
     Args:
@@ -188,13 +188,13 @@ def testify(challenge: Challenge, mask: Sketch, dealer: RandomStream, coins: Ran
     return np.concatenate([elements([point, known, _value(proof, point)]), at])
 
 
-def testimony_elements(rows: int) -> int:
+def attestation_elements(rows: int) -> int:
     """Elements in the dealer's message."""
     return 3 + 3 * -(-rows // GROUPS)
 
 
 def holds(
-    challenge: Challenge, opening: Sketch, proof: Elements, testimony: Elements, receiver: RandomStream
+    challenge: Challenge, opening: Sketch, proof: Elements, attestation: Elements, receiver: RandomStream
 ) -> bool:
     """Run by the receiver: whether the rows of the opened matrix are one-hot.
 
@@ -202,15 +202,15 @@ def holds(
         challenge: what the dealer's coins determine.
         opening: sums of the opening.
         proof: its share of the proof.
-        testimony: message of the dealer.
+        attestation: message of the dealer.
         receiver: stream that it shares with the owner, for these coins only.
     """
-    point, known, shared = (int(value) for value in testimony[:3])
+    point, known, shared = (int(value) for value in attestation[:3])
     if not PROOF_ELEMENTS < point < PRIME:
         return False
     zero = known + challenge.local(opening, masks=False) + total(proof[1 : GROUPS + 1])
     at = product(interpolation(GROUPS + 1, [point]), challenge.right(opening, receiver))[0]
-    return zero % PRIME == 0 and dot(testimony[3:], at) == (_value(proof, point) + shared) % PRIME
+    return zero % PRIME == 0 and dot(attestation[3:], at) == (_value(proof, point) + shared) % PRIME
 
 
 def _value(proof: Elements, point: int) -> int:

@@ -14,9 +14,9 @@ from ....common.protocols.masked.masks import proof_stream
 from ....common.protocols.masked.one_hot import (
     PROOF_ELEMENTS,
     Challenge,
+    attestation_elements,
     holds,
     prove,
-    testimony_elements,
 )
 from ....common.protocols.masked.plan import Chain, MaskedPlan, labels
 from ....common.protocols.masked.ring import Words
@@ -83,11 +83,11 @@ class Checks:
         self._proofs[delivery.sender, delivery.chain] = delivery.coins, _read(sealed, PROOF_ELEMENTS)
 
     def decide(self, delivery: Delivery, chunks: Iterable[bytes], opened: Iterable[Words]) -> None:
-        """Accepts or refuses another party's opening, from its proof and the dealer's testimony.
+        """Accepts or refuses another party's opening, from its proof and the dealer's attestation.
 
         Args:
-            delivery: header of the testimony.
-            chunks: the testimony.
+            delivery: header of the attestation.
+            chunks: the attestation.
             opened: the opening, in blocks of rows.
 
         Raises:
@@ -95,13 +95,13 @@ class Checks:
             DeliveriesLost: there is no proof for these coins.
         """
         sender, chain, coins = delivery.sender, delivery.chain, delivery.coins
-        testimony = _read(chunks, testimony_elements(self._records))
+        attestation = _read(chunks, attestation_elements(self._records))
         known, proof = self._proofs.pop((sender, chain), (b"", None))
         if proof is None or known != coins:
-            raise DeliveriesLost("a testimony needs the proof for the same coins; deliver the proof first")
+            raise DeliveriesLost("an attestation needs the proof for the same coins; deliver the proof first")
         challenge = self._challenge(coins, chain)
         stream = proof_stream(self._peers.streams()[sender], self._me, coins, chain)
-        if not holds(challenge, challenge.sketch(opened, masks=False), proof, testimony, stream):
+        if not holds(challenge, challenge.sketch(opened, masks=False), proof, attestation, stream):
             raise ProtocolError(
                 f"expected an opening with one value for each record from party "
                 f"{self._plan.roster[sender].name!r}, got another: it did not follow the protocol, or its "
@@ -117,7 +117,7 @@ class Checks:
         """
         if self._plan.check and (sender, chain) not in self._passed:
             raise DeliveriesLost(
-                "a product needs an opening whose proof was not delivered; deliver proof and testimony first"
+                "a product needs an opening whose proof was not delivered; deliver both, then attest it"
             )
 
     def _challenge(self, coins: bytes, chain: Chain) -> Challenge:

@@ -140,7 +140,7 @@ class MaskedSession:
                 self._check_neighbour(sender)
                 self._check(chain, holder=sender)
                 self._checks.receive(delivery, chunks)
-            case DeliveryKind.TESTIMONY:
+            case DeliveryKind.ATTESTATION:
                 self._check_neighbour(sender)
                 self._check(chain, holder=sender)
                 blocks = self._openings.blocks((sender, chain), self._rows_at_once(chain))

@@ -29,9 +29,10 @@ def partition(attributes=(A, B), roster=WHOLE):
     return items(text(name) + integer(size) for name, size in attributes) + items(roster)
 
 
-def masked(tolerated=0, ring_bits=32, evaluators=(), dealer="curator"):
+def masked(tolerated=0, ring_bits=32, evaluators=(), dealer="curator", check=""):
     """What a plan of the protocol `masked` adds, consistent or not."""
-    return integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators)) + text(dealer)
+    numbers = integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators))
+    return numbers + text(dealer) + text(check)
 
 
 def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64)):
