@@ -176,11 +176,18 @@ class MaskedMeasurer(ScoringMeasurer):
         return [self._measurement(a, charge) for a, charge in zip(asked, charges, strict=True)]
 
     def _check_feasible(self, clique: Clique) -> None:
-        if not self._plan.feasible(clique):
+        if self._plan.feasible(clique):
+            return
+        longest = max(len(self._plan.chain(clique, n)) for n in range(self._plan.slice_count))
+        if self._plan.check and longest > 2:
             raise DataError(
-                f"measuring {', '.join(clique)} needs an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
-                "choose a smaller marginal or a partition in which fewer parties hold it"
+                f"measuring {', '.join(clique)} needs openings of what three parties hold, which are not "
+                "checked; choose a smaller marginal, or leave check out of the plan"
             )
+        raise DataError(
+            f"measuring {', '.join(clique)} needs an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
+            "choose a smaller marginal or a partition in which fewer parties hold it"
+        )
 
     def _check_noise(self, largest: int) -> None:
         if not self._plan.ring.holds(largest):

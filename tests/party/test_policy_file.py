@@ -40,13 +40,14 @@ lifetime_rho = 2
 max_cells = 7
 min_records = 8
 min_tolerated = 2
+require_check = true
 approval = false
 [serve]
 listen = "0.0.0.0:1"
 """
     made = settings(tmp_path, SOURCE + text)
     assert made.policy == Policy(
-        frozenset({"masked"}), frozenset({Adjacency.REPLACE_ONE}), Fraction(1, 2), Fraction(2), 8, 7, 2
+        frozenset({"masked"}), frozenset({Adjacency.REPLACE_ONE}), Fraction(1, 2), Fraction(2), 8, 7, 2, True
     )
     assert (made.approval, made.listen) == (False, "0.0.0.0:1")
 

@@ -12,7 +12,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.errors import DeliveriesLost, ProtocolError
+from dpmosaic.common.errors import DataError, DeliveriesLost, ProtocolError
 from dpmosaic.common.messages import DeliveryKind, MultiplyRequest
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
@@ -171,4 +171,6 @@ def test_cliques_over_three_parties_are_not_measured_with_the_check():
     wide = Table.from_codes(domain, rng.integers(0, 2, (40, 3)))
     _, measurer = release(table=lambda: wide, grid="1x3")
     assert measurer.expected_sigma(("a", "b", "c"), GRANTED) == np.inf
+    with pytest.raises(DataError, match="what three parties hold, which are not checked"):
+        measured(measurer, ("a", "b", "c"))
     assert np.isfinite(measurer.expected_sigma(("a", "c"), GRANTED))

@@ -123,6 +123,8 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ),
         ({"tolerated": 1}, "tolerated collusions"),
         ({"dealer": "somebody"}, "the dealer 'curator'"),
+        ({"check": "two-hot"}, "expected 'one-hot' or none"),
+        ({"check": "one-hot", "ring_bits": 64}, "expected records and a budget that fit 32 bits"),
         ({"ring_bits": 0}, "32 or 64 bits"),
         ({"ring_bits": 33}, "32 or 64 bits"),
         ({"evaluators": [0, 1]}, "two evaluators or none"),
