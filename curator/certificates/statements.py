@@ -59,6 +59,8 @@ class StatedPlan:
         parties: attributes of each party, slice by slice.
         protocol: name of the measurement protocol.
         adjacency: which tables are neighbours.
+        rows_per_person: rows of one person in one slice that the promise covers.
+        privacy_unit: what one record is and who is protected, in words.
         mechanism: name, variant and parameters.
         workload: which marginals matter.
         budget: the promise, as it was asked for.
@@ -76,6 +78,8 @@ class StatedPlan:
     parties: tuple[tuple[Clique, ...], ...]
     protocol: str
     adjacency: str
+    rows_per_person: int
+    privacy_unit: str
     mechanism: Mapping[str, Any]
     workload: tuple[WeightedClique, ...]
     budget: Budget
@@ -91,6 +95,8 @@ class StatedPlan:
             raise ValueError("expected the name of the mechanism")
         if len(self.record_counts) != len(self.parties):
             raise ValueError("expected the number of records and the parties of each slice")
+        if self.rows_per_person < 1:
+            raise ValueError("expected at least one row of each person")
 
 
 @dataclass(frozen=True)

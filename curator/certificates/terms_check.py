@@ -17,7 +17,7 @@ from .check import Check
 
 
 def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) -> Iterator[Check]:
-    """Compares promise, table, purpose and trust with the signed terms.
+    """Compares promise, record, table, purpose and trust with the signed terms.
 
     Args:
         certificate: certificate of the release.
@@ -25,6 +25,7 @@ def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) 
         spent: cost of the release according to the parties' signed ledgers, zCDP.
     """
     yield _check_promise(certificate, terms, spent)
+    yield _check_record(certificate, terms)
     yield _check_table(certificate, terms.plan)
     yield _check_purpose(certificate, terms)
     yield _check_trust(certificate, terms)
@@ -44,6 +45,13 @@ def _check_promise(certificate: Certificate, terms: ReleaseTerms, spent: Fractio
     return Check(
         "promise", True, f"{granted}; the ledgers give epsilon {reached:.6g} at delta {signed.delta:.3g}"
     )
+
+
+def _check_record(certificate: Certificate, terms: ReleaseTerms) -> Check:
+    plan, signed = certificate.plan, terms.unit
+    if (plan.rows_per_person, plan.privacy_unit) != (signed.rows_per_person, signed.in_words):
+        return Check("record", False, "protects another number of rows of a person than the signed terms")
+    return Check("record", True, signed.in_words)
 
 
 def _check_table(certificate: Certificate, signed: Partition) -> Check:

@@ -108,7 +108,7 @@ def test_verifies_a_certificate_that_all_parties_signed(signed):
     assert all(line.passed for line in lines), [line for line in lines if not line.passed]
     assert [line.what for line in lines] == [
         "label", "curator c", "parties", *(f"party {name}" for name in NAMES),
-        "promise", "table", "purpose", "trust", "charges", "budget", "recomputed",
+        "promise", "record", "table", "purpose", "trust", "charges", "budget", "recomputed",
     ]  # fmt: skip
     kinds = {charge.kind for charge in signed.charges}
     assert kinds == {"interaction", "scores"}
@@ -136,6 +136,8 @@ FALSE_STATEMENTS = [
     (("plan", "workload", 0, "weight"), 2.0, {"purpose"}),
     (("plan", "protocol"), "trusted", {"trust"}),
     (("plan", "adjacency"), "replace-one", {"trust", "recomputed"}),
+    (("plan", "rows_per_person"), 2, {"record", "recomputed"}),
+    (("plan", "privacy_unit"), "Everybody is protected, whatever their rows.", {"record"}),
     (("plan", "collusions"), 3, {"trust"}),
     (("plan", "dealer"), "nobody", {"trust"}),
     (("plan", "evaluators"), ["party-1-2", "party-2-1"], {"trust"}),
