@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 from dataclasses import dataclass
 
 from .crypto.randomness import KEY_BYTES
@@ -17,6 +18,8 @@ from .protocols.registry import MASKED
 
 PROTOCOL_VERSION = 6
 """Incremented with every change that an older party or curator would misread."""
+
+_RELEASE_ID = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,8 @@ class ReleaseTerms:
     """Terms of a release, which every party accepts or refuses.
 
     Attributes:
-        release_id: unique among all releases that the party ever took part in.
+        release_id: 32 lower-case hexadecimal digits, unique among all releases that the party ever took
+            part in.
         protocol_version: version of the messages that the curator understands.
         protocol: name of the measurement protocol.
         adjacency: which tables are neighbours.
@@ -90,8 +94,10 @@ class ReleaseTerms:
     purpose: Purpose
 
     def __post_init__(self) -> None:
-        if not self.release_id or not self.protocol:
-            raise ValueError("a release needs an id and a protocol")
+        if not _RELEASE_ID.fullmatch(self.release_id):
+            raise ValueError("the id of a release must be 32 lower-case hexadecimal digits")
+        if not self.protocol:
+            raise ValueError("a release needs a protocol")
         if not 0 < self.granted_rho < math.inf:
             raise ValueError("the budget of a release must be a positive finite rho")
         if (self.masked is not None) != (self.protocol == MASKED.name):
@@ -223,11 +229,13 @@ class MarginalQuery:
         release_id: id of an accepted release.
         query_id: unique within the release; the same query with the same id gets the same answer.
         form: one histogram, one indicator vector per record, or a masked share of one histogram.
-        clique: attributes in domain order: of this party, or with SHARE of the whole table.
+        clique: attributes of the whole table, in domain order.
         sigma: scale of the noise, in counts.
         boxes: boxes whose sums are requested instead of single cells.
         interaction: whether the differences of the marginal are requested, which determine only its
             interaction.
+        other_sigmas: with RECORD_WISE, if several parties of the slice hold a part of the clique: `sigma` is
+            that of the first one in the roster, these are those of the others.
     """
 
     release_id: str
@@ -237,14 +245,22 @@ class MarginalQuery:
     sigma: float
     boxes: tuple[Box, ...] = ()
     interaction: bool = False
+    other_sigmas: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.query_id or not self.clique:
             raise ValueError("a query needs an id and at least one attribute")
         if self.boxes and self.interaction:
             raise ValueError("a query is for sums over boxes or for an interaction, not for both")
-        if not 0 < self.sigma < math.inf:
+        if not all(0 < sigma < math.inf for sigma in self.sigmas):
             raise ValueError("the sigma of a query must be a positive finite number")
+        if self.other_sigmas and self.form is not AnswerForm.RECORD_WISE:
+            raise ValueError("only a query for indicator vectors has several sigmas")
+
+    @property
+    def sigmas(self) -> tuple[float, ...]:
+        """The scales of the noise of all parties of the slice that hold a part, in the roster's order."""
+        return (self.sigma, *self.other_sigmas)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ..common.crypto.certificates import shown
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
 from ..common.keyring import REQUEST
+from ..common.printable import printable
 from .certificates.certificate import Certificate
 from .certificates.json_values import to_json_values
 from .certificates.verify import verify_certificate
@@ -115,7 +116,8 @@ def preflight(plan: _PlanFile, home: _Home = None) -> None:
         failed += not line.passed
         colour = None if line.passed else typer.colors.RED
         typer.secho(
-            f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.finding}", fg=colour
+            printable(f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.finding}"),
+            fg=colour,
         )
     if failed:
         raise typer.Exit(1)
@@ -195,7 +197,8 @@ def verify(
     ):
         failed += not line.passed
         colour = None if line.passed else typer.colors.RED
-        typer.secho(f"{'ok    ' if line.passed else 'FAILED'}  {line.what}: {line.finding}", fg=colour)
+        shown_line = f"{'ok    ' if line.passed else 'FAILED'}  {line.what}: {line.finding}"
+        typer.secho(printable(shown_line), fg=colour)
     if failed:
         raise typer.Exit(1)
 

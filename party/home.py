@@ -144,7 +144,7 @@ class PartyHome:
             settings.policy,
             {card.name: card.identity for pinned in self.trusted() for card in pinned.parties},
             [pinned.curator.identity for pinned in self.trusted()],
-            approvals.check if settings.approval else None,
+            approvals,
         )
         source, order = settings.source(), None
         if settings.key is None:
@@ -154,6 +154,10 @@ class PartyHome:
             rows, order = read_records(source, settings.domain, settings.key, most)
         institution = Institution(self.keyring.name, self.keyring.identity, rows, rules, order)
         return Party(institution, ledger, RandomStream.from_os())
+
+    def approvals(self, *, automatic: bool = False) -> Approvals:
+        """Requests and decisions; for `automatic` see `Approvals`."""
+        return Approvals(self.file(REQUESTS), self.keyring.identity, automatic=automatic)
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:

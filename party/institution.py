@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from ..common.crypto.identity import Identity, verify
@@ -11,6 +11,7 @@ from ..common.errors import PolicyError, ProtocolError
 from ..common.messages import ReleaseTerms
 from ..common.protocols.partition import Partition
 from ..common.statement import TERMS
+from .approvals import Approvals
 from .policy import Policy
 
 
@@ -22,16 +23,16 @@ class Rules:
         policy: limits of the institution.
         known: names and public keys of the pinned parties; for protocols between parties.
         curators: identities of the pinned curators; None to accept any (simulations).
-        approve: raises to refuse a new release that the policy allows but that awaits manual approval.
+        approvals: decisions of the institution's operator; None if there is no operator (simulations).
     """
 
     policy: Policy
     known: Mapping[str, bytes] = field(default_factory=dict)
     curators: Collection[bytes] | None = None
-    approve: Callable[[ReleaseTerms], None] | None = None
+    approvals: Approvals | None = None
 
-    def check_signature(self, terms: bytes, signature: bytes) -> None:
-        """Refuses terms that no pinned curator signed.
+    def signer(self, terms: bytes, signature: bytes) -> bytes:
+        """The identity of the pinned curator that signed these terms; empty if any curator is accepted.
 
         Args:
             terms: encoded terms, as received.
@@ -40,10 +41,35 @@ class Rules:
         Raises:
             PolicyError: no pinned curator signed them.
         """
-        if self.curators is not None and not any(
-            _is_signed(curator, terms, signature) for curator in self.curators
-        ):
-            raise PolicyError("the terms are not signed by a pinned curator; pin the curator with its card")
+        if self.curators is None:
+            return b""
+        for curator in self.curators:
+            if is_signed(curator, terms, signature):
+                return curator
+        raise PolicyError("the terms are not signed by a pinned curator; pin the curator with its card")
+
+    def check_approved(self, terms: ReleaseTerms, curator: bytes, signature: bytes) -> None:
+        """Refuses a new release that the operator did not approve.
+
+        Args:
+            terms: its terms.
+            curator: identity of the curator that signed them.
+            signature: its signature.
+
+        Raises:
+            PolicyError: they are not approved yet, or denied.
+        """
+        if self.approvals is not None:
+            self.approvals.check(terms, curator, signature)
+
+    def check_running(self, release_id: str) -> None:
+        """Refuses every message of a release that the operator denied.
+
+        Raises:
+            PolicyError: it was denied.
+        """
+        if self.approvals is not None:
+            self.approvals.check_running(release_id)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +149,8 @@ class Institution:
             )
 
 
-def _is_signed(curator: bytes, terms: bytes, signature: bytes) -> bool:
+def is_signed(curator: bytes, terms: bytes, signature: bytes) -> bool:
+    """Whether the curator with this identity signed these encoded terms."""
     try:
         verify(curator, TERMS, terms, signature)
     except ProtocolError:

@@ -168,7 +168,7 @@ class Box(_message.Message):
     def __init__(self, starts: _Optional[_Iterable[int]] = ..., stops: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MarginalQuery(_message.Message):
-    __slots__ = ("release_id", "query_id", "form", "clique", "sigma", "boxes", "interaction")
+    __slots__ = ("release_id", "query_id", "form", "clique", "sigma", "boxes", "interaction", "other_sigmas")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     FORM_FIELD_NUMBER: _ClassVar[int]
@@ -176,6 +176,7 @@ class MarginalQuery(_message.Message):
     SIGMA_FIELD_NUMBER: _ClassVar[int]
     BOXES_FIELD_NUMBER: _ClassVar[int]
     INTERACTION_FIELD_NUMBER: _ClassVar[int]
+    OTHER_SIGMAS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     query_id: str
     form: AnswerForm
@@ -183,7 +184,22 @@ class MarginalQuery(_message.Message):
     sigma: float
     boxes: _containers.RepeatedCompositeFieldContainer[Box]
     interaction: bool
-    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., clique: _Optional[_Iterable[str]] = ..., sigma: _Optional[float] = ..., boxes: _Optional[_Iterable[_Union[Box, _Mapping]]] = ..., interaction: _Optional[bool] = ...) -> None: ...
+    other_sigmas: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., clique: _Optional[_Iterable[str]] = ..., sigma: _Optional[float] = ..., boxes: _Optional[_Iterable[_Union[Box, _Mapping]]] = ..., interaction: _Optional[bool] = ..., other_sigmas: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class Charged(_message.Message):
+    __slots__ = ("signature",)
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    signature: bytes
+    def __init__(self, signature: _Optional[bytes] = ...) -> None: ...
+
+class AnswerRequest(_message.Message):
+    __slots__ = ("query", "charges")
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    CHARGES_FIELD_NUMBER: _ClassVar[int]
+    query: MarginalQuery
+    charges: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, query: _Optional[_Union[MarginalQuery, _Mapping]] = ..., charges: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class ScoreQuery(_message.Message):
     __slots__ = ("release_id", "query_id", "cliques", "sigma", "references", "largest_reference", "largest_total")

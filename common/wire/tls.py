@@ -20,6 +20,7 @@ METHODS = (
     "Multiply",
     "PrepareScores",
     "AnswerScores",
+    "Charge",
     "Answer",
     "Certify",
 )

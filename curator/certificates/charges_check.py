@@ -41,10 +41,13 @@ def costs_of(plan: Partition, ledgers: Mapping[str, Sequence[Entry]]) -> list[Co
     slices = []
     for number in range(plan.slice_count):
         names = [plan.roster[place].name for place in plan.members(number)]
-        costs = {tuple(entry.zcdp_rho for entry in ledgers.get(name, ())) for name in names}
-        if len(costs) > 1:
+        charged = {
+            tuple((entry.query_id, entry.query, entry.zcdp_rho) for entry in ledgers.get(name, ()))
+            for name in names
+        }
+        if len(charged) > 1:
             raise ProtocolError(f"the parties of slice {number + 1} charged the same records differently")
-        slices.append(costs.pop())
+        slices.append([rho for _, _, rho in charged.pop()])
     if len(set(map(len, slices))) > 1:
         raise ProtocolError("the ledgers of different slices have different numbers of entries")
     return list(zip(*slices, strict=True))

@@ -27,6 +27,9 @@ from .traffic import Traffic, masked_traffic, plain_traffic
 _PRODUCTS_PER_S = 2e8
 """Multiplications of ring words per second on two cores, including the curator's dealing; a rough value."""
 
+_NEVER_PROPOSED = "0" * 32
+"""Id of terms that no party sees."""
+
 
 @dataclass(frozen=True)
 class Forecast:
@@ -91,7 +94,7 @@ def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_
     granted = order.granted
     federation = connect(plan.domain, links, plan.left_out)
     latency = max(_latency(federation, place) for place in range(len(federation.members)))
-    terms = order.proposal("forecast").terms(federation)
+    terms = order.proposal(_NEVER_PROPOSED).terms(federation)
     noise = _Planned(federation, terms, granted)
     seen = outlook(order.mechanism, noise, order.workload)
     if terms.masked is not None:

@@ -100,6 +100,8 @@ def plain_traffic(federation: Federation, steps: Sequence[Step], word_bytes: int
             for place, size in sent[clique].items():
                 traffic.sent[place] += step.times * size
                 traffic.calls += step.times
+            # Before the first answer of a slice, each of its parties charges the query.
+            traffic.calls += step.times * sum(len(s) for s in federation.slices if len(s) > 1)
     return traffic
 
 

@@ -23,6 +23,7 @@ from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Records
 from dpmosaic.party.records import order_digest
 from support.parties import Link, masked_terms, policy_for
+from support.terms import RELEASE_ID
 
 NAMES = ("lab", "clinic")
 DOMAIN = Domain.coded({"a": 3, "b": 3})
@@ -73,17 +74,17 @@ class Slice:
         (found,) = self.measurer().measure([Query(("a", "b"), GRANTED, "pairs")])
         return np.rint(found.values).astype(int).reshape(3, 3)
 
-    def tag(self, sender, release_id="release"):
+    def tag(self, sender, release_id=RELEASE_ID):
         request = OpeningRequest(release_id, (), 1 - sender, record_order=True)
         frames = self.links[sender].call("Open", [queries.encode_opening_request(request)])
         return list(streams.decode_payload(frames))
 
     def deliver(self, sender, tag):
-        header = streams.encode_delivery(Delivery("release", DeliveryKind.RECORD_ORDER, (), sender))
+        header = streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.RECORD_ORDER, (), sender))
         list(self.links[1 - sender].call("Deliver", [header, *streams.encode_payload(tag)]))
 
     def spent(self):
-        return [ledger.spent("release") for ledger in self.ledgers]
+        return [ledger.spent(RELEASE_ID) for ledger in self.ledgers]
 
 
 def test_a_false_guarantee_lets_one_person_move_two_cells():
@@ -118,7 +119,7 @@ def test_a_party_opens_nothing_before_every_tag_of_its_slice_came(monkeypatch):
     measurer = found.measurer()
     with pytest.raises(DeliveriesLost, match="order of the records was not compared"):
         measurer.measure([Query(("a", "b"), GRANTED, "pairs")])
-    request = OpeningRequest("release", (("a",),), 1)
+    request = OpeningRequest(RELEASE_ID, (("a",),), 1)
     with pytest.raises(DeliveriesLost, match="order of the records was not compared"):
         list(found.links[0].call("Open", [queries.encode_opening_request(request)]))
     assert found.spent() == [0, 0]
@@ -169,7 +170,7 @@ def test_no_tag_goes_to_a_party_outside_the_slice_or_comes_from_one():
     found = Slice()
     found.measurer()
     for sender in (1, 2):
-        header = streams.encode_delivery(Delivery("release", DeliveryKind.RECORD_ORDER, (), sender))
+        header = streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.RECORD_ORDER, (), sender))
         with pytest.raises(ProtocolError, match="another party of the same slice"):
             list(found.links[1].call("Deliver", [header, *streams.encode_payload([bytes(32)])]))
 

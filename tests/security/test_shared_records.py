@@ -27,7 +27,7 @@ from dpmosaic.party.policy import Records
 from dpmosaic.party.records import kept_rows, order_digest
 from support.masked import identity
 from support.parties import Link, policy_for
-from support.terms import terms_of
+from support.terms import RELEASE_ID, terms_of
 
 DOMAIN = Domain.coded({"region": 5})
 PARTIES = ("clinic", "lab", "other")
@@ -156,9 +156,9 @@ def test_a_party_without_keys_does_not_promise_for_several_rows():
         party_of(policy_of()).accept(encode_terms(covering(2)))
 
 
-QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("region",), 3.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, ("region",), 3.0)
 REFERENCES = np.full(5, 4)
-SCORE = ScoreQuery("r", "s", (("region",),), 3.0, references_digest([REFERENCES]), 4, 20)
+SCORE = ScoreQuery(RELEASE_ID, "s", (("region",),), 3.0, references_digest([REFERENCES]), 4, 20)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
@@ -178,14 +178,14 @@ def test_a_person_with_m_rows_is_charged_for_what_all_of_them_can_change(rows, a
     )  # fmt: skip
     party.accept(encode_terms(covering(rows, protocol="trusted", adjacency=adjacency, granted=10.0)))
     list(party.answer(QUERY))
-    marginal = ledger.spent("r")
+    marginal = ledger.spent(RELEASE_ID)
     assert float((shift**2).sum()) / (2 * 3.0**2) <= marginal
     assert marginal == gaussian_cost(3.0, PrivacyUnit(adjacency, rows))
     assert float(marginal) == pytest.approx(rows**2 * gaussian_cost(3.0, adjacency))
     party.prepare_scores(SCORE)
     distance = rows * (2 if adjacency is Adjacency.REPLACE_ONE else 1)
-    assert distance**2 / (2 * 3.0**2) <= ledger.spent("r") - marginal
-    assert ledger.spent("r") - marginal == score_cost(3.0, PrivacyUnit(adjacency, rows), 1)
+    assert distance**2 / (2 * 3.0**2) <= ledger.spent(RELEASE_ID) - marginal
+    assert ledger.spent(RELEASE_ID) - marginal == score_cost(3.0, PrivacyUnit(adjacency, rows), 1)
 
 
 @pytest.mark.parametrize("interaction", [False, True])
@@ -207,7 +207,7 @@ def test_curator_and_parties_charge_the_same_for_several_rows(interaction):
     measurer.measure([Query(("a", "b"), Fraction(1, 2), "pairs", interaction=interaction)])
     shape = (2, 3) if interaction else ()
     (charge,) = measurer.accountant.charges
-    assert [ledger.spent("r") for ledger in ledgers] == [charge.zcdp_rho] * 2
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [charge.zcdp_rho] * 2
     assert charge.zcdp_rho <= Fraction(1, 2)
     once = gaussian_cost(charge.sigmas[0][0], Adjacency.ZERO_OUT, shape)
     assert float(charge.zcdp_rho) == pytest.approx(4 * float(once), rel=1e-9)

@@ -36,6 +36,7 @@ from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
 from support.parties import sharing
+from support.terms import RELEASE_ID
 from support.terms import terms_of as support_terms_of
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 2})
@@ -234,7 +235,7 @@ def masked():
     """The building blocks of releases by the protocol `masked`."""
 
     class Parts:
-        query = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0)
+        query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
         domain, records, grid, policy = DOMAIN, RECORDS, GRID, POLICY
 
     for part in (Release, identity, plan_of, terms_of, rows_of, party_of, signed):

@@ -22,7 +22,7 @@ from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy, Records
 from dpmosaic.party.serving.servicer import PartyServicer
-from support.terms import terms_of
+from support.terms import RELEASE_ID, terms_of
 
 
 def random_table(domain, records, seed=7):
@@ -121,7 +121,7 @@ def started(pieces, policy, keys):
     ]
 
 
-def masked_terms(federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=None, release_id="release"):
+def masked_terms(federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=None, release_id=RELEASE_ID):
     plan = masked_plan(federation, granted, adjacency, tolerated)
     return terms_of(release_id, MASKED.name, adjacency, float(granted), plan)
 
@@ -153,7 +153,7 @@ def measurer_over(
         acceptances = federation.accept(terms)
         dealing = RandomStream.from_seed(seed).child("dealer") if dealer is None else dealer
         return MaskedMeasurer(federation, terms, acceptances, granted, dealing)
-    terms = terms_of("release", protocol, adjacency, float(granted), federation.partition)
+    terms = terms_of(RELEASE_ID, protocol, adjacency, float(granted), federation.partition)
     federation.accept(terms)
     return FederationMeasurer(federation, terms, granted)
 

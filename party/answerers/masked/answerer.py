@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ....common.canonical.queries import query_digest
 from ....common.data.boxes import box_sums
-from ....common.data.domain import Domain
 from ....common.errors import ProtocolError
 from ....common.messages import (
     AnswerForm,
@@ -44,11 +43,6 @@ class MaskedAnswerer(Answerer):
         super().__init__(institution, account)
         self._session: MaskedSession | None = None
 
-    @property
-    def domain(self) -> Domain:
-        """Attributes of the whole table."""
-        return _plan(self.account.terms).domain
-
     def introduce(self, introduction: Introduction) -> None:
         """Receives and verifies the acceptances of all parties."""
         session = self._introduced(introduction)
@@ -77,7 +71,7 @@ class MaskedAnswerer(Answerer):
             self.institution.rules.policy.check_cells(session.cells(chain))
         session.multiply(chains)
 
-    def answer(self, query: MarginalQuery) -> Iterator[bytes]:
+    def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
         """The frames of this party's share plus its noise and its mask; see `Answerer.answer`."""
         session, interaction = self._introduced_session(), self.interaction_shape(query)
         plan, ring = session.plan, session.plan.ring
