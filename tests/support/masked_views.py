@@ -78,6 +78,8 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
             answers[place].append(ring.words(answer[0]))
         elif method == "Deliver":
             delivery, chunks = streams.decode_delivery(iter(requests))
+            if delivery.kind is DeliveryKind.RECORD_ORDER:
+                continue
             rows = 1 if delivery.kind is DeliveryKind.DEALT_PRODUCT else RECORDS
             cells = plan.cells(delivery.chain)
             chunks = list(chunks)
