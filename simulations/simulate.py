@@ -115,7 +115,7 @@ def simulate(
         budget,
         collusions,
         rows,
-        check,
+        check=check,
     )
     if record_wise and order.protocol is not INDICATOR:
         raise DataError(

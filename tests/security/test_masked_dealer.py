@@ -84,8 +84,7 @@ def test_after_a_restart_a_party_that_was_dealt_other_words_does_not_answer_the_
     measurer.measure([query])
     spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
-    measurer._opened.clear()
-    measurer._multiplied.clear()
+    measurer._forget()
     deal = getattr(Dealer, kind)
 
     def wrong(self, *args):
@@ -111,8 +110,7 @@ def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_su
     (first,) = measurer.measure([query])
     spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
-    measurer._opened.clear()
-    measurer._multiplied.clear()
+    measurer._forget()
     measurer._asked = 0
     measurer._prepare([LONG])
     again = measurer._answer(query, measurer.accountant.charges[0])
