@@ -24,7 +24,7 @@ from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.policy import Policy
-from support.parties import Link, cut, party_of, policy_for, started
+from support.parties import Link, cut, party_of, policy_for, sharing, started
 from support.terms import terms_of
 
 DOMAIN = Domain.from_json({"a": 2, "b": ["x", "y"], "c": {"type": "numeric", "min": 0, "max": 3, "bins": 4}})
@@ -201,7 +201,7 @@ def test_the_refusal_of_a_party_ends_the_acceptance(table):
     ledger = Ledger()
     last = holding("last", *DOMAIN, records=5)
     known = {"last": last.description.identity}
-    strict = party_of("strict", table, policy, ledger=ledger, known=known)
+    strict = party_of("strict", table, sharing(policy), ledger=ledger, known=known)
     federation = connect(DOMAIN, [[Link(strict)], [last]])
     terms = terms_of(plan=federation.partition)
     with pytest.raises(PolicyError, match="max_release_rho"):
