@@ -63,6 +63,7 @@ min_parties = 1                  # least number of parties with different identi
 min_tolerated = 1                # masked: so many other parties may collude and see no more than promised
 veto_evaluators = []             # masked: parties that may not compute scores from shares
 dealers = ["curator"]            # masked: who may deal the randomness
+# require_check = true           # masked: the other parties must prove that they open each record once
 max_memory_mb = 2048             # of one release: products and scores; a call needs up to 200 more
 max_disk_mb = 16384              # of one release: temporary files, in TMPDIR
 max_cpu_seconds = 36000          # of one release: time to compute
@@ -95,6 +96,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "min_parties": int,
         "veto_evaluators": list,
         "dealers": list,
+        "require_check": bool,
         "max_memory_mb": int,
         "max_disk_mb": int,
         "max_cpu_seconds": int,
@@ -227,5 +229,6 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
         min_parties=entries.get("min_parties", 1),
         veto_evaluators=frozenset(entries.get("veto_evaluators", [])),
         dealers=frozenset(entries.get("dealers", [CURATOR_DEALS])),
+        require_check=entries.get("require_check", False),
         **resources,
     )

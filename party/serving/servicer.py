@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from ...common.errors import ProtocolError
+from ...common.frames import MESSAGE_BYTES
 from ...common.wire import codec, probes, queries, statements, streams
 from ..party import Party
 from .turns import Turns
@@ -35,7 +36,7 @@ class PartyServicer:
         Raises:
             MosaicError: the party refuses; the text contains no private data.
         """
-        party = self._party
+        party, requests = self._party, _bounded(requests)
         match method:
             case "Describe":
                 yield codec.encode_description(party.describe())
@@ -104,6 +105,16 @@ class PartyServicer:
             return codec.encode_acknowledgement()
 
         return self._once(release_id, acknowledged)
+
+
+def _bounded(requests: Iterator[bytes]) -> Iterator[bytes]:
+    """The requests, each checked for its size before it is decoded."""
+    for request in requests:
+        if len(request) > MESSAGE_BYTES:
+            raise ProtocolError(
+                f"expected messages of at most {MESSAGE_BYTES} bytes, got a larger one; ask for less at once"
+            )
+        yield request
 
 
 def _only(requests: Iterator[bytes]) -> bytes:

@@ -67,10 +67,8 @@ def test_the_number_of_active_releases_is_limited_and_others_are_decoded_again(t
 
 
 def test_a_removed_release_needs_its_deliveries_again():
-    release = (
-        Release(policy=replace(MASKED_POLICY, max_active_releases=1)).accept().introduce().prepare(("a", "c"))
-    )
-    first = release.frames(SHARE)
+    release = Release(policy=replace(MASKED_POLICY, max_active_releases=1)).accept().introduce()
+    first = release.prepare(("a", "c")).frames(SHARE)
     others = replace(release.terms, release_id=id_of("s"))
     for party in release.parties.values():
         party.accept(encode_terms(others))

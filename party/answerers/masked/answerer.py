@@ -59,11 +59,17 @@ class MaskedAnswerer(Answerer):
         self.institution.rules.policy.check_cells(session.cells(chain, parts=1))
         return session.open(chain, recipient)
 
+    def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
+        """The proof that an opening is one-hot, in frames sealed for another party of the slice."""
+        session = self._introduced_session()
+        self.institution.rules.policy.check_cells(session.cells(chain, parts=1))
+        return session.prove(chain, recipient, coins)
+
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""
         session = self._introduced_session()
         policy, chain = self.institution.rules.policy, delivery.chain
-        if delivery.kind is DeliveryKind.OPENING:
+        if delivery.kind in (DeliveryKind.OPENING, DeliveryKind.PROOF, DeliveryKind.ATTESTATION):
             policy.check_cells(session.cells(chain, parts=1, holder=delivery.sender))
         elif delivery.kind in (DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_PRODUCT):
             policy.check_cells(session.cells(chain))
