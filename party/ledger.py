@@ -28,8 +28,10 @@ from .ledger_rows import (
     open_database,
 )
 
-_STATE = f"CASE WHEN closed_at IS NULL THEN '{OPEN}' WHEN certificate IS NULL THEN '{ABANDONED}' ELSE
-'{CERTIFIED}' END"
+_STATE = (
+    f"CASE WHEN closed_at IS NULL THEN '{OPEN}' "
+    f"WHEN certificate IS NULL THEN '{ABANDONED}' ELSE '{CERTIFIED}' END"
+)
 
 
 def _unsigned(link: bytes) -> bytes:
