@@ -29,7 +29,7 @@ def party_of(ledger, curators=None):
 
 @pytest.fixture
 def ledger(tmp_path):
-    opened = Ledger(tmp_path / "ledger.sqlite")
+    opened = Ledger.create(tmp_path / "ledger.sqlite")
     yield opened
     opened.close()
 
@@ -56,7 +56,7 @@ def test_a_party_signs_all_that_it_charged(party, ledger):
 
 def test_after_a_restart_a_party_signs_the_same_and_continues_the_chain(party, ledger, tmp_path):
     ledger.close()
-    reopened = Ledger(tmp_path / "ledger.sqlite")
+    reopened = Ledger.create(tmp_path / "ledger.sqlite")
     again = party_of(reopened)
     list(again.answer(replace(QUERY, query_id="q3", sigma=5.0)))
     said = again.certify(claim(reopened.spent("r")))
