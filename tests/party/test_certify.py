@@ -15,12 +15,12 @@ from dpmosaic.curator.certificates.verify import sign_terms
 from dpmosaic.party.ledger import Ledger
 from support.parties import party_of as make_party
 from support.parties import policy_for
-from support.terms import terms_of
+from support.terms import alone, terms_of
 
 TABLE = Table.from_codes(Domain.coded({"a": 4}), np.array([[0], [3], [1]]))
-TERMS = terms_of()
 QUERY = MarginalQuery("r", "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
 CURATOR, PARTY = (Identity.from_seed(bytes([n]) * 32) for n in (1, 2))
+TERMS = terms_of(plan=alone(TABLE.domain, 3, "p", PARTY.public))
 
 
 def party_of(ledger, curators=None):
