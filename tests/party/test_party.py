@@ -34,7 +34,8 @@ def test_a_party_describes_itself_without_values(party):
 
 def test_a_party_signs_what_it_accepts(party):
     accepted = party.accept(encode_terms(terms_for(party)))
-    signed = hashlib.sha256(encode_terms(TERMS)).digest() + accepted.ephemeral
+    terms = hashlib.sha256(encode_terms(TERMS)).digest()
+    signed = terms + accepted.mark.signed() + accepted.ephemeral
     verify(IDENTITY.public, "acceptance of a release", signed, accepted.signature)
     assert len(accepted.ephemeral) == 32
 
@@ -42,15 +43,18 @@ def test_a_party_signs_what_it_accepts(party):
 def test_a_party_has_one_key_for_each_release_also_after_a_restart(table, tmp_path):
     before = Ledger.create(tmp_path / "ledger.sqlite")
     party = started(table, before, seed=1)
-    first = [party.accept(encode_terms(terms_for(party, release_id=release))) for release in ("r", "s")]
-    assert first[0].ephemeral != first[1].ephemeral
+    first, second = keys_of(party)
+    assert first != second
     before.close()
     after = Ledger(tmp_path / "ledger.sqlite")
     party = started(table, after, seed=2)
-    assert [
-        party.accept(encode_terms(terms_for(party, release_id=release))) for release in ("r", "s")
-    ] == first
+    assert keys_of(party) == [first, second]
     after.close()
+
+
+def keys_of(party):
+    accepted = [party.accept(encode_terms(terms_for(party, release_id=release))) for release in ("r", "s")]
+    return [one.ephemeral for one in accepted]
 
 
 @pytest.mark.parametrize(

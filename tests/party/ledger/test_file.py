@@ -53,6 +53,7 @@ def test_ledgers_in_memory_are_apart(path):
 
 def test_a_ledger_of_another_format_is_refused_and_left_as_it_is(tmp_path):
     path = tmp_path / "ledger.sqlite"
+    path.touch(0o600)
     database = sqlite3.connect(path)
     database.executescript(
         "CREATE TABLE release (release_id TEXT PRIMARY KEY) STRICT; PRAGMA user_version = 1"
