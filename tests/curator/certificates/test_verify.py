@@ -15,6 +15,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
+from dpmosaic.common.history import START
 from dpmosaic.common.statement import ENTRY, Claim, Entry, first_link, next_link, state
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.statements import Signatures
@@ -57,7 +58,7 @@ def signed(body=BODY, rho=Fraction(3, 8), names=NAMES):
         for number in range(2):
             link = next_link(link, str(number), bytes(32), rho)
             entries.append(Entry(str(number), bytes(32), rho, SEEDS[name].sign(ENTRY, link)))
-        statements.append(state(SEEDS[name], entries, link, claim))
+        statements.append(state(SEEDS[name], entries, link, claim, START))
     signatures = Signatures.of(encode_terms(TERMS), sign_terms(SEEDS["c"], TERMS), names, statements)
     return body.with_signatures(signatures)
 
@@ -92,6 +93,7 @@ def test_verifies_a_certificate_that_all_parties_signed():
         (("labels",), ["NOT PRIVATE"], {"label", "party a", "party b"}),
         (("signed", "curator_signature"), "00" * 64, {"curator c"}),
         (("signed", "parties", 0, "signature"), "00" * 64, {"party a"}),
+        (("signed", "parties", 0, "mark", "events"), 1, {"party a"}),
         (("signed", "parties", 1, "entries", 0, "zcdp_rho"), "1/8", {"party b"}),
         (("signed", "parties", 1, "entries"), [], {"party b"}),
     ],

@@ -91,7 +91,8 @@ def test_a_label_precedes_the_promise_that_it_withdraws(certificate, synthetic):
 
 def test_names_the_signers_of_a_signed_certificate(certificate, synthetic):
     assert "signed by" not in release_report(Certificate.from_json(certificate), synthetic)
-    parties = [{"name": name, "entries": [], "signature": ""} for name in ("clinic-1", "insurer-2")]
+    signed = {"entries": [], "signature": "", "mark": {"events": 1, "head": "00" * 32}}
+    parties = [{"name": name, **signed} for name in ("clinic-1", "insurer-2")]
     certificate["signed"] = {"terms": "", "curator_signature": "", "parties": parties}
     assert (
         "signed by clinic-1, insurer-2"
