@@ -120,7 +120,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._multiplied: set[tuple[int, Chain]] = set()
         self._asked = 0
         self._asking = asking or Asking()
-        self.observers = _observers(self._plan)
+        self.observers = observers_of(self._plan)
         for client, seed in zip(self._clients, self._dealer.seeds, strict=True):
             introduction = Introduction(terms.release_id, acceptances, seed)
             self._asking.persist(partial(client.introduce, introduction), self._forget)
@@ -274,7 +274,7 @@ class MaskedMeasurer(ScoringMeasurer):
             yield answer[0]
 
 
-def _observers(plan: MaskedPlan) -> tuple[Observer, ...]:
+def observers_of(plan: MaskedPlan) -> tuple[Observer, ...]:
     """The noise and the assumptions against each observer."""
     factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
     dealing = "the curator, who is also the dealer, does not collude with a party of the record's slice"
