@@ -96,7 +96,7 @@ def signed_again(certificate):
         link = first_link(signed.terms)
         for entry in party.entries:
             link = next_link(link, entry.query_id, entry.query, entry.zcdp_rho)
-        statements.append(state(PARTIES[party.name], party.entries, link, claim))
+        statements.append(state(PARTIES[party.name], party.entries, link, claim, party.mark))
     again = Signatures.of(
         signed.terms, signed.curator_signature, [party.name for party in signed.parties], statements
     )
