@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Column
 from rich.table import Table as Grid
 
 from ..common.card import Card, FederationList, as_text, read_json
@@ -193,7 +194,7 @@ def _print(columns: tuple[str, ...], rows: Sequence[tuple[str | int | float, ...
     if as_json:
         typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows]))
         return
-    grid = Grid(*columns)
+    grid = Grid(Column(columns[0], no_wrap=True), *columns[1:])
     for row in rows:
         grid.add_row(*(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row))
     Console().print(grid)
