@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 import math
 import re
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from .crypto.randomness import KEY_BYTES
 from .data.boxes import Box
 from .data.domain import Clique, Domain
+from .history import Mark
 from .privacy.budget import Budget
 from .privacy.cost import Adjacency, PrivacyUnit
 from .protocols.masked.plan import Chain, MaskedPlan
@@ -18,6 +20,9 @@ from .protocols.registry import MASKED
 
 PROTOCOL_VERSION = 6
 """Incremented with every change that an older party or curator would misread."""
+
+MAX_QUERY_ID = 256
+"""Largest number of characters of a query's id."""
 
 _RELEASE_ID = re.compile(r"[0-9a-f]{32}")
 
@@ -120,11 +125,13 @@ class Acceptance:
 
     Attributes:
         ephemeral: the party's X25519 public key for this release, 32 bytes.
-        signature: Ed25519 signature by its identity, over the terms and the ephemeral key.
+        signature: Ed25519 signature by its identity, over the terms, the mark and the ephemeral key.
+        mark: mark of the party's ledger.
     """
 
     ephemeral: bytes
     signature: bytes
+    mark: Mark
 
 
 @dataclass(frozen=True)
@@ -144,6 +151,11 @@ class Introduction:
     def __post_init__(self) -> None:
         if len(self.mask_seed) != KEY_BYTES:
             raise ValueError(f"a mask seed must have {KEY_BYTES} bytes")
+
+    def keys_digest(self) -> bytes:
+        """SHA-256 of all keys, without signatures and marks, which differ when an acceptance is repeated."""
+        fields = (self.mask_seed, *(accepted.ephemeral for accepted in self.acceptances))
+        return hashlib.sha256(b"".join(len(f).to_bytes(4, "big") + f for f in fields)).digest()
 
 
 def _check_coins(coins: bytes) -> None:
@@ -265,8 +277,8 @@ class MarginalQuery:
     other_sigmas: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.query_id or not self.clique:
-            raise ValueError("a query needs an id and at least one attribute")
+        if not 0 < len(self.query_id) <= MAX_QUERY_ID or not self.clique:
+            raise ValueError(f"a query needs an id of 1 to {MAX_QUERY_ID} characters and an attribute")
         if self.boxes and self.interaction:
             raise ValueError("a query is for sums over boxes or for an interaction, not for both")
         if not all(0 < sigma < math.inf for sigma in self.sigmas):
@@ -303,8 +315,13 @@ class ScoreQuery:
     largest_total: int
 
     def __post_init__(self) -> None:
-        if not self.query_id or not self.cliques or not all(self.cliques):
-            raise ValueError("a score query needs an id and cliques of at least one attribute")
+        if not 0 < len(self.query_id) <= MAX_QUERY_ID or not self.cliques or not all(self.cliques):
+            raise ValueError(
+                f"a score query needs an id of 1 to {MAX_QUERY_ID} characters and cliques of at least one "
+                "attribute"
+            )
+        if len(self.references) != KEY_BYTES:
+            raise ValueError(f"the digest of references must have {KEY_BYTES} bytes")
         if not 0 < self.sigma < math.inf:
             raise ValueError("the sigma of a query must be a positive finite number")
         if not 0 <= self.largest_reference <= self.largest_total < 1 << 62:

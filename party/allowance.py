@@ -114,10 +114,12 @@ class Allowance:
     Attributes:
         memory: products, shares and score queries; not blocks of rows, which have a fixed size.
         disk: openings and dealt rows.
+        max_queries: largest number of its queries.
     """
 
     memory: Quota
     disk: Quota
+    max_queries: int
 
     @classmethod
     def of(cls, policy: Policy) -> Allowance:
@@ -125,4 +127,5 @@ class Allowance:
         return cls(
             Quota(policy.max_memory_mb * _MB, "max_memory_mb"),
             Quota(policy.max_disk_mb * _MB, "max_disk_mb"),
+            policy.max_queries,
         )

@@ -114,7 +114,7 @@ class ScoreRuns:
         stream = self._account.charge(query)
         self._account.bind(query, run.bound())
         self._memory.reserve({query.query_id: run.memory_bytes + _query_bytes(query)})
-        return encode_answer([run.answer(stream)], run.word_bytes)
+        return encode_answer([self._account.answered(query, run.answer(stream))], run.word_bytes)
 
     def named(self, query_id: str) -> ScoreRun:
         """The run of a query.

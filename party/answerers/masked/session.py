@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.canonical.terms import terms_digest
-from ....common.crypto.randomness import RandomStream
+from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import difference_count
 from ....common.data.table import Table
@@ -47,7 +47,7 @@ class MaskedSession:
         secret: secret of this release in the ledger.
         introduction: introduction from the curator; its acceptances are verified here.
         order: digest of the key of each row; None if the policy guarantees the order of the rows.
-        salts: source of salts; never repeats its words.
+        salts: source of salts.
         allowance: what the release may use of the machine.
 
     Raises:
@@ -62,7 +62,7 @@ class MaskedSession:
         secret: bytes,
         introduction: Introduction,
         order: bytes | None,
-        salts: RandomStream,
+        salts: FreshKeys,
         allowance: Allowance,
     ) -> None:
         if terms.masked is None:
