@@ -83,24 +83,27 @@ class Processors:
         self._clock = clock
         self._lock = threading.Lock()
         self._used_s = 0.0
+        self._running = threading.local()
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[None]:
         """Counts what the current thread computes meanwhile, also if it ends in an error."""
-        began = self._clock()
+        self._running.began = self._clock()
         try:
             yield
         finally:
             with self._lock:
-                self._used_s += self._clock() - began
+                self._used_s += self._clock() - self._running.began
+            del self._running.began
 
     def check(self) -> None:
-        """Refuses another step after the limit.
+        """Refuses to go on after the limit; called before every step, and within the long ones.
 
         Raises:
             PolicyError: it is reached.
         """
-        if self._used_s >= self._limit_s:
+        now = self._clock()
+        if self._used_s + now - getattr(self._running, "began", now) >= self._limit_s:
             raise PolicyError(
                 "the release used up max_cpu_seconds of the policy at this party; abandon it and plan a "
                 "smaller one, or the party's owner raises the limit"
@@ -114,18 +117,21 @@ class Allowance:
     Attributes:
         memory: products, shares and score queries; not blocks of rows, which have a fixed size.
         disk: openings and dealt rows.
+        processors: seconds of its steps.
         max_queries: largest number of its queries.
     """
 
     memory: Quota
     disk: Quota
+    processors: Processors
     max_queries: int
 
     @classmethod
-    def of(cls, policy: Policy) -> Allowance:
-        """The allowance of a new release."""
+    def of(cls, policy: Policy, processors: Processors) -> Allowance:
+        """The allowance of a release that holds nothing yet."""
         return cls(
             Quota(policy.max_memory_mb * _MB, "max_memory_mb"),
             Quota(policy.max_disk_mb * _MB, "max_disk_mb"),
+            processors,
             policy.max_queries,
         )

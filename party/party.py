@@ -227,9 +227,14 @@ class Party:
         """The answerer of an accepted release."""
         institution = self._institution
         policy = institution.rules.policy
-        self._processors.setdefault(terms.release_id, Processors(policy.max_cpu_seconds))
+        processors = self._processors.setdefault(terms.release_id, Processors(policy.max_cpu_seconds))
         account = Account(
-            terms, self._ledger, self._digest, institution.identity, self._keys, Allowance.of(policy)
+            terms,
+            self._ledger,
+            self._digest,
+            institution.identity,
+            self._keys,
+            Allowance.of(policy, processors),
         )
         return answerer_of(terms.protocol)(institution, account)
 

@@ -77,7 +77,7 @@ class MaskedAnswerer(Answerer):
     def multiply(self, chains: Sequence[Chain]) -> None:
         """Computes shares of products from the deliveries."""
         session = self._introduced_session()
-        for chain in chains:
+        for chain in dict.fromkeys(chains):
             self.institution.rules.policy.check_cells(session.cells(chain))
         session.multiply(chains)
 

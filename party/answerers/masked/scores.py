@@ -19,7 +19,7 @@ from ....common.wire.streams import row_blocks
 from ..scores import read_references
 from .session import MaskedSession
 
-_KEPT_WORDS, _EVALUATED_WORDS = 6, 24
+KEPT_WORDS, EVALUATED_WORDS = 6, 24
 """Words for each cell of a run: what is kept, and what an evaluator needs until its last round."""
 
 
@@ -71,8 +71,8 @@ class SharedScores:
         """See `ScoreRun`; an evaluator keeps only cells and messages after its last round."""
         words = self._shape.total * self._shape.ring.word_bytes
         if self._index is None or self._score is not None:
-            return _KEPT_WORDS * words
-        return (_EVALUATED_WORDS + len(self._others)) * words
+            return KEPT_WORDS * words
+        return (EVALUATED_WORDS + len(self._others)) * words
 
     @property
     def delivery_bytes(self) -> int:
@@ -81,7 +81,11 @@ class SharedScores:
 
     def begin(self) -> None:
         """Computes the party's cells of all cliques."""
-        self._cells = np.concatenate([self._session.share(clique) for clique in self._query.cliques])
+        shares = []
+        for clique in self._query.cliques:
+            self._session.processors.check()
+            shares.append(self._session.share(clique))
+        self._cells = np.concatenate(shares)
 
     def open(self, step: int, recipient: int) -> Iterator[bytes]:
         """Step 0: the party's cells, for evaluator 0. Step k: its opening of round k - 1, for its peer."""

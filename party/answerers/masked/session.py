@@ -84,6 +84,7 @@ class MaskedSession:
         self.masks = release_masks(introduction.mask_seed, terms_digest(terms))
         self._openings = Openings(plan.ring, allowance.disk)
         self._memory = allowance.memory
+        self.processors = allowance.processors
         self._checks = Checks(plan, self.me, self.masks, self.peers)
         self._products: dict[Chain, Words] = {}
         self._dealt: dict[Chain, Words] = {}
@@ -190,9 +191,10 @@ class MaskedSession:
             DeliveriesLost: an opening or a share of the dealer is missing.
             PolicyError: there is no memory for all of them; none is computed.
         """
-        for chain in chains:
+        different = dict.fromkeys(chains)
+        for chain in different:
             self._check(chain, parts=2)
-        wanted = [chain for chain in dict.fromkeys(chains) if chain not in self._products]
+        wanted = [chain for chain in different if chain not in self._products]
         sizes: dict[Hashable, int] = {
             chain: self.plan.cells(chain) * self.plan.ring.word_bytes for chain in wanted
         }
@@ -335,6 +337,7 @@ class MaskedSession:
 
     def _multiply_left(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
         """A^T F + C_left for every left and right factor."""
+        self.processors.check()
         ring, plan = self.plan.ring, self.plan
         widths, right_widths = [plan.cells(c) for c in lefts], [plan.domain.cells(r) for r in rights]
         rows = block_rows(ring, sum(widths) + sum(right_widths))
@@ -349,6 +352,7 @@ class MaskedSession:
 
     def _multiply_right(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
         """E^T V + C_right for every left and right factor."""
+        self.processors.check()
         plan = self.plan
         missing = [left for left in lefts for right in rights if (*left, right) not in self._dealt]
         if missing:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmosaic.common.errors import ProtocolError
+from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.party.allowance import Quota
 from dpmosaic.party.answerers.masked.openings import Openings
@@ -220,3 +220,23 @@ def test_a_large_matrix_needs_little_memory(cells):
         assert tracemalloc.get_traced_memory()[1] < 20 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_disk_is_free_again_when_a_matrix_is_dropped_or_did_not_come_whole():
+    openings, words = on_disk(limit=6 * 2 * 4), matrix(6, 2)
+    with pytest.raises(ProtocolError, match="more or fewer"):
+        openings.put("key", 6, 2, [b"too short"])
+    for _ in range(3):
+        openings.put("key", 6, 2, [words.tobytes()])
+        openings.drop("key")
+    openings.put("key", 6, 2, [words.tobytes()])
+    with pytest.raises(PolicyError, match="max_disk_mb"):
+        openings.put("other", 6, 2, [words.tobytes()])
+
+
+def test_a_matrix_and_the_one_that_replaces_it_need_disk_at_the_same_time():
+    openings, words = on_disk(limit=2 * 6 * 2 * 4 - 1), matrix(6, 2)
+    openings.put("key", 6, 2, [words.tobytes()])
+    with pytest.raises(PolicyError, match="max_disk_mb"):
+        openings.put("key", 6, 2, [words.tobytes()])
+    assert read(openings, "key").tolist() == words.tolist()
