@@ -38,10 +38,9 @@ class Case:
 
     def __str__(self):
         trial = self.trial
-        return (
-            f"{self.mechanism.describe()}, sizes {self.table.domain.sizes}, {self.table.record_count} records, "
-            f"{trial.protocol} {trial.grid}, tolerated {trial.tolerated}, {trial.adjacency.value}, {self.budget}"
-        )
+        shape = f"sizes {self.table.domain.sizes}, {self.table.record_count} records"
+        parties = f"{trial.protocol} {trial.grid}, tolerated {trial.tolerated}, {trial.adjacency.value}"
+        return f"{self.mechanism.describe()}, {shape}, {parties}, {self.budget}"
 
 
 def case_of(seed):
@@ -57,7 +56,7 @@ def case_of(seed):
     if protocol == "masked" and rng.random() < 0.5:
         tolerated = int(rng.integers(0, min(2, parties) if needs_scores else parties))
     epsilon = float(10 ** rng.uniform(-1.3, 1.5))
-    budget = Budget(epsilon, DELTA) if rng.random() < 0.8 else Budget(zcdp_rho=float(10 ** rng.uniform(-3, 1)))
+    budget = Budget(epsilon, DELTA) if rng.random() < 0.8 else Budget(zcdp_rho=epsilon)
     adjacency = Adjacency(rng.choice([member.value for member in Adjacency]))
     granted = mechanism.granted(budget)
     trial = Trial(granted, protocol, grid, tolerated, adjacency, seed=seed)

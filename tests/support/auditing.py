@@ -1,4 +1,4 @@
-"""The privacy loss of a release, from its messages and brute force over neighbours, apart from the accounting.
+"""The privacy loss of a release, from its messages and all neighbours, independent of the accounting.
 
 An answer is its exact values plus independent noise. A record shifts the exact values; the squared lengths of
 the shifts, in units of the noise, add up over all answers to mu^2. A release that was charged rho may have at
@@ -16,8 +16,9 @@ from scipy import stats
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.interactions import differences
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.messages import ScoreQuery
+from dpmosaic.common.messages import MarginalQuery, ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.party.account import Account
 from dpmosaic.simulations.contracts.trial import Trial
@@ -67,20 +68,26 @@ class Audited:
     def plan(self):
         return self.transcript.terms.masked
 
-    @property
-    def noise_factor(self):
+    def noise_factor(self, colluder=None):
         """Standard deviation of the noise that the curator sees, as a multiple of the charged sigma."""
-        return 1.0 if self.plan is None else self.plan.noise.factor
+        if self.plan is None:
+            return 1.0
+        noise = self.plan.noise
+        return noise.factor if colluder is None else noise.factor * math.sqrt(1 - 1 / noise.parties)
 
-    def values(self, answer):
-        return answer.values(None if self.plan is None else self.plan.ring)
+    def values(self, answer, colluder=None):
+        if self.plan is None:
+            return answer.values(None)
+        interaction = isinstance(answer.query, MarginalQuery) and answer.query.interaction
+        shape = self.table.domain.shape(answer.query.clique) if interaction else ()
+        return answer.values(self.plan.ring, shape, colluder)
 
 
 def audited(monkeypatch, mechanism, table, trial, workload, pieces=None):
     """Runs a mechanism over parties in this process and keeps its messages, statements and noise keys.
 
     Args:
-        monkeypatch: observes the charges of every party.
+        monkeypatch: observes the charges and the noise of every party.
         mechanism: configured.
         table: the real table.
         trial: participants and seed.
@@ -88,12 +95,16 @@ def audited(monkeypatch, mechanism, table, trial, workload, pieces=None):
         pieces: tables of the parties, slice by slice, if they are not those of the trial's grid.
     """
     transcript, keys = Transcript(table.domain), {}
-    charge = Account.charge
+    charge, draw = Account.charge, DistributedNoise.draw
 
     def noted(self, query, interaction=()):
         stream = charge(self, query, interaction)
         keys.setdefault(id(self), {})[query.query_id] = stream.child_key("fingerprint")
         return stream
+
+    def kept(self, sigma, size, stream):
+        transcript.drawn = draw(self, sigma, size, stream)
+        return transcript.drawn
 
     links = trial.parties(table)
     if pieces is not None:
@@ -104,6 +115,7 @@ def audited(monkeypatch, mechanism, table, trial, workload, pieces=None):
     recorded = [[Recorded(link, next(places), transcript) for link in row] for row in links]
     with monkeypatch.context() as patch:
         patch.setattr(Account, "charge", noted)
+        patch.setattr(DistributedNoise, "draw", kept)
         measurer = trial.measurer(table, recorded)
         fitted = mechanism.run(measurer, workload, RandomStream.from_seed(trial.seed), ignore)
     ledgers = [link.servicer._party._ledger for link in flat]
@@ -186,10 +198,10 @@ def _references(run, query):
     return np.split(run.transcript.references[query.query_id], np.cumsum(sizes)[:-1])
 
 
-def _errors(run, answer, table):
-    """An answer minus its exact values on a table, independent and in units of the curator's noise."""
-    query, values = answer.query, run.values(answer)
-    sigma = query.sigma * run.noise_factor
+def _errors(run, answer, table, colluder):
+    """An answer minus its exact values on a table, independent and in units of the noise that is seen."""
+    query, values = answer.query, run.values(answer, colluder)
+    sigma = query.sigma * run.noise_factor(colluder)
     if isinstance(query, ScoreQuery):
         pairs = zip(query.cliques, _references(run, query), strict=True)
         exact = [np.abs(table.marginal(clique) - reference).sum() for clique, reference in pairs]
@@ -202,32 +214,39 @@ def _errors(run, answer, table):
     return np.linalg.solve(np.linalg.cholesky(linear.T @ linear), values - counts @ linear) / sigma
 
 
-def errors(run, table=None):
-    """All errors of a run's answers on a table, by default the real one; standard normal if all is right."""
+def errors(run, table=None, colluder=None):
+    """All errors of a run's answers on a table, by default the real one; standard normal if all is right.
+
+    Args:
+        run: the run.
+        table: the real table or a neighbour.
+        colluder: a party whose noise is known, and no longer hides anything.
+    """
     table = run.table if table is None else table
-    return np.concatenate([_errors(run, answer, table) for answer in run.answers])
+    return np.concatenate([_errors(run, answer, table, colluder) for answer in run.answers])
 
 
-def likelihood_ratio(run, table, neighbour):
+def likelihood_ratio(run, table, neighbour, colluder=None):
     """The log likelihood of the answers on a table minus that on its neighbour."""
-    return float((errors(run, neighbour) ** 2).sum() - (errors(run, table) ** 2).sum()) / 2
+    squares = [(errors(run, one, colluder) ** 2).sum() for one in (neighbour, table)]
+    return float(squares[0] - squares[1]) / 2
 
 
 def audited_mu(ratios, neighbour_ratios):
     """A lower bound on mu of Gaussian differential privacy, from how often likelihood ratios err.
 
-    A mu-GDP mechanism forces quantile(1 - false alarms) - quantile(misses) <= mu on every test; both rates
-    are replaced by upper Clopper-Pearson bounds, so a correct program exceeds its mu with probability at
-    most 2 `ALPHA`.
+    A mu-GDP mechanism forces quantile(1 - false alarms) - quantile(misses) <= mu on every test. Both rates
+    are replaced by upper Clopper-Pearson bounds of confidence 1 - 1e-6, so the bound of a correct program
+    exceeds its mu with probability at most 2e-6.
     """
     wrong = [(np.sum(np.array(ratios) <= 0), len(ratios))]
     wrong.append((np.sum(np.array(neighbour_ratios) > 0), len(neighbour_ratios)))
-    upper = [1.0 if k == n else float(stats.beta.ppf(1 - ALPHA, k + 1, n - k)) for k, n in wrong]
+    upper = [1.0 if k == n else float(stats.beta.ppf(1 - 1e-6, k + 1, n - k)) for k, n in wrong]
     return max(0.0, float(-stats.norm.ppf(upper[0]) - stats.norm.ppf(upper[1])))
 
 
 def alarms(run):
-    """The checks of one run that fail; none for a correct program, save with probability `ALPHA` for each test.
+    """The checks of one run that fail; of a correct program, each with probability `ALPHA` at most.
 
     Returns:
         A set of: "cost", some record's loss exceeds what was stated; "noise", the errors are not those of the

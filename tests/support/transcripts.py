@@ -1,4 +1,4 @@
-"""What a curator sees of a release: every query that parties answered, their words, and their replies again."""
+"""What a curator sees of a release: every answered query, and the parties' replies to hear again."""
 
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpmosaic.common.canonical.terms import decode_terms
-from dpmosaic.common.data.interactions import difference_count
+from dpmosaic.common.data.interactions import difference_count, differences
 from dpmosaic.common.messages import DeliveryKind, MarginalQuery, ScoreQuery
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.wire import codec, queries, streams
@@ -14,18 +14,34 @@ from dpmosaic.common.wire import codec, queries, streams
 
 @dataclass(eq=False)
 class Answered:
-    """A query, and the integers that each party answered, by its place in the roster."""
+    """A query, and the integers that each party answered, by its place in the roster.
+
+    Attributes:
+        query: the query.
+        words: words of each party.
+        noise: noise of each party of a masked release, before differences are taken; no curator sees it.
+    """
 
     query: MarginalQuery | ScoreQuery
     words: dict[int, np.ndarray] = field(default_factory=dict)
+    noise: dict[int, np.ndarray] = field(default_factory=dict)
 
-    def values(self, ring):
-        """The noisy values, in counts; the sum over parties in the ring, or a single party's answer."""
+    def values(self, ring, shape=(), colluder=None):
+        """The noisy values, in counts; the sum over parties in the ring, or a single party's answer.
+
+        Args:
+            ring: ring of a masked release, or None.
+            shape: shape of the marginal, if the query is for its interaction.
+            colluder: a party that tells the curator its noise, or None.
+        """
         words = list(self.words.values())
         if ring is None:
             (total,) = words
         else:
             total = ring.signed(sum((ring.words(w) for w in words), start=np.zeros(1, dtype=ring.dtype)))
+        if colluder is not None:
+            known = self.noise[colluder]
+            total = total - (differences(known, shape) if shape else known)
         return total / grid_of(self.query.sigma)
 
 
@@ -38,6 +54,7 @@ class Transcript:
         self.references: dict[str, np.ndarray] = {}
         self.replies = defaultdict(deque)
         self.terms = None
+        self.drawn = None
 
     def note(self, place, method, requests, replies):
         self.replies[place, method, tuple(requests)].append(replies)
@@ -61,7 +78,8 @@ class Transcript:
 
     def _note_answer(self, place, key, query, words, replies):
         (block,) = streams.decode_answer(iter(replies), 1, words, 1)
-        self.answered.setdefault(key, Answered(query)).words[place] = block[0]
+        answered = self.answered.setdefault(key, Answered(query))
+        answered.words[place], answered.noise[place] = block[0], self.drawn
 
 
 class Recorded:
@@ -77,6 +95,10 @@ class Recorded:
         yield from replies
 
 
+class AnotherRequest(Exception):
+    """A replayed release sends a request that was not sent before."""
+
+
 class Replayed:
     """A connection without a party: it replies to a noted request as the party did, and to no other."""
 
@@ -85,5 +107,6 @@ class Replayed:
 
     def call(self, method, requests):
         noted = self.transcript.replies[self.place, method, tuple(requests)]
-        assert noted, f"{method}: this request was not sent in the release that is replayed"
+        if not noted:
+            raise AnotherRequest(method)
         yield from noted.popleft()
