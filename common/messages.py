@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from .crypto.randomness import KEY_BYTES
 from .data.boxes import Box
 from .data.domain import Clique, Domain
+from .privacy.budget import Budget
 from .privacy.cost import Adjacency
 from .protocols.masked.plan import Chain, MaskedPlan
+from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 5
+PROTOCOL_VERSION = 6
 """Incremented with every change that an older party or curator would misread."""
 
 
@@ -41,6 +43,25 @@ class PartyDescription:
 
 
 @dataclass(frozen=True)
+class Purpose:
+    """What a release promises and what its answers are for.
+
+    Attributes:
+        budget: the promise for each record.
+        domain_digest: SHA-256 of the whole table's domain, as hexadecimal digits (`Domain.digest`).
+        mechanism: name, variant and parameters of the mechanism, as JSON text.
+        workload: the marginals to preserve, in words (`Workload.in_words`).
+        workload_digest: SHA-256 of these marginals and their weights, as hexadecimal digits.
+    """
+
+    budget: Budget
+    domain_digest: str
+    mechanism: str
+    workload: str
+    workload_digest: str
+
+
+@dataclass(frozen=True)
 class ReleaseTerms:
     """Terms of a release, which every party accepts or refuses.
 
@@ -50,7 +71,8 @@ class ReleaseTerms:
         protocol: name of the measurement protocol.
         adjacency: which tables are neighbours.
         granted_rho: upper limit of the total cost of the release, zCDP.
-        masked: plan of the protocol `masked`; None with any other protocol.
+        plan: which party holds what; with the protocol `masked` a `MaskedPlan`.
+        purpose: the promise, and what the answers are for.
     """
 
     release_id: str
@@ -58,7 +80,8 @@ class ReleaseTerms:
     protocol: str
     adjacency: Adjacency
     granted_rho: float
-    masked: MaskedPlan | None = None
+    plan: Partition
+    purpose: Purpose
 
     def __post_init__(self) -> None:
         if not self.release_id or not self.protocol:
@@ -67,6 +90,11 @@ class ReleaseTerms:
             raise ValueError("the budget of a release must be a positive finite rho")
         if (self.masked is not None) != (self.protocol == MASKED.name):
             raise ValueError("a release needs a masked plan with the protocol 'masked', and none with others")
+
+    @property
+    def masked(self) -> MaskedPlan | None:
+        """The plan of the protocol `masked`; None with any other protocol."""
+        return self.plan if isinstance(self.plan, MaskedPlan) else None
 
 
 @dataclass(frozen=True)

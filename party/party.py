@@ -82,6 +82,7 @@ class Party:
 
         def admit(reserved: Fraction) -> None:
             rules.policy.check_terms(terms, institution.table.record_count, reserved)
+            institution.check_partition(terms.plan)
             answerer.check_terms(terms, institution)
             if rules.approve is not None:
                 rules.approve(terms)

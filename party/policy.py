@@ -69,6 +69,10 @@ class Policy:
                     "the release tolerates fewer collusions than min_tolerated of the policy; raise its "
                     "number of tolerated collusions"
                 )
+        if not terms.purpose.budget.allows(granted):
+            raise PolicyError(
+                "the release states a smaller epsilon, delta or rho than it requests; correct its promise"
+            )
         if granted > self.max_release_rho:
             raise PolicyError("the release requests more than max_release_rho; lower its epsilon")
         if reserved + granted > self.lifetime_rho:

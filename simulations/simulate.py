@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..common.crypto.randomness import RandomStream
@@ -27,7 +27,7 @@ from ..curator.measurers.measurer import Measurer
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
-from ..curator.releasing.agreement import Proposal, agree
+from ..curator.releasing.agreement import agree
 from ..curator.releasing.release import Layout, Released, ReleaseOrder, make_release
 from .evaluation.metrics import kway_errors
 from .evaluation.range_queries import range_errors
@@ -135,14 +135,9 @@ def _setting(
         rng = stream.child("noise").generator()
         return _Setting(TheoremMeasurer(table, horizontal, vertical, order.granted, rng))
     copies = horizontal * vertical if order.protocol is INDICATOR_MLE else 1
-    proposal = Proposal(
-        secrets.token_hex(16),
-        INDICATOR if order.protocol is INDICATOR_MLE else order.protocol,
-        order.adjacency,
-        order.granted,
-        order.collusions,
-        copies,
-    )
+    proposal = order.proposal(secrets.token_hex(16))
+    if order.protocol is INDICATOR_MLE:
+        proposal = replace(proposal, protocol=INDICATOR, copies=copies)
     policy = policy_for(proposal.protocol.name, order.adjacency, proposal.charged_rho)
     links = start_parties(pieces, policy, stream.child("parties"))
     agreement = agree(order.domain, links, proposal)

@@ -6,13 +6,15 @@ import hashlib
 
 from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
-from ..messages import ReleaseTerms
+from ..messages import Purpose, ReleaseTerms
+from ..privacy.budget import Budget
 from ..privacy.cost import Adjacency
-from ..protocols.masked.plan import MaskedPlan, RosterEntry
+from ..protocols.masked.plan import MaskedPlan
 from ..protocols.masked.ring import Ring
+from ..protocols.partition import Partition, RosterEntry
 from .form import Reader, integer, items, octets, real, record, text
 
-KIND, VERSION = "dpmosaic release terms", 1
+KIND, VERSION = "dpmosaic release terms", 2
 
 
 def encode_terms(terms: ReleaseTerms) -> bytes:
@@ -23,7 +25,9 @@ def encode_terms(terms: ReleaseTerms) -> bytes:
         text(terms.protocol),
         text(terms.adjacency.value),
         real(terms.granted_rho),
-        items([_encoded_plan(terms.masked)] if terms.masked is not None else []),
+        _encoded_partition(terms.plan),
+        items([_encoded_masked(terms.masked)] if terms.masked is not None else []),
+        _encoded_purpose(terms.purpose),
     )
     return record(KIND, VERSION, fields)
 
@@ -38,12 +42,20 @@ def decode_terms(data: bytes) -> ReleaseTerms:
     release_id, version, protocol = reader.text(), reader.integer(), reader.text()
     adjacency, granted = reader.text(), reader.real()
     try:
-        plans = reader.items(lambda: _decoded_plan(reader))
+        plan = _decoded_partition(reader)
+        masked = reader.items(lambda: _decoded_masked(reader, plan))
+        purpose = _decoded_purpose(reader)
         reader.end()
-        if len(plans) > 1:
+        if len(masked) > 1:
             raise ProtocolError("expected at most one plan")
         return ReleaseTerms(
-            release_id, version, protocol, Adjacency.named(adjacency), granted, plans[0] if plans else None
+            release_id,
+            version,
+            protocol,
+            Adjacency.named(adjacency),
+            granted,
+            masked[0] if masked else plan,
+            purpose,
         )
     except (MosaicError, ValueError) as cause:
         raise ProtocolError(f"expected consistent terms of a release: {cause}") from None
@@ -54,27 +66,54 @@ def terms_digest(terms: ReleaseTerms) -> bytes:
     return hashlib.sha256(encode_terms(terms)).digest()
 
 
-def _encoded_plan(plan: MaskedPlan) -> bytes:
-    return b"".join(
-        (
-            items(text(name) + integer(plan.domain[name].size) for name in plan.domain),
-            items(_encoded_entry(entry) for entry in plan.roster),
-            integer(plan.tolerated),
-            integer(plan.ring.bits),
-            items(map(integer, plan.evaluators)),
-        )
-    )
+def _encoded_partition(plan: Partition) -> bytes:
+    attributes = items(text(name) + integer(plan.domain[name].size) for name in plan.domain)
+    return attributes + items(_encoded_entry(entry) for entry in plan.roster)
 
 
-def _decoded_plan(reader: Reader) -> MaskedPlan:
+def _decoded_partition(reader: Reader) -> Partition:
     attributes = reader.items(lambda: (reader.text(), reader.integer()))
     sizes = dict(attributes)
     if len(sizes) < len(attributes):
         raise ProtocolError("the plan names an attribute twice")
-    roster = reader.items(lambda: _decoded_entry(reader))
+    return Partition(Domain.coded(sizes), reader.items(lambda: _decoded_entry(reader)))
+
+
+def _encoded_masked(plan: MaskedPlan) -> bytes:
+    return b"".join(
+        (
+            integer(plan.tolerated),
+            integer(plan.ring.bits),
+            items(map(integer, plan.evaluators)),
+            text(plan.dealer),
+        )
+    )
+
+
+def _decoded_masked(reader: Reader, plan: Partition) -> MaskedPlan:
     tolerated, ring_bits = reader.integer(), reader.integer()
-    evaluators = reader.items(reader.integer)
-    return MaskedPlan(Domain.coded(sizes), roster, tolerated, Ring(ring_bits), evaluators)
+    evaluators, dealer = reader.items(reader.integer), reader.text()
+    return MaskedPlan(plan.domain, plan.roster, tolerated, Ring(ring_bits), evaluators, dealer)
+
+
+def _encoded_purpose(purpose: Purpose) -> bytes:
+    budget = purpose.budget
+    promise = (budget.epsilon, budget.delta, budget.zcdp_rho)
+    words = (purpose.domain_digest, purpose.mechanism, purpose.workload, purpose.workload_digest)
+    optional = (items([] if number is None else [real(number)]) for number in promise)
+    return b"".join((*optional, *map(text, words)))
+
+
+def _decoded_purpose(reader: Reader) -> Purpose:
+    budget = Budget(_decoded_optional(reader), _decoded_optional(reader), _decoded_optional(reader))
+    return Purpose(budget, reader.text(), reader.text(), reader.text(), reader.text())
+
+
+def _decoded_optional(reader: Reader) -> float | None:
+    numbers = reader.items(reader.real)
+    if len(numbers) > 1:
+        raise ProtocolError("expected at most one number")
+    return numbers[0] if numbers else None
 
 
 def _encoded_entry(entry: RosterEntry) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -48,6 +49,18 @@ class Workload:
             raise DataError(
                 "all weights of the workload are zero; give at least one clique a positive weight"
             )
+
+    @property
+    def in_words(self) -> str:
+        """Number and sizes of the marginals, such as "91 marginals of 2 attributes"."""
+        sizes = sorted({len(clique) for clique in self.cliques})
+        widths = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        return f"{len(self.cliques)} marginals of {widths} attributes"
+
+    def digest(self) -> str:
+        """SHA-256 (hex) of the marginals and their weights, in their order."""
+        form = json.dumps(list(zip(self.cliques, self.weights, strict=True)), separators=(",", ":"))
+        return hashlib.sha256(form.encode("ascii")).hexdigest()
 
     @classmethod
     def all_kway(cls, domain: Domain, k: int) -> Workload:

@@ -60,6 +60,17 @@ class Budget:
         mu = conversion.gaussian_mu(self.epsilon * (1 - 1e-12), self.delta * (1 - 1e-9))
         return Fraction(mu * mu / 2)
 
+    def allows(self, zcdp_rho: Fraction) -> bool:
+        """Whether the promise holds if queries with Gaussian noise cost this much together.
+
+        The party that adds the noise charges it, so their composition is that of one Gaussian mechanism.
+        """
+        if self.zcdp_rho is not None:
+            return zcdp_rho <= Fraction(self.zcdp_rho)
+        assert self.epsilon is not None
+        assert self.delta is not None
+        return conversion.gaussian_delta(math.sqrt(2 * zcdp_rho), self.epsilon) <= self.delta
+
     @property
     def order(self) -> RenyiOrder:
         """The Rényi order for a release in which some steps are charged at one order only.

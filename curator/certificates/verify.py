@@ -80,7 +80,7 @@ def _check_parties(
     terms: ReleaseTerms, statements: Mapping[str, Statement], federation: FederationList, count: int
 ) -> Check:
     known = {card.name: card.identity for card in federation.parties}
-    named = {entry.name: entry.identity for entry in terms.masked.roster} if terms.masked else {}
+    named = {entry.name: entry.identity for entry in terms.plan.roster}
     missing = sorted({name for name in (*statements, *named) if name not in known or name not in statements})
     wrong = sorted(name for name, identity in named.items() if known.get(name) != identity)
     if missing or wrong or len(statements) != count:

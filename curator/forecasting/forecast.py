@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 from ...common.data.domain import Clique, Domain
-from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
@@ -18,10 +17,9 @@ from ...common.privacy.cost import score_sigma
 from ...common.protocols.registry import BUILT_IN
 from ..measurers.federation import FederationMeasurer
 from ..measurers.masked import masked_sigma
-from ..mechanisms.catalogue import mechanism_named
 from ..parties.client import Connection
 from ..parties.federation import Federation, connect
-from ..releasing.agreement import Proposal
+from ..releasing.over_parties import order_of
 from ..releasing.plan import ReleasePlan
 from .outlook import Outlook, outlook
 from .traffic import Traffic, masked_traffic, plain_traffic
@@ -89,14 +87,13 @@ def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_
         raise DataError(
             f"protocol {plan.protocol.name!r} of another package has no forecast; release without --dry-run"
         )
-    mechanism = mechanism_named(plan.mechanism, plan.variant, plan.settings)
-    granted = mechanism.granted(plan.budget)
+    order = order_of(plan)
+    granted = order.granted
     federation = connect(plan.domain, links, plan.left_out)
     latency = max(_latency(federation, place) for place in range(len(federation.members)))
-    proposal = Proposal("forecast", plan.protocol, plan.adjacency, granted, plan.collusions)
-    terms = proposal.terms(federation)
+    terms = order.proposal("forecast").terms(federation)
     noise = _Planned(federation, terms, granted)
-    seen = outlook(mechanism, noise, Workload.parse(plan.domain, plan.workload))
+    seen = outlook(order.mechanism, noise, order.workload)
     if terms.masked is not None:
         sigmas = {step.name: step.sigmas[0] for step in seen.steps if step.sigmas}
         traffic = masked_traffic(terms.masked, seen.planned, sigmas)

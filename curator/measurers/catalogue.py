@@ -12,7 +12,7 @@ from ...common.extensions import MEASURERS as GROUP
 from ...common.extensions import extensions
 from ...common.messages import Acceptance, ReleaseTerms
 from ...common.privacy.cost import Adjacency
-from ...common.protocols.masked.plan import MaskedPlan
+from ...common.protocols.partition import Partition
 from ...common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ..parties.asking import Asking
 from ..parties.federation import Federation
@@ -20,7 +20,7 @@ from .federation import FederationMeasurer
 from .masked import MaskedMeasurer, masked_plan
 from .measurer import Measurer
 
-Plan = Callable[[Federation, Fraction, Adjacency, int | None], MaskedPlan | None]
+Plan = Callable[[Federation, Fraction, Adjacency, int | None], Partition]
 """From the parties, the grant, the adjacency and the collusions to tolerate (None for the default)."""
 
 Begin = Callable[
@@ -35,7 +35,7 @@ class Measuring:
     """How the curator measures by one protocol.
 
     Attributes:
-        plan: what the parties agree on beyond the budget; it gives None where that is nothing.
+        plan: which party holds what, and what else the parties agree on beyond the budget.
         begin: gives what measures under terms that every party accepted.
     """
 
@@ -43,11 +43,11 @@ class Measuring:
     begin: Begin
 
 
-def _no_plan(
+def _partition(
     federation: Federation, granted: Fraction, adjacency: Adjacency, tolerated: int | None
-) -> MaskedPlan | None:
-    """Nothing: these parties answer each for itself."""
-    return None
+) -> Partition:
+    """Nothing but the partition: these parties answer each for itself."""
+    return federation.partition
 
 
 def _begin_histograms(
@@ -63,8 +63,8 @@ def _begin_histograms(
 
 MEASURERS: Mapping[str, Measuring] = {
     MASKED.name: Measuring(masked_plan, MaskedMeasurer),
-    TRUSTED.name: Measuring(_no_plan, _begin_histograms),
-    INDICATOR.name: Measuring(_no_plan, _begin_histograms),
+    TRUSTED.name: Measuring(_partition, _begin_histograms),
+    INDICATOR.name: Measuring(_partition, _begin_histograms),
 }
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.canonical.queries import encode_asked
 from ...common.crypto.randomness import RandomStream
-from ...common.data.domain import Clique, Domain
+from ...common.data.domain import Clique
 from ...common.data.interactions import difference_count, from_differences
 from ...common.errors import BudgetError, DataError
 from ...common.measurement import Measurement
@@ -30,7 +30,7 @@ from ...common.messages import (
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
 from ...common.privacy.distributed import DistributedNoise
-from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan, RosterEntry
+from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
 from ..parties.asking import Asking
@@ -60,17 +60,8 @@ def masked_plan(
     Raises:
         BudgetError: no honest party would be left.
     """
-    roster = tuple(
-        RosterEntry(
-            member.description.name,
-            number,
-            member.attributes,
-            member.description.record_count,
-            member.description.identity,
-        )
-        for number, members in enumerate(federation.slices)
-        for member in members
-    )
+    partition = federation.partition
+    roster = partition.roster
     if tolerated is None:
         tolerated = min(1, len(roster) - 1)
     sigma = gaussian_sigma(granted, adjacency)
@@ -81,10 +72,9 @@ def masked_plan(
     # A record changes an interaction by at least 2^(-k/2), so its grid may be finer by this factor.
     differences = (grid << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
     ring = Ring.holding(max(grid * _LARGEST * records + noise, differences))
-    sizes = {name: federation.domain[name].size for name in federation.domain}
     # Two colluding evaluators would see the values that they evaluate.
     evaluators = (0, len(roster) - 1) if len(roster) > 1 and tolerated <= 1 else ()
-    return MaskedPlan(Domain.coded(sizes), roster, tolerated, ring, evaluators)
+    return MaskedPlan(partition.domain, roster, tolerated, ring, evaluators)
 
 
 def masked_sigma(

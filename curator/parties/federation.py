@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...common.data.domain import Clique, Domain
 from ...common.errors import DataError, PolicyError, ProtocolError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms
+from ...common.protocols.partition import Partition, RosterEntry
 from .client import Connection, PartyClient
 
 
@@ -47,6 +48,22 @@ class Federation:
     def record_counts(self) -> tuple[int, ...]:
         """Records of each slice; public."""
         return tuple(members[0].description.record_count for members in self.slices)
+
+    @property
+    def partition(self) -> Partition:
+        """Which party holds what, with the attributes' sizes only."""
+        roster = tuple(
+            RosterEntry(
+                member.description.name,
+                number,
+                member.attributes,
+                member.description.record_count,
+                member.description.identity,
+            )
+            for number, members in enumerate(self.slices)
+            for member in members
+        )
+        return Partition(Domain.coded({name: self.domain[name].size for name in self.domain}), roster)
 
     def accept(self, terms: ReleaseTerms, signature: bytes = b"") -> tuple[Acceptance, ...]:
         """Asks every party to reserve the release's budget; stops at the first refusal.

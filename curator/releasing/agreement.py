@@ -6,13 +6,14 @@ Used by releases over daemons, simulations and tests.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.errors import PolicyError
-from ...common.messages import PROTOCOL_VERSION, Acceptance, ReleaseTerms
+from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms
+from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.registry import Protocol
 from ..measurers.catalogue import measuring
@@ -35,6 +36,7 @@ class Proposal:
         protocol: measurement protocol.
         adjacency: which tables are neighbours.
         granted: upper limit of all costs, zCDP.
+        purpose: the promise, and what the answers are for.
         collusions: tolerated collusions; None for the protocol's default.
         copies: factor by which parties are charged more than is granted.
     """
@@ -43,6 +45,7 @@ class Proposal:
     protocol: Protocol
     adjacency: Adjacency
     granted: Fraction
+    purpose: Purpose
     collusions: int | None = None
     copies: int = 1
 
@@ -57,7 +60,17 @@ class Proposal:
         """The terms of the release over these parties."""
         name = self.protocol.name
         plan = measuring(name).plan(federation, self.granted, self.adjacency, self.collusions)
-        return ReleaseTerms(self.release_id, PROTOCOL_VERSION, name, self.adjacency, self.charged_rho, plan)
+        return ReleaseTerms(
+            self.release_id,
+            PROTOCOL_VERSION,
+            name,
+            self.adjacency,
+            self.charged_rho,
+            plan,
+            self.purpose
+            if self.copies == 1
+            else replace(self.purpose, budget=Budget(zcdp_rho=self.charged_rho)),
+        )
 
 
 @dataclass(frozen=True, eq=False)

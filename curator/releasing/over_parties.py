@@ -21,7 +21,7 @@ from ..parties.asking import Asking
 from ..parties.client import Connection
 from ..parties.federation import Federation
 from ..parties.journal import Journal
-from .agreement import Agreement, Proposal, agree, nothing_delivered
+from .agreement import Agreement, agree, nothing_delivered
 from .plan import ReleasePlan
 from .release import Layout, Released, ReleaseOrder, make_release
 
@@ -53,7 +53,7 @@ def release_over_parties(
         PartyUnavailable: a party stayed unavailable; the journal holds all answers so far.
     """
     order, keys, asking = order_of(plan), RandomStream(journal.key), Asking(journal, away_s)
-    proposal = Proposal(journal.release_id, order.protocol, order.adjacency, order.granted, order.collusions)
+    proposal = order.proposal(journal.release_id)
 
     def sealed(proposed: ReleaseTerms) -> tuple[ReleaseTerms, bytes]:
         terms = decode_terms(journal.note_once("terms", encode_terms(proposed)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ from ...common.data.table import Table
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.extensions import origin
+from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.registry import Protocol
@@ -22,6 +24,7 @@ from ..measurers.measurer import Measurer
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.parts.fitted import FittedModel, Report, ignore
 from ..mechanisms.parts.steps import Step
+from .agreement import Proposal
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,17 @@ class ReleaseOrder:
     def granted(self) -> Fraction:
         """Upper limit of all costs, zCDP."""
         return self.mechanism.granted(self.budget)
+
+    def proposal(self, release_id: str) -> Proposal:
+        """The release as it is proposed to parties."""
+        purpose = Purpose(
+            self.budget,
+            self.domain.digest(),
+            json.dumps(to_json_values(self.mechanism.describe()), sort_keys=True),
+            self.workload.in_words,
+            self.workload.digest(),
+        )
+        return Proposal(release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions)
 
 
 @dataclass(frozen=True)

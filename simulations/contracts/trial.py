@@ -13,6 +13,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.data.workload import Workload
+from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.registry import protocol_named
@@ -77,7 +78,8 @@ class Trial:
     def agreement(self, domain: Domain, links: Sequence[Sequence[Connection]]) -> Agreement:
         """The parties behind these connections accept the release."""
         protocol = protocol_named(self.protocol)
-        proposal = Proposal(self.release_id, protocol, self.adjacency, self.granted, self.tolerated)
+        purpose = Purpose(Budget(zcdp_rho=float(self.granted)), domain.digest(), "{}", "", "")
+        proposal = Proposal(self.release_id, protocol, self.adjacency, self.granted, purpose, self.tolerated)
         return agree(domain, links, proposal)
 
     def measurer(

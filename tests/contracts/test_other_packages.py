@@ -4,9 +4,7 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.registry import find_protocol, protocol_named
 from dpmosaic.curator.mechanisms.catalogue import entry_named, mechanism_named
 from dpmosaic.party.answerers.catalogue import answerer_of
@@ -14,6 +12,7 @@ from dpmosaic.party.policy import Policy
 from dpmosaic.party.sources.catalogue import source_of
 from dpmosaic.simulations.contracts.trial import Trial, chain_table
 from dpmosaic.simulations.simulate import simulate
+from support.terms import terms_of
 
 PROTOCOL = """
     from dpmosaic.common.protocols.registry import Protocol, Scores, Users
@@ -64,7 +63,7 @@ def test_a_release_by_a_protocol_of_another_package_names_it(acme):
 
 def test_a_party_takes_part_in_it_only_if_its_policy_says_so(acme):
     assert answerer_of("acme").__module__ == "acme"
-    terms = ReleaseTerms("r", PROTOCOL_VERSION, "acme", Adjacency.ZERO_OUT, 0.1)
+    terms = terms_of(protocol="acme", granted=0.1)
     with pytest.raises(PolicyError, match="'acme'"):
         Policy(protocols=frozenset({"masked"})).check_terms(terms, 100, 0)
     table = chain_table(50)

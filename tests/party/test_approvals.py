@@ -4,11 +4,10 @@ from dataclasses import replace
 import pytest
 
 from dpmosaic.common.errors import DataError, PolicyError
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
-from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.party.approvals import APPROVED, DENIED, PENDING, Approvals
+from support.terms import terms_of
 
-TERMS = ReleaseTerms("abc", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+TERMS = terms_of("abc")
 
 
 @pytest.fixture

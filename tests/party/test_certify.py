@@ -9,16 +9,16 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, PolicyError, ProtocolError
-from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.statement import Claim, check_statement
 from dpmosaic.curator.certificates.verify import sign_terms
 from dpmosaic.party.ledger import Ledger
 from support.parties import party_of as make_party
 from support.parties import policy_for
+from support.terms import terms_of
 
 TABLE = Table.from_codes(Domain.coded({"a": 4}), np.array([[0], [3], [1]]))
-TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+TERMS = terms_of()
 QUERY = MarginalQuery("r", "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
 CURATOR, PARTY = (Identity.from_seed(bytes([n]) * 32) for n in (1, 2))
 

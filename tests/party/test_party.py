@@ -23,6 +23,7 @@ from dpmosaic.common.wire.queries import encode_query
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.lone_party import DOMAIN, IDENTITY, POLICY, QUERY, TERMS, started
+from support.terms import terms_for
 
 
 def test_a_party_describes_itself_without_values(party):
@@ -32,7 +33,7 @@ def test_a_party_describes_itself_without_values(party):
 
 
 def test_a_party_signs_what_it_accepts(party):
-    accepted = party.accept(encode_terms(TERMS))
+    accepted = party.accept(encode_terms(terms_for(party)))
     signed = hashlib.sha256(encode_terms(TERMS)).digest() + accepted.ephemeral
     verify(IDENTITY.public, "acceptance of a release", signed, accepted.signature)
     assert len(accepted.ephemeral) == 32
@@ -41,12 +42,14 @@ def test_a_party_signs_what_it_accepts(party):
 def test_a_party_has_one_key_for_each_release_also_after_a_restart(table, tmp_path):
     before = Ledger(tmp_path / "ledger.sqlite")
     party = started(table, before, seed=1)
-    first = [party.accept(encode_terms(replace(TERMS, release_id=release))) for release in ("r", "s")]
+    first = [party.accept(encode_terms(terms_for(party, release_id=release))) for release in ("r", "s")]
     assert first[0].ephemeral != first[1].ephemeral
     before.close()
     after = Ledger(tmp_path / "ledger.sqlite")
     party = started(table, after, seed=2)
-    assert [party.accept(encode_terms(replace(TERMS, release_id=release))) for release in ("r", "s")] == first
+    assert [
+        party.accept(encode_terms(terms_for(party, release_id=release))) for release in ("r", "s")
+    ] == first
     after.close()
 
 
@@ -95,14 +98,14 @@ def test_a_method_with_one_request_refuses_none_and_several(party, ledger, metho
 def test_a_protocol_that_no_party_knows_is_refused_whatever_the_policy_says(table, ledger, protocol):
     party = started(table, ledger, replace(POLICY, protocols=frozenset({protocol})))
     with pytest.raises(PolicyError, match="no party takes part"):
-        party.accept(encode_terms(replace(TERMS, protocol=protocol)))
+        party.accept(encode_terms(terms_for(party, protocol=protocol)))
     assert ledger.reserved() == 0
 
 
 def test_a_release_that_the_policy_refuses_reserves_nothing(table, ledger):
     party = started(table, ledger, replace(POLICY, min_records=701))
     with pytest.raises(PolicyError, match="min_records"):
-        party.accept(encode_terms(TERMS))
+        party.accept(encode_terms(terms_for(party)))
     assert ledger.reserved() == 0
     with pytest.raises(ProtocolError, match="accept it first"):
         party.answer(QUERY)
@@ -112,7 +115,7 @@ def test_releases_have_grants_of_their_own_and_share_the_lifetime(table, ledger)
     party = started(table, ledger, replace(POLICY, lifetime_rho=Fraction(2)))
     cost = gaussian_cost(3.0, Adjacency.ZERO_OUT)
     for release in ("r", "s"):
-        party.accept(encode_terms(replace(TERMS, release_id=release)))
+        party.accept(encode_terms(terms_for(party, release_id=release)))
     dear = replace(QUERY, sigma=gaussian_sigma(Fraction(1), Adjacency.ZERO_OUT))
     party.answer(dear)
     with pytest.raises(BudgetError):
@@ -120,24 +123,24 @@ def test_releases_have_grants_of_their_own_and_share_the_lifetime(table, ledger)
     party.answer(replace(QUERY, release_id="s"))
     assert ledger.spent("s") == cost
     with pytest.raises(PolicyError, match="lifetime_rho"):
-        party.accept(encode_terms(replace(TERMS, release_id="t", granted_rho=2.0**-40)))
+        party.accept(encode_terms(terms_for(party, release_id="t", granted_rho=2.0**-40)))
     assert ledger.reserved() == 2
 
 
 def test_accepting_again_changes_nothing_even_where_the_lifetime_is_used_up(table, ledger):
     party = started(table, ledger, replace(POLICY, lifetime_rho=Fraction(1)))
-    party.accept(encode_terms(TERMS))
-    party.accept(encode_terms(TERMS))
+    party.accept(encode_terms(terms_for(party)))
+    party.accept(encode_terms(terms_for(party)))
     assert ledger.reserved() == 1
     with pytest.raises(ProtocolError, match="other terms"):
-        party.accept(encode_terms(replace(TERMS, granted_rho=0.5)))
+        party.accept(encode_terms(terms_for(party, granted_rho=0.5)))
 
 
 def test_refuses_queries_after_the_data_of_an_accepted_release_changed(table, party, ledger):
     party.answer(QUERY)
     changed = started(table.take(np.arange(699, -1, -1)), ledger)
     with pytest.raises(ProtocolError, match="other data"):
-        changed.accept(encode_terms(TERMS))
+        changed.accept(encode_terms(terms_for(changed)))
     for query in (QUERY, replace(QUERY, query_id="q2")):
         with pytest.raises(ProtocolError, match="data changed"):
             changed.answer(query)
@@ -165,7 +168,7 @@ def test_no_error_of_a_party_contains_its_data():
     refused(started(table, Ledger(), replace(policy, lifetime_rho=Fraction(0))).accept, encode_terms(TERMS))
     for change in ({"protocol": "theorem"}, {"protocol_version": 9}):
         refused(party.accept, encode_terms(replace(TERMS, **change)))
-    party.accept(encode_terms(TERMS))
+    party.accept(encode_terms(terms_for(party)))
     refused(party.accept, encode_terms(replace(TERMS, granted_rho=0.5)))
     party.answer(query)
     for change in (

@@ -6,13 +6,15 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
+from dpmosaic.common.messages import PROTOCOL_VERSION
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.party.policy import Policy
+from support.terms import terms_of
 
-TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 0.1)
+TERMS = terms_of(granted=0.1)
 POLICY = Policy(
     protocols=frozenset({"indicator"}),
     adjacencies=frozenset({Adjacency.ZERO_OUT}),

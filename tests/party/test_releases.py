@@ -14,6 +14,7 @@ from dpmosaic.party.ledger import Ledger
 from support.lone_party import QUERY, TERMS, started
 from support.masked import Release
 from support.parties import party_of, policy_for
+from support.terms import terms_for
 
 SHARE = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0)
 CURATOR = Identity.from_seed(b"c" * 32)
@@ -56,7 +57,7 @@ def test_the_number_of_active_releases_is_limited_and_others_are_decoded_again(
     monkeypatch.setattr(releases, "MAX_ACTIVE", 2)
     party = started(table, ledger)
     for release_id in ("r", "s", "t"):
-        party.accept(encode_terms(replace(TERMS, release_id=release_id)))
+        party.accept(encode_terms(terms_for(party, release_id=release_id)))
     decoded.clear()
     first = list(party.answer(QUERY))
     assert len(decoded) == 1

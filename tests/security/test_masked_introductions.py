@@ -69,7 +69,7 @@ def test_acceptances_of_another_release_are_refused():
 def test_parties_with_different_terms_refuse_each_others_acceptances():
     curator = Curator(table_of("random"), "1x3")
     terms = curator.terms()
-    other = replace(terms, masked=replace(terms.masked, tolerated=0))
+    other = replace(terms, plan=replace(terms.plan, tolerated=0))
     acceptances = tuple(
         client.accept(t) for client, t in zip(curator.clients, [terms, terms, other], strict=True)
     )
@@ -84,7 +84,7 @@ def test_a_plan_with_an_identity_that_is_not_pinned_is_refused_by_every_party(pl
     terms = curator.terms()
     roster = list(terms.masked.roster)
     roster[place] = replace(roster[place], identity=OUTSIDER.public)
-    terms = replace(terms, masked=replace(terms.masked, roster=tuple(roster)))
+    terms = replace(terms, plan=replace(terms.plan, roster=tuple(roster)))
     for i, client in enumerate(curator.clients):
         kind, reason = (ProtocolError, "this party") if i == place else (PolicyError, "not pinned")
         with pytest.raises(kind, match=reason):

@@ -9,7 +9,6 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget, Charge
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.measurers.capabilities import holding_records, showing_records
@@ -17,6 +16,7 @@ from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.simulations.measurers import CentralMeasurer
 from support.parties import policy_for, started
+from support.terms import terms_of
 
 TABLE = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1], [1]]))
 
@@ -24,7 +24,7 @@ TABLE = Table.from_codes(Domain.coded({"a": 2}), np.array([[0], [1], [1]]))
 def central_measurer(adjacency=Adjacency.ZERO_OUT):
     links = started([[TABLE]], policy_for("trusted", adjacency), RandomStream.from_seed(1))
     federation = connect(TABLE.domain, links)
-    terms = ReleaseTerms("r", PROTOCOL_VERSION, "trusted", adjacency, 1.0, None)
+    terms = terms_of(protocol="trusted", adjacency=adjacency, plan=federation.partition)
     federation.accept(terms)
     return CentralMeasurer(federation, terms, Fraction(1), TABLE, Budget(1.0, 1e-9))
 

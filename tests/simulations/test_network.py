@@ -8,14 +8,15 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
+from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.codec import encode_description, encode_signed_terms
 from dpmosaic.common.wire.queries import encode_query
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
+from support.terms import terms_for, terms_of
 
-TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+TERMS = terms_of()
 POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
 TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
@@ -53,7 +54,7 @@ def one_party(seed=1):
 
 def histogram(connection):
     client = PartyClient(connection)
-    client.accept(TERMS)
+    client.accept(terms_for(client))
     (counts,) = client.answer(QUERY, 1, 40, 1)
     return counts.tolist()
 
@@ -109,7 +110,7 @@ def test_the_policy_of_a_party_refuses_through_the_connection(change, reason):
 )
 def test_refuses_an_invalid_query_through_the_connection(change, cells, kind, reason):
     client = PartyClient(one_party())
-    client.accept(TERMS)
+    client.accept(terms_for(client))
     with pytest.raises(kind, match=reason):
         list(client.answer(replace(QUERY, **change), 1, cells, 1))
 
@@ -123,7 +124,7 @@ def test_only_bytes_cross_the_connection():
     tap = Tap(one_party())
     client = PartyClient(tap)
     client.describe()
-    client.accept(TERMS)
+    client.accept(terms_for(client))
     list(client.answer(QUERY, 1, 40, 1))
     list(client.answer(replace(QUERY, query_id="q2", form=AnswerForm.RECORD_WISE), 3, 40, 2))
     assert len(tap.crossed) == 8
@@ -137,7 +138,7 @@ def test_a_connection_counts_the_bytes_of_all_requests_and_replies():
     client = PartyClient(tap)
     description = client.describe()
     assert (connection.bytes_in, connection.bytes_out) == (0, len(encode_description(description)))
-    client.accept(TERMS)
+    client.accept(terms_for(client))
     list(client.answer(QUERY, 1, 40, 1))
     with pytest.raises(errors.ProtocolError):
         list(client.answer(replace(QUERY, release_id="s"), 1, 40, 1))

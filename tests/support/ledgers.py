@@ -4,10 +4,10 @@ import threading
 from dataclasses import replace
 from fractions import Fraction
 
-from dpmosaic.common.messages import AnswerForm, MarginalQuery, ReleaseTerms
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.messages import AnswerForm, MarginalQuery
+from support.terms import terms_of
 
-TERMS = ReleaseTerms("r", 2, "indicator", Adjacency.ZERO_OUT, 1.0)
+TERMS = terms_of()
 QUERY = MarginalQuery("r", "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
 OTHER = replace(QUERY, query_id="q2")
 HALF = Fraction(1, 2)

@@ -10,19 +10,18 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import difference_count
 from dpmosaic.common.messages import (
-    PROTOCOL_VERSION,
     AnswerForm,
     MarginalQuery,
-    ReleaseTerms,
 )
 from dpmosaic.common.privacy.cost import Adjacency, grid_of
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.policy import Policy
 from support.parties import party_of
+from support.terms import terms_of
 
 DOMAIN = Domain.coded({"a": 100, "b": 60, "c": 3})
 IDENTITY = Identity.from_seed(b"n" * 32)
-TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+TERMS = terms_of()
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 3.0)
 RECORD_WISE = replace(QUERY, form=AnswerForm.RECORD_WISE, clique=("b", "c"))
 POLICY = Policy(

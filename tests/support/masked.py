@@ -14,7 +14,6 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import difference_count
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import (
-    PROTOCOL_VERSION,
     Acceptance,
     AnswerForm,
     Delivery,
@@ -23,18 +22,19 @@ from dpmosaic.common.messages import (
     MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
-    ReleaseTerms,
 )
 from dpmosaic.common.privacy.cost import Adjacency, grid_of
-from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.parties.dealer import Dealer
 from dpmosaic.party.institution import Institution, Rules
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
+from support.terms import terms_of as support_terms_of
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 2})
 RECORDS = (40, 25)
@@ -66,8 +66,7 @@ def plan_of(grid=GRID, tolerated=None, bits=32, records=RECORDS, domain=DOMAIN):
 
 
 def terms_of(plan=None, **changes):
-    masked = plan or plan_of()
-    return replace(ReleaseTerms("r", PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, 1.0, masked), **changes)
+    return replace(support_terms_of(protocol="masked", plan=plan or plan_of()), **changes)
 
 
 def rows_of(plan, number):

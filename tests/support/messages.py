@@ -17,12 +17,16 @@ from dpmosaic.common.messages import (
     MultiplyRequest,
     OpeningRequest,
     PartyDescription,
+    Purpose,
     ReleaseTerms,
     ScoreQuery,
 )
+from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.partition import Partition, RosterEntry
+from support.terms import terms_of
 
 TEXTS = st.text(max_size=6)
 NAMES = st.text(min_size=1, max_size=6)
@@ -99,6 +103,10 @@ DESCRIPTIONS = st.builds(
     protocols=st.lists(TEXTS, max_size=3).map(tuple),
     identity=st.binary(max_size=33),
 )
+BUDGETS = st.builds(Budget, zcdp_rho=POSITIVE, delta=st.none() | st.floats(1e-300, 0.99)) | st.builds(
+    Budget, epsilon=POSITIVE, delta=st.floats(1e-300, 0.99)
+)
+PURPOSES = st.builds(Purpose, BUDGETS, TEXTS, TEXTS, TEXTS, TEXTS)
 UNMASKED_TERMS = st.builds(
     ReleaseTerms,
     NAMES,
@@ -106,6 +114,8 @@ UNMASKED_TERMS = st.builds(
     NAMES.filter(lambda name: name != "masked"),
     st.sampled_from(Adjacency),
     granted_rho=POSITIVE,
+    plan=plans().map(lambda plan: Partition(plan.domain, plan.roster)),
+    purpose=PURPOSES,
 )
 MASKED_TERMS = st.builds(
     ReleaseTerms,
@@ -114,7 +124,8 @@ MASKED_TERMS = st.builds(
     st.just("masked"),
     st.sampled_from(Adjacency),
     granted_rho=POSITIVE,
-    masked=plans(),
+    plan=plans(),
+    purpose=PURPOSES,
 )
 TERMS = UNMASKED_TERMS | MASKED_TERMS
 BOXES = st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=3).map(tuple), max_size=3).map(tuple)
@@ -164,8 +175,8 @@ ROSTER = (
     RosterEntry("s", 1, ("b",), 5, b"k" * 32),
 )
 PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32), (1, 2))
-RELEASE = ReleaseTerms("r", 1, "trusted", Adjacency.ZERO_OUT, 0.5)
-MASKED = replace(RELEASE, protocol="masked", masked=PLAN)
+RELEASE = terms_of("r", "trusted", granted=0.5, plan=Partition(PLAN.domain, ROSTER[:1]), version=1)
+MASKED = replace(RELEASE, protocol="masked", plan=PLAN)
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 2.5, (((0, 1), (1, 3)), ((1, 2), (0, 1))))
 ACCEPTANCE = Acceptance(b"e" * 32, b"s" * 64)
 INTRODUCTION = Introduction("r", (ACCEPTANCE, Acceptance(b"f" * 32, b"t" * 64)), b"m" * 32)

@@ -10,7 +10,6 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import MosaicError
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
@@ -22,6 +21,7 @@ from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
 from dpmosaic.party.serving.servicer import PartyServicer
+from support.terms import terms_of
 
 
 def random_table(domain, records, seed=7):
@@ -115,7 +115,7 @@ def started(pieces, policy, keys):
 
 def masked_terms(federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=None, release_id="release"):
     plan = masked_plan(federation, granted, adjacency, tolerated)
-    return ReleaseTerms(release_id, PROTOCOL_VERSION, MASKED.name, adjacency, float(granted), plan)
+    return terms_of(release_id, MASKED.name, adjacency, float(granted), plan)
 
 
 def measurer_over(
@@ -145,7 +145,7 @@ def measurer_over(
         acceptances = federation.accept(terms)
         dealing = RandomStream.from_seed(seed).child("dealer") if dealer is None else dealer
         return MaskedMeasurer(federation, terms, acceptances, granted, dealing)
-    terms = ReleaseTerms("release", PROTOCOL_VERSION, protocol, adjacency, float(granted))
+    terms = terms_of("release", protocol, adjacency, float(granted), federation.partition)
     federation.accept(terms)
     return FederationMeasurer(federation, terms, granted)
 

@@ -22,16 +22,15 @@ from dpmosaic.common.messages import (
     Delivery,
     DeliveryKind,
     MarginalQuery,
-    ReleaseTerms,
 )
-from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire import codec, queries, streams
 from dpmosaic.common.wire.tls import METHODS, TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.party.serving.server import PartyServer
+from support.terms import terms_for, terms_of
 
-TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+TERMS = terms_of()
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
 DELIVERY = streams.encode_delivery(Delivery("r", DeliveryKind.DEALT_PRODUCT, (("a",), ("b",))))
 
@@ -102,7 +101,7 @@ def test_a_refusal_that_is_too_long_for_metadata_is_truncated(loopback):
 
 def test_a_party_answers_over_the_network_as_in_process(loopback):
     client = PartyClient(loopback().dial())
-    client.accept(TERMS)
+    client.accept(terms_for(client))
     (counts,) = client.answer(QUERY, 1, 40, 1)
     (again,) = client.answer(QUERY, 1, 40, 1)
     assert counts.tolist() == again.tolist()

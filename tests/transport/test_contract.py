@@ -8,14 +8,14 @@ import pytest
 
 from dpmosaic.common import errors
 from dpmosaic.common.frames import FRAME_BYTES
-from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery, ReleaseTerms
-from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.wire import attached
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.party.serving.attachment import Attachment
+from support.terms import terms_for, terms_of
 
-TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+TERMS = terms_of()
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
 
 
@@ -36,7 +36,7 @@ class ConnectionContract:
     def test_a_party_describes_itself_accepts_and_answers(self, start):
         client = PartyClient(start().dial())
         assert client.describe().name == "north"
-        client.accept(TERMS)
+        client.accept(terms_for(client))
         (counts,) = client.answer(QUERY, 1, 40, 1)
         assert counts.shape == (1, 40)
 

@@ -12,15 +12,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...data.domain import Clique, Domain
+from ...data.domain import Clique
 from ...errors import DataError
 from ...privacy.cost import grid_of
 from ...privacy.distributed import DistributedNoise
 from ..indicator import divide
+from ..partition import Partition
 from .ring import Ring, Words
 
 Chain = tuple[Clique, ...]
 """Parts of a clique, each held by another party of the slice, in the order of multiplication."""
+
+CURATOR_DEALS = "curator"
+"""The curator deals the randomness: the only dealer there is."""
 
 MAX_OPENING_BYTES = 1 << 32
 """Largest matrix that a party opens or is dealt: records times the cells of the parts multiplied so far."""
@@ -31,69 +35,37 @@ _MAX_RECTANGLE = 1 << 22
 
 
 @dataclass(frozen=True)
-class RosterEntry:
-    """One party of the plan.
-
-    Attributes:
-        name: name in the federation.
-        slice: number of its slice, from 0.
-        attributes: attributes that it holds, in domain order.
-        record_count: number of records of its slice; public.
-        identity: long-term Ed25519 public key, 32 bytes.
-    """
-
-    name: str
-    slice: int
-    attributes: Clique
-    record_count: int
-    identity: bytes
-
-
-@dataclass(frozen=True)
-class MaskedPlan:
+class MaskedPlan(Partition):
     """Plan of a release, which all its parties sign.
 
     Attributes:
-        domain: names and sizes of the attributes of the whole table.
-        roster: the parties, slice by slice.
         tolerated: number of parties that may collude without weakening the privacy guarantee.
         ring: ring of the shares.
         evaluators: indices in the roster of the two parties that compute scores from shares; empty if there
             are no scores. Together, the two could see every marginal that is scored.
+        dealer: role that deals the randomness; alone, it must not collude with a party of a slice.
     """
 
-    domain: Domain
-    roster: tuple[RosterEntry, ...]
     tolerated: int
     ring: Ring
     evaluators: tuple[int, ...] = ()
+    dealer: str = CURATOR_DEALS
 
     def __post_init__(self) -> None:
-        slices = [entry.slice for entry in self.roster]
-        if not slices or slices != sorted(slices) or len(set(slices)) != slices[-1] + 1:
-            raise DataError("a plan must list its parties slice by slice, from slice 0 on")
-        if len({entry.name for entry in self.roster}) < len(slices):
-            raise DataError("two parties of the plan have the same name; give each a unique name")
-        for number in range(slices[-1] + 1):
-            members = [self.roster[i] for i in self.members(number)]
-            held = [name for entry in members for name in entry.attributes]
-            if sorted(held) != sorted(self.domain.names):
-                raise DataError(f"slice {number + 1}: its parties do not hold every attribute exactly once")
-            if any(entry.attributes != self.domain.canonical(entry.attributes) for entry in members):
-                raise DataError(f"slice {number + 1}: a party's attributes are not in domain order")
-            if len({entry.record_count for entry in members}) > 1:
-                raise DataError(f"slice {number + 1}: its parties hold different numbers of records")
+        super().__post_init__()
         if self.evaluators and (
             len(set(self.evaluators)) != 2
             or len(self.evaluators) != 2
-            or not all(0 <= place < len(slices) for place in self.evaluators)
+            or not all(0 <= place < len(self.roster) for place in self.evaluators)
             or self.tolerated > 1
         ):
             raise DataError(
                 "a plan must name two evaluators or none, and none if more than one party may collude"
             )
+        if self.dealer != CURATOR_DEALS:
+            raise DataError(f"a plan must name the dealer {CURATOR_DEALS!r}; no other role deals")
         # Refuses a number of tolerated collusions that leaves no honest party.
-        DistributedNoise(len(slices), self.tolerated)
+        DistributedNoise(len(self.roster), self.tolerated)
 
     @cached_property
     def noise(self) -> DistributedNoise:
@@ -104,24 +76,6 @@ class MaskedPlan:
     def _feasible(self) -> dict[Clique, bool]:
         """Cache of `feasible`: selection repeats the same cliques."""
         return {}
-
-    @property
-    def slice_count(self) -> int:
-        """Number of slices, K."""
-        return self.roster[-1].slice + 1
-
-    @property
-    def record_count(self) -> int:
-        """Number of records of the whole table."""
-        return sum(self.records(number) for number in range(self.slice_count))
-
-    def records(self, number: int) -> int:
-        """Number of records of one slice."""
-        return self.roster[self.members(number)[0]].record_count
-
-    def members(self, number: int) -> tuple[int, ...]:
-        """Indices in the roster of a slice's parties."""
-        return tuple(i for i, entry in enumerate(self.roster) if entry.slice == number)
 
     def chain(self, clique: Clique, number: int) -> Chain:
         """The parts of a clique in a slice, in the order of multiplication.

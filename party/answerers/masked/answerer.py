@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ....common.canonical.queries import query_digest
 from ....common.data.boxes import box_sums
 from ....common.data.domain import Domain
-from ....common.errors import PolicyError, ProtocolError
+from ....common.errors import ProtocolError
 from ....common.messages import (
     AnswerForm,
     Delivery,
@@ -43,11 +43,6 @@ class MaskedAnswerer(Answerer):
     def __init__(self, institution: Institution, account: Account) -> None:
         super().__init__(institution, account)
         self._session: MaskedSession | None = None
-
-    @classmethod
-    def check_terms(cls, terms: ReleaseTerms, institution: Institution) -> None:
-        """Refuses a plan that does not match this party, or names parties that are not pinned."""
-        check_plan(_plan(terms), institution)
 
     @property
     def domain(self) -> Domain:
@@ -109,41 +104,6 @@ class MaskedAnswerer(Answerer):
         return MaskedSession(
             institution.table, account.terms, institution.name, account.secret(), introduction, account.keys
         )
-
-
-def check_plan(plan: MaskedPlan, institution: Institution) -> None:
-    """Refuses a plan that does not match a party, or names parties that its institution did not pin.
-
-    Args:
-        plan: plan proposed by the curator.
-        institution: institution of the party.
-
-    Raises:
-        ProtocolError: the plan does not match this party.
-        PolicyError: a party of the plan is not pinned, or pinned with another key.
-    """
-    name, table, known = institution.name, institution.table, institution.rules.known
-    own = [entry for entry in plan.roster if entry.name == name]
-    # A plan may leave out attributes that another party of the slice answers for.
-    if (
-        not own
-        or (own[0].identity, own[0].record_count) != (institution.identity.public, table.record_count)
-        or not own[0].attributes
-        or not set(own[0].attributes) <= set(table.domain.names)
-        or own[0].attributes != table.domain.canonical(own[0].attributes)
-    ):
-        raise ProtocolError(
-            "expected a plan that names this party with its identity, attributes and records, got another; "
-            "describe the party again"
-        )
-    if plan.domain.shape(own[0].attributes) != table.domain.shape(own[0].attributes):
-        raise ProtocolError("the plan has other sizes of this party's attributes; use the same domain file")
-    for entry in plan.roster:
-        if entry.name != name and known.get(entry.name) != entry.identity:
-            raise PolicyError(
-                f"the plan names party {entry.name!r} with an identity that is not pinned here; compare "
-                "fingerprints with its operator and pin it"
-            )
 
 
 def _plan(terms: ReleaseTerms) -> MaskedPlan:

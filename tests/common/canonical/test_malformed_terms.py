@@ -24,16 +24,25 @@ def entry(name="p", slice=0, attributes=("a", "b"), record_count=7, identity=b"i
 WHOLE = (entry(),)
 
 
-def plan(attributes=(A, B), roster=WHOLE, tolerated=0, ring_bits=32, evaluators=()):
-    """A plan, consistent or not."""
-    sizes = items(text(name) + integer(size) for name, size in attributes)
-    rest = integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators))
-    return sizes + items(roster) + rest
+def partition(attributes=(A, B), roster=WHOLE):
+    """Which party holds what, consistent or not."""
+    return items(text(name) + integer(size) for name, size in attributes) + items(roster)
+
+
+def masked(tolerated=0, ring_bits=32, evaluators=(), dealer="curator"):
+    """What a plan of the protocol `masked` adds, consistent or not."""
+    return integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators)) + text(dealer)
+
+
+def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64)):
+    """Epsilon, delta and rho, each left out or given, and texts."""
+    return b"".join((*(items(map(real, number)) for number in numbers), *map(text, words)))
 
 
 def terms(
-    plans=(), kind=KIND, version=VERSION, *, release_id="r", protocol="masked", adjacency="zero-out", rho=None
-):
+    plans=(), kind=KIND, version=VERSION, *, release_id="r", protocol="masked", adjacency="zero-out",
+    rho=None, plan=None, made_for=None,
+):  # fmt: skip
     """Encoded terms, consistent or not."""
     fields = (
         text(release_id),
@@ -41,7 +50,9 @@ def terms(
         text(protocol),
         text(adjacency),
         real(1.0) if rho is None else rho,
+        partition() if plan is None else plan,
         items(plans),
+        purpose() if made_for is None else made_for,
     )
     return record(kind, version, fields)
 
@@ -110,6 +121,7 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
             "different numbers of records",
         ),
         ({"tolerated": 1}, "tolerated collusions"),
+        ({"dealer": "somebody"}, "the dealer 'curator'"),
         ({"ring_bits": 0}, "32 or 64 bits"),
         ({"ring_bits": 33}, "32 or 64 bits"),
         ({"evaluators": [0, 1]}, "two evaluators or none"),
@@ -125,9 +137,28 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
     ],
 )
 def test_terms_with_an_inconsistent_plan_are_refused(fields, reason):
-    decode_terms(terms([plan()]))
+    decode_terms(terms([masked()]))
+    shared = {name: value for name, value in fields.items() if name in ("attributes", "roster")}
+    added = {name: value for name, value in fields.items() if name not in shared}
     with pytest.raises(ProtocolError, match=f"consistent terms of a release: .*{reason}"):
-        decode_terms(terms([plan(**fields)]))
+        decode_terms(terms([masked(**added)], plan=partition(**shared)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"numbers": ((), (), ())}, "epsilon with delta or rho"),
+        ({"numbers": ((1.0,), (1e-9,), (1.0,))}, "epsilon with delta or rho"),
+        ({"numbers": ((1.0,), (), ())}, "delta"),
+        ({"numbers": ((0.0,), (1e-9,), ())}, "epsilon"),
+        ({"numbers": ((1.0,), (1.0,), ())}, "delta"),
+        ({"numbers": ((1.0, 2.0), (1e-9,), ())}, "at most one number"),
+    ],
+)
+def test_terms_with_an_inconsistent_promise_are_refused(changed, reason):
+    decode_terms(terms([masked()], made_for=purpose(((1.0,), (1e-9,), ()))))
+    with pytest.raises(ProtocolError, match=f"consistent terms of a release: .*{reason}"):
+        decode_terms(terms([masked()], made_for=purpose(**changed)))
 
 
 LETTERS = st.text("abc", max_size=1)
@@ -139,20 +170,23 @@ ENTRIES = st.builds(
     st.integers(0, 2) | st.integers(0, 2**64 - 1),
     st.binary(max_size=2),
 )
-PLANS = st.builds(
-    plan,
+PARTITIONS = st.builds(
+    partition,
     st.lists(st.tuples(LETTERS, st.integers(0, 3) | st.integers(0, 2**64 - 1)), max_size=3),
     st.lists(ENTRIES, max_size=4),
+)
+ADDED = st.builds(
+    masked,
     st.integers(0, 3) | st.integers(0, 2**32 - 1),
     st.sampled_from([0, 16, 32, 64, 2**32 - 1]),
 )
 
 
-@given(PLANS)
-@example(plan([A], [entry(attributes=["a"])], ring_bits=64))
-def test_any_decoded_plan_covers_every_slice_once_or_is_refused(encoded):
+@given(PARTITIONS, ADDED)
+@example(partition([A], [entry(attributes=["a"])]), masked(ring_bits=64))
+def test_any_decoded_plan_covers_every_slice_once_or_is_refused(shared, added):
     try:
-        decoded = decode_terms(terms([encoded])).masked
+        decoded = decode_terms(terms([added], plan=shared)).plan
     except ProtocolError:
         return
     for number in range(decoded.slice_count):
@@ -162,7 +196,7 @@ def test_any_decoded_plan_covers_every_slice_once_or_is_refused(encoded):
 
 @pytest.mark.parametrize(
     "data",
-    [terms(), terms([plan()], protocol="trusted")],
+    [terms(), terms([masked()], protocol="trusted")],
     ids=["masked without a plan", "a plan without masked"],
 )
 def test_a_plan_comes_with_the_protocol_masked_and_with_no_other(data):
@@ -172,7 +206,7 @@ def test_a_plan_comes_with_the_protocol_masked_and_with_no_other(data):
 
 def test_two_plans_are_refused():
     with pytest.raises(ProtocolError, match="at most one plan"):
-        decode_terms(terms([plan(), plan()]))
+        decode_terms(terms([masked(), masked()]))
 
 
 def peak_of_refusing(data, reason):
@@ -188,13 +222,16 @@ def peak_of_refusing(data, reason):
 
 def test_a_plan_of_a_distant_slice_is_refused_without_a_loop_over_slices():
     """A few bytes name slice 2^17; a set of all slices up to it takes several MiB, up to 2^32 all memory."""
-    assert peak_of_refusing(terms([plan(roster=[entry(slice=2**17)])]), "slice by slice") < 2**20
+    assert (
+        peak_of_refusing(terms([masked()], plan=partition(roster=[entry(slice=2**17)])), "slice by slice")
+        < 2**20
+    )
 
 
 @pytest.mark.parametrize("length", [2**24, 2**32 - 1])
 @pytest.mark.parametrize("tag", [b"\x01", b"\x06"], ids=["text", "items"])
 def test_a_length_past_the_end_is_refused_without_memory_for_it(tag, length):
     whole = terms(protocol="p")
-    at = whole.index(text("r")) if tag == b"\x01" else whole.rindex(items([]))
+    at = whole.index(text("r")) if tag == b"\x01" else whole.index(items([]))
     stated = whole[:at] + tag + length.to_bytes(4, "big") + whole[at + 5 :]
     assert peak_of_refusing(stated, "a length beyond its end") < 2**20

@@ -12,33 +12,44 @@ from hypothesis import strategies as st
 from dpmosaic.common.canonical.terms import decode_terms, encode_terms, terms_digest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ProtocolError
+from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from support.messages import MASKED, MASKED_TERMS, PLAN, RELEASE, ROSTER, TERMS, UNMASKED_TERMS
+from support.terms import PURPOSE
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").read_text())["terms"]
 
 
 def stated(terms):
     """The terms as the vectors state them."""
-    plan = terms.masked
+    plan, masked, purpose = terms.plan, terms.masked, terms.purpose
     return {
         "release_id": terms.release_id,
         "protocol_version": terms.protocol_version,
         "protocol": terms.protocol,
         "adjacency": terms.adjacency.value,
         "granted_rho": terms.granted_rho,
-        "masked": plan
+        "attributes": [[name, plan.domain[name].size] for name in plan.domain],
+        "roster": [
+            [e.name, e.slice, list(e.attributes), e.record_count, e.identity.hex()] for e in plan.roster
+        ],
+        "masked": masked
         and {
-            "attributes": [[name, plan.domain[name].size] for name in plan.domain],
-            "roster": [
-                [e.name, e.slice, list(e.attributes), e.record_count, e.identity.hex()] for e in plan.roster
-            ],
-            "tolerated": plan.tolerated,
-            "ring_bits": plan.ring.bits,
-            "evaluators": list(plan.evaluators),
+            "tolerated": masked.tolerated,
+            "ring_bits": masked.ring.bits,
+            "evaluators": list(masked.evaluators),
+            "dealer": masked.dealer,
         },
+        "epsilon": purpose.budget.epsilon,
+        "delta": purpose.budget.delta,
+        "zcdp_rho": purpose.budget.zcdp_rho,
+        "domain_digest": purpose.domain_digest,
+        "mechanism": purpose.mechanism,
+        "workload": purpose.workload,
+        "workload_digest": purpose.workload_digest,
     }
 
 
@@ -104,19 +115,27 @@ def test_only_equal_terms_have_equal_bytes(one, other):
     [
         {"release_id": "R"},
         {"protocol_version": 2},
-        {"protocol": "trusted", "masked": None},
+        {"protocol": "trusted", "plan": Partition(PLAN.domain, ROSTER)},
         {"adjacency": Adjacency.REPLACE_ONE},
         {"granted_rho": np.nextafter(0.5, 1)},
-        {"masked": replace(PLAN, tolerated=0)},
-        {"masked": replace(PLAN, ring=Ring(64))},
-        {"masked": replace(PLAN, evaluators=(0, 2))},
-        {"masked": replace(PLAN, evaluators=(2, 1))},
-        {"masked": replace(PLAN, evaluators=())},
-        {"masked": MaskedPlan(PLAN.domain, (ROSTER[0], replace(ROSTER[0], name="q", slice=1)), 1, Ring(32))},
-        {"masked": replace(PLAN, roster=(ROSTER[0], ROSTER[2], ROSTER[1]))},
-        {"masked": replace(PLAN, domain=Domain.coded({"a": 2, "b": 4}))},
+        {"purpose": replace(PURPOSE, budget=Budget(epsilon=1.0, delta=1e-9))},
+        {"purpose": replace(PURPOSE, budget=Budget(epsilon=1.0, delta=2e-9))},
+        {"purpose": replace(PURPOSE, budget=Budget(zcdp_rho=1.0))},
+        {"purpose": replace(PURPOSE, budget=Budget(delta=1e-9, zcdp_rho=1.0))},
+        {"purpose": replace(PURPOSE, domain_digest="e" * 64)},
+        {"purpose": replace(PURPOSE, mechanism='{"name": "aim"}')},
+        {"purpose": replace(PURPOSE, workload="2 marginals")},
+        {"purpose": replace(PURPOSE, workload_digest="x" * 64)},
+        {"plan": replace(PLAN, tolerated=0)},
+        {"plan": replace(PLAN, ring=Ring(64))},
+        {"plan": replace(PLAN, evaluators=(0, 2))},
+        {"plan": replace(PLAN, evaluators=(2, 1))},
+        {"plan": replace(PLAN, evaluators=())},
+        {"plan": MaskedPlan(PLAN.domain, (ROSTER[0], replace(ROSTER[0], name="q", slice=1)), 1, Ring(32))},
+        {"plan": replace(PLAN, roster=(ROSTER[0], ROSTER[2], ROSTER[1]))},
+        {"plan": replace(PLAN, domain=Domain.coded({"a": 2, "b": 4}))},
         {
-            "masked": MaskedPlan(
+            "plan": MaskedPlan(
                 Domain.coded({"b": 3, "a": 2}),
                 (replace(ROSTER[0], attributes=("b", "a")), *ROSTER[1:]),
                 1,
@@ -124,7 +143,7 @@ def test_only_equal_terms_have_equal_bytes(one, other):
             )
         },
         {
-            "masked": MaskedPlan(
+            "plan": MaskedPlan(
                 Domain.coded({"a": 2, "z": 3}),
                 (
                     replace(ROSTER[0], attributes=("a", "z")),
@@ -155,14 +174,14 @@ def test_every_field_of_the_terms_changes_the_signed_bytes(change):
 )
 def test_every_field_of_the_roster_changes_the_signed_bytes(changes):
     roster = tuple(replace(entry, **changes.get(place, {})) for place, entry in enumerate(ROSTER))
-    changed = replace(MASKED, masked=replace(PLAN, roster=roster))
+    changed = replace(MASKED, plan=replace(PLAN, roster=roster))
     assert encode_terms(changed) != encode_terms(MASKED)
 
 
 def test_the_slice_of_a_party_without_attributes_changes_the_signed_bytes():
     whole, nothing = ROSTER[0], RosterEntry("n", 0, (), 7, b"n" * 32)
     encoded = {
-        encode_terms(replace(MASKED, masked=replace(PLAN, roster=(whole, middle, last))))
+        encode_terms(replace(MASKED, plan=replace(PLAN, roster=(whole, middle, last))))
         for last in [replace(whole, name="q", slice=1)]
         for middle in [nothing, replace(nothing, slice=1)]
     }

@@ -12,15 +12,15 @@ from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
-from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.masked.plan import MaskedPlan, RosterEntry
+from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.statement import ENTRY, Claim, Entry, first_link, next_link, state
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.statements import Signatures
 from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
 from support.certificates import certificate_form
+from support.terms import terms_of
 
 NAMES = ("a", "b")
 SEEDS = {name: Identity.from_seed(name.encode() * 32) for name in (*NAMES, "c", "s")}
@@ -29,9 +29,7 @@ ROSTER = tuple(
     RosterEntry(name, 0, (attribute,), 9, SEEDS[name].public)
     for name, attribute in zip(NAMES, ("x", "y"), strict=True)
 )
-TERMS = ReleaseTerms(
-    "r", PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, 1.0, MaskedPlan(DOMAIN, ROSTER, 1, Ring(32))
-)
+TERMS = terms_of(protocol="masked", plan=MaskedPlan(DOMAIN, ROSTER, 1, Ring(32)))
 CERTIFICATE = self_signed("a", new_tls_key(), datetime.now(UTC))
 BODY = Certificate.from_json(certificate_form())
 BODY = replace(
@@ -103,7 +101,7 @@ def test_detects_each_altered_value(path, value, what):
 
 
 def test_altered_terms_invalidate_every_signature():
-    other = encode_terms(ReleaseTerms("s", PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, 1.0, TERMS.masked))
+    other = encode_terms(replace(TERMS, release_id="s"))
     assert failed(changed(("signed", "terms"), other.hex())) == {"curator c", "party a", "party b"}
 
 
@@ -126,7 +124,7 @@ def test_detects_identities_that_differ_from_the_cards():
 
 
 def test_parties_of_a_protocol_that_charges_parts_may_have_charged_less(monkeypatch):
-    terms = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+    terms = replace(TERMS, protocol="indicator", plan=Partition(DOMAIN, ROSTER))
     monkeypatch.setattr(sys.modules[__name__], "TERMS", terms)
     body = replace(BODY, plan=replace(BODY.plan, protocol="indicator"))
     assert failed(signed(body, Fraction(1, 4))) == set()

@@ -5,13 +5,13 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.registry import BUILT_IN, Users
 from dpmosaic.curator.measurers.catalogue import MEASURERS, measuring
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
 from support.parties import cut, policy_for, random_table, started
+from support.terms import terms_of
 
 TABLE = random_table(Domain.coded({"a": 2, "b": 3}), records=30)
 
@@ -29,7 +29,7 @@ def test_each_protocol_has_its_terms_and_measurer(protocol):
     federation = connect(TABLE.domain, started(pieces, policy, RandomStream.from_seed(1)))
     by = measuring(protocol)
     plan = by.plan(federation, granted, Adjacency.ZERO_OUT, None)
-    terms = ReleaseTerms("r", PROTOCOL_VERSION, protocol, Adjacency.ZERO_OUT, float(granted), plan)
+    terms = terms_of(protocol=protocol, granted=float(granted), plan=plan)
     acceptances = federation.accept(terms)
     measurer = by.begin(federation, terms, acceptances, granted, RandomStream.from_seed(2), None)
     (found,) = measurer.measure([Query(("a", "b"), granted, "test")])

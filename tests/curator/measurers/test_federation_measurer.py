@@ -12,12 +12,12 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
 from support.parties import cut, policy_for, random_table, started
+from support.terms import terms_of
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4})
 RECORDS = 40
@@ -44,9 +44,9 @@ def measurer(
 ):
     table = table or real_table()
     grid = grid or [(RECORDS // 2, groups)] * 2
-    terms = ReleaseTerms("release", PROTOCOL_VERSION, protocol, adjacency, float(granted))
     policy = policy_for(protocol, adjacency, float(granted))
     federation = connect(table.domain, started(cut(table, grid), policy, RandomStream.from_seed(5)))
+    terms = terms_of("release", protocol, adjacency, float(granted), federation.partition)
     federation.accept(terms)
     return FederationMeasurer(federation, terms, granted, **options)
 

@@ -8,7 +8,6 @@ import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import BudgetError
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
@@ -16,6 +15,7 @@ from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
 from support.grids import DOMAIN, EXACT, RECORDS, release, table_of
 from support.parties import Link, policy_for, started
+from support.terms import terms_of
 
 
 def test_refuses_a_query_whose_noise_does_not_fit_the_ring_uncharged(ledgers, monkeypatch):
@@ -95,6 +95,6 @@ def test_without_tolerated_collusions_observers_are_the_public_and_the_curator(g
 def test_refuses_terms_without_a_masked_plan():
     table = table_of()
     federation = connect(DOMAIN, started([[table]], policy_for("trusted"), RandomStream.from_seed(1)))
-    terms = ReleaseTerms("release", PROTOCOL_VERSION, "trusted", Adjacency.ZERO_OUT, 1.0)
+    terms = terms_of(protocol="trusted")
     with pytest.raises(ValueError, match="masked plan"):
         MaskedMeasurer(federation, terms, (), Fraction(1), RandomStream.from_seed(1))

@@ -17,7 +17,6 @@ from dpmosaic.common.messages import (
     AnswerForm,
     MarginalQuery,
     PartyDescription,
-    ReleaseTerms,
 )
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.codec import decode_signed_terms, encode_acceptance, encode_description
@@ -26,9 +25,10 @@ from dpmosaic.curator.parties.federation import connect
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.policy import Policy
 from support.parties import Link, cut, party_of, policy_for, started
+from support.terms import terms_of
 
 DOMAIN = Domain.from_json({"a": 2, "b": ["x", "y"], "c": {"type": "numeric", "min": 0, "max": 3, "bins": 4}})
-TERMS = ReleaseTerms("r", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+TERMS = terms_of()
 POLICY = policy_for("indicator")
 
 

@@ -12,7 +12,8 @@ from dpmosaic.common.messages import (
     AnswerForm,
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
-from support.lone_party import QUERY, RECORD_WISE, TERMS, asked, started
+from support.lone_party import QUERY, RECORD_WISE, asked, started
+from support.terms import terms_for
 
 BOXES = (((0, 50), (0, 60)), ((50, 51), (7, 8)), ((60, 100), (30, 60)))
 
@@ -22,7 +23,7 @@ def test_a_histogram_of_boxes_has_their_sums_and_the_noise_of_single_cells(table
     counts = table.marginal(("a", "b")).reshape(100, 60)
     exact = [counts[a:b, c:d].sum() for (a, b), (c, d) in BOXES]
     party = started(table, ledger)
-    party.accept(encode_terms(replace(TERMS, granted_rho=1e8)))
+    party.accept(encode_terms(terms_for(party, granted_rho=1e8)))
     assert np.allclose(asked(party, replace(QUERY, sigma=1e-3, boxes=BOXES)), exact, atol=0.02)
     noise = [
         asked(party, replace(QUERY, query_id=f"q{number}", boxes=BOXES))[0] - exact for number in range(100)

@@ -18,14 +18,15 @@ from dpmosaic.common.messages import (
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
 from dpmosaic.party.ledger import Ledger
-from support.lone_party import QUERY, RECORD_WISE, TERMS, asked, started
+from support.lone_party import QUERY, RECORD_WISE, asked, started
+from support.terms import terms_for
 
 
 @pytest.mark.parametrize("sigma", [0.3, 3.0, 400.0])
 def test_a_histogram_is_unbiased_and_has_the_noise_of_its_sigma(table, ledger, sigma):
     """A correct party fails one of these six checks in fewer than 1 of 100,000 choices of the seed."""
     party = started(table, ledger)
-    party.accept(encode_terms(replace(TERMS, granted_rho=10.0)))
+    party.accept(encode_terms(terms_for(party, granted_rho=10.0)))
     noise = asked(party, replace(QUERY, sigma=sigma))[0] - table.marginal(("a", "b"))
     assert abs(noise.mean()) < 5 * sigma / math.sqrt(noise.size)
     squares = stats.chi2(noise.size)
@@ -44,7 +45,7 @@ def test_a_record_wise_answer_is_unbiased_and_has_the_noise_of_its_sigma(table, 
 
 def test_a_record_wise_answer_has_one_indicator_per_record_in_order(table, ledger):
     party = started(table, ledger)
-    party.accept(encode_terms(replace(TERMS, granted_rho=1e8)))
+    party.accept(encode_terms(terms_for(party, granted_rho=1e8)))
     indicators = asked(party, replace(RECORD_WISE, sigma=1e-4), rows=700)
     assert np.array_equal(np.rint(indicators), np.eye(180)[table.cell_codes(("b", "c"), 0, 700)])
     assert np.abs(indicators.sum(axis=1) - 1).max() < 180 * 15 * 1e-4
@@ -61,12 +62,12 @@ def test_the_same_query_again_gets_the_same_bytes_and_is_charged_once(party, led
 def test_the_same_query_gets_the_same_bytes_after_a_restart(table, tmp_path):
     before = Ledger(tmp_path / "ledger.sqlite")
     party = started(table, before, seed=1)
-    party.accept(encode_terms(TERMS))
+    party.accept(encode_terms(terms_for(party)))
     first = list(party.answer(QUERY))
     before.close()
     after = Ledger(tmp_path / "ledger.sqlite")
     party = started(table, after, seed=2)
-    party.accept(encode_terms(TERMS))
+    party.accept(encode_terms(terms_for(party)))
     assert list(party.answer(QUERY)) == first
     assert after.spent("r") == gaussian_cost(3.0, Adjacency.ZERO_OUT)
     after.close()
@@ -74,7 +75,7 @@ def test_the_same_query_gets_the_same_bytes_after_a_restart(table, tmp_path):
 
 def test_another_id_and_another_party_get_other_noise(table, party):
     other = started(table, Ledger(), seed=2)
-    other.accept(encode_terms(TERMS))
+    other.accept(encode_terms(terms_for(other)))
     answers = [
         asked(party, QUERY)[0],
         asked(party, replace(QUERY, query_id="q2"))[0],
@@ -94,7 +95,7 @@ def test_a_large_sigma_is_sent_in_wider_words(table, party):
 @pytest.mark.parametrize("query", [QUERY, RECORD_WISE])
 def test_the_party_charges_what_its_own_noise_costs(table, ledger, query, adjacency):
     party = started(table, ledger)
-    party.accept(encode_terms(replace(TERMS, adjacency=adjacency)))
+    party.accept(encode_terms(terms_for(party, adjacency=adjacency)))
     sigma = gaussian_sigma(Fraction(1), adjacency)
     with pytest.raises(BudgetError, match="more than is left"):
         party.answer(replace(query, sigma=sigma * (1 - 1e-9)))
@@ -111,7 +112,7 @@ def test_a_query_is_charged_before_its_first_frame_is_read(party, ledger):
 
 def test_a_trusted_release_gets_histograms_and_no_record_wise_answers(table, ledger):
     party = started(table, ledger)
-    party.accept(encode_terms(replace(TERMS, protocol="trusted")))
+    party.accept(encode_terms(terms_for(party, protocol="trusted")))
     with pytest.raises(ProtocolError, match="'trusted' has no answers of the form RECORD_WISE"):
         party.answer(RECORD_WISE)
     assert ledger.spent("r") == 0
@@ -121,7 +122,7 @@ def test_a_trusted_release_gets_histograms_and_no_record_wise_answers(table, led
 @pytest.mark.parametrize("protocol", ["trusted", "indicator"])
 def test_a_release_without_masks_gets_no_masked_shares(table, ledger, protocol):
     party = started(table, ledger)
-    party.accept(encode_terms(replace(TERMS, protocol=protocol)))
+    party.accept(encode_terms(terms_for(party, protocol=protocol)))
     with pytest.raises(ProtocolError, match=f"'{protocol}' has no answers of the form SHARE"):
         party.answer(replace(QUERY, form=AnswerForm.SHARE))
     with pytest.raises(ProtocolError, match=f"'{protocol}' has no products"):

@@ -12,7 +12,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, ProtocolError
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma
-from support.lone_party import DOMAIN, POLICY, QUERY, RECORD_WISE, TERMS, asked, started
+from support.lone_party import DOMAIN, POLICY, QUERY, RECORD_WISE, asked, started
+from support.terms import terms_for
 
 INTERACTION = replace(QUERY, interaction=True)
 
@@ -25,7 +26,7 @@ def test_an_interaction_is_answered_with_the_differences_of_noisy_cells_and_noth
     counts = table.marginal(("a", "b")).reshape(100, 60)
     exact = np.diff(np.diff(counts, axis=0), axis=1)
     party = started(table, ledger)
-    party.accept(encode_terms(replace(TERMS, granted_rho=1e8)))
+    party.accept(encode_terms(terms_for(party, granted_rho=1e8)))
     assert np.allclose(
         asked(party, replace(INTERACTION, query_id="p", sigma=1e-3))[0], exact.ravel(), atol=0.06
     )
@@ -38,7 +39,7 @@ def test_an_interaction_is_answered_with_the_differences_of_noisy_cells_and_noth
 @pytest.mark.parametrize("clique", [("a",), ("a", "b"), ("b", "c")])
 def test_the_party_charges_an_interaction_for_how_far_a_record_moves_it(table, ledger, clique, adjacency):
     party, shape = started(table, ledger), DOMAIN.shape(clique)
-    party.accept(encode_terms(replace(TERMS, adjacency=adjacency)))
+    party.accept(encode_terms(terms_for(party, adjacency=adjacency)))
     sigma = gaussian_sigma(Fraction(1), adjacency, shape)
     query = replace(INTERACTION, clique=clique, sigma=sigma)
     with pytest.raises(BudgetError, match="more than is left"):
@@ -74,7 +75,7 @@ def test_indicator_vectors_have_no_interactions(party, ledger):
 def test_an_interaction_that_the_charge_does_not_hold_for_is_refused_uncharged(ledger, clique):
     domain = Domain.coded({"b": 2, "one": 1, "large": 16_385})
     party = started(Table.from_codes(domain, np.zeros((9, 3), int)), ledger, replace(POLICY, max_cells=10**5))
-    party.accept(encode_terms(TERMS))
+    party.accept(encode_terms(terms_for(party)))
     with pytest.raises(BudgetError, match="measure the whole marginal"):
         party.answer(replace(INTERACTION, clique=clique))
     assert ledger.spent("r") == 0
@@ -98,7 +99,7 @@ def test_the_words_of_an_interaction_hold_all_records_and_the_noise_of_four_cell
     domain = Domain.coded({"a": 20, "b": 30})
     records = np.tile([3, 4], (700, 1))
     party = started(Table.from_codes(domain, records), ledger)
-    party.accept(encode_terms(replace(TERMS, granted_rho=1e9)))
+    party.accept(encode_terms(terms_for(party, granted_rho=1e9)))
     cells, sent = (replace(query, sigma=sigma) for query in (replace(QUERY, query_id="p"), INTERACTION))
     for query, words, width in [(cells, 600, bytes_of_cells), (sent, 551, bytes_of_differences)]:
         size = sum(map(len, party.answer(query)))

@@ -11,11 +11,9 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import (
-    PROTOCOL_VERSION,
     Delivery,
     DeliveryKind,
     OpeningRequest,
-    ReleaseTerms,
     ScoreQuery,
 )
 from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost
@@ -23,6 +21,7 @@ from dpmosaic.common.protocols.scores.query import references_digest
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.ledger import Ledger
 from support.parties import party_of
+from support.terms import terms_for
 
 TABLE = Table.from_codes(Domain.coded({"a": 2, "c": 4}), np.array([[0, 1], [1, 3], [1, 3], [0, 0], [1, 2]]))
 LOCAL = ScoreQuery(
@@ -36,7 +35,9 @@ def alone(masked):
     policy = replace(masked.policy, protocols=frozenset({"trusted", "indicator"}))
     ledger = Ledger()
     party = party_of("p", TABLE, policy, ledger=ledger)
-    party.accept(encode_terms(ReleaseTerms("r", PROTOCOL_VERSION, "trusted", Adjacency.REPLACE_ONE, 1e6)))
+    party.accept(
+        encode_terms(terms_for(party, protocol="trusted", adjacency=Adjacency.REPLACE_ONE, granted_rho=1e6))
+    )
     party.ledger = ledger
     return party
 
@@ -74,7 +75,9 @@ def test_a_single_party_answers_after_it_has_the_references_and_opens_nothing(al
 
 
 def test_a_release_by_noisy_indicators_has_no_scores(alone):
-    alone.accept(encode_terms(ReleaseTerms("i", PROTOCOL_VERSION, "indicator", Adjacency.REPLACE_ONE, 1e6)))
+    alone.accept(
+        encode_terms(terms_for(alone, release_id="i", adjacency=Adjacency.REPLACE_ONE, granted_rho=1e6))
+    )
     with pytest.raises(ProtocolError, match="'indicator' has no scores"):
         alone.prepare_scores(replace(LOCAL, release_id="i"))
     assert alone.ledger.spent("i") == 0

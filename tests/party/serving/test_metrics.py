@@ -5,11 +5,10 @@ import pytest
 
 from dpmosaic.common import extras
 from dpmosaic.common.errors import DataError, MissingExtraError
-from dpmosaic.common.messages import PROTOCOL_VERSION, ReleaseTerms
-from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.serving.events import Event
 from dpmosaic.party.serving.metrics import Metrics
+from support.terms import terms_of
 
 
 def broken():
@@ -65,7 +64,7 @@ def test_methods_that_do_not_exist_are_counted_together(served):
 def test_health_releases_and_the_share_of_the_budget_are_current(served, ledger):
     _, read = served
     assert read()["dpmosaic_party_releases"] == "0.0"
-    terms = ReleaseTerms("secret-name", PROTOCOL_VERSION, "indicator", Adjacency.ZERO_OUT, 1.0)
+    terms = terms_of("secret-name")
     ledger.reserve(terms, "digest", bytes(32), lambda reserved: None)
     found = read()
     assert found["dpmosaic_party_releases"] == "1.0"

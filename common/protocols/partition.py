@@ -1,0 +1,74 @@
+"""Which party holds what of the table: public facts, which all parties of a release sign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..data.domain import Clique, Domain
+from ..errors import DataError
+
+
+@dataclass(frozen=True)
+class RosterEntry:
+    """One party of a release.
+
+    Attributes:
+        name: name in the federation.
+        slice: number of its slice, from 0.
+        attributes: attributes that it answers for, in domain order.
+        record_count: number of records of its slice; public.
+        identity: long-term Ed25519 public key, 32 bytes.
+    """
+
+    name: str
+    slice: int
+    attributes: Clique
+    record_count: int
+    identity: bytes
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The partition of a table across parties. The parties of a slice hold the same records.
+
+    Attributes:
+        domain: names and sizes of the attributes of the whole table.
+        roster: the parties, slice by slice.
+    """
+
+    domain: Domain
+    roster: tuple[RosterEntry, ...]
+
+    def __post_init__(self) -> None:
+        slices = [entry.slice for entry in self.roster]
+        if not slices or slices != sorted(slices) or len(set(slices)) != slices[-1] + 1:
+            raise DataError("a plan must list its parties slice by slice, from slice 0 on")
+        if len({entry.name for entry in self.roster}) < len(slices):
+            raise DataError("two parties of the plan have the same name; give each a unique name")
+        for number in range(slices[-1] + 1):
+            members = [self.roster[i] for i in self.members(number)]
+            held = [name for entry in members for name in entry.attributes]
+            if sorted(held) != sorted(self.domain.names):
+                raise DataError(f"slice {number + 1}: its parties do not hold every attribute exactly once")
+            if any(entry.attributes != self.domain.canonical(entry.attributes) for entry in members):
+                raise DataError(f"slice {number + 1}: a party's attributes are not in domain order")
+            if len({entry.record_count for entry in members}) > 1:
+                raise DataError(f"slice {number + 1}: its parties hold different numbers of records")
+
+    @property
+    def slice_count(self) -> int:
+        """Number of slices, K."""
+        return self.roster[-1].slice + 1
+
+    @property
+    def record_count(self) -> int:
+        """Number of records of the whole table."""
+        return sum(self.records(number) for number in range(self.slice_count))
+
+    def records(self, number: int) -> int:
+        """Number of records of one slice."""
+        return self.roster[self.members(number)[0]].record_count
+
+    def members(self, number: int) -> tuple[int, ...]:
+        """Indices in the roster of a slice's parties."""
+        return tuple(i for i, entry in enumerate(self.roster) if entry.slice == number)
