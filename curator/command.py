@@ -15,6 +15,7 @@ from ..common.crypto.certificates import shown
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
 from ..common.keyring import REQUEST
+from ..common.printable import printable
 from .certificates.certificate import Certificate
 from .certificates.json_values import to_json_values
 from .certificates.verify import verify_certificate
@@ -22,7 +23,7 @@ from .parties.connection import RetryPolicy
 from .parties.home import ATTACHED, CuratorHome
 from .releasing.plan import ReleasePlan, draft
 from .releasing.preflight import preflight as run_checks
-from .releasing.table_format import TableFormat
+from .releasing.table_format import TableFile, TableFormat
 
 if TYPE_CHECKING:
     from .releasing.session import Session
@@ -115,7 +116,8 @@ def preflight(plan: _PlanFile, home: _Home = None) -> None:
         failed += not line.passed
         colour = None if line.passed else typer.colors.RED
         typer.secho(
-            f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.finding}", fg=colour
+            printable(f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.finding}"),
+            fg=colour,
         )
     if failed:
         raise typer.Exit(1)
@@ -129,6 +131,12 @@ def release(
     table_format: Annotated[
         TableFormat, typer.Option("--format", help="Format of the synthetic table.")
     ] = TableFormat.CSV,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe", help="CSV: write ' before text that a spreadsheet would run as a formula."
+        ),
+    ] = False,
     json_output: _Json = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Forecast costs and accuracy; charge and measure nothing.")
@@ -139,6 +147,7 @@ def release(
 ) -> None:
     """Make a release over the parties' daemons."""
     require_extra("curator")
+    table_file = TableFile(table_format, spreadsheet_safe)
     opened = CuratorHome.open(home or plan.parent)
     if dry_run:
         _forecast(plan, opened, link, json_output)
@@ -147,7 +156,7 @@ def release(
         raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
     from .releasing.session import Session
 
-    _run(Session.begin(out, plan, opened, table_format), json_output)
+    _run(Session.begin(out, plan, opened, table_file), json_output)
 
 
 @curator_commands.command()
@@ -159,13 +168,21 @@ def resume(
             "--format", help="Format of the synthetic table; by default the one that the release began with."
         ),
     ] = None,
+    spreadsheet_safe: Annotated[
+        bool | None,
+        typer.Option(
+            "--spreadsheet-safe/--no-spreadsheet-safe",
+            help="CSV: write ' before text that a spreadsheet would run as a formula; by default as the "
+            "release began.",
+        ),
+    ] = None,
     json_output: _Json = False,
 ) -> None:
     """Resume a release; queries that were answered are neither asked nor charged again."""
     require_extra("curator")
     from .releasing.session import Session
 
-    _run(Session.resume(folder, table_format), json_output)
+    _run(Session.resume(folder, table_format, spreadsheet_safe), json_output)
 
 
 @curator_commands.command()
@@ -173,14 +190,15 @@ def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate of a release.")],
     federation: Annotated[Path, typer.Option(help="File of all cards, whose identities were compared.")],
 ) -> None:
-    """Verify a certificate offline: its signatures, and that every party charged what it states."""
+    """Verify a certificate and the published files beside it, offline, by the identities of the cards."""
     failed = 0
     for line in verify_certificate(
-        Certificate.load(certificate), FederationList.from_json(read_json(federation))
+        Certificate.load(certificate), FederationList.from_json(read_json(federation)), certificate.parent
     ):
         failed += not line.passed
         colour = None if line.passed else typer.colors.RED
-        typer.secho(f"{'ok    ' if line.passed else 'FAILED'}  {line.what}: {line.finding}", fg=colour)
+        shown_line = f"{'ok    ' if line.passed else 'FAILED'}  {line.what}: {line.finding}"
+        typer.secho(printable(shown_line), fg=colour)
     if failed:
         raise typer.Exit(1)
 
@@ -201,6 +219,7 @@ def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output
 
 def _run(session: Session, json_output: bool) -> None:
     from .parties.activity import Activity
+    from .releasing.outputs import formula_warning
     from .releasing.progress import progress_bar, progress_lines
 
     activity = Activity()
@@ -220,14 +239,16 @@ def _run(session: Session, json_output: bool) -> None:
         "promise": to_json_values(released.certificate.promise),
         "rounds": len(released.fitted.rounds),
         "records": released.synthetic.record_count,
+        "warning": formula_warning(released.synthetic.domain, session.table_file),
     }
     if json_output:
         typer.echo(json.dumps(summary))
     else:
         typer.echo(
-            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; to_json_values to "
-            f"{session.folder}"
+            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; written to {session.folder}"
         )
+        if summary["warning"] is not None:
+            typer.secho(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)
 
 
 def _resumable(stopped: MosaicError, folder: Path) -> MosaicError:

@@ -135,7 +135,7 @@ class Ledger:
             query: query to charge.
             rho: cost, as the party computed it.
             data_digest: digest of the rows that it will be answered from.
-            noise_key: 32 fresh bytes; stored if the query is new.
+            noise_key: 32 fresh bytes, or none if this party does not answer; stored if the query is new.
             sign: signs a link as the party.
 
         Raises:
@@ -153,18 +153,10 @@ class Ledger:
             if release is None:
                 raise _unknown()
             granted, spent = Fraction(release[0]), Fraction(release[1])
-            if release[2] != data_digest:
-                raise ProtocolError(
-                    "the party's data changed after it accepted the release; start a new release"
-                )
-            known = self._database.execute(
-                "SELECT query, rho, noise_key FROM answer WHERE release_id = ? AND query_id = ?",
-                (query.release_id, query.query_id),
-            ).fetchone()
+            _check_data(release[2], data_digest)
+            known = self._entry(query)
             if known is not None:
-                if known[0] != encoded:
-                    raise ProtocolError("this query id was used for another query; use a new id")
-                return LedgerEntry(query.query_id, Fraction(known[1]), known[2])
+                return known
             if release[4] is not None:
                 raise ProtocolError(
                     "the release's certificate is signed, so no new query is answered; start a new release"
@@ -176,11 +168,30 @@ class Ledger:
             )
             digest = hashlib.sha256(encoded).digest()
             link = next_link(self._last_link(query.release_id, release[3]), query.query_id, digest, rho)
+            entry = LedgerEntry(query.query_id, rho, noise_key, link, sign(link))
             self._database.execute(
                 "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (query.release_id, query.query_id, encoded, str(rho), noise_key, link, sign(link)),
+                (query.release_id, query.query_id, encoded, str(rho), noise_key, link, entry.signature),
             )
-        return LedgerEntry(query.query_id, rho, noise_key)
+        return entry
+
+    def charged(self, query: MarginalQuery | ScoreQuery, data_digest: str) -> LedgerEntry:
+        """The entry of a query that was charged before.
+
+        Args:
+            query: the query.
+            data_digest: digest of the rows that it will be answered from.
+
+        Raises:
+            ProtocolError: the query was not charged, or its id was used for another query or other data.
+        """
+        release = self.release(query.release_id)
+        _check_data(release.data_digest, data_digest)
+        with self._lock:
+            entry = self._entry(query)
+        if entry is None:
+            raise ProtocolError("the query is not charged at this party yet; charge it before it is answered")
+        return entry
 
     def bind(self, query: MarginalQuery | ScoreQuery, values: Mapping[str, str]) -> None:
         """Binds a charged query to the exact values that its noise or masks hide, before they are used.
@@ -246,10 +257,14 @@ class Ledger:
         with self._lock:
             rows = self._database.execute(
                 "SELECT release_id, granted, spent, "
-                "(SELECT count(*) FROM answer WHERE answer.release_id = release.release_id) "
+                "(SELECT count(*) FROM answer WHERE answer.release_id = release.release_id), "
+                "certificate IS NOT NULL "
                 "FROM release ORDER BY rowid"
             ).fetchall()
-        return [LedgerSummary(i, Fraction(granted), Fraction(spent), n) for i, granted, spent, n in rows]
+        return [
+            LedgerSummary(release_id, Fraction(granted), Fraction(spent), queries, bool(certified))
+            for release_id, granted, spent, queries, certified in rows
+        ]
 
     def check_writable(self) -> None:
         """Returns only if an entry can be written now."""
@@ -265,6 +280,17 @@ class Ledger:
             ).fetchone()
         return Fraction(row[0]) if row else Fraction(0)
 
+    def _entry(self, query: MarginalQuery | ScoreQuery) -> LedgerEntry | None:
+        row = self._database.execute(
+            "SELECT query, rho, noise_key, link, signature FROM answer WHERE release_id = ? AND query_id = ?",
+            (query.release_id, query.query_id),
+        ).fetchone()
+        if row is None:
+            return None
+        if row[0] != encode_asked(query):
+            raise ProtocolError("this query id was used for another query; use a new id")
+        return LedgerEntry(query.query_id, Fraction(row[1]), *row[2:])
+
     def _last_link(self, release_id: str, terms: bytes) -> bytes:
         row = self._database.execute(
             "SELECT link FROM answer WHERE release_id = ? ORDER BY rowid DESC LIMIT 1", (release_id,)
@@ -274,6 +300,11 @@ class Ledger:
     def _reserved(self) -> Fraction:
         rows = self._database.execute("SELECT granted FROM release").fetchall()
         return sum((Fraction(granted) for (granted,) in rows), Fraction(0))
+
+
+def _check_data(accepted: str, current: str) -> None:
+    if accepted != current:
+        raise ProtocolError("the party's data changed after it accepted the release; start a new release")
 
 
 def _unknown() -> ProtocolError:

@@ -70,21 +70,33 @@ class LedgerSummary:
         granted: upper limit of its cost, zCDP.
         spent: cost of its queries so far, zCDP.
         queries: number of charged queries.
+        certified: its certificate is signed, so it answers no new query.
     """
 
     release_id: str
     granted: Fraction
     spent: Fraction
     queries: int
+    certified: bool
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One charged query: its cost and the key of its noise."""
+    """One charged query.
+
+    Attributes:
+        query_id: unique within the release.
+        zcdp_rho: cost, as the party computed it.
+        noise_key: key of the noise; empty if the party is charged for it but does not answer.
+        link: link of the entry in the chain of the release.
+        signature: the party's signature over the link.
+    """
 
     query_id: str
     zcdp_rho: Fraction
     noise_key: bytes
+    link: bytes
+    signature: bytes
 
 
 def open_database(path: Path | None) -> sqlite3.Connection:

@@ -11,37 +11,55 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 
 from ...common.privacy.budget import Accountant
 from ...common.privacy.conversion import gaussian_epsilon
-from ...common.privacy.cost import Adjacency, charged_variance, grid_of
+from ...common.privacy.cost import Adjacency, PrivacyUnit, charged_variance, grid_of
 
-_RELATIVE_INTERVAL = 5e-5
-"""Losses are rounded to multiples of this share of epsilon; "connect the dots" makes the error quadratic."""
+_ROUNDING = 1e-5
+"""What rounding losses to multiples of an interval may add to mu^2, as a share of it."""
 
+_TRUNCATED = 1e-9
+"""Tails of this share of delta are counted as infinite losses at every composition."""
+
+_FLOAT_ERROR, _FLOAT_ERROR_EACH = 1e-13, 1e-17
+"""Bounds on the error of delta by convolutions in 64-bit floats: once, and for each variable (measured)."""
 
 _Noise = tuple[float, bool | tuple[int, ...]]
 """A scale, with True for a score, the shape for an interaction, or () for a marginal."""
 
 
 def checked_epsilon(
-    accountant: Accountant, delta: float, adjacency: Adjacency, noise_factor: float = 1.0
+    accountant: Accountant,
+    delta: float,
+    adjacency: Adjacency,
+    noise_factor: float = 1.0,
+    rows_per_person: int = 1,
 ) -> float | None:
     """Upper bound on epsilon at delta, from the probability masses of the discrete noise itself.
 
     One record changes one cell of a marginal by 1 (two cells under replace-one), so the privacy loss of a
     measurement is that of one noise variable against its shift, for any number of cells. It changes every
-    score by 1 (by 2 under replace-one), so each score counts. An interaction counts as the Gaussian that it
-    is charged as. The bound takes the scales as given; the Gaussian accounting of the grant covers that they
-    were chosen adaptively.
+    score by 1 (by 2 under replace-one), so each score counts. A person with m records shifts each at most m
+    times as far. An interaction counts as the Gaussian that it is charged as. The bound takes the scales as
+    given; the Gaussian accounting of the grant covers that they were chosen adaptively.
 
-    Source: Google's dp-accounting, pessimistic estimates.
+    dp-accounting rounds losses to multiples of an interval h such that their distribution only gets worse.
+    Each rounding picks one of two losses h apart, and no such pair is easier to tell from the other than two
+    Gaussians of mu = h sqrt(pi / 8). All n roundings therefore add at most n h^2 pi / 8 to mu^2. If the
+    estimate is above the epsilon of the Gaussian accounting by no more than that, the two agree and the
+    smaller bound is returned, so that rounding alone never exceeds a promise. Noise that is too small by more
+    than the rounding gives an epsilon above it.
+
+    Source: Google's dp-accounting, pessimistic estimates ("connect the dots": Doroshenko et al. 2022).
 
     Args:
         accountant: accountant of the release.
         delta: delta in (0, 1).
         adjacency: which tables are neighbours.
         noise_factor: scale of the evaluated noise as a multiple of the charged scale, on the same grid.
+        rows_per_person: number of records in which neighbouring tables differ.
 
     Returns:
-        None if a charge is not Gaussian, or nothing was charged.
+        None if a charge is not Gaussian, if nothing was charged, or if 64-bit floats are too coarse for so
+        small a delta (below 4e-13 for a few variables).
     """
     if not accountant.charges or not all(charge.sigmas for charge in accountant.charges):
         return None
@@ -53,22 +71,37 @@ def checked_epsilon(
         )
         for piece in slices
     }
-    interval = _RELATIVE_INTERVAL * gaussian_epsilon(math.sqrt(2 * accountant.spent) / noise_factor, delta)
-    return max(_epsilon(variables, noise_factor, delta, adjacency, interval) for variables in noise)
+    unit = PrivacyUnit(adjacency, rows_per_person)
+    most = max(sum(count for _, count in variables) for variables in noise) * adjacency.squared_sensitivity
+    float_error = _FLOAT_ERROR + _FLOAT_ERROR_EACH * most
+    if float_error > delta / 4:
+        return None
+    mu = math.sqrt(2 * accountant.spent) / noise_factor
+    interval = mu * math.sqrt(_ROUNDING * 8 / math.pi / most)
+    truncated = _TRUNCATED * delta
+    found = max(
+        _distribution(variables, noise_factor, unit, interval, truncated).get_epsilon_for_delta(
+            delta - float_error
+        )
+        for variables in noise
+    )
+    lost = 2 * float_error + 2 * most * truncated
+    within = gaussian_epsilon(mu * math.sqrt(1 + _ROUNDING), delta - lost)
+    return min(found, gaussian_epsilon(mu, delta)) if found <= within else float(found)
 
 
-def _epsilon(
+def _distribution(
     variables: frozenset[tuple[_Noise, int]],
     factor: float,
-    delta: float,
-    adjacency: Adjacency,
+    unit: PrivacyUnit,
     interval: float,
-) -> float:
-    changed = adjacency.squared_sensitivity
+    truncated: float,
+) -> pld.PrivacyLossDistribution:
+    changed = unit.adjacency.squared_sensitivity
     # Gaussians compose to one Gaussian.
     gaussian = sum(
         (
-            count * adjacency.squared_interaction_sensitivity(kind) / charged_variance(sigma, factor)
+            count * unit.squared_interaction_sensitivity(kind) / charged_variance(sigma, factor)
             for (sigma, kind), count in variables
             if isinstance(kind, tuple) and kind
         ),
@@ -77,10 +110,10 @@ def _epsilon(
     losses = [
         pld.from_discrete_gaussian_mechanism(
             sigma=grid_of(sigma) * sigma * factor,
-            sensitivity=grid_of(sigma) * (changed if scored else 1),
+            sensitivity=grid_of(sigma) * unit.rows_per_person * (changed if scored else 1),
             value_discretization_interval=interval,
             use_connect_dots=True,
-        ).self_compose(count if scored else count * changed)
+        ).self_compose(count if scored else count * changed, truncated)
         for (sigma, scored), count in sorted(variables, key=repr)
         if scored in (True, ())
     ]
@@ -90,4 +123,4 @@ def _epsilon(
                 1 / math.sqrt(gaussian), value_discretization_interval=interval, use_connect_dots=True
             )
         )
-    return float(reduce(lambda one, other: one.compose(other), losses).get_epsilon_for_delta(delta))
+    return reduce(lambda one, other: one.compose(other, truncated), losses)

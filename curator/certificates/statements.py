@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...common.data.domain import Clique
-from ...common.privacy.budget import Budget
+from ...common.privacy.budget import AnswerKind, Budget
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
 from ...common.statement import Entry, Statement
 from .json_values import OPTIONAL
@@ -59,10 +59,16 @@ class StatedPlan:
         parties: attributes of each party, slice by slice.
         protocol: name of the measurement protocol.
         adjacency: which tables are neighbours.
+        rows_per_person: rows of one person in one slice that the promise covers.
+        privacy_unit: what one record is and who is protected, in words.
         mechanism: name, variant and parameters.
         workload: which marginals matter.
         budget: the promise, as it was asked for.
         steps: of the mechanism; empty in a certificate that does not state them.
+        names: of the parties, slice by slice; empty for a simulation.
+        collusions: number of parties that may collude; None where the protocol tolerates none.
+        dealer: role that deals randomness; None where there is none.
+        evaluators: names of the two parties that compute scores from shares; empty where there are none.
     """
 
     attributes: Mapping[str, int]
@@ -71,16 +77,24 @@ class StatedPlan:
     parties: tuple[tuple[Clique, ...], ...]
     protocol: str
     adjacency: str
+    rows_per_person: int
+    privacy_unit: str
     mechanism: Mapping[str, Any]
     workload: tuple[WeightedClique, ...]
     budget: Budget
     steps: tuple[StatedStep, ...] = field(default=(), metadata=OPTIONAL)
+    names: tuple[tuple[str, ...], ...] = field(default=(), metadata=OPTIONAL)
+    collusions: int | None = field(default=None, metadata=OPTIONAL)
+    dealer: str | None = field(default=None, metadata=OPTIONAL)
+    evaluators: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):
             raise ValueError("expected the name of the mechanism")
         if len(self.record_counts) != len(self.parties):
             raise ValueError("expected the number of records and the parties of each slice")
+        if self.rows_per_person < 1:
+            raise ValueError("expected at least one row of each person")
 
 
 @dataclass(frozen=True)
@@ -112,7 +126,8 @@ class Promise:
         spent_within_grant: compared as exact fractions.
         zcdp_rho_really_spent: what the parties were charged.
         epsilon_really_spent: the same at delta, where it is more than the accounts say.
-        epsilon_by_privacy_loss_distribution: the second opinion; None where not all noise is Gaussian.
+        epsilon_by_privacy_loss_distribution: the second opinion (`privacy_loss`), which rounding alone never
+            brings above the promise; None where not all noise is Gaussian, or delta is too small for it.
         composition: of steps that have no zCDP (`composition`); None where all have.
         observers: what holds against whom, where that differs.
     """
@@ -142,7 +157,7 @@ class StatedCharge:
     Attributes:
         step: of the mechanism.
         clique: what was asked; empty for a charge over many.
-        interaction: only the marginal's interaction was measured.
+        kind: what the noise is added to: "marginal", "interaction", "scores" or "other" (`AnswerKind`).
         zcdp_rho: its cost.
         noise_sigmas_by_slice: scales of the noise variables that hide one record, in counts.
         steps: what is not Gaussian noise of one query.
@@ -150,10 +165,14 @@ class StatedCharge:
 
     step: str
     clique: Clique
-    interaction: bool
+    kind: str
     zcdp_rho: float
     noise_sigmas_by_slice: tuple[tuple[float, ...], ...]
     steps: SampledGaussian | ExponentialSteps | None = field(default=None, metadata=OPTIONAL)
+
+    def __post_init__(self) -> None:
+        if self.kind not in tuple(AnswerKind):
+            raise ValueError(f"expected a kind of answer: {', '.join(AnswerKind)}")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -28,7 +29,7 @@ from ...common.messages import (
     ReleaseTerms,
 )
 from ...common.privacy.budget import Charge
-from ...common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
+from ...common.privacy.cost import Neighbours, gaussian_cost, gaussian_sigma, grid_of
 from ...common.privacy.distributed import DistributedNoise
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
@@ -47,7 +48,7 @@ _INTERACTION = 3
 
 
 def masked_plan(
-    federation: Federation, granted: Fraction, adjacency: Adjacency, tolerated: int | None = None
+    federation: Federation, granted: Fraction, adjacency: Neighbours, tolerated: int | None = None
 ) -> MaskedPlan:
     """The plan of a release over these parties.
 
@@ -78,7 +79,7 @@ def masked_plan(
 
 
 def masked_sigma(
-    plan: MaskedPlan, adjacency: Adjacency, clique: Clique, zcdp_rho: Fraction, interaction: bool = False
+    plan: MaskedPlan, adjacency: Neighbours, clique: Clique, zcdp_rho: Fraction, interaction: bool = False
 ) -> float:
     """Standard deviation of every cell at this cost; infinite if the openings exceed their limit."""
     if not plan.feasible(clique):
@@ -114,20 +115,24 @@ class MaskedMeasurer(ScoringMeasurer):
         self._plan = terms.masked
         self._clients = [member.client for member in federation.members]
         self._release_id = terms.release_id
-        self._adjacency = terms.adjacency
+        self._unit = terms.unit
         self._dealer = Dealer(self._plan, terms.release_id, keys)
         self._opened: set[tuple[int, Chain, int]] = set()
         self._multiplied: set[tuple[int, Chain]] = set()
+        self._compared: set[int] = set()
         self._asked = 0
         self._asking = asking or Asking()
-        self.observers = _observers(self._plan)
+        self.observers = observers_of(self._plan)
         for client, seed in zip(self._clients, self._dealer.seeds, strict=True):
             introduction = Introduction(terms.release_id, acceptances, seed)
             self._asking.persist(partial(client.introduce, introduction), self._forget)
+        # Slices whose rows differ in order are refused before anything is charged.
+        for number in range(self._plan.slice_count):
+            self._asking.persist(partial(self._compare_order, number), self._forget)
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         """Standard deviation of every cell; infinite if the clique's openings exceed their limit."""
-        return masked_sigma(self._plan, self._adjacency, clique, zcdp_rho, interaction)
+        return masked_sigma(self._plan, self._unit, clique, zcdp_rho, interaction)
 
     @property
     def scores_exactly(self) -> bool:
@@ -137,7 +142,7 @@ class MaskedMeasurer(ScoringMeasurer):
     def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
         for clique in cliques:
             self._check_feasible(clique)
-        charge = score_charge(step, len(cliques), zcdp_rho, self._adjacency, self._plan.slice_count)
+        charge = score_charge(step, len(cliques), zcdp_rho, self._unit, self._plan.slice_count)
         self._check_noise(self._plan.largest(charge.sigmas[0][0], _LARGEST * self.record_count))
         return charge
 
@@ -159,11 +164,11 @@ class MaskedMeasurer(ScoringMeasurer):
     def _charge(self, query: Query) -> Charge:
         self._check_feasible(query.clique)
         shape = self._plan.domain.shape(query.clique) if query.interaction else ()
-        sigma = gaussian_sigma(query.zcdp_rho, self._adjacency, shape)
+        sigma = gaussian_sigma(query.zcdp_rho, self._unit, shape)
         self._check_noise(self._plan.largest(sigma, interaction=shape))
         # One noise variable hides a record, in any slice.
         sigmas = ((sigma,),) * self._plan.slice_count
-        cost = gaussian_cost(sigma, self._adjacency, shape)
+        cost = gaussian_cost(sigma, self._unit, shape)
         return Charge(query.step, query.clique, cost, sigmas, interaction=shape)
 
     def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
@@ -196,7 +201,20 @@ class MaskedMeasurer(ScoringMeasurer):
                 if len(chain) > 2:
                     self._multiply([chain], number)
 
+    def _compare_order(self, number: int) -> None:
+        """The parties of a slice compare the order of their records, unless they did."""
+        if number in self._compared:
+            return
+        members = self._plan.members(number)
+        for sender, recipient in itertools.permutations(members, 2):
+            request = OpeningRequest(self._release_id, (), recipient, record_order=True)
+            delivery = Delivery(self._release_id, DeliveryKind.RECORD_ORDER, (), sender)
+            self._clients[sender].relay(request, delivery, self._clients[recipient])
+        self._compared.add(number)
+
     def _multiply(self, chains: Sequence[Chain], number: int) -> None:
+        if chains:
+            self._compare_order(number)
         for chain in chains:
             for k in range(2, len(chain) + 1):
                 self._exchange(chain[: k - 1], chain[k - 1], number)
@@ -264,6 +282,7 @@ class MaskedMeasurer(ScoringMeasurer):
         """Forgets all deliveries: a party that restarted lost what was delivered to it."""
         self._opened.clear()
         self._multiplied.clear()
+        self._compared.clear()
 
     def _shares(self, asked: MarginalQuery) -> Iterator[NDArray[np.int64]]:
         words = len(asked.boxes) or self.domain.cells(asked.clique)
@@ -274,7 +293,7 @@ class MaskedMeasurer(ScoringMeasurer):
             yield answer[0]
 
 
-def _observers(plan: MaskedPlan) -> tuple[Observer, ...]:
+def observers_of(plan: MaskedPlan) -> tuple[Observer, ...]:
     """The noise and the assumptions against each observer."""
     factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
     dealing = "the curator, who is also the dealer, does not collude with a party of the record's slice"

@@ -16,6 +16,8 @@ from ...common.crypto.randomness import KEY_BYTES
 from ...common.errors import DataError, ProtocolError
 
 NAME = "journal.sqlite"
+_DONE = "done"
+_ERASE = "PRAGMA secure_delete = ON"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS header (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS answer (
@@ -51,13 +53,14 @@ class Journal:
     """The file from which a release resumes after its curator died; as confidential as the parties' openings.
 
     Its key determines everything that the curator draws: dealt randomness, rounding, rows. Key and answers
-    together determine the release, so that a resumed release is the same.
+    together determine the release, so that a resumed release is the same. With the dealt randomness, recorded
+    openings are the parties' rows, so the key is erased when the release is finished.
 
     Args:
         path: path of the SQLite file, made by `create`.
 
     Raises:
-        DataError: the file does not exist or is damaged.
+        DataError: the file does not exist or is damaged, or its release is finished.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,13 +70,20 @@ class Journal:
         try:
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = FULL")
+            self._database.execute(_ERASE)
             self._database.executescript(_SCHEMA)
             key, release_id, plan = (self.note(name) for name in ("key", "release_id", "plan"))
+            finished = self.note(_DONE) is not None
         except sqlite3.DatabaseError as cause:
             raise DataError(
                 f"expected the journal of a release, got {path}, which is none or is damaged; start a new "
                 "release"
             ) from cause
+        if finished:
+            # In case the curator died between the two steps of `finish`.
+            self._truncate()
+            self.close()
+            raise DataError(f"the release in {path.parent} is finished; there is nothing to resume")
         if key is None or release_id is None or plan is None:
             raise DataError(
                 f"expected a complete journal, got {path}, which was not finished; remove it and start a new "
@@ -96,6 +106,7 @@ class Journal:
         """
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         database = sqlite3.connect(path)
+        database.execute(_ERASE)
         database.executescript(_SCHEMA)
         header = {
             "key": secrets.token_bytes(KEY_BYTES),
@@ -110,6 +121,27 @@ class Journal:
     def close(self) -> None:
         """Closes the file."""
         self._database.close()
+
+    def finish(self) -> None:
+        """Notes that the release is finished, and erases its key from the file and its log."""
+        self._database.execute("BEGIN IMMEDIATE")
+        self.note_once(_DONE, b"done")
+        self._database.execute("DELETE FROM header WHERE name = 'key'")
+        self._database.execute("COMMIT")
+        self._truncate()
+
+    def _truncate(self) -> None:
+        """Empties the write-ahead log, in which earlier pages remain.
+
+        Raises:
+            DataError: another program reads the journal.
+        """
+        (busy, _, _) = self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise DataError(
+                "expected no other program that reads the journal, got one, so its key is not erased yet; "
+                "end it and resume the release"
+            )
 
     def note(self, name: str) -> bytes | None:
         """The note under a name; None if there is none."""

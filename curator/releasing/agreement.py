@@ -14,7 +14,7 @@ from ...common.data.domain import Domain
 from ...common.errors import PolicyError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.protocols.registry import Protocol
 from ..measurers.catalogue import measuring
 from ..measurers.federation import FederationMeasurer
@@ -59,7 +59,8 @@ class Proposal:
     def terms(self, federation: Federation) -> ReleaseTerms:
         """The terms of the release over these parties."""
         name = self.protocol.name
-        plan = measuring(name).plan(federation, self.granted, self.adjacency, self.collusions)
+        unit = PrivacyUnit(self.adjacency, self.purpose.rows_per_person)
+        plan = measuring(name).plan(federation, self.granted, unit, self.collusions)
         return ReleaseTerms(
             self.release_id,
             PROTOCOL_VERSION,

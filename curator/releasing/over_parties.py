@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ...common.canonical.terms import decode_terms, encode_terms
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
+from ...common.errors import DataError
 from ...common.messages import ReleaseTerms
 from ...common.statement import Claim, check_statement
 from ..certificates.certificate import Certificate
@@ -19,7 +20,6 @@ from ..mechanisms.catalogue import mechanism_named
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.asking import Asking
 from ..parties.client import Connection
-from ..parties.federation import Federation
 from ..parties.journal import Journal
 from .agreement import Agreement, agree, nothing_delivered
 from .plan import ReleasePlan
@@ -33,6 +33,7 @@ def release_over_parties(
     *,
     signer: Identity,
     identities: Mapping[str, bytes],
+    publish: Callable[[Released], Mapping[str, str]] = lambda made: {},
     away_s: float = 0.0,
     report: Report = ignore,
 ) -> Released:
@@ -44,6 +45,7 @@ def release_over_parties(
         journal: journal of the release.
         signer: the curator's identity, which signs the terms.
         identities: identities of the enrolled parties, by name, as on their cards.
+        publish: writes the files of the release; returns the SHA-256 of each by name, for the certificate.
         away_s: seconds to wait for an unavailable party.
         report: called after every step.
 
@@ -69,11 +71,17 @@ def release_over_parties(
         asking=asking,
     )
     measurer = agreement.measurer(keys.child("dealer"), asking)
-    made = make_release(order, layout_of(agreement.federation), measurer, keys, report=report)
+    made = make_release(order, Layout.of(agreement.terms.plan), measurer, keys, report=report)
+    issued = made.certificate.with_outputs(publish(made))
     # A resumed release gives the parties the same certificate to sign.
-    noted = journal.note_once("certificate", json.dumps(made.certificate.to_json()).encode())
+    noted = journal.note_once("certificate", json.dumps(issued.to_json()).encode())
     certificate = Certificate.from_json(json.loads(noted))
-    signed = certificate.with_signatures(_signatures(certificate, agreement, asking))
+    if certificate.outputs != issued.outputs:
+        raise DataError(
+            "the files of the resumed release differ from those that its certificate names; resume it with "
+            "the version and on the machine that began it"
+        )
+    signed = certificate.with_signatures(signatures_of(certificate, agreement, asking))
     return Released(made.synthetic, made.fitted, signed)
 
 
@@ -92,17 +100,18 @@ def order_of(plan: ReleasePlan) -> ReleaseOrder:
         plan.budget,
         plan.collusions,
         plan.rows,
+        plan.rows_per_person,
     )
 
 
-def layout_of(federation: Federation) -> Layout:
-    """Records and attributes of each party."""
-    held = tuple(tuple(member.attributes for member in members) for members in federation.slices)
-    return Layout(federation.record_counts, held)
+def signatures_of(certificate: Certificate, agreement: Agreement, asking: Asking) -> Signatures:
+    """The parties' signed statements on a release, each checked.
 
-
-def _signatures(certificate: Certificate, agreement: Agreement, asking: Asking) -> Signatures:
-    """The parties' signed statements on the release, each checked."""
+    Args:
+        certificate: certificate that the parties are asked to sign.
+        agreement: the parties and the terms that they accepted.
+        asking: how to wait for parties.
+    """
     members, terms = agreement.federation.members, encode_terms(agreement.terms)
     claim = Claim(agreement.terms.release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)
     statements = [

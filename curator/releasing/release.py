@@ -14,7 +14,9 @@ from ...common.errors import DataError
 from ...common.extensions import origin
 from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import Adjacency, PrivacyUnit
+from ...common.protocols.masked.plan import MaskedPlan
+from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol
 from ..certificates.certificate import Certificate
 from ..certificates.issuing import issue
@@ -40,6 +42,7 @@ class ReleaseOrder:
         budget: privacy budget of the release.
         collusions: tolerated collusions; None for the protocol's default.
         rows: number of synthetic rows; None for as many as the table has.
+        rows_per_person: rows of one person in one slice that the promise covers.
     """
 
     domain: Domain
@@ -50,10 +53,13 @@ class ReleaseOrder:
     budget: Budget
     collusions: int | None = None
     rows: int | None = None
+    rows_per_person: int = 1
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
             raise DataError(f"rows: expected at least 1, got {self.rows}; ask for more")
+        if self.rows_per_person < 1:
+            raise DataError(f"rows_per_person: expected at least 1, got {self.rows_per_person}; cover more")
         if self.collusions is not None and not self.protocol.tolerates_collusions:
             raise DataError(
                 f"collusions: the protocol {self.protocol.name!r} tolerates none; leave them out or choose "
@@ -73,21 +79,37 @@ class ReleaseOrder:
             json.dumps(to_json_values(self.mechanism.describe()), sort_keys=True),
             self.workload.in_words,
             self.workload.digest(),
+            self.rows_per_person,
         )
         return Proposal(release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which party holds what; public.
+    """Which party holds what, and which roles it trusts; public.
 
     Attributes:
         record_counts: records of each slice.
         parties: attributes of each party, slice by slice.
+        names: names of the parties, slice by slice; empty in a simulation.
+        masked: plan of the protocol `masked`; None with any other protocol.
     """
 
     record_counts: tuple[int, ...]
     parties: tuple[tuple[Clique, ...], ...]
+    names: tuple[tuple[str, ...], ...] = ()
+    masked: MaskedPlan | None = None
+
+    @classmethod
+    def of(cls, plan: Partition) -> Layout:
+        """The layout that the parties of a release signed."""
+        slices = [[plan.roster[i] for i in plan.members(k)] for k in range(plan.slice_count)]
+        return cls(
+            tuple(map(plan.records, range(plan.slice_count))),
+            tuple(tuple(entry.attributes for entry in entries) for entries in slices),
+            tuple(tuple(entry.name for entry in entries) for entries in slices),
+            plan if isinstance(plan, MaskedPlan) else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -156,6 +178,7 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         layout: which party holds what.
         steps: steps of the mechanism, as planned.
     """
+    masked = layout.masked
     workload = zip(order.workload.cliques, order.workload.weights, strict=True)
     return StatedPlan(
         attributes={name: order.domain[name].size for name in order.domain},
@@ -164,8 +187,14 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         parties=layout.parties,
         protocol=order.protocol.name,
         adjacency=order.adjacency.value,
+        rows_per_person=order.rows_per_person,
+        privacy_unit=PrivacyUnit(order.adjacency, order.rows_per_person).in_words,
         mechanism=to_json_values(order.mechanism.describe()),
         workload=tuple(WeightedClique(clique, weight) for clique, weight in workload),
         budget=order.budget,
         steps=tuple(StatedStep(step.name, step.title, float(step.share)) for step in steps),
+        names=layout.names,
+        collusions=None if masked is None else masked.tolerated,
+        dealer=None if masked is None else masked.dealer,
+        evaluators=tuple(masked.roster[place].name for place in masked.evaluators) if masked else (),
     )

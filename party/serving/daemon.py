@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from ...common.stopping import Stop
-from ..approvals import Approvals
-from ..home import LEDGER, REQUESTS, SHAREABLE_LOG, PartyHome, Reread
+from ..home import LEDGER, SHAREABLE_LOG, PartyHome, Reread
 from ..ledger import Ledger
 from ..policy_file import Settings
 from .attachment import Attachment
@@ -51,7 +50,7 @@ def serve(
         threading.Thread(target=_watch, args=(until_ends, stop), name="starter", daemon=True).start()
     with home.claimed(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
         settings = Settings.load(home.folder)
-        ledger, approvals = Ledger(home.file(LEDGER)), Approvals(home.file(REQUESTS))
+        ledger, approvals = Ledger(home.file(LEDGER)), home.approvals(automatic=not settings.approval)
         log: Log = EventLog(log_to, shareable)
         party = home.party(settings, ledger, approvals)
         checks = _checks(home, settings, ledger)
@@ -64,6 +63,7 @@ def serve(
         if attach is None:
             side = Reread(home.side, home.keyring.folder)
             server = PartyServer(servicer, side, listen or settings.listen, Health(checks, log), log)
+            checks["reload"] = server.certificates.check_current
             server.start()
             stop.wait()
             server.stop(_GRACE_S)

@@ -1,5 +1,6 @@
 """From keys to a release by commands only, with a party that the test starts."""
 
+import contextlib
 import json
 import signal
 import stat
@@ -9,6 +10,7 @@ import urllib.request
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.party.sources.source import read_table
 from dpmosaic.simulations.local_network import Daemon, program
 
@@ -146,7 +148,7 @@ def test_a_resumed_release_writes_its_initial_or_the_given_format(institution, r
     line = ("curator", "release", institution.plan, "--out", out, "--format", "parquet")
     institution.dpmosaic(*line, fails=True)
     (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
-    institution.dpmosaic("party", "approve", institution.party, request["release"])
+    institution.dpmosaic("party", "approve", institution.party, request["release"], "--yes")
     institution.dpmosaic("curator", "resume", out, *resumed_as)
     assert [path.name for path in out.glob("synthetic.*")] == [f"synthetic.{kept}"]
     domain = Domain.load(institution.curator / "plan.domain.json")
@@ -161,8 +163,11 @@ def test_a_release_waits_for_approval_and_resumes_after_it(institution):
     assert "dpmosaic curator resume" in output
     (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
     assert request["decision"] == "pending"
-    institution.dpmosaic("party", "approve", institution.party, request["release"][:8])
+    institution.dpmosaic("party", "approve", institution.party, request["release"][:8], "--yes")
+    with contextlib.closing(Journal(institution.folder / "out/journal.sqlite")) as journal:
+        key = journal.key
     institution.dpmosaic("curator", "resume", institution.folder / "out")
+    assert not any(key in path.read_bytes() for path in (institution.folder / "out").iterdir())
     assert (institution.folder / "out/synthetic.csv").exists()
     output = institution.dpmosaic("curator", "resume", institution.folder / "out", fails=True)
     assert "finished" in output

@@ -10,6 +10,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.keyring import write_private
 from dpmosaic.party.home import PartyHome, Reread
+from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.policy_file import Settings
 
 DOMAIN = Domain.coded({"a": 2})
 
@@ -97,3 +99,14 @@ def test_refuses_a_second_daemon_on_the_same_folder(home):
         pass
     with home.claimed():
         assert os.path.exists(home.folder / "serve.lock")
+
+
+def test_a_key_column_bounds_the_rows_of_a_person_and_stays_at_the_party(home):
+    (home.folder / "rows.csv").write_text("id,a\np,0\nq,1\np,1\nq,0\np,1\n")
+    source = '[source]\ndomain = "domain.json"\nfile = "rows.csv"\nkey = "id"\n'
+    (home.folder / "policy.toml").write_text(source + "[policy]\nmax_rows_per_person = 2\napproval = false\n")
+    ledger = Ledger()
+    party = home.party(Settings.load(home.folder), ledger, None)
+    description = party.describe()
+    assert (description.record_count, description.domain) == (4, DOMAIN)
+    ledger.close()

@@ -11,12 +11,12 @@ from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.statement import TERMS as PURPOSE
 from dpmosaic.party import releases
 from dpmosaic.party.ledger import Ledger
-from support.lone_party import QUERY, TERMS, started
+from support.lone_party import IDENTITY, QUERY, TERMS, started
 from support.masked import Release
 from support.parties import party_of, policy_for
-from support.terms import terms_for
+from support.terms import RELEASE_ID, id_of, terms_for
 
-SHARE = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0)
+SHARE = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
 CURATOR = Identity.from_seed(b"c" * 32)
 
 
@@ -56,15 +56,15 @@ def test_the_number_of_active_releases_is_limited_and_others_are_decoded_again(
 ):
     monkeypatch.setattr(releases, "MAX_ACTIVE", 2)
     party = started(table, ledger)
-    for release_id in ("r", "s", "t"):
+    for release_id in (RELEASE_ID, id_of("s"), id_of("t")):
         party.accept(encode_terms(terms_for(party, release_id=release_id)))
     decoded.clear()
     first = list(party.answer(QUERY))
     assert len(decoded) == 1
-    for release_id in ("t", "r", "t", "r"):
+    for release_id in (id_of("t"), RELEASE_ID) * 2:
         party.answer(replace(QUERY, release_id=release_id))
     assert len(decoded) == 1
-    party.answer(replace(QUERY, release_id="s"))
+    party.answer(replace(QUERY, release_id=id_of("s")))
     assert len(decoded) == 2
     assert list(party.answer(QUERY)) == first
 
@@ -73,7 +73,7 @@ def test_a_removed_release_needs_its_deliveries_again(monkeypatch):
     monkeypatch.setattr(releases, "MAX_ACTIVE", 1)
     release = Release().accept().introduce().prepare(("a", "c"))
     first = release.frames(SHARE)
-    others = replace(release.terms, release_id="s")
+    others = replace(release.terms, release_id=id_of("s"))
     for party in release.parties.values():
         party.accept(encode_terms(others))
     with pytest.raises(DeliveriesLost):
@@ -86,7 +86,9 @@ def test_a_removed_release_needs_its_deliveries_again(monkeypatch):
 )
 def test_bytes_that_no_pinned_curator_signed_are_not_decoded(table, decoded, came):
     ledger = Ledger()
-    party = party_of("p", table, policy_for("indicator"), ledger=ledger, curators=[CURATOR.public])
+    party = party_of(
+        "north", table, policy_for("indicator"), ledger=ledger, identity=IDENTITY, curators=[CURATOR.public]
+    )
     with pytest.raises(PolicyError, match="not signed by a pinned curator"):
         party.accept(came, CURATOR.sign(PURPOSE, encode_terms(TERMS)))
     assert decoded == []
@@ -97,7 +99,9 @@ def test_bytes_that_no_pinned_curator_signed_are_not_decoded(table, decoded, cam
 
 def test_signed_bytes_that_are_not_terms_are_refused(table):
     ledger = Ledger()
-    party = party_of("p", table, policy_for("indicator"), ledger=ledger, curators=[CURATOR.public])
+    party = party_of(
+        "north", table, policy_for("indicator"), ledger=ledger, identity=IDENTITY, curators=[CURATOR.public]
+    )
     for came in (b"anything", encode_terms(TERMS) + b"\0"):
         with pytest.raises(ProtocolError, match="terms"):
             party.accept(came, CURATOR.sign(PURPOSE, came))

@@ -19,6 +19,7 @@ from dpmosaic.curator.parties.dealer import Dealer
 from dpmosaic.party.answerers.masked import peers
 from support.masked_views import DOMAIN, LONG, RECORDS, table_of
 from support.taps import Curator
+from support.terms import RELEASE_ID
 
 
 def test_a_wrong_dealt_product_shifts_the_counts_by_a_value_that_the_dealer_knows(monkeypatch):
@@ -73,7 +74,7 @@ def test_after_a_restart_a_party_that_was_dealt_other_words_does_not_answer_the_
     measurer = curator.measurer()
     query = Query(LONG, Fraction(1, 2), "test")
     measurer.measure([query])
-    spent = [ledger.spent("release") for ledger in ledgers]
+    spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
     measurer._opened.clear()
     measurer._multiplied.clear()
@@ -92,7 +93,7 @@ def test_after_a_restart_a_party_that_was_dealt_other_words_does_not_answer_the_
     measurer._prepare([LONG])
     with pytest.raises(ProtocolError, match="answered from other products"):
         measurer._answer(query, charge)
-    assert [ledger.spent("release") for ledger in ledgers] == spent
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == spent
 
 
 def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_sum(ledgers):
@@ -100,7 +101,7 @@ def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_su
     measurer = curator.measurer()
     query = Query(LONG, Fraction(1, 2), "test")
     (first,) = measurer.measure([query])
-    spent = [ledger.spent("release") for ledger in ledgers]
+    spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
     measurer._opened.clear()
     measurer._multiplied.clear()
@@ -108,7 +109,7 @@ def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_su
     measurer._prepare([LONG])
     again = measurer._answer(query, measurer.accountant.charges[0])
     assert again.values.tolist() == first.values.tolist()
-    assert [ledger.spent("release") for ledger in ledgers] == spent
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == spent
 
 
 @pytest.mark.parametrize("salted", [True, False])
@@ -135,7 +136,7 @@ def test_dealing_twice_reveals_openings_only_without_salts(salted, monkeypatch):
     words = Ring(32).uniform(mask, RECORDS, measurer._plan.cells(chain))
     sealed = []
     for offset in (0, 1):
-        dealt = Delivery("release", DeliveryKind.DEALT_ROWS, chain)
+        dealt = Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, chain)
         curator.clients[right].deal(dealt, [words - np.uint32(offset)])
         _, *frames = streams.decode_payload(curator.open(right, chain, 3 - left - right))
         sealed.append(np.frombuffer(b"".join(frames)[: words.nbytes], dtype=np.uint32))

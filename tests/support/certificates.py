@@ -7,6 +7,7 @@ import numpy as np
 from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 
 DOMAIN = Domain(
     (
@@ -41,7 +42,7 @@ def certificate_form(domain=DOMAIN):
     half = len(names) // 2
     pairs = list(itertools.combinations(names, 2))
     return {
-        "format": "dpmosaic certificate 1",
+        "format": "dpmosaic certificate 2",
         "differentially_private": True,
         "labels": [],
         "created": "2026-01-02T03:04:05+00:00",
@@ -53,6 +54,8 @@ def certificate_form(domain=DOMAIN):
             "parties": [[names[:half], names[half:]]] * 2,
             "protocol": "masked",
             "adjacency": "zero-out",
+            "rows_per_person": 1,
+            "privacy_unit": PrivacyUnit(Adjacency.ZERO_OUT).in_words,
             "mechanism": {"name": "randdpgen"},
             "workload": [{"clique": list(pair), "weight": 1.0} for pair in pairs],
             "budget": {"epsilon": 1.0, "delta": 1e-9, "zcdp_rho": None},
@@ -76,7 +79,7 @@ def certificate_form(domain=DOMAIN):
             {
                 "step": "one-way",
                 "clique": names[:1],
-                "interaction": False,
+                "kind": "marginal",
                 "zcdp_rho": 0.005,
                 "noise_sigmas_by_slice": [[20.0], [20.0]],
             }
@@ -89,4 +92,5 @@ def certificate_form(domain=DOMAIN):
         "rounds": [],
         "error_bounds": [bounded(*pair, total_variation=0.03 * place) for place, pair in enumerate(pairs)],
         "model": {"cliques": [names[:1], *map(list, itertools.pairwise(names))], "size_mb": 0.5},
+        "outputs": {"synthetic.csv": "0" * 64},
     }

@@ -74,7 +74,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
     views = defaultdict(dict)
     for place, method, requests, replies in curator.wire.crossed:
         if method == "Answer":
-            cells = plan.domain.cells(queries.decode_query(requests[0]).clique)
+            cells = plan.domain.cells(queries.decode_answer_request(requests[0])[0].clique)
             (answer,) = streams.decode_answer(replies, 1, cells, 1)
             answers[place].append(ring.words(answer[0]))
         elif method == "Deliver":

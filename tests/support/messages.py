@@ -26,8 +26,9 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
-from support.terms import terms_of
+from support.terms import RELEASE_ID, terms_of
 
+RELEASE_IDS = st.text("0123456789abcdef", min_size=32, max_size=32)
 TEXTS = st.text(max_size=6)
 NAMES = st.text(min_size=1, max_size=6)
 WORDS = st.integers(0, 2**32 - 1)
@@ -109,7 +110,7 @@ BUDGETS = st.builds(Budget, zcdp_rho=POSITIVE, delta=st.none() | st.floats(1e-30
 PURPOSES = st.builds(Purpose, BUDGETS, TEXTS, TEXTS, TEXTS, TEXTS)
 UNMASKED_TERMS = st.builds(
     ReleaseTerms,
-    NAMES,
+    RELEASE_IDS,
     WORDS,
     NAMES.filter(lambda name: name != "masked"),
     st.sampled_from(Adjacency),
@@ -119,7 +120,7 @@ UNMASKED_TERMS = st.builds(
 )
 MASKED_TERMS = st.builds(
     ReleaseTerms,
-    NAMES,
+    RELEASE_IDS,
     WORDS,
     st.just("masked"),
     st.sampled_from(Adjacency),
@@ -129,22 +130,34 @@ MASKED_TERMS = st.builds(
 )
 TERMS = UNMASKED_TERMS | MASKED_TERMS
 BOXES = st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=3).map(tuple), max_size=3).map(tuple)
-QUERIES = st.builds(
-    MarginalQuery,
-    release_id=NAMES,
-    query_id=NAMES,
-    form=st.sampled_from(AnswerForm),
-    clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
-    sigma=POSITIVE,
-    boxes=BOXES,
-) | st.builds(
-    MarginalQuery,
-    release_id=NAMES,
-    query_id=NAMES,
-    form=st.sampled_from(AnswerForm),
-    clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
-    sigma=POSITIVE,
-    interaction=st.just(True),
+QUERIES = (
+    st.builds(
+        MarginalQuery,
+        release_id=NAMES,
+        query_id=NAMES,
+        form=st.sampled_from(AnswerForm),
+        clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+        sigma=POSITIVE,
+        boxes=BOXES,
+    )
+    | st.builds(
+        MarginalQuery,
+        release_id=NAMES,
+        query_id=NAMES,
+        form=st.sampled_from(AnswerForm),
+        clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+        sigma=POSITIVE,
+        interaction=st.just(True),
+    )
+    | st.builds(
+        MarginalQuery,
+        release_id=NAMES,
+        query_id=NAMES,
+        form=st.just(AnswerForm.RECORD_WISE),
+        clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+        sigma=POSITIVE,
+        other_sigmas=st.lists(POSITIVE, max_size=3).map(tuple),
+    )
 )
 CHAINS = st.lists(st.lists(TEXTS, max_size=3).map(tuple), max_size=3).map(tuple)
 ACCEPTANCES = st.builds(Acceptance, st.binary(max_size=40), st.binary(max_size=70))
@@ -175,7 +188,7 @@ ROSTER = (
     RosterEntry("s", 1, ("b",), 5, b"k" * 32),
 )
 PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32), (1, 2))
-RELEASE = terms_of("r", "trusted", granted=0.5, plan=Partition(PLAN.domain, ROSTER[:1]), version=1)
+RELEASE = terms_of(RELEASE_ID, "trusted", granted=0.5, plan=Partition(PLAN.domain, ROSTER[:1]), version=1)
 MASKED = replace(RELEASE, protocol="masked", plan=PLAN)
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 2.5, (((0, 1), (1, 3)), ((1, 2), (0, 1))))
 ACCEPTANCE = Acceptance(b"e" * 32, b"s" * 64)

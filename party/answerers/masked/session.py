@@ -26,6 +26,7 @@ from ....common.protocols.masked.plan import (
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 from .openings import Openings
+from .order import RecordOrder
 from .peers import Peers
 
 
@@ -41,6 +42,7 @@ class MaskedSession:
         name: name of the party.
         secret: secret of this release in the ledger.
         introduction: introduction from the curator; its acceptances are verified here.
+        order: digest of the key of each row; None if the policy guarantees the order of the rows.
         salts: source of salts; never repeats its words.
 
     Raises:
@@ -54,6 +56,7 @@ class MaskedSession:
         name: str,
         secret: bytes,
         introduction: Introduction,
+        order: bytes | None,
         salts: RandomStream,
     ) -> None:
         if terms.masked is None:
@@ -69,6 +72,8 @@ class MaskedSession:
         # Attributes that are not in the plan cannot be queried in this release.
         self._table = table.project(plan.roster[self.me].attributes)
         self.peers = Peers(terms, plan, self.me, secret, introduction.acceptances, salts)
+        neighbours = {i: names[i] for i in plan.members(self._slice) if i != self.me}
+        self._order = RecordOrder(self.peers, neighbours, order)
         self.masks = RandomStream(introduction.mask_seed)
         self._openings = Openings(plan.ring)
         self._products: dict[Chain, Words] = {}
@@ -83,6 +88,10 @@ class MaskedSession:
         self._check(chain, parts=2)
         return self.plan.cells(chain)
 
+    def order_tag(self, recipient: int) -> Iterator[bytes]:
+        """The tag of the order of this party's records, for another party of the slice."""
+        return self._order.tag(recipient)
+
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """A matrix of this party minus its mask, sealed for another party of the slice.
 
@@ -92,8 +101,12 @@ class MaskedSession:
 
         Yields:
             Sealed frames.
+
+        Raises:
+            DeliveriesLost: the order of the records was not compared with every party of the slice.
         """
         self._check_neighbour(recipient)
+        self._order.check()
         self._check(chain)
         self._check_size(chain)
         rows = self._rows_at_once(chain)
@@ -116,6 +129,8 @@ class MaskedSession:
                 self._check_size(chain)
                 opened = self.peers.unseal(sender, ["opening", *labels(chain)], chunks)
                 self._openings.put((sender, chain), records, self.plan.cells(chain), opened)
+            case DeliveryKind.RECORD_ORDER:
+                self._order.compare(sender, chunks)
             case DeliveryKind.DEALT_ROWS:
                 self._check(chain, parts=2)
                 self._check_size(chain)
