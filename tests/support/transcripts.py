@@ -61,7 +61,7 @@ class Transcript:
         if method == "Accept":
             self.terms = decode_terms(codec.decode_signed_terms(requests[0])[0])
         elif method == "Answer":
-            query = queries.decode_query(requests[0])
+            query, _ = queries.decode_answer_request(requests[0])
             self._note_answer(place, requests[0], query, self._words_of(query), replies)
         elif method == "AnswerScores":
             query = queries.decode_score_query(requests[0])
