@@ -146,6 +146,11 @@ class Introduction:
             raise ValueError(f"a mask seed must have {KEY_BYTES} bytes")
 
 
+def _check_coins(coins: bytes) -> None:
+    if len(coins) not in (0, KEY_BYTES):
+        raise ValueError(f"coins must have {KEY_BYTES} bytes")
+
+
 @dataclass(frozen=True)
 class OpeningRequest:
     """Asks a party for an opening, sealed for another party.
@@ -157,6 +162,7 @@ class OpeningRequest:
         query_id: id of a score query if one of its steps is requested instead of a chain.
         step: 0 for the party's shares of the cells, k for an evaluator's opening of round k - 1.
         record_order: the tag of the order of the party's records is requested instead of a chain.
+        coins: 32 bytes of the dealer if the proof that an opening is one-hot is requested instead of it.
     """
 
     release_id: str
@@ -165,6 +171,10 @@ class OpeningRequest:
     query_id: str = ""
     step: int = 0
     record_order: bool = False
+    coins: bytes = b""
+
+    def __post_init__(self) -> None:
+        _check_coins(self.coins)
 
 
 class DeliveryKind(enum.Enum):
@@ -177,6 +187,8 @@ class DeliveryKind(enum.Enum):
     SCORE_REFERENCES = 5
     DEALT_SCORES = 6
     RECORD_ORDER = 7
+    PROOF = 8
+    ATTESTATION = 9
 
 
 @dataclass(frozen=True)
@@ -190,6 +202,7 @@ class Delivery:
         sender: index in the roster of the party that opened it; 0 for the dealer.
         query_id: id of the score query that it belongs to, if any.
         step: see `OpeningRequest`.
+        coins: of a proof, or of the dealer's attestation for one; see `OpeningRequest`.
     """
 
     release_id: str
@@ -198,6 +211,10 @@ class Delivery:
     sender: int = 0
     query_id: str = ""
     step: int = 0
+    coins: bytes = b""
+
+    def __post_init__(self) -> None:
+        _check_coins(self.coins)
 
 
 @dataclass(frozen=True)

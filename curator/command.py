@@ -18,7 +18,6 @@ from ..common.keyring import REQUEST
 from ..common.printable import printable
 from .certificates.certificate import Certificate
 from .certificates.json_values import to_json_values
-from .certificates.verify import verify_certificate
 from .parties.connection import RetryPolicy
 from .parties.home import ATTACHED, CuratorHome
 from .releasing.plan import ReleasePlan, draft
@@ -191,6 +190,9 @@ def verify(
     federation: Annotated[Path, typer.Option(help="File of all cards, whose identities were compared.")],
 ) -> None:
     """Verify a certificate and the published files beside it, offline, by the identities of the cards."""
+    require_extra("curator")
+    from .certificates.verify import verify_certificate
+
     failed = 0
     for line in verify_certificate(
         Certificate.load(certificate), FederationList.from_json(read_json(federation)), certificate.parent

@@ -98,12 +98,14 @@ class Party:
         self._releases.of(introduction.release_id).introduce(introduction)
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
-        """Frames for another party: a matrix minus its mask, a step of a score query, or the order's tag."""
+        """Frames for another party: a matrix minus its mask, its proof, a step of a score query, or a tag."""
         answerer = self._releases.of(request.release_id)
         if request.query_id:
             return answerer.scores.named(request.query_id).open(request.step, request.recipient)
         if request.record_order:
             return answerer.order_tag(request.recipient)
+        if request.coins:
+            return answerer.prove(request.chain, request.recipient, request.coins)
         return answerer.open(request.chain, request.recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:

@@ -92,6 +92,8 @@ class Policy:
         min_parties: smallest number of parties with distinct identities in a release.
         veto_evaluators: names of parties that may not evaluate scores.
         dealers: allowed dealers of a masked release.
+        require_check: with `masked`, whether a release must check openings, so that no other party of a slice
+            learns more about this one's records by opening wrong rows.
     """
 
     protocols: frozenset[str] = frozenset()
@@ -106,6 +108,7 @@ class Policy:
     min_parties: int = 1
     veto_evaluators: frozenset[str] = frozenset()
     dealers: frozenset[str] = frozenset({CURATOR_DEALS})
+    require_check: bool = False
 
     def check_terms(self, terms: ReleaseTerms, record_count: int, reserved: Fraction) -> None:
         """Refuses a release that the policy does not allow.
@@ -164,6 +167,11 @@ class Policy:
             raise PolicyError(
                 "the release tolerates fewer collusions than min_tolerated of the policy; raise its "
                 "number of tolerated collusions"
+            )
+        if self.require_check and len(plan.roster) > 1 and not plan.check:
+            raise PolicyError(
+                "the release checks no openings, and require_check of the policy demands it; add "
+                'check = "one-hot" to its plan'
             )
         if plan.dealer not in self.dealers:
             raise PolicyError(f"the policy does not allow the dealer {plan.dealer!r}; its owner can add it")

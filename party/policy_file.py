@@ -63,6 +63,7 @@ min_parties = 1                  # least number of parties with different identi
 min_tolerated = 1                # masked: so many other parties may collude and see no more than promised
 veto_evaluators = []             # masked: parties that may not compute scores from shares
 dealers = ["curator"]            # masked: who may deal the randomness
+# require_check = true           # masked: the other parties must prove that they open each record once
 approval = true                  # a person approves every release: dpmosaic party approve
 """
 
@@ -90,6 +91,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "min_parties": int,
         "veto_evaluators": list,
         "dealers": list,
+        "require_check": bool,
         "approval": bool,
     },
 }
@@ -214,4 +216,5 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
         min_parties=entries.get("min_parties", 1),
         veto_evaluators=frozenset(entries.get("veto_evaluators", [])),
         dealers=frozenset(entries.get("dealers", [CURATOR_DEALS])),
+        require_check=entries.get("require_check", False),
     )

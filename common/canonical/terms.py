@@ -86,14 +86,15 @@ def _encoded_masked(plan: MaskedPlan) -> bytes:
             integer(plan.ring.bits),
             items(map(integer, plan.evaluators)),
             text(plan.dealer),
+            text(plan.check),
         )
     )
 
 
 def _decoded_masked(reader: Reader, plan: Partition) -> MaskedPlan:
     tolerated, ring_bits = reader.integer(), reader.integer()
-    evaluators, dealer = reader.items(reader.integer), reader.text()
-    return MaskedPlan(plan.domain, plan.roster, tolerated, Ring(ring_bits), evaluators, dealer)
+    evaluators, dealer, check = reader.items(reader.integer), reader.text(), reader.text()
+    return MaskedPlan(plan.domain, plan.roster, tolerated, Ring(ring_bits), evaluators, dealer, check)
 
 
 def _encoded_purpose(purpose: Purpose) -> bytes:

@@ -17,6 +17,8 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_SCORE_REFERENCES: _ClassVar[DeliveryKind]
     DELIVERY_KIND_DEALT_SCORES: _ClassVar[DeliveryKind]
     DELIVERY_KIND_RECORD_ORDER: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_PROOF: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_ATTESTATION: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -32,6 +34,8 @@ DELIVERY_KIND_SCORE_STEP: DeliveryKind
 DELIVERY_KIND_SCORE_REFERENCES: DeliveryKind
 DELIVERY_KIND_DEALT_SCORES: DeliveryKind
 DELIVERY_KIND_RECORD_ORDER: DeliveryKind
+DELIVERY_KIND_PROOF: DeliveryKind
+DELIVERY_KIND_ATTESTATION: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm
@@ -106,36 +110,40 @@ class Part(_message.Message):
     def __init__(self, attributes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class OpeningRequest(_message.Message):
-    __slots__ = ("release_id", "chain", "recipient", "query_id", "step", "record_order")
+    __slots__ = ("release_id", "chain", "recipient", "query_id", "step", "record_order", "coins")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     CHAIN_FIELD_NUMBER: _ClassVar[int]
     RECIPIENT_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     RECORD_ORDER_FIELD_NUMBER: _ClassVar[int]
+    COINS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     chain: _containers.RepeatedCompositeFieldContainer[Part]
     recipient: int
     query_id: str
     step: int
     record_order: bool
-    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., record_order: _Optional[bool] = ...) -> None: ...
+    coins: bytes
+    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., record_order: _Optional[bool] = ..., coins: _Optional[bytes] = ...) -> None: ...
 
 class Delivery(_message.Message):
-    __slots__ = ("release_id", "kind", "chain", "sender", "query_id", "step")
+    __slots__ = ("release_id", "kind", "chain", "sender", "query_id", "step", "coins")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CHAIN_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
+    COINS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     kind: DeliveryKind
     chain: _containers.RepeatedCompositeFieldContainer[Part]
     sender: int
     query_id: str
     step: int
-    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sender: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ...) -> None: ...
+    coins: bytes
+    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sender: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., coins: _Optional[bytes] = ...) -> None: ...
 
 class DeliveryFrame(_message.Message):
     __slots__ = ("header", "payload")

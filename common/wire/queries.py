@@ -116,6 +116,7 @@ def encode_opening_request(request: OpeningRequest) -> bytes:
         query_id=request.query_id,
         step=request.step,
         record_order=request.record_order,
+        coins=request.coins,
     )
     return message.SerializeToString()
 
@@ -123,14 +124,18 @@ def encode_opening_request(request: OpeningRequest) -> bytes:
 def decode_opening_request(data: bytes) -> OpeningRequest:
     """The OpeningRequest of these bytes."""
     message = parsed(pb.OpeningRequest, data)
-    return OpeningRequest(
-        message.release_id,
-        decoded_chain(message.chain),
-        message.recipient,
-        message.query_id,
-        message.step,
-        message.record_order,
-    )
+    try:
+        return OpeningRequest(
+            message.release_id,
+            decoded_chain(message.chain),
+            message.recipient,
+            message.query_id,
+            message.step,
+            message.record_order,
+            message.coins,
+        )
+    except ValueError as cause:
+        raise ProtocolError(f"expected a consistent request: {cause}; compare versions") from None
 
 
 def encode_multiply_request(request: MultiplyRequest) -> bytes:

@@ -69,6 +69,7 @@ class StatedPlan:
         collusions: number of parties that may collude; None where the protocol tolerates none.
         dealer: role that deals randomness; None where there is none.
         evaluators: names of the two parties that compute scores from shares; empty where there are none.
+        check: what parties prove of their openings; empty for nothing.
     """
 
     attributes: Mapping[str, int]
@@ -87,6 +88,7 @@ class StatedPlan:
     collusions: int | None = field(default=None, metadata=OPTIONAL)
     dealer: str | None = field(default=None, metadata=OPTIONAL)
     evaluators: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    check: str = field(default="", metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):

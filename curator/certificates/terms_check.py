@@ -92,19 +92,25 @@ def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:
 def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
     plan, masked = certificate.plan, terms.masked
     signed = (
-        (None, None, ())
+        (None, None, (), "")
         if masked is None
-        else (masked.tolerated, masked.dealer, tuple(masked.roster[i].name for i in masked.evaluators))
+        else (
+            masked.tolerated,
+            masked.dealer,
+            tuple(masked.roster[i].name for i in masked.evaluators),
+            masked.check,
+        )
     )
     if (plan.protocol, plan.adjacency) != (terms.protocol, terms.adjacency.value) or signed != (
         plan.collusions,
         plan.dealer,
         plan.evaluators,
+        plan.check,
     ):
         return Check(
             "trust",
             False,
-            "another protocol, adjacency, dealer, evaluators or number of collusions than signed",
+            "another protocol, adjacency, dealer, evaluators, check or number of collusions than signed",
         )
     roles = "" if masked is None else f", at most {masked.tolerated} may collude, {masked.dealer} deals"
     return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{roles}, as signed")

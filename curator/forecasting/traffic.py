@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from ...common.data.domain import Clique
 from ...common.protocols.indicator import divide
+from ...common.protocols.masked.field import WORD_BYTES
+from ...common.protocols.masked.one_hot import PROOF_ELEMENTS, attestation_elements
 from ...common.protocols.masked.plan import Chain, MaskedPlan
 from ...common.protocols.scores.query import score_shape
 from ..mechanisms.parts.steps import Asks, Step
@@ -146,6 +148,9 @@ def _opened(
     if len(chain) == 1:
         traffic._relayed.add((owner, chain, recipient))
     traffic.relay(owner, recipient, plan.opening_bytes(chain, number))
+    if plan.check:
+        traffic.relay(owner, recipient, PROOF_ELEMENTS * WORD_BYTES)
+        traffic.deal(recipient, attestation_elements(plan.records(number)) * WORD_BYTES)
 
 
 def _scored(traffic: Traffic, plan: MaskedPlan, cliques: Sequence[Clique], times: int, sigma: float) -> None:

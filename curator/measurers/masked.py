@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import secrets
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.canonical.queries import encode_asked
-from ...common.crypto.randomness import RandomStream
+from ...common.crypto.randomness import KEY_BYTES, RandomStream
 from ...common.data.domain import Clique
 from ...common.data.interactions import difference_count, from_differences
 from ...common.errors import BudgetError, DataError
@@ -31,6 +33,7 @@ from ...common.messages import (
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import Neighbours, gaussian_cost, gaussian_sigma, grid_of
 from ...common.privacy.distributed import DistributedNoise
+from ...common.protocols.masked.bounds import marginal_bounds
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
@@ -116,7 +119,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._clients = [member.client for member in federation.members]
         self._release_id = terms.release_id
         self._unit = terms.unit
-        self._dealer = Dealer(self._plan, terms.release_id, keys)
+        self._dealer = Dealer(terms, self._plan, keys)
         self._opened: set[tuple[int, Chain, int]] = set()
         self._multiplied: set[tuple[int, Chain]] = set()
         self._compared: set[int] = set()
@@ -178,11 +181,18 @@ class MaskedMeasurer(ScoringMeasurer):
         return [self._measurement(a, charge) for a, charge in zip(asked, charges, strict=True)]
 
     def _check_feasible(self, clique: Clique) -> None:
-        if not self._plan.feasible(clique):
+        if self._plan.feasible(clique):
+            return
+        longest = max(len(self._plan.chain(clique, n)) for n in range(self._plan.slice_count))
+        if self._plan.check and longest > 2:
             raise DataError(
-                f"measuring {', '.join(clique)} needs an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
-                "choose a smaller marginal or a partition in which fewer parties hold it"
+                f"measuring {', '.join(clique)} needs openings of what three parties hold, which are not "
+                "checked; choose a smaller marginal, or leave check out of the plan"
             )
+        raise DataError(
+            f"measuring {', '.join(clique)} needs an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
+            "choose a smaller marginal or a partition in which fewer parties hold it"
+        )
 
     def _check_noise(self, largest: int) -> None:
         if not self._plan.ring.holds(largest):
@@ -242,9 +252,21 @@ class MaskedMeasurer(ScoringMeasurer):
         request = OpeningRequest(self._release_id, chain, recipient)
         delivery = Delivery(self._release_id, DeliveryKind.OPENING, chain, owner)
         self._clients[owner].relay(request, delivery, self._clients[recipient])
+        if self._plan.check:
+            self._check(owner, chain, recipient)
         if len(chain) == 1:
             # The parties keep openings of single parts; others serve one product.
             self._opened.add((owner, chain, recipient))
+
+    def _check(self, owner: int, chain: Chain, recipient: int) -> None:
+        """Has an opening proved to its receiver, by coins that its owner could not know when it opened."""
+        coins = secrets.token_bytes(KEY_BYTES)
+        request = OpeningRequest(self._release_id, chain, recipient, coins=coins)
+        proof = Delivery(self._release_id, DeliveryKind.PROOF, chain, owner, coins=coins)
+        self._clients[owner].relay(request, proof, self._clients[recipient])
+        attestation = self._dealer.attestation(owner, chain, recipient, coins)
+        delivery = replace(proof, kind=DeliveryKind.ATTESTATION)
+        self._clients[recipient].deal(delivery, [attestation.astype("<u8")])
 
     def _deal(self, chain: Chain, number: int) -> None:
         delivery = Delivery(self._release_id, DeliveryKind.DEALT_ROWS, chain)
@@ -269,10 +291,19 @@ class MaskedMeasurer(ScoringMeasurer):
     def _measurement(self, asked: MarginalQuery, charge: Charge) -> Measurement:
         def counted() -> NDArray[np.float64]:
             self._prepare([asked.clique])
-            counts = opened_sum(self._plan.ring, self._shares(asked)) / grid_of(asked.sigma)
+            opened = opened_sum(self._plan.ring, self._shares(asked))
+            bounds.check(opened)
+            counts = opened / grid_of(asked.sigma)
             return from_differences(counts, shape) if asked.interaction else counts
 
         shape = self.domain.shape(asked.clique)
+        bounds = marginal_bounds(
+            self._plan,
+            asked.sigma,
+            len(asked.boxes) or self.domain.cells(asked.clique),
+            boxes=bool(asked.boxes),
+            interaction=shape if asked.interaction else (),
+        )
         counts = self._asking.ask(asked.query_id, encode_asked(asked), counted, self._forget)
         total = self._plan.noise.total_sigma(asked.sigma)
         rho = float(charge.zcdp_rho)

@@ -15,6 +15,7 @@ from ...common.errors import PolicyError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
+from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.registry import Protocol
 from ..measurers.catalogue import measuring
 from ..measurers.federation import FederationMeasurer
@@ -38,6 +39,7 @@ class Proposal:
         granted: upper limit of all costs, zCDP.
         purpose: the promise, and what the answers are for.
         collusions: tolerated collusions; None for the protocol's default.
+        check: check of openings (`MaskedPlan`); empty for none.
         copies: factor by which parties are charged more than is granted.
     """
 
@@ -47,6 +49,7 @@ class Proposal:
     granted: Fraction
     purpose: Purpose
     collusions: int | None = None
+    check: str = ""
     copies: int = 1
 
     @property
@@ -61,6 +64,8 @@ class Proposal:
         name = self.protocol.name
         unit = PrivacyUnit(self.adjacency, self.purpose.rows_per_person)
         plan = measuring(name).plan(federation, self.granted, unit, self.collusions)
+        if isinstance(plan, MaskedPlan):
+            plan = replace(plan, check=self.check)
         return ReleaseTerms(
             self.release_id,
             PROTOCOL_VERSION,

@@ -101,6 +101,7 @@ def order_of(plan: ReleasePlan) -> ReleaseOrder:
         plan.collusions,
         plan.rows,
         plan.rows_per_person,
+        plan.check,
     )
 
 

@@ -30,6 +30,7 @@ delta = 1e-9
 adjacency = "zero-out"          # or "replace-one"
 protocol = "masked"             # or "indicator", "trusted": see the README
 collusions = 1                  # masked: number of parties that may collude
+# check = "one-hot"             # masked: parties prove that they open each record once
 mechanism = "mosaic"            # `dpmosaic mechanisms` lists all
 variant = "default"
 # settings = {{ time_limit = 60 }}  # parameters of the mechanism
@@ -54,6 +55,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "adjacency": str,
         "protocol": str,
         "collusions": int,
+        "check": str,
         "mechanism": str,
         "variant": str,
         "settings": dict,
@@ -79,6 +81,7 @@ class ReleasePlan:
         adjacency: which tables are neighbours.
         protocol: measurement protocol.
         collusions: tolerated collusions; None for the protocol's default.
+        check: check of openings (`MaskedPlan`); empty for none.
         mechanism: name of the mechanism.
         variant: variant of the mechanism.
         settings: parameters of the mechanism, as text.
@@ -98,6 +101,7 @@ class ReleasePlan:
     adjacency: Adjacency
     protocol: Protocol
     collusions: int | None
+    check: str
     mechanism: str
     variant: str
     settings: Mapping[str, str]
@@ -161,6 +165,7 @@ class ReleasePlan:
             Adjacency.named(release.get("adjacency", Adjacency.ZERO_OUT.value)),
             protocol,
             release.get("collusions"),
+            release.get("check", ""),
             release.get("mechanism", "mosaic"),
             release.get("variant", "default"),
             {key: _as_text(value) for key, value in release.get("settings", {}).items()},

@@ -43,6 +43,7 @@ class ReleaseOrder:
         collusions: tolerated collusions; None for the protocol's default.
         rows: number of synthetic rows; None for as many as the table has.
         rows_per_person: rows of one person in one slice that the promise covers.
+        check: check of openings (`MaskedPlan`); empty for none.
     """
 
     domain: Domain
@@ -54,6 +55,7 @@ class ReleaseOrder:
     collusions: int | None = None
     rows: int | None = None
     rows_per_person: int = 1
+    check: str = ""
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -64,6 +66,10 @@ class ReleaseOrder:
             raise DataError(
                 f"collusions: the protocol {self.protocol.name!r} tolerates none; leave them out or choose "
                 "'masked'"
+            )
+        if self.check and not self.protocol.tolerates_collusions:
+            raise DataError(
+                f"check: the protocol {self.protocol.name!r} opens nothing; leave it out or choose 'masked'"
             )
 
     @property
@@ -81,7 +87,9 @@ class ReleaseOrder:
             self.workload.digest(),
             self.rows_per_person,
         )
-        return Proposal(release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions)
+        return Proposal(
+            release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions, self.check
+        )
 
 
 @dataclass(frozen=True)
@@ -196,5 +204,6 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         names=layout.names,
         collusions=None if masked is None else masked.tolerated,
         dealer=None if masked is None else masked.dealer,
+        check="" if masked is None else masked.check,
         evaluators=tuple(masked.roster[place].name for place in masked.evaluators) if masked else (),
     )

@@ -100,6 +100,10 @@ class Answerer(ABC):
         """A matrix minus its mask, in frames sealed for another party."""
         raise self._nothing_shared()
 
+    def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
+        """The proof that an opening is one-hot, in frames sealed for another party."""
+        raise self._nothing_shared()
+
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""
         raise self._nothing_shared()

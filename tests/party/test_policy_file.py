@@ -46,6 +46,7 @@ max_rows_per_person = 3
 min_parties = 4
 veto_evaluators = ["lab"]
 dealers = ["curator", "dealer"]
+require_check = true
 approval = false
 [records]
 same_as = ["clinic"]
@@ -57,7 +58,7 @@ listen = "0.0.0.0:1"
     assert made.policy == Policy(
         frozenset({"masked"}), frozenset({Adjacency.REPLACE_ONE}), Fraction(1, 2), Fraction(2), 8, 7, 2,
         Records(frozenset({"clinic"}), together=True), 3, 4, frozenset({"lab"}),
-        frozenset({"curator", "dealer"}),
+        frozenset({"curator", "dealer"}), require_check=True,
     )  # fmt: skip
     assert made.key == "id"
     assert (made.approval, made.listen) == (False, "0.0.0.0:1")

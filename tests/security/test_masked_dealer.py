@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import (
     Delivery,
     DeliveryKind,
 )
+from dpmosaic.common.protocols.masked.bounds import AnswerBounds
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.wire import streams
@@ -22,6 +22,13 @@ from support.taps import Curator
 from support.terms import RELEASE_ID
 
 
+@pytest.fixture
+def unchecked(monkeypatch):
+    """A curator that deals wrong words does not refuse the answers that they lead to."""
+    monkeypatch.setattr(AnswerBounds, "check", lambda self, values: None)
+
+
+@pytest.mark.usefixtures("unchecked")
 def test_a_wrong_dealt_product_shifts_the_counts_by_a_value_that_the_dealer_knows(monkeypatch):
     shift = np.arange(30, dtype=np.uint32) * np.uint32(100_000)
     deal, query = Dealer.products, Query(("a", "c"), Fraction(1, 2), "test")
@@ -40,6 +47,7 @@ def test_a_wrong_dealt_product_shifts_the_counts_by_a_value_that_the_dealer_know
 RECORD = 17
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_one_wrong_dealt_row_reveals_a_code_so_the_dealer_must_be_trusted(monkeypatch):
     """A wrong word in one record's row appears in the cell of that record's code in the last part.
 
@@ -76,8 +84,7 @@ def test_after_a_restart_a_party_that_was_dealt_other_words_does_not_answer_the_
     measurer.measure([query])
     spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
-    measurer._opened.clear()
-    measurer._multiplied.clear()
+    measurer._forget()
     deal = getattr(Dealer, kind)
 
     def wrong(self, *args):
@@ -103,8 +110,7 @@ def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_su
     (first,) = measurer.measure([query])
     spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
-    measurer._opened.clear()
-    measurer._multiplied.clear()
+    measurer._forget()
     measurer._asked = 0
     measurer._prepare([LONG])
     again = measurer._answer(query, measurer.accountant.charges[0])
@@ -132,7 +138,7 @@ def test_dealing_twice_reveals_openings_only_without_salts(salted, monkeypatch):
         unseal = peers.unseal
         monkeypatch.setattr(peers, "unseal", lambda key, context, frames: unseal(key, context[:-32], frames))
     measurer._exchange(chain[:1], chain[1], 0)
-    mask = RandomStream(measurer._dealer.seeds[right]).child("mask", *labels(chain))
+    mask = measurer._dealer.masks[right].child("mask", *labels(chain))
     words = Ring(32).uniform(mask, RECORDS, measurer._plan.cells(chain))
     sealed = []
     for offset in (0, 1):

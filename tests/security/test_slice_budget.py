@@ -19,7 +19,7 @@ from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
 from support.parties import cut, policy_for, random_table, started
-from support.terms import terms_of
+from support.terms import RELEASE_ID, id_of, terms_of
 
 DOMAIN = Domain.coded({"a": 4, "b": 3, "c": 2, "d": 5})
 GRANTED = Fraction(1)
@@ -43,7 +43,7 @@ class Curator:
         self.links = started(cut(table, grid), policy, RandomStream.from_seed(2))
         self.federation = connect(DOMAIN, self.links)
         self.members = self.federation.members
-        self.terms = self.accepted("release")
+        self.terms = self.accepted(RELEASE_ID)
 
     def accepted(self, release_id):
         terms = terms_of(release_id, granted=float(GRANTED), plan=self.federation.partition)
@@ -64,11 +64,11 @@ class Curator:
         return integers
 
 
-def histogram(query_id, clique, sigma=WHOLE, release_id="release"):
+def histogram(query_id, clique, sigma=WHOLE, release_id=RELEASE_ID):
     return MarginalQuery(release_id, query_id, AnswerForm.HISTOGRAM, clique, sigma)
 
 
-PAIR = MarginalQuery("release", "pair", AnswerForm.RECORD_WISE, ("b", "c"), TENTH, other_sigmas=(TENTH,))
+PAIR = MarginalQuery(RELEASE_ID, "pair", AnswerForm.RECORD_WISE, ("b", "c"), TENTH, other_sigmas=(TENTH,))
 """A marginal of which the first party holds b and the second one c."""
 
 
@@ -84,7 +84,7 @@ def test_the_grant_cannot_be_spent_at_each_party_of_a_slice(grid, ledgers):
             continue
         given += gaussian_cost(query.sigma, Adjacency.ZERO_OUT)
     assert given <= GRANTED
-    assert [ledger.spent("release") for ledger in ledgers] == [given] * len(ledgers)
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [given] * len(ledgers)
 
 
 def test_after_one_party_answered_for_the_whole_grant_no_other_party_of_the_slice_answers(ledgers):
@@ -97,7 +97,7 @@ def test_after_one_party_answered_for_the_whole_grant_no_other_party_of_the_slic
     with pytest.raises(ProtocolError, match="not charged at this party yet"):
         curator.answer(2, second, curator.charges(first))
     cost = gaussian_cost(WHOLE, Adjacency.ZERO_OUT)
-    assert [ledger.spent("release") for ledger in ledgers] == [cost] * 3
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [cost] * 3
 
 
 def test_every_party_is_charged_for_the_noise_of_all(ledgers):
@@ -107,7 +107,7 @@ def test_every_party_is_charged_for_the_noise_of_all(ledgers):
     charges = curator.charges(query)
     assert [curator.answer(place, query, charges).shape for place in (1, 2)] == [(40, 3), (40, 2)]
     cost = gaussian_cost(TENTH, Adjacency.ZERO_OUT) + gaussian_cost(2 * TENTH, Adjacency.ZERO_OUT)
-    assert [ledger.spent("release") for ledger in ledgers] == [cost] * 4
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [cost] * 4
 
 
 def test_a_party_that_holds_no_part_of_the_clique_charges_and_answers_nothing():
@@ -126,8 +126,8 @@ def of_another_query(curator):
 
 
 def of_another_release(curator):
-    curator.accepted("other")
-    return curator.charges(replace(PAIR, release_id="other"))
+    curator.accepted(id_of("other"))
+    return curator.charges(replace(PAIR, release_id=id_of("other")))
 
 
 def of_a_cheaper_query(curator):
@@ -164,10 +164,10 @@ def test_a_party_does_not_answer_without_the_signatures_of_all_over_the_same_cha
     curator.earlier = curator.charges(before)
     curator.first = curator.members[0].client.charge(PAIR)
     charges = forge(curator)
-    spent = ledgers[0].spent("release")
+    spent = ledgers[0].spent(RELEASE_ID)
     with pytest.raises(ProtocolError, match="signature"):
         curator.answer(0, PAIR, charges)
-    assert ledgers[0].spent("release") == spent
+    assert ledgers[0].spent(RELEASE_ID) == spent
 
 
 def test_signatures_of_another_slice_are_refused():
@@ -200,7 +200,7 @@ def test_charge_and_answer_survive_restarts_in_between_and_cost_once(ledgers):
         curator.links[0][place].restart()
         assert np.array_equal(curator.answer(place, PAIR, charges), answer)
     cost = 2 * gaussian_cost(TENTH, Adjacency.ZERO_OUT)
-    assert [ledger.spent("release") for ledger in ledgers] == [cost] * 4
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [cost] * 4
 
 
 @pytest.mark.parametrize(
@@ -217,14 +217,14 @@ def test_a_query_that_does_not_fit_the_partition_is_refused_uncharged(query, led
     for act in (curator.members[0].client.charge, lambda asked: curator.answer(0, asked)):
         with pytest.raises(ProtocolError, match="compare the plan"):
             act(query)
-    assert [ledger.spent("release") for ledger in ledgers] == [0, 0]
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0, 0]
 
 
 def test_attributes_that_the_plan_leaves_out_are_refused():
     policy = policy_for("indicator", granted_rho=float(GRANTED))
     links = started([[random_table(DOMAIN, 40)]], policy, RandomStream.from_seed(2))
     federation = connect(DOMAIN.project(("a", "b", "c")), links, {"party-1-1": ("d",)})
-    federation.accept(terms_of("release", granted=float(GRANTED), plan=federation.partition))
+    federation.accept(terms_of(RELEASE_ID, granted=float(GRANTED), plan=federation.partition))
     with pytest.raises(ProtocolError, match="attributes that can be queried"):
         list(federation.members[0].client.answer(histogram("q", ("d",)), 1, 5, 1))
 
@@ -236,7 +236,7 @@ def test_parties_of_several_take_no_part_in_a_trusted_release():
         DOMAIN, started(cut(random_table(DOMAIN, 40), "1x2"), policy, RandomStream.from_seed(2))
     )
     with pytest.raises(ProtocolError, match="for one party that holds the whole table"):
-        federation.accept(terms_of("release", "trusted", granted=float(GRANTED), plan=federation.partition))
+        federation.accept(terms_of(RELEASE_ID, "trusted", granted=float(GRANTED), plan=federation.partition))
 
 
 RAGGED = ((25, (("a",), ("b", "c"), ("d",))), (10, (("a", "b"), ("c", "d"))), (5, (DOMAIN.names,)))
@@ -248,7 +248,7 @@ def test_what_the_parties_sign_adds_up_to_what_the_accountant_charged():
     measurer = FederationMeasurer(curator.federation, curator.terms, GRANTED)
     cliques = [("a",), ("b", "c"), ("a", "b", "d"), ("c", "d"), DOMAIN.names]
     measurer.measure([Query(clique, GRANTED / (6 + len(clique)), "test") for clique in cliques])
-    claim = Claim("release", bytes(32), float(measurer.accountant.spent))
+    claim = Claim(RELEASE_ID, bytes(32), float(measurer.accountant.spent))
     ledgers = {}
     for member in curator.members:
         statement, identity = member.client.certify(claim), member.description.identity
@@ -291,4 +291,4 @@ def test_a_verifier_refuses_slices_that_charged_other_numbers_of_queries():
 def test_a_party_that_is_alone_in_its_slice_charges_as_it_answers(ledgers):
     curator = Curator("2x1")
     curator.answer(0, histogram("q", ("a", "d")))
-    assert [ledger.spent("release") for ledger in ledgers] == [gaussian_cost(WHOLE, Adjacency.ZERO_OUT), 0]
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [gaussian_cost(WHOLE, Adjacency.ZERO_OUT), 0]

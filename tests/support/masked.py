@@ -112,7 +112,7 @@ class Release:
         self.terms, self.folder, self.policy = terms or terms_of(), folder, policy
         self.plan = self.terms.masked
         self.names = [entry.name for entry in self.plan.roster]
-        self.dealer = Dealer(self.plan, self.terms.release_id, RandomStream.from_seed(9))
+        self.dealer = Dealer(self.terms, self.plan, RandomStream.from_seed(9))
         self.ledgers, self.parties = {}, {}
         for name in self.names:
             self.start(name)

@@ -5,7 +5,6 @@ from collections import defaultdict
 
 import numpy as np
 
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.masked.plan import labels
@@ -68,7 +67,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
         found = measurer.measure([Query(clique, rho, "test") for clique in CLIQUES * REPEATS])
 
     def mask(party, chain, rows):
-        stream = RandomStream(measurer._dealer.seeds[party]).child("mask", *labels(chain))
+        stream = measurer._dealer.masks[party].child("mask", *labels(chain))
         return ring.uniform(stream, rows, plan.cells(chain))
 
     views = defaultdict(dict)
@@ -79,6 +78,8 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
             answers[place].append(ring.words(answer[0]))
         elif method == "Deliver":
             delivery, chunks = streams.decode_delivery(iter(requests))
+            if delivery.kind is DeliveryKind.RECORD_ORDER:
+                continue
             rows = 1 if delivery.kind is DeliveryKind.DEALT_PRODUCT else RECORDS
             cells = plan.cells(delivery.chain)
             chunks = list(chunks)

@@ -91,7 +91,8 @@ def plans(draw):
     tolerated, bits = draw(st.integers(0, len(roster) - 1)), draw(st.sampled_from([32, 64]))
     places = draw(st.permutations(range(len(roster))))
     evaluators = tuple(places[:2]) if len(roster) > 1 and tolerated <= 1 and draw(st.booleans()) else ()
-    return MaskedPlan(domain, tuple(roster), tolerated, Ring(bits), evaluators)
+    check = draw(st.sampled_from(["", "one-hot"])) if bits == 32 else ""
+    return MaskedPlan(domain, tuple(roster), tolerated, Ring(bits), evaluators, check=check)
 
 
 DESCRIPTIONS = st.builds(
@@ -194,7 +195,7 @@ QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 2.5, (((0, 1),
 ACCEPTANCE = Acceptance(b"e" * 32, b"s" * 64)
 INTRODUCTION = Introduction("r", (ACCEPTANCE, Acceptance(b"f" * 32, b"t" * 64)), b"m" * 32)
 CHAIN = (("a", "b"), ("c",))
-OPENING_REQUEST = OpeningRequest("r", CHAIN, 2, "q", 3)
+OPENING_REQUEST = OpeningRequest("r", CHAIN, 2, "q", 3, coins=b"c" * 32)
 MULTIPLY_REQUEST = MultiplyRequest("r", (CHAIN, (("a",), ("b",))))
-DELIVERY = Delivery("r", DeliveryKind.OPENING, CHAIN, 2, "q", 3)
+DELIVERY = Delivery("r", DeliveryKind.OPENING, CHAIN, 2, "q", 3, coins=b"c" * 32)
 SCORE_QUERY = ScoreQuery("r", "q", (("a", "b"), ("c",)), 2.5, b"h" * 32, 7, 9)

@@ -57,6 +57,10 @@ class MaskedAnswerer(Answerer):
         """A matrix minus its mask, in frames sealed for another party of the slice."""
         return self._introduced_session().open(chain, recipient)
 
+    def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
+        """The proof that an opening is one-hot, in frames sealed for another party of the slice."""
+        return self._introduced_session().prove(chain, recipient, coins)
+
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""
         session = self._introduced_session()

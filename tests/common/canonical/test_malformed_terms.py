@@ -30,9 +30,10 @@ def partition(attributes=(A, B), roster=WHOLE):
     return items(text(name) + integer(size) for name, size in attributes) + items(roster)
 
 
-def masked(tolerated=0, ring_bits=32, evaluators=(), dealer="curator"):
+def masked(tolerated=0, ring_bits=32, evaluators=(), dealer="curator", check=""):
     """What a plan of the protocol `masked` adds, consistent or not."""
-    return integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators)) + text(dealer)
+    numbers = integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators))
+    return numbers + text(dealer) + text(check)
 
 
 def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64), rows=1):
@@ -130,6 +131,8 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ),
         ({"tolerated": 1}, "tolerated collusions"),
         ({"dealer": "somebody"}, "the dealer 'curator'"),
+        ({"check": "two-hot"}, "expected 'one-hot' or none"),
+        ({"check": "one-hot", "ring_bits": 64}, "expected records and a budget that fit 32 bits"),
         ({"ring_bits": 0}, "32 or 64 bits"),
         ({"ring_bits": 33}, "32 or 64 bits"),
         ({"evaluators": [0, 1]}, "two evaluators or none"),

@@ -42,6 +42,7 @@ def stated(terms):
             "ring_bits": masked.ring.bits,
             "evaluators": list(masked.evaluators),
             "dealer": masked.dealer,
+            "check": masked.check,
         },
         "epsilon": purpose.budget.epsilon,
         "delta": purpose.budget.delta,

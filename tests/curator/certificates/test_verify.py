@@ -141,6 +141,7 @@ FALSE_STATEMENTS = [
     (("plan", "collusions"), 3, {"trust"}),
     (("plan", "dealer"), "nobody", {"trust"}),
     (("plan", "evaluators"), ["party-1-2", "party-2-1"], {"trust"}),
+    (("plan", "check"), "one-hot", {"trust"}),
     (("charges", 0, "zcdp_rho"), 1e-9, {"charges"}),
     (("charges", 0, "noise_sigmas_by_slice", 0, 0), 1e9, {"charges"}),
     (("charges"), lambda all: all[:-1], {"charges"}),

@@ -23,13 +23,15 @@ from dpmosaic.common.wire.codec import decode_signed_terms, encode_acceptance, e
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.policy import Policy
+from dpmosaic.party.policy import Policy, Records
 from support.parties import Link, cut, party_of, policy_for, started
 from support.terms import RELEASE_ID, terms_of
 
 DOMAIN = Domain.from_json({"a": 2, "b": ["x", "y"], "c": {"type": "numeric", "min": 0, "max": 3, "bins": 4}})
 TERMS = terms_of()
 POLICY = policy_for("indicator")
+OWN = Records(same_as=frozenset())
+"""Nobody else holds columns of the same records."""
 
 
 class FakeConnection:
@@ -197,7 +199,9 @@ def test_every_party_is_asked_for_the_same_terms():
 
 
 def test_the_refusal_of_a_party_ends_the_acceptance(table):
-    policy = Policy(frozenset({"indicator"}), frozenset(Adjacency), Fraction(1, 2), Fraction(1, 2))
+    policy = Policy(
+        frozenset({"indicator"}), frozenset(Adjacency), Fraction(1, 2), Fraction(1, 2), records=OWN
+    )
     ledger = Ledger()
     last = holding("last", *DOMAIN, records=5)
     known = {"last": last.description.identity}

@@ -129,6 +129,7 @@ def test_a_workload_file_is_relative_to_the_plan(tmp_path):
         (RELEASE + 'protocol = "indicator-mle"\n' + SLICE, "'indicator-mle'"),
         (RELEASE + 'protocol = "trusted"\n' + SLICE, "one party"),
         (RELEASE + 'protocol = "indicator"\ncollusions = 1\n' + SLICE, "collusions"),
+        (RELEASE + "check = true\n" + SLICE, "another type"),
         (RELEASE + "rows = 0\n" + SLICE, "positive"),
         (RELEASE + "sigma = 0\n" + SLICE, "unknown key 'sigma'"),
         (RELEASE + 'epsilon = "1"\n' + SLICE, "another type"),

@@ -87,6 +87,12 @@ def test_refuses_collusions_of_a_protocol_that_tolerates_none(protocol):
         order(protocol, collusions=0)
 
 
+@pytest.mark.parametrize("protocol", [TRUSTED, INDICATOR])
+def test_refuses_the_check_of_openings_of_a_protocol_that_opens_nothing(protocol):
+    with pytest.raises(DataError, match=f"'{protocol.name}' opens nothing"):
+        order(protocol, check="one-hot")
+
+
 def test_refuses_a_layout_whose_slices_and_parties_differ():
     asked = order()
     with pytest.raises(ValueError, match="parties of each slice"):

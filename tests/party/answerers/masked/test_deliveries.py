@@ -9,9 +9,9 @@ import pytest
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto import envelope
 from dpmosaic.common.crypto.agreement import EphemeralKey
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
+from dpmosaic.common.protocols.masked.masks import release_masks
 from dpmosaic.party.answerers.masked import peers as party_peers
 from dpmosaic.party.answerers.masked import session as party_masked
 from support.terms import RELEASE_ID
@@ -64,7 +64,7 @@ def test_an_opening_is_the_indicators_without_the_mask_sealed_under_the_key_of_t
     ((used, context, payload),) = sealings
     assert used == key
     assert context.startswith(terms)
-    mask = RandomStream(release.dealer.seeds[NORTH]).child("mask", "2", "a", "b").bytes(40 * 6 * 4)
+    mask = release_masks(release.dealer.seeds[NORTH], terms).child("mask", "2", "a", "b").bytes(40 * 6 * 4)
     shown = np.frombuffer(payload, dtype="<u4") + mask.view("<u4")
     assert np.array_equal(shown.reshape(40, 6), np.eye(6)[release.rows(0).cell_codes(("a", "b"), 0, 40)])
 
