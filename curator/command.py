@@ -185,6 +185,22 @@ def resume(
 
 
 @curator_commands.command()
+def abandon(
+    folder: Annotated[Path, typer.Argument(help="Folder of a release that is not finished.")],
+) -> None:
+    """End a release for good: erase its keys here and at the parties, which get back what was not spent."""
+    from .releasing.abandoning import abandon_folder
+
+    failed = abandon_folder(folder)
+    for name, reason in failed.items():
+        typer.secho(f"party {name} did not end the release: {reason}", fg=typer.colors.RED, err=True)
+    if failed:
+        typer.echo("abandoned here; run this again to reach the others, or let their operators abandon it")
+        raise typer.Exit(1)
+    typer.echo("abandoned here and at every party")
+
+
+@curator_commands.command()
 def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate of a release.")],
     federation: Annotated[Path, typer.Option(help="File of all cards, whose identities were compared.")],
@@ -234,6 +250,8 @@ def _run(session: Session, json_output: bool) -> None:
         with shown as report:
             released = session.run(report, activity)
     except (PartyUnavailable, PolicyError) as stopped:
+        if session.journal.abandoned:
+            raise
         raise _resumable(stopped, session.folder) from stopped
     summary = {
         "out": str(session.folder),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..common.canonical.terms import decode_terms, encode_terms
 from ..common.crypto.identity import Identity
-from ..common.errors import DataError, PolicyError
+from ..common.errors import ApprovalPending, DataError, PolicyError
 from ..common.messages import ReleaseTerms
 from .decisions import APPROVED, DENIED, PENDING, Decision
 
@@ -129,7 +129,7 @@ class Approvals:
         if request.terms != terms or request.state == DENIED:
             raise PolicyError("this party's operator denied the release, or decided on other terms")
         if request.state == PENDING:
-            raise PolicyError(
+            raise ApprovalPending(
                 "the release waits for this party's operator, who approves it by `dpmosaic party approve`; "
                 "resume it then"
             )

@@ -19,6 +19,7 @@ from .approvals import Request
 from .home import PartyHome
 from .institution import is_signed
 from .ledger import Ledger
+from .ledger_rows import OPEN
 from .policy import Policy
 
 _USUAL_DELTA = 1e-9
@@ -68,7 +69,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         "refused_by_policy": _refused(terms, policy, home, ledger.reserved()) if entry is None else None,
         "ledger": None
         if entry is None
-        else {"spent_rho": float(entry.spent), "queries": entry.queries, "certified": entry.certified},
+        else {"spent_rho": float(entry.spent), "queries": entry.queries, "state": entry.state},
         "decisions": [
             {
                 "verdict": decision.verdict,
@@ -121,8 +122,9 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "left", _left(form["lifetime"])
     yield "policy", _verdict_of_policy(form)
     if form["ledger"] is not None:
-        certified = ", and it is certified" if form["ledger"]["certified"] else ""
-        yield "ledger", f"accepted; rho {form['ledger']['spent_rho']:.6g} is spent{certified}"
+        state = form["ledger"]["state"]
+        closed = "" if state == OPEN else f"; it is {state}, and answers nothing more"
+        yield "ledger", f"accepted; rho {form['ledger']['spent_rho']:.6g} is spent{closed}"
     for decision in form["decisions"]:
         yield "decision", _decision(decision)
 

@@ -18,6 +18,9 @@ from ..party.party import Party
 from ..party.policy import Policy, Records
 from ..party.serving.servicer import PartyServicer
 
+_NOBODY = b""
+"""The caller of parties that pinned no curator."""
+
 _MAX_CELLS = 1 << 28
 """Largest number of cells of a marginal of one party's attributes: 2 GiB of counts."""
 
@@ -42,7 +45,7 @@ class InProcessConnection:
     def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         """Replies to encoded requests; see `Connection`."""
         try:
-            for reply in self.servicer.serve(method, self._counted(requests)):
+            for reply in self.servicer.serve(method, self._counted(requests), _NOBODY):
                 self.bytes_out += len(reply)
                 yield reply
         except MosaicError as error:
@@ -76,7 +79,7 @@ def start_parties(
         records = Records(frozenset(row) - {name}, order_guaranteed=True)
         rules = Rules(replace(policy, records=records), peers)
         institution = Institution(name, identities[name], table, rules)
-        return InProcessConnection(PartyServicer(Party(institution, Ledger(), keys.child(name))))
+        return InProcessConnection(PartyServicer(Party(institution, Ledger(), keys.child(name).key)))
 
     return [
         [started(name, row, table) for name, table in zip(row, tables, strict=True)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import grpc
 
@@ -23,6 +24,7 @@ METHODS = (
     "Charge",
     "Answer",
     "Certify",
+    "Abandon",
 )
 _PING_MS = 20_000
 _PONG_MS = 20_000
@@ -53,11 +55,13 @@ class TlsSide:
         key: private key, PEM.
         certificate: certificate that it shows.
         pinned: certificates of peers that it accepts.
+        identities: identity of each pinned curator, by the fingerprint of its certificate; a party's side.
     """
 
     key: bytes
     certificate: Certificate
     pinned: tuple[Certificate, ...]
+    identities: Mapping[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.certificate.is_of(self.key):

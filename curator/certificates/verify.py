@@ -58,7 +58,9 @@ def verify_certificate(
         lambda: verify(curator.identity, TERMS, signed.terms, signed.curator_signature),
         "signed the terms",
     )
-    statements = {party.name: Statement(party.entries, party.signature) for party in signed.parties}
+    statements = {
+        party.name: Statement(party.entries, party.signature, party.mark) for party in signed.parties
+    }
     yield _check_parties(terms, statements, federation)
     for card in federation.parties:
         if card.name in statements:

@@ -97,7 +97,8 @@ class MaskedMeasurer(ScoringMeasurer):
     Args:
         federation: the parties.
         terms: terms of the release.
-        acceptances: signed acceptance of each party.
+        acceptances: signed acceptance of each party; empty if all answers are recalled, so that parties are
+            not introduced.
         granted: upper limit of the costs of all queries together, zCDP.
         keys: source of the dealer's seeds.
         asking: recalls answers and retries.
@@ -126,7 +127,8 @@ class MaskedMeasurer(ScoringMeasurer):
         self._asked = 0
         self._asking = asking or Asking()
         self.observers = observers_of(self._plan)
-        for client, seed in zip(self._clients, self._dealer.seeds, strict=True):
+        introduced = zip(self._clients, self._dealer.seeds, strict=True) if acceptances else ()
+        for client, seed in introduced:
             introduction = Introduction(terms.release_id, acceptances, seed)
             self._asking.persist(partial(client.introduce, introduction), self._forget)
         # Slices whose rows differ in order are refused before anything is charged.

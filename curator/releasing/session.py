@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,7 +106,7 @@ class Session:
         retry_policy = RetryPolicy(call_s=self.plan.call_s, tries=self.plan.tries)
         with contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.closing(self.journal))
-            stack.enter_context(self._locked())
+            stack.enter_context(self.journal.locked())
             named = [name for names in self.plan.slices for name in names]
             links = stack.enter_context(self.home.links(named, self.plan.listen, retry_policy))
             watched = activity or Activity()
@@ -132,6 +130,7 @@ class Session:
                 self.journal,
                 signer=self.home.keyring.identity,
                 identities={name: card.identity for name, card in self.home.cards().items()},
+                marks=self.home.marks(),
                 publish=publish,
                 away_s=AWAY_S,
                 report=report,
@@ -139,16 +138,6 @@ class Session:
             files.write_certificate(self.folder, released.certificate)
             self.journal.finish()
         return released
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Locks the folder against a second curator."""
-        with (self.folder / journals.NAME).open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise DataError(f"the release in {self.folder} is already running; wait for it") from None
-            yield
 
 
 def _begun_with(kept: Journal) -> tuple[CuratorHome, ReleasePlan]:

@@ -13,12 +13,14 @@ from ...common.privacy.cost import grid_of
 from ...common.privacy.noise import TAIL_SIGMAS
 from ...common.protocols.indicator import noisy_histogram
 from ...common.wire.streams import encode_answer
+from ..account import Account
 
 
-def histogram(table: Table, query: MarginalQuery, stream: RandomStream) -> Iterator[bytes]:
+def histogram(account: Account, table: Table, query: MarginalQuery, stream: RandomStream) -> Iterator[bytes]:
     """The frames of noisy counts of cells or boxes, or of differences of noisy counts.
 
     Args:
+        account: account of the release.
         table: rows of the party, which hold the whole clique.
         query: a charged query.
         stream: noise of the query.
@@ -26,7 +28,8 @@ def histogram(table: Table, query: MarginalQuery, stream: RandomStream) -> Itera
     counts = noisy_histogram(table, query.clique, query.sigma, stream, query.boxes, query.interaction)
     # A difference counts a record once, and sums the noise of 2^k cells.
     cells = 1 << len(query.clique) if query.interaction else 1
-    return encode_answer([counts], word_bytes(table.record_count, query.sigma, cells))
+    words = word_bytes(table.record_count, query.sigma, cells)
+    return encode_answer([account.answered(query, counts)], words)
 
 
 def word_bytes(largest_count: int, sigma: float, cells: int = 1) -> int:

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique
 from ...common.errors import ProtocolError
 from ...common.messages import AnswerForm, MarginalQuery
@@ -52,17 +56,21 @@ class IndicatorAnswerer(Answerer):
             raise ProtocolError(
                 "this party holds no part of the clique; query the parties of its slice that do"
             )
-        if len(self._slice) > 1:
-            identities = [entry.identity for entry in self._slice]
-            stream = self.account.charged_jointly(query, identities, charges)
-        else:
-            stream = self.account.charge(query, self.interaction_shape(query))
+        table, (part, sigma) = self.institution.table, own
         if query.form is AnswerForm.HISTOGRAM:
-            return histogram(self.institution.table, query, stream)
-        part, sigma = own
-        return encode_answer(
-            noisy_indicators(self.institution.table, part, sigma, stream), word_bytes(1, sigma)
-        )
+            return histogram(self.account, table, query, self._noise(query, charges))
+
+        def blocks() -> Iterator[NDArray[np.int64]]:
+            return noisy_indicators(table, part, sigma, self._noise(query, charges))
+
+        return encode_answer(self.account.answered_in_blocks(query, blocks), word_bytes(1, sigma))
+
+    def _noise(self, query: MarginalQuery, charges: Sequence[bytes]) -> RandomStream:
+        """The noise of a query, after this party and all others of the slice charged it."""
+        if len(self._slice) == 1:
+            return self.account.charge(query, self.interaction_shape(query))
+        identities = [entry.identity for entry in self._slice]
+        return self.account.charged_jointly(query, identities, charges)
 
     def _own_part(self, query: MarginalQuery) -> tuple[Clique, float] | None:
         """This party's part of the clique and the scale of its noise; None if it holds no part.

@@ -90,10 +90,10 @@ def test_bytes_that_no_pinned_curator_signed_are_not_decoded(table, decoded, cam
         "north", table, policy_for("indicator"), ledger=ledger, identity=IDENTITY, curators=[CURATOR.public]
     )
     with pytest.raises(PolicyError, match="not signed by a pinned curator"):
-        party.accept(came, CURATOR.sign(PURPOSE, encode_terms(TERMS)))
+        party.accept(came, CURATOR.sign(PURPOSE, encode_terms(TERMS)), CURATOR.public)
     assert decoded == []
     assert ledger.reserved() == 0
-    party.accept(encode_terms(TERMS), CURATOR.sign(PURPOSE, encode_terms(TERMS)))
+    party.accept(encode_terms(TERMS), CURATOR.sign(PURPOSE, encode_terms(TERMS)), CURATOR.public)
     ledger.close()
 
 
@@ -104,6 +104,6 @@ def test_signed_bytes_that_are_not_terms_are_refused(table):
     )
     for came in (b"anything", encode_terms(TERMS) + b"\0"):
         with pytest.raises(ProtocolError, match="terms"):
-            party.accept(came, CURATOR.sign(PURPOSE, came))
+            party.accept(came, CURATOR.sign(PURPOSE, came), CURATOR.public)
     assert ledger.reserved() == 0
     ledger.close()

@@ -29,7 +29,7 @@ def test_an_id_that_could_imitate_output_is_refused_before_it_is_stored(operator
     field = len(release_id.encode()).to_bytes(4, "big") + release_id.encode()
     forged = encoded.replace(len(RELEASE_ID).to_bytes(4, "big") + RELEASE_ID.encode(), field, 1)
     with operator.serving() as (party, _), pytest.raises(ProtocolError, match="hexadecimal"):
-        party.accept(forged, CURATOR_IDENTITY.sign(TERMS, forged))
+        party.accept(forged, CURATOR_IDENTITY.sign(TERMS, forged), CURATOR_IDENTITY.public)
     assert json.loads(operator.run("releases", "--json")) == []
 
 
@@ -70,7 +70,9 @@ def test_a_denial_stops_a_running_release(operator):
             party.certify(Claim(RELEASE_ID, bytes(32), float(spent)))
         with pytest.raises(PolicyError, match="denied the release"):
             proposed(party, operator.alone())
-        assert ledger.spent(RELEASE_ID) == spent
+        assert ledger.spent(RELEASE_ID) == ledger.reserved() == spent
+        with pytest.raises(ProtocolError, match="keys are erased"):
+            ledger.release(RELEASE_ID)
         with pytest.raises(DataError, match="cannot go on"):
             operator.run("approve", RELEASE_ID, "--yes")
 

@@ -11,6 +11,7 @@ from dpmosaic.common.errors import ProtocolError
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.party.answerers.masked.scores import SharedScores
 from support.taps import Curator
+from support.terms import RELEASE_ID
 
 DOMAIN = Domain.coded({"a": 4, "b": 8})
 RECORDS, VICTIM, OTHER = 2000, 17, 1234
@@ -31,7 +32,7 @@ def release(weights=None, granted=GRANTED):
     """A release over two parties, of which the first multiplies rows of its indicators by weights."""
     curator = Curator(table(), "1x2", granted)
     measurer = curator.measurer()
-    session = curator.links[0].connection.party._releases.of("release")._introduced_session()
+    session = curator.links[0].connection.party._releases.of(RELEASE_ID)._introduced_session()
     matrix = session._matrix
 
     def weighted(chain, rows):

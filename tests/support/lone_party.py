@@ -34,7 +34,7 @@ POLICY = Policy(
 
 
 def started(table, ledger, policy=POLICY, seed=1):
-    keys = RandomStream.from_seed(seed)
+    keys = RandomStream.from_seed(seed).key
     return party_of("north", table, policy, ledger=ledger, keys=keys, identity=IDENTITY)
 
 

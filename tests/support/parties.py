@@ -75,15 +75,21 @@ def sharing(policy, neighbours=()):
 
 
 class Link:
-    """Carries encoded messages to a party in this process, and its errors as encoded refusals."""
+    """Carries encoded messages to a party in this process, and its errors as encoded refusals.
 
-    def __init__(self, party: Party) -> None:
+    Args:
+        party: the party.
+        caller: identity of the curator that calls, as a transport would know it.
+    """
+
+    def __init__(self, party: Party, caller: bytes = b"") -> None:
         self.party = party
+        self.caller = caller
         self.servicer = PartyServicer(party)
 
     def call(self, method: str, requests: Iterable[bytes]):
         try:
-            yield from self.servicer.serve(method, iter(requests))
+            yield from self.servicer.serve(method, iter(requests), self.caller)
         except MosaicError as error:
             raise decode_refusal(encode_refusal(error)) from error
 
@@ -98,7 +104,7 @@ def party_of(name, table, policy, *, ledger=None, keys=None, identity=None, know
     """One party; by default with a ledger in memory and keys from seed 1."""
     rules = Rules(policy, known or {}, curators)
     institution = Institution(name, identity or Identity.from_seed(bytes(32)), table, rules)
-    return Party(institution, ledger or Ledger(), keys or RandomStream.from_seed(1))
+    return Party(institution, ledger or Ledger(), keys or RandomStream.from_seed(1).key)
 
 
 def started(pieces, policy, keys):
@@ -113,7 +119,7 @@ def started(pieces, policy, keys):
 
     def party(name, row, table):
         institution = Institution(name, own[name], table, Rules(sharing(policy, {*row} - {name}), pinned))
-        return Party(institution, Ledger(), keys.child(name))
+        return Party(institution, Ledger(), keys.child(name).key)
 
     return [
         [Link(party(name, row, table)) for name, table in zip(row, tables, strict=True)]

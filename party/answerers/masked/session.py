@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.canonical.terms import terms_digest
-from ....common.crypto.randomness import RandomStream
+from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import difference_count
 from ....common.data.table import Table
@@ -46,7 +46,7 @@ class MaskedSession:
         secret: secret of this release in the ledger.
         introduction: introduction from the curator; its acceptances are verified here.
         order: digest of the key of each row; None if the policy guarantees the order of the rows.
-        salts: source of salts; never repeats its words.
+        salts: source of salts.
 
     Raises:
         ProtocolError: an acceptance is not signed by the party in the plan.
@@ -60,7 +60,7 @@ class MaskedSession:
         secret: bytes,
         introduction: Introduction,
         order: bytes | None,
-        salts: RandomStream,
+        salts: FreshKeys,
     ) -> None:
         if terms.masked is None:
             raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no products")

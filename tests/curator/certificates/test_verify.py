@@ -96,7 +96,7 @@ def signed_again(certificate):
         link = first_link(signed.terms)
         for entry in party.entries:
             link = next_link(link, entry.query_id, entry.query, entry.zcdp_rho)
-        statements.append(state(PARTIES[party.name], party.entries, link, claim))
+        statements.append(state(PARTIES[party.name], party.entries, link, claim, party.mark))
     again = Signatures.of(
         signed.terms, signed.curator_signature, [party.name for party in signed.parties], statements
     )
@@ -169,6 +169,7 @@ def test_a_statement_that_is_altered_after_it_was_signed_fails_at_every_party(si
     [
         (("signed", "curator_signature"), "00" * 64, {"curator c"}),
         (("signed", "parties", 0, "signature"), "00" * 64, {"party party-1-1"}),
+        (("signed", "parties", 0, "mark", "events"), 1, {"party party-1-1"}),
         (("signed", "parties", 1, "entries", 0, "zcdp_rho"), "1/8", {"party party-1-2", "charges"}),
         (("signed", "parties", 1, "entries"), [], {"party party-1-2", "charges"}),
         (("signed", "parties"), lambda all: all[1:], {"parties", "charges"}),
@@ -188,8 +189,8 @@ def test_a_party_that_charged_more_than_the_others_is_detected(signed):
         link = next_link(link, entry.query_id, entry.query, rho)
         entries.append(replace(entry, zcdp_rho=rho, signature=PARTIES[party.name].sign("ledger entry", link)))
     claim = Claim("ab" * 16, signed.digest(), 1.0)
-    said = state(PARTIES[party.name], entries, link, claim)
-    statements = [Statement(p.entries, p.signature) for p in signed.signed.parties[:3]] + [said]
+    said = state(PARTIES[party.name], entries, link, claim, party.mark)
+    statements = [Statement(p.entries, p.signature, p.mark) for p in signed.signed.parties[:3]] + [said]
     again = Signatures.of(signed.signed.terms, signed.signed.curator_signature, NAMES, statements)
     assert "charges" in failed(signed.with_signatures(again))
 
