@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -108,8 +110,13 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def private_file(path: Path) -> Path:
-    """The path of a file that only its owner can read; creates an empty file if there is none."""
+    """The path of a file that only its owner can read; creates an empty file if there is none.
+
+    Raises:
+        DataError: other users can read or write it.
+    """
     path.touch(mode=0o600)
+    check_private(path)
     return path
 
 
@@ -120,8 +127,48 @@ def read_private(path: Path) -> bytes:
         DataError: it is missing, or other users can read or write it.
     """
     try:
-        if path.stat().st_mode & 0o077:
-            raise DataError(f"other users can read {path}; remove their permissions: chmod 600 {path}")
+        check_private(path)
         return path.read_bytes()
     except OSError as cause:
         raise DataError(f"cannot read {path}: {cause.strerror}; run init, or fix the path") from cause
+
+
+def check_private(path: Path) -> None:
+    """Refuses a file or folder that other users can read or write.
+
+    Raises:
+        DataError: they can; names the mode and the command that removes it.
+        OSError: it does not exist.
+    """
+    _check_mode(path, 0o077, "read or change")
+
+
+def check_protected(path: Path) -> None:
+    """Refuses a file or folder that other users can change; they may read it.
+
+    Raises:
+        DataError: they can; names the mode and the command that removes it.
+        OSError: it does not exist.
+    """
+    _check_mode(path, 0o022, "change")
+
+
+def check_database(path: Path) -> None:
+    """Refuses a SQLite file that other users can read or write, or such a file beside it.
+
+    Raises:
+        DataError: they can; names the file, the mode and the command that removes it.
+    """
+    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+        with contextlib.suppress(FileNotFoundError):
+            check_private(file)
+
+
+def _check_mode(path: Path, forbidden: int, verb: str) -> None:
+    mode = path.stat().st_mode
+    if mode & forbidden:
+        allowed = stat.S_IMODE(mode) & ~forbidden
+        raise DataError(
+            f"other users can {verb} {path}: its mode is {stat.S_IMODE(mode):03o}; run chmod {allowed:03o} "
+            f"{path}"
+        )

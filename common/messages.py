@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 import math
 from dataclasses import dataclass
 
 from .crypto.randomness import KEY_BYTES
 from .data.boxes import Box
 from .data.domain import Clique, Domain
+from .history import Mark
 from .privacy.budget import Budget
 from .privacy.cost import Adjacency
 from .protocols.masked.plan import Chain, MaskedPlan
@@ -103,11 +105,13 @@ class Acceptance:
 
     Attributes:
         ephemeral: the party's X25519 public key for this release, 32 bytes.
-        signature: Ed25519 signature by its identity, over the terms and the ephemeral key.
+        signature: Ed25519 signature by its identity, over the terms, the mark and the ephemeral key.
+        mark: mark of the party's ledger.
     """
 
     ephemeral: bytes
     signature: bytes
+    mark: Mark
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,11 @@ class Introduction:
     def __post_init__(self) -> None:
         if len(self.mask_seed) != KEY_BYTES:
             raise ValueError(f"a mask seed must have {KEY_BYTES} bytes")
+
+    def keys_digest(self) -> bytes:
+        """SHA-256 of all keys, without signatures and marks, which differ when an acceptance is repeated."""
+        fields = (self.mask_seed, *(accepted.ephemeral for accepted in self.acceptances))
+        return hashlib.sha256(b"".join(len(f).to_bytes(4, "big") + f for f in fields)).digest()
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from .crypto.identity import Identity, verify
 from .errors import ProtocolError
+from .history import Mark
 
 TERMS, ENTRY, CERTIFICATE = "terms of a release", "ledger entry", "certificate of a release"
 """Purposes of signatures."""
@@ -64,11 +65,13 @@ class Statement:
 
     Attributes:
         entries: ledger entries of the release, in order.
-        signature: signature over the last link and the certificate.
+        signature: signature over the last link, the mark and the certificate.
+        mark: mark of the ledger when the release was certified.
     """
 
     entries: tuple[Entry, ...]
     signature: bytes
+    mark: Mark
 
 
 def first_link(terms: bytes) -> bytes:
@@ -82,7 +85,7 @@ def next_link(link: bytes, query_id: str, query: bytes, zcdp_rho: Fraction) -> b
     return hashlib.sha256(b"".join(len(field).to_bytes(4, "big") + field for field in fields)).digest()
 
 
-def state(identity: Identity, entries: Iterable[Entry], link: bytes, claim: Claim) -> Statement:
+def state(identity: Identity, entries: Iterable[Entry], link: bytes, claim: Claim, mark: Mark) -> Statement:
     """Signs a party's statement.
 
     Run by: each party, last step of a release.
@@ -92,8 +95,10 @@ def state(identity: Identity, entries: Iterable[Entry], link: bytes, claim: Clai
         entries: its ledger entries of the release.
         link: link of the last entry.
         claim: certificate that the curator asks it to sign.
+        mark: mark of the ledger when the release was certified.
     """
-    return Statement(tuple(entries), identity.sign(CERTIFICATE, link + claim.certificate))
+    signed = link + mark.signed() + claim.certificate
+    return Statement(tuple(entries), identity.sign(CERTIFICATE, signed), mark)
 
 
 def check_statement(statement: Statement, identity: bytes, terms: bytes, certificate: bytes) -> Fraction:
@@ -118,5 +123,5 @@ def check_statement(statement: Statement, identity: bytes, terms: bytes, certifi
         seen.add(entry.query_id)
         link = next_link(link, entry.query_id, entry.query, entry.zcdp_rho)
         verify(identity, ENTRY, link, entry.signature)
-    verify(identity, CERTIFICATE, link + certificate, statement.signature)
+    verify(identity, CERTIFICATE, link + statement.mark.signed() + certificate, statement.signature)
     return sum((entry.zcdp_rho for entry in statement.entries), Fraction(0))

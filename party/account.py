@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..common.canonical.introductions import decode_introduction, encode_introduction
 from ..common.crypto.identity import Identity
-from ..common.crypto.randomness import KEY_BYTES, RandomStream
+from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import ProtocolError
 from ..common.messages import Introduction, MarginalQuery, ReleaseTerms, ScoreQuery
 from ..common.privacy.cost import gaussian_cost, score_cost
 from ..common.statement import ENTRY
 from .ledger import Ledger
+
+_ANSWER = "answer"
 
 
 class Account:
@@ -22,16 +28,16 @@ class Account:
         ledger: ledger of the party.
         data_digest: digest of the rows that queries are answered from.
         identity: identity of the party; signs every entry.
-        keys: source of noise keys; never repeats its words.
+        keys: source of noise keys and salts.
     """
 
     def __init__(
-        self, terms: ReleaseTerms, ledger: Ledger, data_digest: str, identity: Identity, keys: RandomStream
+        self, terms: ReleaseTerms, ledger: Ledger, data_digest: str, identity: Identity, keys: FreshKeys
     ) -> None:
         self.terms = terms
         """Terms of the release."""
         self.keys = keys
-        """Stream of words that never repeat, also after a restart of the process."""
+        """Source of keys and salts that never repeat, also after a restart of the process."""
         self._ledger = ledger
         self._data_digest = data_digest
         self._identity = identity
@@ -47,20 +53,71 @@ class Account:
             interaction: shape of the marginal if only its differences are answered; else empty.
 
         Raises:
-            ProtocolError: the id was used for another query or other data, or the release is certified.
+            ProtocolError: the id was used for another query or other data, the release is closed, or the
+                query was charged under another version of the sampler.
             BudgetError: the query exceeds the grant of the release; nothing is charged.
         """
         if isinstance(query, ScoreQuery):
             cost = score_cost(query.sigma, self.terms.adjacency, len(query.cliques))
         else:
             cost = gaussian_cost(query.sigma, self.terms.adjacency, tuple(interaction))
-        fresh = self.keys.bytes(KEY_BYTES).tobytes()
-        entry = self._ledger.charge(query, cost, self._data_digest, fresh, self._sign)
+        entry = self._ledger.charge(query, cost, self._data_digest, self.keys(), self._sign)
         return RandomStream(entry.noise_key)
 
     def bind(self, query: MarginalQuery | ScoreQuery, values: Mapping[str, str]) -> None:
         """Binds a charged query to the exact values that its noise or masks hide; see `Ledger.bind`."""
         self._ledger.bind(query, values)
+
+    def answered(
+        self,
+        query: MarginalQuery | ScoreQuery,
+        answer: NDArray[np.int64],
+        values: Mapping[str, str] | None = None,
+    ) -> NDArray[np.int64]:
+        """The answer to a charged query, after it is bound to it.
+
+        Args:
+            query: query charged before.
+            answer: its noisy integers, of any shape.
+            values: see `bind`.
+
+        Raises:
+            ProtocolError: the query was answered otherwise before; nothing of this answer may be sent.
+        """
+        self._ledger.bind(query, {**(values or {}), _ANSWER: _digest([answer])})
+        return answer
+
+    def answered_in_blocks(
+        self, query: MarginalQuery, blocks: Callable[[], Iterator[NDArray[np.int64]]]
+    ) -> Iterator[NDArray[np.int64]]:
+        """The blocks of a large answer to a charged query, which is bound to it before the last one is taken.
+
+        An answer that was bound before is computed twice, so that nothing of another one is sent.
+
+        Args:
+            query: query charged before.
+            blocks: computes the answer from its start.
+
+        Raises:
+            ProtocolError: the query was answered otherwise before.
+        """
+        if _ANSWER in self._ledger.bound(query):
+            self._ledger.bind(query, {_ANSWER: _digest(blocks())})
+        return self._binding(query, blocks())
+
+    def _binding(
+        self, query: MarginalQuery, blocks: Iterator[NDArray[np.int64]]
+    ) -> Iterator[NDArray[np.int64]]:
+        digest = hashlib.sha256()
+        last = None
+        for block in blocks:
+            if last is not None:
+                yield last
+            digest.update(_octets(block))
+            last = block
+        self._ledger.bind(query, {_ANSWER: digest.hexdigest()})
+        if last is not None:
+            yield last
 
     def secret(self) -> bytes:
         """32 bytes of this release only, from which the keys shared with other parties are derived.
@@ -88,9 +145,28 @@ class Account:
         """Stores an introduction; repeating it has no effect.
 
         Raises:
-            ProtocolError: the release has another introduction.
+            ProtocolError: the release has another introduction, or another party's ledger was restored from
+                an old copy.
         """
-        self._ledger.introduce(self.terms.release_id, encode_introduction(introduction))
+        own = self._identity.public
+        signed = zip(self.terms.plan.roster, introduction.acceptances, strict=True)
+        self._ledger.introduce(
+            self.terms.release_id,
+            encode_introduction(introduction),
+            introduction.keys_digest(),
+            {entry.identity: (entry.name, one.mark) for entry, one in signed if entry.identity != own},
+        )
 
     def _sign(self, link: bytes) -> bytes:
         return self._identity.sign(ENTRY, link)
+
+
+def _digest(blocks: Iterable[NDArray[np.int64]]) -> str:
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(_octets(block))
+    return digest.hexdigest()
+
+
+def _octets(block: NDArray[np.int64]) -> bytes:
+    return block.astype("<i8").tobytes()

@@ -13,7 +13,7 @@ import grpc
 
 from ..common.card import PARTY, Card, FederationList, as_text, read_json
 from ..common.crypto.certificates import check_name
-from ..common.crypto.randomness import RandomStream
+from ..common.crypto.randomness import fresh_key
 from ..common.errors import DataError, PolicyError
 from ..common.keyring import CERTIFICATE, Keyring, private_file, write_private
 from ..common.wire.tls import TlsSide, secure_channel
@@ -147,7 +147,7 @@ class PartyHome:
         )
         rows = settings.source().read(settings.domain)
         institution = Institution(self.keyring.name, self.keyring.identity, rows, rules)
-        return Party(institution, ledger, RandomStream.from_os())
+        return Party(institution, ledger, fresh_key)
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:

@@ -30,8 +30,8 @@ class Rules:
     curators: Collection[bytes] | None = None
     approve: Callable[[ReleaseTerms], None] | None = None
 
-    def check_signature(self, terms: bytes, signature: bytes) -> None:
-        """Refuses terms that no pinned curator signed.
+    def signer(self, terms: bytes, signature: bytes) -> bytes:
+        """Identity of the pinned curator that signed these terms; empty if any curator is accepted.
 
         Args:
             terms: encoded terms, as received.
@@ -40,10 +40,12 @@ class Rules:
         Raises:
             PolicyError: no pinned curator signed them.
         """
-        if self.curators is not None and not any(
-            _is_signed(curator, terms, signature) for curator in self.curators
-        ):
-            raise PolicyError("the terms are not signed by a pinned curator; pin the curator with its card")
+        if self.curators is None:
+            return b""
+        for curator in self.curators:
+            if _is_signed(curator, terms, signature):
+                return curator
+        raise PolicyError("the terms are not signed by a pinned curator; pin the curator with its card")
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,30 @@ import weakref
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from ..common.canonical.queries import encode_asked
 from ..common.canonical.terms import encode_terms
-from ..common.errors import BudgetError, ProtocolError
+from ..common.errors import BudgetError, PartyUnavailable, ProtocolError
+from ..common.history import START, Mark, forgotten
 from ..common.messages import MarginalQuery, ReleaseTerms, ScoreQuery
+from ..common.privacy import noise
 from ..common.statement import Claim, Entry, first_link, next_link
-from .ledger_rows import LedgerEntry, LedgerRelease, LedgerSummary, open_database
+from .ledger_rows import (
+    ABANDONED,
+    CERTIFIED,
+    OPEN,
+    LedgerEntry,
+    LedgerRelease,
+    LedgerSummary,
+    create_database,
+    open_database,
+)
+
+_STATE = (
+    f"CASE WHEN closed_at IS NULL THEN '{OPEN}' "
+    f"WHEN certificate IS NULL THEN '{ABANDONED}' ELSE '{CERTIFIED}' END"
+)
 
 
 def _unsigned(link: bytes) -> bytes:
@@ -24,8 +41,14 @@ def _unsigned(link: bytes) -> bytes:
 class Ledger:
     """Reserved and spent budgets. A confirmed entry is on disk; no query is charged twice.
 
+    A release ends when it is certified or abandoned. Its secret, its introduction and the keys of its noise
+    are erased then, and what it did not spend is no longer reserved; terms, entries and signatures stay.
+
     Args:
-        path: the SQLite file, or None for one in memory (simulations).
+        path: the SQLite file, made by `create`; or None for a new ledger in memory (simulations).
+
+    Raises:
+        DataError: there is no such file, other users can read it, or it has another format.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -33,29 +56,63 @@ class Ledger:
         self._lock = threading.Lock()
         weakref.finalize(self, self._database.close)
 
+    @classmethod
+    def create(cls, path: Path) -> Ledger:
+        """Creates the file of a new ledger and opens it.
+
+        Raises:
+            DataError: there is a file already.
+        """
+        create_database(path)
+        return cls(path)
+
     def close(self) -> None:
         """Closes the file."""
         self._database.close()
 
+    def mark(self) -> Mark:
+        """The high-water mark: how many events were ever written, and the head of their chain."""
+        with self._lock:
+            return self._mark()
+
+    def check_contains(self, mark: Mark) -> None:
+        """Returns only if this ledger stated the mark at some time.
+
+        Raises:
+            ProtocolError: it did not, so it was restored from an old copy.
+        """
+        with self._lock:
+            row = self._row("SELECT head FROM history WHERE number = ?", mark.events)
+        if mark != START and (row is None or row[0] != mark.head):
+            raise forgotten()
+
     def reserved(self) -> Fraction:
-        """Total budget of all releases accepted so far, zCDP."""
+        """Total budget that is reserved or spent, zCDP: grants of open releases, costs of closed ones."""
         with self._lock:
             return self._reserved()
 
     def release(self, release_id: str) -> LedgerRelease:
-        """The entry of an accepted release.
+        """The entry of an open release.
 
         Raises:
-            ProtocolError: it was not accepted.
+            ProtocolError: it was not accepted, or is closed.
         """
         with self._lock:
-            row = self._database.execute(
-                "SELECT terms, data_digest, secret, introduction FROM release WHERE release_id = ?",
-                (release_id,),
-            ).fetchone()
-        if row is None:
-            raise _unknown()
-        return LedgerRelease(*row)
+            _, found = self._open(release_id, "terms, data_digest, secret, introduction")
+        return LedgerRelease(*found)
+
+    def open_releases(self) -> frozenset[str]:
+        """Ids of all accepted releases that are not closed."""
+        with self._lock:
+            rows = self._database.execute("SELECT release_id FROM release WHERE closed_at IS NULL")
+            return frozenset(release_id for (release_id,) in rows)
+
+    def curator(self, release_id: str) -> bytes | None:
+        """Identity of the curator of a release, empty if the party accepts any; None if it was not
+        accepted."""
+        with self._lock:
+            row = self._row("SELECT curator FROM release WHERE release_id = ?", release_id)
+        return None if row is None else bytes(row[0])
 
     def reserve(
         self,
@@ -64,6 +121,7 @@ class Ledger:
         secret: bytes,
         admit: Callable[[Fraction], None],
         curator_signature: bytes = b"",
+        curator: bytes = b"",
     ) -> LedgerRelease:
         """Reserves the budget of a release. Repeating the same terms has no effect.
 
@@ -74,52 +132,68 @@ class Ledger:
             admit: raises to refuse a new release, given the budget reserved by all earlier ones; called in
                 the transaction, so that no other release can be accepted in between.
             curator_signature: the curator's signature of the terms; stored with them.
+            curator: identity of the curator that signed them; empty if the party accepts any.
 
         Raises:
-            ProtocolError: the id was used for other terms or other data.
+            ProtocolError: the id was used for other terms or other data, or the release is closed.
         """
         encoded = encode_terms(terms)
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
-            row = self._database.execute(
-                "SELECT terms, data_digest FROM release WHERE release_id = ?", (terms.release_id,)
-            ).fetchone()
+            row = self._row("SELECT terms, data_digest FROM release WHERE release_id = ?", terms.release_id)
             if row is None:
                 admit(self._reserved())
+                self._note("accepted", terms.release_id, hashlib.sha256(encoded).digest())
                 self._database.execute(
-                    "INSERT INTO release VALUES (?, ?, ?, '0', ?, ?, NULL, ?, NULL)",
+                    "INSERT INTO release VALUES (?, ?, ?, '0', ?, ?, ?, NULL, NULL, ?, NULL, NULL)",
                     (
                         terms.release_id,
                         encoded,
                         str(Fraction(terms.granted_rho)),
                         data_digest,
-                        secret,
+                        curator,
                         curator_signature,
+                        secret,
                     ),
                 )
             elif row != (encoded, data_digest):
                 raise ProtocolError("this release id was used for other terms or other data; use a new id")
         return self.release(terms.release_id)
 
-    def introduce(self, release_id: str, introduction: bytes) -> None:
+    def introduce(
+        self, release_id: str, introduction: bytes, keys: bytes, peers: Mapping[bytes, tuple[str, Mark]]
+    ) -> None:
         """Stores an introduction. Repeating it has no effect.
 
+        Args:
+            release_id: id of an open release.
+            introduction: the encoded introduction.
+            keys: digest of all keys in it; it can be repeated with other marks, not with other keys.
+            peers: name and mark of each other party, by its identity.
+
         Raises:
-            ProtocolError: the release is unknown, or has another introduction.
+            ProtocolError: the release is unknown or closed, or has another introduction; or the ledger of
+                another party was restored from an old copy.
         """
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
-            row = self._database.execute(
-                "SELECT introduction FROM release WHERE release_id = ?", (release_id,)
-            ).fetchone()
-            if row is None:
-                raise _unknown()
-            if row[0] is None:
+            _, (known,) = self._open(release_id, "introduced_keys")
+            if known is not None:
+                if known != keys:
+                    raise ProtocolError(
+                        "this release was introduced with other parties or masks; use a new id"
+                    )
+                return
+            for identity, (name, mark) in peers.items():
+                row = self._row("SELECT events, head FROM peer WHERE identity = ?", identity)
+                mark.check_follows(START if row is None else Mark(*row), name)
                 self._database.execute(
-                    "UPDATE release SET introduction = ? WHERE release_id = ?", (introduction, release_id)
+                    "INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (identity, mark.events, mark.head)
                 )
-            elif row[0] != introduction:
-                raise ProtocolError("this release was introduced with other parties or masks; use a new id")
+            self._database.execute(
+                "UPDATE release SET introduction = ?, introduced_keys = ? WHERE release_id = ?",
+                (introduction, keys, release_id),
+            )
 
     def charge(
         self,
@@ -139,117 +213,155 @@ class Ledger:
             sign: signs a link as the party.
 
         Raises:
-            ProtocolError: the release is unknown or certified, or the id was used for another query or
-                other data.
+            ProtocolError: the release is unknown or closed, the id was used for another query or other data,
+                or the query was charged when noise was drawn by another version of the sampler.
             BudgetError: the query exceeds the grant of the release.
         """
         encoded = encode_asked(query)
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
-            release = self._database.execute(
-                "SELECT granted, spent, data_digest, terms, certificate FROM release WHERE release_id = ?",
-                (query.release_id,),
-            ).fetchone()
-            if release is None:
-                raise _unknown()
+            terms, release = self._open(query.release_id, "granted, spent, data_digest")
             granted, spent = Fraction(release[0]), Fraction(release[1])
             if release[2] != data_digest:
                 raise ProtocolError(
                     "the party's data changed after it accepted the release; start a new release"
                 )
-            known = self._database.execute(
-                "SELECT query, rho, noise_key FROM answer WHERE release_id = ? AND query_id = ?",
-                (query.release_id, query.query_id),
-            ).fetchone()
+            known = self._row(
+                "SELECT query, rho, noise_key, sampler FROM answer WHERE release_id = ? AND query_id = ?",
+                query.release_id,
+                query.query_id,
+            )
             if known is not None:
                 if known[0] != encoded:
                     raise ProtocolError("this query id was used for another query; use a new id")
+                _check_sampler(known[3])
                 return LedgerEntry(query.query_id, Fraction(known[1]), known[2])
-            if release[4] is not None:
-                raise ProtocolError(
-                    "the release's certificate is signed, so no new query is answered; start a new release"
-                )
             if spent + rho > granted:
                 raise BudgetError("the query costs more than is left of the release's budget at this party")
             self._database.execute(
                 "UPDATE release SET spent = ? WHERE release_id = ?", (str(spent + rho), query.release_id)
             )
             digest = hashlib.sha256(encoded).digest()
-            link = next_link(self._last_link(query.release_id, release[3]), query.query_id, digest, rho)
+            link = next_link(self._last_link(query.release_id, terms), query.query_id, digest, rho)
+            self._note("charged", query.release_id, link)
             self._database.execute(
-                "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (query.release_id, query.query_id, encoded, str(rho), noise_key, link, sign(link)),
+                "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    query.release_id,
+                    query.query_id,
+                    encoded,
+                    str(rho),
+                    noise.SAMPLER,
+                    noise_key,
+                    link,
+                    sign(link),
+                ),
             )
         return LedgerEntry(query.query_id, rho, noise_key)
 
     def bind(self, query: MarginalQuery | ScoreQuery, values: Mapping[str, str]) -> None:
-        """Binds a charged query to the exact values that its noise or masks hide, before they are used.
+        """Binds a charged query to values under its noise or masks, and to its answer, before they are used.
 
-        Two different values under the same noise or mask would reveal their difference. The rows do not
-        determine values to which other parties contribute.
+        Two different values under the same noise or mask would reveal their difference; two answers with
+        different noise would be two answers for the price of one. The rows do not determine values to which
+        other parties contribute.
 
         Args:
             query: query charged before.
             values: name -> digest.
 
         Raises:
-            ProtocolError: the query is bound to another value of a name.
+            ProtocolError: the release is closed, or the query is bound to another value of a name.
         """
-        key = (query.release_id, query.query_id)
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
+            self._open(query.release_id)
+            known = self._bound(query)
             for name, digest in values.items():
-                row = self._database.execute(
-                    "SELECT digest FROM bound WHERE release_id = ? AND query_id = ? AND name = ?",
-                    (*key, name),
-                ).fetchone()
-                if row is None:
-                    self._database.execute("INSERT INTO bound VALUES (?, ?, ?, ?)", (*key, name, digest))
-                elif row[0] != digest:
-                    raise ProtocolError("this query was answered from other products; use a new id")
+                if known.get(name, digest) != digest:
+                    raise ProtocolError(
+                        "this query was answered from other values or with other noise before; use a new id"
+                    )
+                if name not in known:
+                    self._database.execute(
+                        "INSERT INTO bound VALUES (?, ?, ?, ?)",
+                        (query.release_id, query.query_id, name, digest),
+                    )
 
-    def certify(self, claim: Claim) -> tuple[list[Entry], bytes]:
+    def bound(self, query: MarginalQuery | ScoreQuery) -> dict[str, str]:
+        """What a query is bound to: name -> digest."""
+        with self._lock:
+            return self._bound(query)
+
+    def certify(self, claim: Claim) -> tuple[list[Entry], bytes, Mark]:
         """Closes a release with its certificate. Repeating the same certificate has no effect.
 
         Returns:
-            All entries of the release, and the link of the last one.
+            All entries of the release, the link of the last one, and the mark of the certificate.
 
         Raises:
-            ProtocolError: the release is unknown, or closed with another certificate.
+            ProtocolError: the release is unknown or abandoned, or closed with another certificate.
             BudgetError: the certificate states a lower cost than was charged.
         """
-        with self._lock, self._database:
-            self._database.execute("BEGIN IMMEDIATE")
-            row = self._database.execute(
-                "SELECT terms, spent, certificate FROM release WHERE release_id = ?", (claim.release_id,)
-            ).fetchone()
-            if row is None:
-                raise _unknown()
-            if float(Fraction(row[1])) > claim.zcdp_rho_spent:
-                raise BudgetError("the certificate states a lower cost than this party charged; fix it")
-            if row[2] not in (None, claim.certificate):
-                raise ProtocolError("another certificate of this release is signed already; use that one")
-            self._database.execute(
-                "UPDATE release SET certificate = ? WHERE release_id = ?",
-                (claim.certificate, claim.release_id),
-            )
-            rows = self._database.execute(
-                "SELECT query_id, query, rho, signature FROM answer WHERE release_id = ? ORDER BY rowid",
-                (claim.release_id,),
-            ).fetchall()
-            link = self._last_link(claim.release_id, row[0])
+        with self._lock:
+            with self._database:
+                self._database.execute("BEGIN IMMEDIATE")
+                row = self._row(
+                    f"SELECT terms, spent, certificate, {_STATE} FROM release WHERE release_id = ?",
+                    claim.release_id,
+                )
+                if row is None:
+                    raise _unknown()
+                if float(Fraction(row[1])) > claim.zcdp_rho_spent:
+                    raise BudgetError("the certificate states a lower cost than this party charged; fix it")
+                if row[3] == ABANDONED:
+                    raise _closed(ABANDONED)
+                if row[2] not in (None, claim.certificate):
+                    raise ProtocolError("another certificate of this release is signed already; use that one")
+                if row[3] == OPEN:
+                    self._close(claim.release_id, CERTIFIED, claim.certificate)
+                rows = self._database.execute(
+                    "SELECT query_id, query, rho, signature FROM answer WHERE release_id = ? ORDER BY rowid",
+                    (claim.release_id,),
+                ).fetchall()
+                link = self._last_link(claim.release_id, row[0])
+                mark = self._row(
+                    "SELECT number, head FROM history JOIN release ON number = closed_at WHERE release_id = "
+                    "?",
+                    claim.release_id,
+                )
+                assert mark is not None
+            self._truncate()
         entries = [Entry(i, hashlib.sha256(query).digest(), Fraction(rho), s) for i, query, rho, s in rows]
-        return entries, link
+        return entries, link, Mark(*mark)
+
+    def abandon(self, release_id: str) -> None:
+        """Closes a release without a certificate; a release that is closed already stays as it is.
+
+        Raises:
+            ProtocolError: it was not accepted.
+            PartyUnavailable: another process reads the file, so the keys may still be in its log; repeat
+                this.
+        """
+        with self._lock:
+            with self._database:
+                self._database.execute("BEGIN IMMEDIATE")
+                row = self._row(f"SELECT {_STATE} FROM release WHERE release_id = ?", release_id)
+                if row is None:
+                    raise _unknown()
+                if row[0] == OPEN:
+                    self._close(release_id, ABANDONED, None)
+            self._truncate()
 
     def summaries(self) -> list[LedgerSummary]:
         """Summaries of all accepted releases, in the order of acceptance."""
         with self._lock:
             rows = self._database.execute(
                 "SELECT release_id, granted, spent, "
-                "(SELECT count(*) FROM answer WHERE answer.release_id = release.release_id) "
-                "FROM release ORDER BY rowid"
+                "(SELECT count(*) FROM answer WHERE answer.release_id = release.release_id), "
+                f"{_STATE} FROM release ORDER BY rowid"
             ).fetchall()
-        return [LedgerSummary(i, Fraction(granted), Fraction(spent), n) for i, granted, spent, n in rows]
+        return [LedgerSummary(i, Fraction(g), Fraction(spent), n, state) for i, g, spent, n, state in rows]
 
     def check_writable(self) -> None:
         """Returns only if an entry can be written now."""
@@ -260,21 +372,87 @@ class Ledger:
     def spent(self, release_id: str) -> Fraction:
         """Cost of a release so far, zCDP."""
         with self._lock:
-            row = self._database.execute(
-                "SELECT spent FROM release WHERE release_id = ?", (release_id,)
-            ).fetchone()
+            row = self._row("SELECT spent FROM release WHERE release_id = ?", release_id)
         return Fraction(row[0]) if row else Fraction(0)
 
+    def _open(self, release_id: str, columns: str = "release_id") -> tuple[bytes, tuple[Any, ...]]:
+        """Terms and other columns of an open release."""
+        row = self._row(f"SELECT {_STATE}, terms, {columns} FROM release WHERE release_id = ?", release_id)
+        if row is None:
+            raise _unknown()
+        if row[0] != OPEN:
+            raise _closed(row[0])
+        return row[1], row[2:]
+
+    def _close(self, release_id: str, state: str, certificate: bytes | None) -> None:
+        """Closes a release and erases its keys, in the current transaction."""
+        number = self._note(state, release_id, certificate or b"").events
+        self._database.execute(
+            "UPDATE release SET closed_at = ?, certificate = ?, "
+            "secret = NULL, introduction = NULL, introduced_keys = NULL WHERE release_id = ?",
+            (number, certificate, release_id),
+        )
+        self._database.execute("UPDATE answer SET noise_key = NULL WHERE release_id = ?", (release_id,))
+        self._database.execute("DELETE FROM bound WHERE release_id = ?", (release_id,))
+
+    def _truncate(self) -> None:
+        """Empties the write-ahead log, which still contains what was erased."""
+        row = self._row("PRAGMA wal_checkpoint(TRUNCATE)")
+        if row is not None and row[0]:
+            raise PartyUnavailable(
+                "the release is closed, but another process reads the ledger, so that its log still contains "
+                "erased "
+                "keys; ask again"
+            )
+
+    def _note(self, event: str, release_id: str, digest: bytes) -> Mark:
+        """Appends an event to the history, in the current transaction."""
+        mark = self._mark().after(event, release_id, digest)
+        self._database.execute("INSERT INTO history VALUES (?, ?)", (mark.events, mark.head))
+        return mark
+
+    def _mark(self) -> Mark:
+        row = self._row("SELECT number, head FROM history ORDER BY number DESC LIMIT 1")
+        return START if row is None else Mark(*row)
+
+    def _bound(self, query: MarginalQuery | ScoreQuery) -> dict[str, str]:
+        rows = self._database.execute(
+            "SELECT name, digest FROM bound WHERE release_id = ? AND query_id = ?",
+            (query.release_id, query.query_id),
+        )
+        return dict(rows.fetchall())
+
     def _last_link(self, release_id: str, terms: bytes) -> bytes:
-        row = self._database.execute(
-            "SELECT link FROM answer WHERE release_id = ? ORDER BY rowid DESC LIMIT 1", (release_id,)
-        ).fetchone()
+        row = self._row(
+            "SELECT link FROM answer WHERE release_id = ? ORDER BY rowid DESC LIMIT 1", release_id
+        )
         return first_link(terms) if row is None else bytes(row[0])
 
     def _reserved(self) -> Fraction:
-        rows = self._database.execute("SELECT granted FROM release").fetchall()
-        return sum((Fraction(granted) for (granted,) in rows), Fraction(0))
+        rows = self._database.execute("SELECT iif(closed_at IS NULL, granted, spent) FROM release").fetchall()
+        return sum((Fraction(reserved) for (reserved,) in rows), Fraction(0))
+
+    def _row(self, statement: str, *values: Any) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self._database.execute(statement, values).fetchone()
+        return row
+
+
+def _check_sampler(version: int) -> None:
+    if version != noise.SAMPLER:
+        raise ProtocolError(
+            f"the query was charged when version {version} of the sampler drew noise, and this is version "
+            f"{noise.SAMPLER}, which could draw other noise for the same charge; abandon the release, or "
+            "install "
+            "the earlier version of the software to finish it"
+        )
 
 
 def _unknown() -> ProtocolError:
     return ProtocolError("the message is for a release that this party has not accepted; accept it first")
+
+
+def _closed(state: str) -> ProtocolError:
+    return ProtocolError(
+        f"the release is {state} at this party: its keys are erased, and it answers nothing more; start a "
+        "new release"
+    )

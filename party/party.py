@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from ..common.canonical.terms import decode_terms
-from ..common.crypto.randomness import KEY_BYTES, RandomStream
+from ..common.acceptance import accept
+from ..common.canonical.terms import decode_terms, terms_digest
+from ..common.crypto.randomness import FreshKeys
 from ..common.data.boxes import box_labels
 from ..common.data.domain import Clique
-from ..common.errors import ProtocolError
+from ..common.errors import PolicyError, ProtocolError
+from ..common.history import START, Mark
 from ..common.messages import (
     PROTOCOL_VERSION,
     Acceptance,
@@ -24,7 +26,6 @@ from ..common.messages import (
 )
 from ..common.statement import Claim, Statement, state
 from ..common.version import __version__
-from .acceptance import accept
 from .account import Account
 from .answerers.answerer import Answerer
 from .answerers.catalogue import answerer_of
@@ -41,10 +42,10 @@ class Party:
     Args:
         institution: rows, identity and rules of the institution.
         ledger: ledger of the party.
-        keys: source of noise keys; `RandomStream.from_os()` in every release.
+        keys: source of noise keys and salts; `fresh_key` in every release.
     """
 
-    def __init__(self, institution: Institution, ledger: Ledger, keys: RandomStream) -> None:
+    def __init__(self, institution: Institution, ledger: Ledger, keys: FreshKeys) -> None:
         self._institution = institution
         self._ledger = ledger
         self._keys = keys
@@ -64,19 +65,28 @@ class Party:
             identity=institution.identity.public,
         )
 
-    def accept(self, encoded: bytes, signature: bytes = b"") -> Acceptance:
+    def accept(
+        self, encoded: bytes, signature: bytes = b"", caller: bytes = b"", seen: Mark = START
+    ) -> Acceptance:
         """Reserves the budget of a release if the policy allows it; repeating the same terms has no effect.
 
         Args:
             encoded: canonical bytes of the terms, as received.
             signature: the curator's signature over these bytes; verified before they are decoded.
+            caller: identity of the curator that sent them; see `check_caller`.
+            seen: mark of this party's ledger that the curator has seen last.
 
         Raises:
-            ProtocolError: the bytes are not terms, or the release id was used for other terms.
-            PolicyError: no pinned curator signed them, or the policy does not allow them.
+            ProtocolError: the bytes are not terms, the release id was used for other terms, the release is
+                closed, or the ledger was restored from an old copy.
+            PolicyError: the caller is not a pinned curator, did not sign them, or the policy does not allow
+                them.
         """
         institution, rules = self._institution, self._institution.rules
-        rules.check_signature(encoded, signature)
+        curator = rules.signer(encoded, signature)
+        if curator not in (b"", caller):
+            raise _not_the_curator()
+        self._ledger.check_contains(seen)
         terms = decode_terms(encoded)
         answerer = answerer_of(terms.protocol)
 
@@ -87,10 +97,22 @@ class Party:
             if rules.approve is not None:
                 rules.approve(terms)
 
-        fresh = self._keys.bytes(KEY_BYTES).tobytes()
-        release = self._ledger.reserve(terms, self._digest, fresh, admit, signature)
+        release = self._ledger.reserve(terms, self._digest, self._keys(), admit, signature, curator)
         self._releases.add(terms)
-        return accept(terms, institution.identity, release.secret)
+        return accept(terms_digest(terms), institution.identity, release.secret, self._ledger.mark())
+
+    def check_caller(self, release_id: str, caller: bytes) -> None:
+        """Refuses a call of a release from another curator than the one that signed its terms.
+
+        Args:
+            release_id: id of a release; one that was not accepted is refused later.
+            caller: identity of the curator, as the transport knows it; empty if it knows none.
+
+        Raises:
+            PolicyError: the caller is another curator.
+        """
+        if self._ledger.curator(release_id) not in (None, b"", caller):
+            raise _not_the_curator()
 
     def introduce(self, introduction: Introduction) -> None:
         """Receives the other participants of an accepted release and the seed of the party's masks."""
@@ -147,8 +169,18 @@ class Party:
 
     def certify(self, claim: Claim) -> Statement:
         """Signs a certificate that states at least the charged cost, and all entries of the release."""
-        entries, link = self._ledger.certify(claim)
-        return state(self._institution.identity, entries, link, claim)
+        entries, link, mark = self._ledger.certify(claim)
+        self._releases.drop_closed()
+        return state(self._institution.identity, entries, link, claim, mark)
+
+    def abandon(self, release_id: str) -> None:
+        """Closes a release without a certificate; has no effect if it was not accepted or is closed already.
+
+        Its keys are erased, and what it did not spend is no longer reserved.
+        """
+        if self._ledger.curator(release_id) is not None:
+            self._ledger.abandon(release_id)
+            self._releases.drop_closed()
 
     def _begin(self, terms: ReleaseTerms) -> Answerer:
         """The answerer of an accepted release."""
@@ -164,3 +196,10 @@ class Party:
             raise ProtocolError("expected attributes that can be queried, in domain order; compare the plan")
         self._institution.rules.policy.check_cells(domain.cells(clique))
         return domain.shape(clique)
+
+
+def _not_the_curator() -> PolicyError:
+    return PolicyError(
+        "the call is not from the curator that signed the terms of the release; only that curator may ask, "
+        "certify or abandon it"
+    )

@@ -19,7 +19,8 @@ class Releases:
     """The answerers of accepted releases; thread-safe.
 
     A release that was removed, or accepted before the party was started, is decoded from the ledger again.
-    Its deliveries are lost then, and curators deliver them again.
+    Its deliveries are lost then, and curators deliver them again. A release that is closed in the ledger,
+    also by another process, is removed at the next call of any release.
 
     Args:
         ledger: ledger of the party.
@@ -36,8 +37,9 @@ class Releases:
         """The answerer of a release.
 
         Raises:
-            ProtocolError: it was not accepted.
+            ProtocolError: it was not accepted, or is closed.
         """
+        self.drop_closed()
         with self._lock:
             known = self._answerers.get(release_id)
             if known is None:
@@ -50,6 +52,12 @@ class Releases:
         with self._lock:
             if terms.release_id not in self._answerers:
                 self._kept(terms)
+
+    def drop_closed(self) -> None:
+        """Removes the keys, openings and shares of all releases that are closed in the ledger."""
+        with self._lock:
+            for release_id in self._answerers.keys() - self._ledger.open_releases():
+                del self._answerers[release_id]
 
     def _kept(self, terms: ReleaseTerms) -> Answerer:
         answerer = self._answerers[terms.release_id] = self._begin(terms)

@@ -72,7 +72,7 @@ def start_parties(
 
     def started(name: str, table: Table) -> InProcessConnection:
         institution = Institution(name, identities[name], table, Rules(policy, peers))
-        return InProcessConnection(PartyServicer(Party(institution, Ledger(), keys.child(name))))
+        return InProcessConnection(PartyServicer(Party(institution, Ledger(), keys.child(name).key)))
 
     return [
         [started(name, table) for name, table in zip(row, tables, strict=True)]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from ..errors import ProtocolError
+from ..history import Mark
 from ..messages import Acceptance, Introduction
-from .form import Reader, items, octets, record, text
+from .form import Reader, integer, items, octets, record, text
 
-KIND, VERSION = "dpmosaic introduction", 1
+KIND, VERSION = "dpmosaic introduction", 2
 
 
 def encode_introduction(introduction: Introduction) -> bytes:
     """The canonical bytes of an introduction."""
     fields = (
         text(introduction.release_id),
-        items(octets(one.ephemeral) + octets(one.signature) for one in introduction.acceptances),
+        items(map(_encoded, introduction.acceptances)),
         octets(introduction.mask_seed),
     )
     return record(KIND, VERSION, fields)
@@ -27,10 +28,19 @@ def decode_introduction(data: bytes) -> Introduction:
     """
     reader = Reader(data, KIND, VERSION)
     release_id = reader.text()
-    acceptances = reader.items(lambda: Acceptance(reader.octets(), reader.octets()))
-    mask_seed = reader.octets()
-    reader.end()
     try:
+        acceptances = reader.items(lambda: _decoded(reader))
+        mask_seed = reader.octets()
+        reader.end()
         return Introduction(release_id, acceptances, mask_seed)
     except ValueError as cause:
         raise ProtocolError(f"expected a consistent introduction: {cause}; compare versions") from None
+
+
+def _encoded(accepted: Acceptance) -> bytes:
+    mark = integer(accepted.mark.events) + octets(accepted.mark.head)
+    return octets(accepted.ephemeral) + octets(accepted.signature) + mark
+
+
+def _decoded(reader: Reader) -> Acceptance:
+    return Acceptance(reader.octets(), reader.octets(), Mark(reader.integer(), reader.octets()))

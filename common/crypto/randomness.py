@@ -6,14 +6,24 @@ import hashlib
 import hmac
 import secrets
 import threading
+from collections.abc import Callable
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 KEY_BYTES = 32
+FreshKeys = Callable[[], bytes]
+"""Returns another key of `KEY_BYTES` bytes at each call: `fresh_key`, or in simulations
+`RandomStream.key`."""
+
 _ZEROS = bytes(1 << 18)
 _BLOCK_BYTES = 16
+
+
+def fresh_key() -> bytes:
+    """A key from the operating system's random generator, which no copy of the process repeats."""
+    return secrets.token_bytes(KEY_BYTES)
 
 
 class RandomStream:
@@ -49,6 +59,10 @@ class RandomStream:
         """The key of `child`, 32 bytes; each label comes with its length, which separates the labels."""
         text = b"".join(len(label.encode()).to_bytes(4, "big") + label.encode() for label in labels)
         return hmac.digest(self._key, b"dpmosaic child" + text, "sha256")
+
+    def key(self) -> bytes:
+        """The next bytes as a key."""
+        return self.bytes(KEY_BYTES).tobytes()
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """The next `count` words, shape (count,), uniform on 0 .. 2^64 - 1."""

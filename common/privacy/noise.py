@@ -21,6 +21,11 @@ from numpy.typing import NDArray
 from ..crypto.randomness import RandomStream
 from .cost import MAX_SIGMA, grid_of
 
+SAMPLER = 1
+"""Version of the sampler: raised with every change after which the same key draws other noise.
+
+Parties store it with every charge and refuse to repeat an answer with the noise of another version."""
+
 STATISTICAL_DISTANCE = 2.0**-128
 """Bound on the total variation distance of one draw from the discrete Gaussian: the tail beyond 14 sigma
 has probability below 2^-139, and a comparison at 192 bits and 60 digits errs with one below 2^-180."""

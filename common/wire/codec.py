@@ -6,6 +6,7 @@ import json
 
 from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
+from ..history import START, Mark
 from ..messages import Acceptance, Introduction, PartyDescription
 from . import party_pb2 as pb
 from .parsing import parsed
@@ -45,20 +46,22 @@ def decode_description(data: bytes) -> PartyDescription:
     )
 
 
-def encode_signed_terms(terms: bytes, signature: bytes) -> bytes:
+def encode_signed_terms(terms: bytes, signature: bytes, seen: Mark = START) -> bytes:
     """Bytes of terms with the curator's signature.
 
     Args:
         terms: canonical bytes, as signed.
         signature: the curator's signature over them.
+        seen: the party's mark that the curator has seen last.
     """
-    return pb.SignedTerms(terms=terms, curator_signature=signature).SerializeToString()
+    message = pb.SignedTerms(terms=terms, curator_signature=signature, seen=encode_mark(seen))
+    return message.SerializeToString()
 
 
-def decode_signed_terms(data: bytes) -> tuple[bytes, bytes]:
-    """The canonical terms and the curator's signature over them, which is not verified here."""
+def decode_signed_terms(data: bytes) -> tuple[bytes, bytes, Mark]:
+    """The canonical terms, the curator's signature over them, which is not verified here, and the mark."""
     message = parsed(pb.SignedTerms, data)
-    return message.terms, message.curator_signature
+    return message.terms, message.curator_signature, decode_mark(message.seen)
 
 
 def encode_acceptance(acceptance: Acceptance) -> bytes:
@@ -69,6 +72,34 @@ def encode_acceptance(acceptance: Acceptance) -> bytes:
 def decode_acceptance(data: bytes) -> Acceptance:
     """The Acceptance of these bytes."""
     return _decoded_acceptance(parsed(pb.Acceptance, data))
+
+
+def encode_abandon_request(release_id: str) -> bytes:
+    """Bytes of an AbandonRequest."""
+    return pb.AbandonRequest(release_id=release_id).SerializeToString()
+
+
+def decode_abandon_request(data: bytes) -> str:
+    """The release id of an AbandonRequest's bytes."""
+    release_id: str = parsed(pb.AbandonRequest, data).release_id
+    return release_id
+
+
+def encode_mark(mark: Mark) -> pb.Mark:
+    """The Mark as a part of another message."""
+    return pb.Mark(events=mark.events, head=mark.head)
+
+
+def decode_mark(message: pb.Mark) -> Mark:
+    """The Mark in another message.
+
+    Raises:
+        ProtocolError: it is missing or malformed.
+    """
+    try:
+        return Mark(message.events, message.head)
+    except ValueError as cause:
+        raise ProtocolError(f"expected the mark of a ledger: {cause}; compare versions") from None
 
 
 def encode_acknowledgement() -> bytes:
@@ -100,8 +131,10 @@ def decode_introduction(data: bytes) -> Introduction:
 
 
 def _encoded_acceptance(acceptance: Acceptance) -> pb.Acceptance:
-    return pb.Acceptance(ephemeral=acceptance.ephemeral, signature=acceptance.signature)
+    return pb.Acceptance(
+        ephemeral=acceptance.ephemeral, signature=acceptance.signature, mark=encode_mark(acceptance.mark)
+    )
 
 
 def _decoded_acceptance(message: pb.Acceptance) -> Acceptance:
-    return Acceptance(message.ephemeral, message.signature)
+    return Acceptance(message.ephemeral, message.signature, decode_mark(message.mark))

@@ -68,20 +68,32 @@ class ProbeFrame(_message.Message):
     def __init__(self, wanted: _Optional[int] = ..., clock_us: _Optional[int] = ..., payload: _Optional[bytes] = ...) -> None: ...
 
 class SignedTerms(_message.Message):
-    __slots__ = ("terms", "curator_signature")
+    __slots__ = ("terms", "curator_signature", "seen")
     TERMS_FIELD_NUMBER: _ClassVar[int]
     CURATOR_SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    SEEN_FIELD_NUMBER: _ClassVar[int]
     terms: bytes
     curator_signature: bytes
-    def __init__(self, terms: _Optional[bytes] = ..., curator_signature: _Optional[bytes] = ...) -> None: ...
+    seen: Mark
+    def __init__(self, terms: _Optional[bytes] = ..., curator_signature: _Optional[bytes] = ..., seen: _Optional[_Union[Mark, _Mapping]] = ...) -> None: ...
 
 class Acceptance(_message.Message):
-    __slots__ = ("ephemeral", "signature")
+    __slots__ = ("ephemeral", "signature", "mark")
     EPHEMERAL_FIELD_NUMBER: _ClassVar[int]
     SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    MARK_FIELD_NUMBER: _ClassVar[int]
     ephemeral: bytes
     signature: bytes
-    def __init__(self, ephemeral: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
+    mark: Mark
+    def __init__(self, ephemeral: _Optional[bytes] = ..., signature: _Optional[bytes] = ..., mark: _Optional[_Union[Mark, _Mapping]] = ...) -> None: ...
+
+class Mark(_message.Message):
+    __slots__ = ("events", "head")
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    HEAD_FIELD_NUMBER: _ClassVar[int]
+    events: int
+    head: bytes
+    def __init__(self, events: _Optional[int] = ..., head: _Optional[bytes] = ...) -> None: ...
 
 class Acknowledgement(_message.Message):
     __slots__ = ()
@@ -232,12 +244,20 @@ class Entry(_message.Message):
     def __init__(self, query_id: _Optional[str] = ..., query: _Optional[bytes] = ..., rho: _Optional[str] = ..., signature: _Optional[bytes] = ...) -> None: ...
 
 class StatementFrame(_message.Message):
-    __slots__ = ("entries", "signature")
+    __slots__ = ("entries", "signature", "mark")
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    MARK_FIELD_NUMBER: _ClassVar[int]
     entries: _containers.RepeatedCompositeFieldContainer[Entry]
     signature: bytes
-    def __init__(self, entries: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ..., signature: _Optional[bytes] = ...) -> None: ...
+    mark: Mark
+    def __init__(self, entries: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ..., signature: _Optional[bytes] = ..., mark: _Optional[_Union[Mark, _Mapping]] = ...) -> None: ...
+
+class AbandonRequest(_message.Message):
+    __slots__ = ("release_id",)
+    RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    release_id: str
+    def __init__(self, release_id: _Optional[str] = ...) -> None: ...
 
 class Refusal(_message.Message):
     __slots__ = ("code", "message")

@@ -8,6 +8,7 @@ from fractions import Fraction
 from ..errors import ProtocolError
 from ..statement import Claim, Entry, Statement
 from . import party_pb2 as pb
+from .codec import decode_mark, encode_mark
 from .parsing import parsed
 
 _ENTRIES_IN_A_FRAME = 1000
@@ -38,22 +39,24 @@ def encode_statement(statement: Statement) -> Iterator[bytes]:
             for e in statement.entries[start : start + _ENTRIES_IN_A_FRAME]
         ]
         yield pb.StatementFrame(entries=entries).SerializeToString()
-    yield pb.StatementFrame(signature=statement.signature).SerializeToString()
+    last = pb.StatementFrame(signature=statement.signature, mark=encode_mark(statement.mark))
+    yield last.SerializeToString()
 
 
 def decode_statement(frames: Iterable[bytes]) -> Statement:
     """The Statement of these frames."""
     entries: list[Entry] = []
-    signature = b""
+    last: pb.StatementFrame | None = None
     for data in frames:
-        frame = parsed(pb.StatementFrame, data)
-        if signature:
+        if last is not None:
             raise ProtocolError("a party's statement continues after its signature; compare versions")
+        frame = parsed(pb.StatementFrame, data)
         entries += [Entry(e.query_id, e.query, _rho(e.rho), e.signature) for e in frame.entries]
-        signature = frame.signature
-    if not signature:
+        if frame.signature:
+            last = frame
+    if last is None:
         raise ProtocolError("a party's statement ended before its signature; ask again")
-    return Statement(tuple(entries), signature)
+    return Statement(tuple(entries), last.signature, decode_mark(last.mark))
 
 
 def _rho(text: str) -> Fraction:

@@ -23,6 +23,7 @@ METHODS = (
     "AnswerScores",
     "Answer",
     "Certify",
+    "Abandon",
 )
 _PING_MS = 20_000
 _PONG_MS = 20_000

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...common.data.domain import Clique
+from ...common.history import Mark
 from ...common.privacy.budget import Budget
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
 from ...common.statement import Entry, Statement
@@ -193,12 +194,14 @@ class PartyStatement:
     Attributes:
         name: of the party.
         entries: of its ledger.
-        signature: over the entries and the certificate.
+        signature: over the entries, the mark and the certificate.
+        mark: of its ledger when it signed.
     """
 
     name: str
     entries: tuple[Entry, ...]
     signature: bytes
+    mark: Mark
 
 
 @dataclass(frozen=True)
@@ -228,7 +231,7 @@ class Signatures:
             statements: of the parties, in this order.
         """
         parties = [
-            PartyStatement(name, tuple(statement.entries), statement.signature)
+            PartyStatement(name, tuple(statement.entries), statement.signature, statement.mark)
             for name, statement in zip(names, statements, strict=True)
         ]
         return cls(terms, signature, tuple(parties))

@@ -67,7 +67,9 @@ def verify_certificate(certificate: Certificate, federation: FederationList) -> 
         lambda: verify(curator.identity, TERMS, signed.terms, signed.curator_signature),
         "signed the terms",
     )
-    statements = {party.name: Statement(party.entries, party.signature) for party in signed.parties}
+    statements = {
+        party.name: Statement(party.entries, party.signature, party.mark) for party in signed.parties
+    }
     yield _check_parties(terms, statements, federation, sum(map(len, plan.parties)))
     for card in federation.parties:
         if card.name in statements:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...common.canonical.terms import encode_terms
 from ...common.errors import ProtocolError
 from ...common.frames import FRAME_BYTES
+from ...common.history import START, Mark
 from ...common.messages import (
     Acceptance,
     Delivery,
@@ -90,9 +91,15 @@ class PartyClient:
         probes.check_replies(replies, frames)
         return ProbeResult(clock - (sent_at + replied_at) / 2, first - began, time.monotonic() - first)
 
-    def accept(self, terms: ReleaseTerms, signature: bytes = b"") -> Acceptance:
-        """Asks the party to reserve the release's budget and to sign the terms, which the curator signed."""
-        signed = codec.encode_signed_terms(encode_terms(terms), signature)
+    def accept(self, terms: ReleaseTerms, signature: bytes = b"", seen: Mark = START) -> Acceptance:
+        """Asks the party to reserve the release's budget and to sign the terms, which the curator signed.
+
+        Args:
+            terms: terms of the release.
+            signature: the curator's signature of them.
+            seen: mark of the party's ledger that the curator has seen last.
+        """
+        signed = codec.encode_signed_terms(encode_terms(terms), signature, seen)
         return codec.decode_acceptance(self._single("Accept", [signed]))
 
     def introduce(self, introduction: Introduction) -> None:
@@ -149,6 +156,10 @@ class PartyClient:
     def certify(self, claim: Claim) -> Statement:
         """Asks the party to sign a certificate and its ledger's entries of the release."""
         return statements.decode_statement(self._connection.call("Certify", [statements.encode_claim(claim)]))
+
+    def abandon(self, release_id: str) -> None:
+        """Asks the party to end a release without a certificate; has no effect if it is not open there."""
+        self._single("Abandon", [codec.encode_abandon_request(release_id)])
 
     def _single(self, method: str, requests: Iterable[bytes]) -> bytes:
         replies = list(self._connection.call(method, requests))

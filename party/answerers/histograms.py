@@ -26,7 +26,7 @@ class HistogramAnswerer(Answerer):
         counts = noisy_histogram(table, query.clique, query.sigma, stream, query.boxes, query.interaction)
         # A difference counts a record once, and sums the noise of 2^k cells.
         words = word_bytes(table.record_count, query.sigma, cells=1 << len(interaction))
-        return encode_answer([counts], words)
+        return encode_answer([self.account.answered(query, counts)], words)
 
 
 def word_bytes(largest_count: int, sigma: float, cells: int = 1) -> int:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...common.errors import ProtocolError
 from ...common.messages import AnswerForm, MarginalQuery
 from ...common.protocols.indicator import noisy_indicators
@@ -22,6 +25,9 @@ class IndicatorAnswerer(HistogramAnswerer):
             return super().answer(query)
         if query.boxes or query.interaction:
             raise ProtocolError("indicator vectors have neither boxes nor interactions; query single cells")
-        stream = self.account.charge(query)
-        blocks = noisy_indicators(self.institution.table, query.clique, query.sigma, stream)
-        return encode_answer(blocks, word_bytes(1, query.sigma))
+
+        def blocks() -> Iterator[NDArray[np.int64]]:
+            stream = self.account.charge(query)
+            return noisy_indicators(self.institution.table, query.clique, query.sigma, stream)
+
+        return encode_answer(self.account.answered_in_blocks(query, blocks), word_bytes(1, query.sigma))

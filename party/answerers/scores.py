@@ -66,7 +66,7 @@ class ScoreRuns:
         run = self.named(query.query_id)
         stream = self._account.charge(query)
         self._account.bind(query, run.bound())
-        return encode_answer([run.answer(stream)], run.word_bytes)
+        return encode_answer([self._account.answered(query, run.answer(stream))], run.word_bytes)
 
     def named(self, query_id: str) -> ScoreRun:
         """The run of a query.

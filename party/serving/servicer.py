@@ -25,12 +25,13 @@ class PartyServicer:
         self._clock = clock
         self._turns = Turns()
 
-    def serve(self, method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
+    def serve(self, method: str, requests: Iterator[bytes], caller: bytes = b"") -> Iterator[bytes]:
         """The encoded replies to an encoded request or a stream of requests.
 
         Args:
             method: name of a method of the service Party.
             requests: encoded requests.
+            caller: identity of the curator that calls, as the transport knows it; empty if it knows none.
 
         Raises:
             MosaicError: the party refuses; the text contains no private data.
@@ -43,62 +44,74 @@ class PartyServicer:
                 wanted = probes.decode_asked(requests)
                 yield from probes.encode_replies(self._clock(), wanted)
             case "Accept":
-                terms, signature = codec.decode_signed_terms(_only(requests))
+                terms, signature, seen = codec.decode_signed_terms(_only(requests))
+
                 # The party decodes terms only after their signature is verified, so all share one turn.
-                yield from self._once("", lambda: codec.encode_acceptance(party.accept(terms, signature)))
+                yield from self._turns.of("").replies(
+                    lambda: iter([codec.encode_acceptance(party.accept(terms, signature, caller, seen))])
+                )
             case "Introduce":
                 introduction = codec.decode_introduction(_only(requests))
-                yield from self._done(introduction.release_id, lambda: party.introduce(introduction))
+                yield from self._done(introduction.release_id, caller, lambda: party.introduce(introduction))
             case "Open":
                 opening = queries.decode_opening_request(_only(requests))
                 yield from self._stream(
-                    opening.release_id, lambda: streams.encode_payload(party.open(opening))
+                    opening.release_id, caller, lambda: streams.encode_payload(party.open(opening))
                 )
             case "Deliver":
-                yield from self._deliver(requests)
+                yield from self._deliver(requests, caller)
             case "Multiply":
                 products = queries.decode_multiply_request(_only(requests))
-                yield from self._done(products.release_id, lambda: party.multiply(products))
+                yield from self._done(products.release_id, caller, lambda: party.multiply(products))
             case "PrepareScores":
                 scores = queries.decode_score_query(_only(requests))
-                yield from self._done(scores.release_id, lambda: party.prepare_scores(scores))
+                yield from self._done(scores.release_id, caller, lambda: party.prepare_scores(scores))
             case "AnswerScores":
                 scores = queries.decode_score_query(_only(requests))
-                yield from self._stream(scores.release_id, lambda: party.answer_scores(scores))
+                yield from self._stream(scores.release_id, caller, lambda: party.answer_scores(scores))
             case "Answer":
                 query = queries.decode_query(_only(requests))
-                yield from self._stream(query.release_id, lambda: party.answer(query))
+                yield from self._stream(query.release_id, caller, lambda: party.answer(query))
             case "Certify":
                 claim = statements.decode_claim(_only(requests))
                 yield from self._stream(
-                    claim.release_id, lambda: statements.encode_statement(party.certify(claim))
+                    claim.release_id, caller, lambda: statements.encode_statement(party.certify(claim))
                 )
+            case "Abandon":
+                abandoned = codec.decode_abandon_request(_only(requests))
+                yield from self._done(abandoned, caller, lambda: party.abandon(abandoned))
             case _:
                 raise ProtocolError(f"a party has no method {method!r}; compare versions")
 
-    def _deliver(self, requests: Iterator[bytes]) -> Iterator[bytes]:
+    def _deliver(self, requests: Iterator[bytes], caller: bytes) -> Iterator[bytes]:
         header = next(requests, b"")
         delivery, _ = streams.decode_delivery(iter([header]))
         turn = self._turns.of(delivery.release_id)
 
         def delivered() -> Iterator[bytes]:
+            self._party.check_caller(delivery.release_id, caller)
             self._party.deliver(delivery, streams.decode_payload(turn.outside(requests)))
             yield codec.encode_acknowledgement()
 
         return turn.replies(delivered)
 
-    def _stream(self, release_id: str, begin: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
-        return self._turns.of(release_id).replies(begin)
+    def _stream(
+        self, release_id: str, caller: bytes, begin: Callable[[], Iterator[bytes]]
+    ) -> Iterator[bytes]:
+        """The replies of a call of a release, if its curator calls."""
 
-    def _once(self, release_id: str, step: Callable[[], bytes]) -> Iterator[bytes]:
-        return self._stream(release_id, lambda: iter([step()]))
+        def allowed() -> Iterator[bytes]:
+            self._party.check_caller(release_id, caller)
+            return begin()
 
-    def _done(self, release_id: str, step: Callable[[], None]) -> Iterator[bytes]:
-        def acknowledged() -> bytes:
+        return self._turns.of(release_id).replies(allowed)
+
+    def _done(self, release_id: str, caller: bytes, step: Callable[[], None]) -> Iterator[bytes]:
+        def acknowledged() -> Iterator[bytes]:
             step()
-            return codec.encode_acknowledgement()
+            return iter([codec.encode_acknowledgement()])
 
-        return self._once(release_id, acknowledged)
+        return self._stream(release_id, caller, acknowledged)
 
 
 def _only(requests: Iterator[bytes]) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from ....common.canonical.queries import query_digest
@@ -83,9 +82,8 @@ class MaskedAnswerer(Answerer):
         if query.boxes:
             share = box_sums(share, plan.domain.shape(query.clique), query.boxes)
         stream = self.account.charge(query, interaction)
-        self.account.bind(query, {"share": hashlib.sha256(share.data).hexdigest()})
         answer = session.answer(query_digest(query), query.sigma, share, stream, interaction)
-        return encode_answer([answer], ring.word_bytes)
+        return encode_answer([self.account.answered(query, answer)], ring.word_bytes)
 
     def score_run(self, query: ScoreQuery) -> ScoreRun:
         """Scores computed with the other parties, or locally by a single party."""

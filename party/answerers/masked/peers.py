@@ -6,15 +6,14 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
+from ....common.acceptance import check_acceptance
 from ....common.canonical.terms import terms_digest
 from ....common.crypto.agreement import EphemeralKey
 from ....common.crypto.envelope import seal, unseal
-from ....common.crypto.identity import verify
-from ....common.crypto.randomness import KEY_BYTES, RandomStream
+from ....common.crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
 from ....common.errors import ProtocolError
 from ....common.messages import Acceptance, ReleaseTerms
 from ....common.protocols.masked.plan import MaskedPlan
-from ...acceptance import ACCEPTANCE
 
 
 class Peers:
@@ -26,7 +25,7 @@ class Peers:
         me: index of this party in the roster.
         secret: secret of this release in the ledger.
         acceptances: acceptances of all parties, in roster order; verified here.
-        salts: source of salts; never repeats its words.
+        salts: source of salts.
 
     Raises:
         ProtocolError: an acceptance is missing, or not signed by the party in the plan.
@@ -39,7 +38,7 @@ class Peers:
         me: int,
         secret: bytes,
         acceptances: Sequence[Acceptance],
-        salts: RandomStream,
+        salts: FreshKeys,
     ) -> None:
         if len(acceptances) != len(plan.roster):
             raise ProtocolError("expected one acceptance for each party of the plan; introduce all of them")
@@ -49,7 +48,7 @@ class Peers:
         self._keys = {}
         own = EphemeralKey.from_seed(secret)
         for place, (entry, accepted) in enumerate(zip(plan.roster, acceptances, strict=True)):
-            verify(entry.identity, ACCEPTANCE, self._digest + accepted.ephemeral, accepted.signature)
+            check_acceptance(accepted, entry.identity, self._digest)
             if place != me:
                 self._keys[place] = own.pair_key(accepted.ephemeral, self._digest)
 
@@ -70,7 +69,7 @@ class Peers:
         Raises:
             ProtocolError: there is no such party.
         """
-        salt = self._salts.bytes(KEY_BYTES).tobytes()
+        salt = self._salts()
         key, context = self._envelope(recipient, self._me, recipient, what)
         return itertools.chain([salt], seal(key, context + salt, payload))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.crypto.randomness import RandomStream
+from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import difference_count
 from ....common.data.table import Table
@@ -41,7 +41,7 @@ class MaskedSession:
         name: name of the party.
         secret: secret of this release in the ledger.
         introduction: introduction from the curator; its acceptances are verified here.
-        salts: source of salts; never repeats its words.
+        salts: source of salts.
 
     Raises:
         ProtocolError: an acceptance is not signed by the party in the plan.
@@ -54,7 +54,7 @@ class MaskedSession:
         name: str,
         secret: bytes,
         introduction: Introduction,
-        salts: RandomStream,
+        salts: FreshKeys,
     ) -> None:
         if terms.masked is None:
             raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no products")
