@@ -1,7 +1,7 @@
 """Audits N random releases: `python tests/soak/audit.py N [FIRST_SEED]`; it prints seeds of alarms.
 
-Each release is audited like those of tests/audit/test_realised_cost.py. The largest ratio of a record's realised
-loss to what was stated ends the run, for each mechanism and protocol. Status 1 after an alarm.
+Each release is audited like those of tests/audit/test_realised_cost.py. At the end it prints the largest
+ratio of a realised loss to what was stated, by mechanism and protocol. Status 1 after an alarm.
 """
 
 import collections
