@@ -100,10 +100,15 @@ class DiskParty:
 
         institution = Institution(self.name, self.identity, self.table, self.rules)
         self.servicer = PartyServicer(Party(institution, self.ledger, fresh), lambda: self.clock)
+        self._reader = sqlite3.connect(f"file:{self.home / LEDGER}?mode=ro", uri=True)
+
+    def close(self):
+        self._reader.close()
+        self.ledger.close()
 
     def restart(self, table=None):
         """Stops in good order and starts again, perhaps from other rows."""
-        self.ledger.close()
+        self.close()
         self.table = self.table if table is None else table
         self.open()
 
@@ -119,10 +124,10 @@ class DiskParty:
 
     def start_from(self, files):
         """Starts a new life from a copy of these files."""
-        dead = self.ledger
-        self._lives += 1
-        _copy(files, self.home)
-        dead.close()
+        life = self._lives + 1
+        _copy(files, self._folder / str(life))
+        self.close()
+        self._lives = life
         self.open()
 
     def full(self):
@@ -170,11 +175,7 @@ class DiskParty:
 
     def _read(self, statement, *values):
         """Rows of the file, as another process sees them."""
-        database = sqlite3.connect(f"file:{self.home / LEDGER}?mode=ro", uri=True)
-        try:
-            return database.execute(statement, values).fetchall()
-        finally:
-            database.close()
+        return self._reader.execute(statement, values).fetchall()
 
     def _check_charged(self, query):
         rows = self._read(

@@ -33,7 +33,9 @@ def run(sequence, seed=0):
     Raises:
         Exception: a promise does not hold, or an operation failed as it should not.
     """
-    folder = Path(tempfile.mkdtemp(prefix="operations"))
+    # In memory where there is such a folder: a kill is a copy of the files, so nothing depends on a disk.
+    memory = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(prefix="operations", dir=memory if memory.is_dir() else None))
     world = World(folder, seed)
     try:
         for name, own in sequence:

@@ -84,7 +84,7 @@ class World:
 
     def close(self):
         for party in self.parties.values():
-            party.ledger.close()
+            party.close()
 
     def propose(self, protocol, granted):
         release_id = self.keys.key().hex()[:32]
@@ -112,8 +112,8 @@ class World:
 
     def _check_entries(self, party):
         """Spent is the sum of entries, within the grants; no noise key hides two answers."""
-        sums = defaultdict(Fraction)
-        for release_id, query_id, rho, key in party.entries():
+        entries, sums = party.entries(), defaultdict(Fraction)
+        for release_id, query_id, rho, key in entries:
             sums[release_id] += Fraction(rho)
             if key is None:
                 continue
@@ -128,8 +128,7 @@ class World:
         if reserved != party.ledger.reserved() or reserved > LIFETIME:
             raise Broken(f"{party.name}: more is reserved than a lifetime allows")
         answered = {asked for asked in party.asked if asked[0] not in party.closed}
-        entries = {(release_id, query_id) for release_id, query_id, _, _ in party.entries()}
-        if not answered <= entries:
+        if not answered <= {(release_id, query_id) for release_id, query_id, _, _ in entries}:
             raise Broken(f"{party.name}: an answer has no entry")
         party.note_secrets()
 
