@@ -22,6 +22,7 @@ from . import policy_file
 from .approvals import APPROVED, DENIED, Approvals
 from .home import LEDGER, REQUESTS, PartyHome
 from .ledger import Ledger
+from .ledger_rows import CERTIFIED
 from .serving.daemon import serve as serve_party
 
 party_commands = typer.Typer(help="One institution: its keys, its policy, its daemon.", no_args_is_help=True)
@@ -116,11 +117,33 @@ def serve(
 
 @party_commands.command()
 def ledger(folder: _Folder, json_output: _Json = False) -> None:
-    """Print the grant and the cost so far of each release."""
-    with contextlib.closing(Ledger(PartyHome.open(folder).file(LEDGER))) as opened:
+    """Print the grant and the cost so far of each release, and what is reserved of the lifetime budget."""
+    with _ledger(folder) as opened:
         entries = opened.summaries()
-    rows = [(e.release_id, float(e.granted), float(e.spent), e.queries) for e in entries]
-    _print(("release", "granted_rho", "spent_rho", "queries"), rows, json_output)
+    rows = [
+        (e.release_id, e.state, float(e.granted), float(e.spent), float(e.reserved), e.queries)
+        for e in entries
+    ]
+    columns = ("release", "state", "granted_rho", "spent_rho", "reserved_rho", "queries")
+    _print(columns, rows, json_output)
+
+
+@party_commands.command()
+def abandon(
+    folder: _Folder, release: Annotated[str, typer.Argument(help="Release id, or a unique prefix.")]
+) -> None:
+    """End a release for good: erase its keys, and give back what it did not spend; also while serving."""
+    with _ledger(folder) as opened:
+        matches = [entry for entry in opened.summaries() if entry.release_id.startswith(release)]
+        if len(matches) != 1 or not release:
+            raise DataError(
+                f"expected the id of one accepted release, found {len(matches)}; `dpmosaic party ledger` "
+                "lists them"
+            )
+        if matches[0].state == CERTIFIED:
+            raise DataError("the release is certified, and its keys are erased; there is nothing to abandon")
+        opened.abandon(matches[0].release_id)
+    typer.echo(f"abandoned {matches[0].release_id}")
 
 
 @party_commands.command()
@@ -148,6 +171,10 @@ def deny(
     """Deny a release. A release that was accepted before continues: stop the party to end it."""
     with _approvals(folder) as approvals:
         typer.echo(f"denied {approvals.decide(release, DENIED).terms.release_id}")
+
+
+def _ledger(folder: Path) -> contextlib.closing[Ledger]:
+    return contextlib.closing(Ledger(PartyHome.open(folder).folder / LEDGER))
 
 
 def _approvals(folder: Path) -> contextlib.closing[Approvals]:

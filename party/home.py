@@ -15,12 +15,20 @@ from ..common.card import PARTY, Card, FederationList, as_text, read_json
 from ..common.crypto.certificates import check_name
 from ..common.crypto.randomness import fresh_key
 from ..common.errors import DataError, PolicyError
-from ..common.keyring import CERTIFICATE, Keyring, private_file, write_private
+from ..common.keyring import (
+    CERTIFICATE,
+    Keyring,
+    check_database,
+    check_protected,
+    private_file,
+    write_private,
+)
 from ..common.wire.tls import TlsSide, secure_channel
 from . import policy_file
 from .approvals import Approvals
 from .institution import Institution, Rules
 from .ledger import Ledger
+from .ledger_rows import create_database
 from .party import Party
 from .policy_file import Settings
 
@@ -42,13 +50,15 @@ class PartyHome:
 
     @classmethod
     def create(cls, folder: Path, name: str, *, request: bool = False) -> PartyHome:
-        """Creates keys and a policy that allows nothing.
+        """Creates keys, a ledger and a policy that allows nothing; a ledger that is there already is kept.
 
         Raises:
             DataError: a party exists already, or the folder cannot be written.
         """
         keyring = Keyring.create(folder, name, request=request)
         (keyring.folder / _TRUSTED).mkdir(mode=0o700)
+        if not (folder / LEDGER).exists():
+            create_database(folder / LEDGER)
         if not (folder / policy_file.NAME).exists():
             write_private(folder / policy_file.NAME, policy_file.TEMPLATE.encode())
         return cls(folder, keyring)
@@ -61,6 +71,21 @@ class PartyHome:
             DataError: it is not such a folder.
         """
         return cls(folder, Keyring.load(folder))
+
+    def check_files(self) -> None:
+        """Refuses to start if other users can read the party's secrets, or change what it relies on.
+
+        Raises:
+            DataError: they can, or a file is missing; names the file, its mode and the command that repairs
+                it.
+        """
+        keys = self.keyring.folder
+        for database in (self.folder / LEDGER, self.folder / REQUESTS):
+            check_database(database)
+        for path in (keys, keys / _TRUSTED, *(keys / _TRUSTED).glob("*.json"), keys / CERTIFICATE):
+            check_protected(path)
+        for path in (self.folder, self.folder / policy_file.NAME):
+            check_protected(path)
 
     def file(self, name: str) -> Path:
         """The path of a file of the folder that only its owner can read."""
@@ -134,8 +159,13 @@ class PartyHome:
 
     def side(self) -> TlsSide:
         """The party's side of TLS connections, from the current files."""
-        curators = tuple(federation.curator.certificate for federation in self.trusted())
-        return TlsSide(self.keyring.tls_key, self.keyring.certificate, curators)
+        curators = [federation.curator for federation in self.trusted()]
+        return TlsSide(
+            self.keyring.tls_key,
+            self.keyring.certificate,
+            tuple(curator.certificate for curator in curators),
+            {curator.certificate.fingerprint: curator.identity for curator in curators},
+        )
 
     def party(self, settings: Settings, ledger: Ledger, approvals: Approvals) -> Party:
         """The party; reads its rows."""

@@ -108,8 +108,7 @@ class Ledger:
             return frozenset(release_id for (release_id,) in rows)
 
     def curator(self, release_id: str) -> bytes | None:
-        """Identity of the curator of a release, empty if the party accepts any; None if it was not
-        accepted."""
+        """Identity of a release's curator, empty if any may call; None if it was not accepted."""
         with self._lock:
             row = self._row("SELECT curator FROM release WHERE release_id = ?", release_id)
         return None if row is None else bytes(row[0])

@@ -17,6 +17,9 @@ from ..party.party import Party
 from ..party.policy import Policy
 from ..party.serving.servicer import PartyServicer
 
+_NOBODY = b""
+"""The caller of parties that pinned no curator."""
+
 _MAX_CELLS = 1 << 28
 """Largest number of cells of a marginal of one party's attributes: 2 GiB of counts."""
 
@@ -41,7 +44,7 @@ class InProcessConnection:
     def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
         """Replies to encoded requests; see `Connection`."""
         try:
-            for reply in self.servicer.serve(method, self._counted(requests)):
+            for reply in self.servicer.serve(method, self._counted(requests), _NOBODY):
                 self.bytes_out += len(reply)
                 yield reply
         except MosaicError as error:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import grpc
 
@@ -54,11 +54,13 @@ class TlsSide:
         key: private key, PEM.
         certificate: certificate that it shows.
         pinned: certificates of peers that it accepts.
+        identities: identity of each pinned curator, by the fingerprint of its certificate; a party's side.
     """
 
     key: bytes
     certificate: Certificate
     pinned: tuple[Certificate, ...]
+    identities: Mapping[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.certificate.is_of(self.key):

@@ -27,14 +27,20 @@ class Attachment:
     Args:
         servicer: servicer of the party.
         channel: dials the curator; called for every stream, so that new certificates need no restart.
+        curator: identity of that curator.
         log: receives an event for every call and every change of the link.
     """
 
     def __init__(
-        self, servicer: PartyServicer, channel: Callable[[], grpc.Channel], log: Log = silent
+        self,
+        servicer: PartyServicer,
+        channel: Callable[[], grpc.Channel],
+        curator: bytes,
+        log: Log = silent,
     ) -> None:
         self._servicer = servicer
         self._channel = channel
+        self._curator = curator
         self._log = log
         self._stopped = threading.Event()
         self._lock = threading.Lock()
@@ -125,7 +131,7 @@ class Attachment:
     def _call(self, method: str, requests: Iterator[bytes]) -> Iterator[bytes]:
         call = Call(method, self._log)
         try:
-            replies = self._servicer.serve(method, call.counted_in(requests))
+            replies = self._servicer.serve(method, call.counted_in(requests), self._curator)
             for reply in call.counted_out(replies):
                 yield attached.encode_reply(reply)
             _read_to_end(requests)

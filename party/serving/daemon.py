@@ -51,7 +51,8 @@ def serve(
         threading.Thread(target=_watch, args=(until_ends, stop), name="starter", daemon=True).start()
     with home.claimed(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
         settings = Settings.load(home.folder)
-        ledger, approvals = Ledger(home.file(LEDGER)), Approvals(home.file(REQUESTS))
+        home.check_files()
+        ledger, approvals = Ledger(home.folder / LEDGER), Approvals(home.file(REQUESTS))
         log: Log = EventLog(log_to, shareable)
         party = home.party(settings, ledger, approvals)
         checks = _checks(home, settings, ledger)
@@ -69,8 +70,10 @@ def serve(
             server.stop(_GRACE_S)
         else:
             address = attach
-            home.curator(curator)
-            attachment = Attachment(servicer, lambda: home.channel_to(curator, address), log)
+            dialled = home.curator(curator)
+            attachment = Attachment(
+                servicer, lambda: home.channel_to(dialled.name, address), dialled.identity, log
+            )
             checks["link"] = attachment.check_link
             attachment.start()
             stop.wait()

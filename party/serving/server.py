@@ -83,11 +83,14 @@ class PartyServer:
             fingerprint = fingerprint_of(context)
             call = Call(method, self._log, (fingerprint or "")[:_SHOWN])
             try:
-                if fingerprint is None or not self._side().accepts(fingerprint):
+                side = self._side()
+                if fingerprint is None or not side.accepts(fingerprint):
                     raise PolicyError(
                         "the caller's certificate is not pinned at this party; send its card to the party"
                     )
-                yield from call.counted_out(self._servicer.serve(method, call.counted_in(requests)))
+                caller = side.identities.get(fingerprint, b"")
+                replies = self._servicer.serve(method, call.counted_in(requests), caller)
+                yield from call.counted_out(replies)
             except grpc.RpcError:
                 call.end("CANCELLED", "the caller disconnected")
                 raise

@@ -25,7 +25,7 @@ class PartyServicer:
         self._clock = clock
         self._turns = Turns()
 
-    def serve(self, method: str, requests: Iterator[bytes], caller: bytes = b"") -> Iterator[bytes]:
+    def serve(self, method: str, requests: Iterator[bytes], caller: bytes) -> Iterator[bytes]:
         """The encoded replies to an encoded request or a stream of requests.
 
         Args:

@@ -5,12 +5,14 @@ import pytest
 
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.errors import ProtocolError
+from dpmosaic.common.history import Mark
 from dpmosaic.common.statement import ENTRY, Claim, Entry, check_statement, first_link, next_link, state
 from dpmosaic.common.wire import statements
 
 IDENTITY = Identity.from_seed(bytes(32))
 TERMS, DIGEST = b"the terms", bytes(range(32))
 CLAIM = Claim("r", DIGEST, 0.5)
+MARK = Mark(7, b"h" * 32)
 
 
 def chained(count, identity=IDENTITY, terms=TERMS):
@@ -24,7 +26,7 @@ def chained(count, identity=IDENTITY, terms=TERMS):
 
 
 def statement(count=3, **changes):
-    return state(IDENTITY, *chained(count, **changes), CLAIM)
+    return state(IDENTITY, *chained(count, **changes), CLAIM, MARK)
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
@@ -46,8 +48,10 @@ def altered():
     yield "another query", replace(whole, entries=(first, replace(second, query=bytes(32)), third))
     yield "another id", replace(whole, entries=(first, replace(second, query_id="9"), third))
     yield "no signature", replace(whole, signature=b"")
-    yield "another certificate", state(IDENTITY, *chained(3), Claim("r", bytes(32), 0.5))
-    yield "another party", state(Identity.from_seed(bytes([1] * 32)), *chained(3), CLAIM)
+    yield "another certificate", state(IDENTITY, *chained(3), Claim("r", bytes(32), 0.5), MARK)
+    yield "another mark", replace(whole, mark=Mark(8, MARK.head))
+    yield "another head of the ledger's history", replace(whole, mark=Mark(7, bytes(32)))
+    yield "another party", state(Identity.from_seed(bytes([1] * 32)), *chained(3), CLAIM, MARK)
     yield "another release", statement(terms=b"other terms")
 
 

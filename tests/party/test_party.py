@@ -34,23 +34,27 @@ def test_a_party_describes_itself_without_values(party):
 
 def test_a_party_signs_what_it_accepts(party):
     accepted = party.accept(encode_terms(terms_for(party)))
-    signed = hashlib.sha256(encode_terms(TERMS)).digest() + accepted.ephemeral
+    terms = hashlib.sha256(encode_terms(TERMS)).digest()
+    signed = terms + accepted.mark.signed() + accepted.ephemeral
     verify(IDENTITY.public, "acceptance of a release", signed, accepted.signature)
     assert len(accepted.ephemeral) == 32
 
 
 def test_a_party_has_one_key_for_each_release_also_after_a_restart(table, tmp_path):
-    before = Ledger(tmp_path / "ledger.sqlite")
+    before = Ledger.create(tmp_path / "ledger.sqlite")
     party = started(table, before, seed=1)
-    first = [party.accept(encode_terms(terms_for(party, release_id=release))) for release in ("r", "s")]
-    assert first[0].ephemeral != first[1].ephemeral
+    first, second = keys_of(party)
+    assert first != second
     before.close()
     after = Ledger(tmp_path / "ledger.sqlite")
     party = started(table, after, seed=2)
-    assert [
-        party.accept(encode_terms(terms_for(party, release_id=release))) for release in ("r", "s")
-    ] == first
+    assert keys_of(party) == [first, second]
     after.close()
+
+
+def keys_of(party):
+    accepted = [party.accept(encode_terms(terms_for(party, release_id=release))) for release in ("r", "s")]
+    return [one.ephemeral for one in accepted]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +84,7 @@ def test_a_query_without_attributes_is_refused_before_it_reaches_the_party(party
         replace(QUERY, clique=())
     data = encode_query(replace(QUERY, clique=("?",))).replace(b"\x22\x01?", b"")
     with pytest.raises(ProtocolError, match="at least one attribute"):
-        list(PartyServicer(party).serve("Answer", iter([data])))
+        list(PartyServicer(party).serve("Answer", iter([data]), b""))
     assert ledger.spent("r") == 0
 
 
@@ -90,7 +94,7 @@ def test_a_query_without_attributes_is_refused_before_it_reaches_the_party(party
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_method_with_one_request_refuses_none_and_several(party, ledger, method, count):
     with pytest.raises(ProtocolError, match="expected one request, got none or several"):
-        list(PartyServicer(party).serve(method, iter([encode_query(QUERY)] * count)))
+        list(PartyServicer(party).serve(method, iter([encode_query(QUERY)] * count), b""))
     assert ledger.spent("r") == 0
 
 

@@ -98,7 +98,7 @@ def masked(parties, tolerated):
     """Terms over so many slices of one party each."""
     roster = tuple(RosterEntry(str(i), i, ("a",), 50, bytes([i]) * 32) for i in range(parties))
     plan = MaskedPlan(Domain.coded({"a": 2}), roster, tolerated, Ring(32))
-    return replace(TERMS, protocol="masked", masked=plan)
+    return replace(TERMS, protocol="masked", plan=plan)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.statement import TERMS as PURPOSE
 from dpmosaic.party import releases
 from dpmosaic.party.ledger import Ledger
-from support.lone_party import QUERY, TERMS, started
+from support.lone_party import IDENTITY, QUERY, TERMS, started
 from support.masked import Release
 from support.parties import party_of, policy_for
 from support.terms import terms_for
@@ -86,20 +86,24 @@ def test_a_removed_release_needs_its_deliveries_again(monkeypatch):
 )
 def test_bytes_that_no_pinned_curator_signed_are_not_decoded(table, decoded, came):
     ledger = Ledger()
-    party = party_of("p", table, policy_for("indicator"), ledger=ledger, curators=[CURATOR.public])
+    party = party_of(
+        "north", table, policy_for("indicator"), ledger=ledger, identity=IDENTITY, curators=[CURATOR.public]
+    )
     with pytest.raises(PolicyError, match="not signed by a pinned curator"):
-        party.accept(came, CURATOR.sign(PURPOSE, encode_terms(TERMS)))
+        party.accept(came, CURATOR.sign(PURPOSE, encode_terms(TERMS)), CURATOR.public)
     assert decoded == []
     assert ledger.reserved() == 0
-    party.accept(encode_terms(TERMS), CURATOR.sign(PURPOSE, encode_terms(TERMS)))
+    party.accept(encode_terms(TERMS), CURATOR.sign(PURPOSE, encode_terms(TERMS)), CURATOR.public)
     ledger.close()
 
 
 def test_signed_bytes_that_are_not_terms_are_refused(table):
     ledger = Ledger()
-    party = party_of("p", table, policy_for("indicator"), ledger=ledger, curators=[CURATOR.public])
+    party = party_of(
+        "north", table, policy_for("indicator"), ledger=ledger, identity=IDENTITY, curators=[CURATOR.public]
+    )
     for came in (b"anything", encode_terms(TERMS) + b"\0"):
         with pytest.raises(ProtocolError, match="terms"):
-            party.accept(came, CURATOR.sign(PURPOSE, came))
+            party.accept(came, CURATOR.sign(PURPOSE, came), CURATOR.public)
     assert ledger.reserved() == 0
     ledger.close()

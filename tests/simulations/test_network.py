@@ -28,7 +28,7 @@ class FailingServicer:
     def __init__(self, error, replies=0):
         self.error, self.replies = error, replies
 
-    def serve(self, method, requests):
+    def serve(self, method, requests, caller=b""):
         yield from [b"frame"] * self.replies
         raise self.error
 
@@ -151,7 +151,7 @@ def test_a_connection_counts_the_bytes_of_all_requests_and_replies():
 
 def test_the_servicer_reads_requests_one_by_one():
     class Reading:
-        def serve(self, method, requests):
+        def serve(self, method, requests, caller=b""):
             for request in requests:
                 yield request * 2
 

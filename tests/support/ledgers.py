@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
+from dpmosaic.party.ledger import Ledger
 from support.terms import terms_of
 
 TERMS = terms_of()
@@ -14,7 +15,12 @@ HALF = Fraction(1, 2)
 DATA = "d" * 64
 KEY, SECOND_KEY = b"k" * 32, b"s" * 32
 SECRET, SECOND_SECRET = b"e" * 32, b"f" * 32
-INTRODUCTION = b"who takes part, encoded"
+INTRODUCTION = (b"who takes part, encoded", b"digest of the keys", {})
+
+
+def ledger_at(path):
+    """The ledger in a file, created if there is none; in memory without a path."""
+    return Ledger(path) if path is None or path.exists() else Ledger.create(path)
 
 
 def anything(reserved):

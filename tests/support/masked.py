@@ -13,6 +13,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import difference_count
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.history import START
 from dpmosaic.common.messages import (
     Acceptance,
     AnswerForm,
@@ -34,6 +35,7 @@ from dpmosaic.party.institution import Institution, Rules
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
+from support.ledgers import ledger_at
 from support.terms import terms_of as support_terms_of
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 2})
@@ -85,13 +87,13 @@ def party_of(name, plan=None, *, ledger=None, table=None, policy=POLICY, seed=1,
     if peers is None:
         peers = {other.name: other.identity for other in plan.roster if other is not entry}
     institution = Institution(name, identity(name), table, Rules(policy, peers))
-    return Party(institution, ledger or Ledger(), RandomStream.from_seed(seed).child(name))
+    return Party(institution, ledger or Ledger(), RandomStream.from_seed(seed).child(name).key)
 
 
-def signed(name, terms, ephemeral, purpose="acceptance of a release"):
+def signed(name, terms, ephemeral, purpose="acceptance of a release", mark=START):
     """An acceptance with this key, as the owner of a name signs it."""
-    message = hashlib.sha256(encode_terms(terms)).digest() + ephemeral
-    return Acceptance(ephemeral, identity(name).sign(purpose, message))
+    message = hashlib.sha256(encode_terms(terms)).digest() + mark.signed() + ephemeral
+    return Acceptance(ephemeral, identity(name).sign(purpose, message), mark)
 
 
 class Release:
@@ -117,7 +119,7 @@ class Release:
         """Starts a party on its ledger's file; again, as after its process was killed."""
         if name in self.ledgers:
             self.ledgers[name].close()
-        self.ledgers[name] = Ledger(self.folder and self.folder / f"{name}.sqlite")
+        self.ledgers[name] = ledger_at(self.folder and self.folder / f"{name}.sqlite")
         self.parties[name] = party_of(
             name, self.plan, ledger=self.ledgers[name], policy=self.policy, **changes
         )

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.values import text_of
+from dpmosaic.common.history import START, Mark
 from dpmosaic.common.messages import (
     Acceptance,
     AnswerForm,
@@ -147,7 +148,8 @@ QUERIES = st.builds(
     interaction=st.just(True),
 )
 CHAINS = st.lists(st.lists(TEXTS, max_size=3).map(tuple), max_size=3).map(tuple)
-ACCEPTANCES = st.builds(Acceptance, st.binary(max_size=40), st.binary(max_size=70))
+MARKS = st.builds(Mark, st.integers(0, 2**63 - 1), st.binary(min_size=32, max_size=32))
+ACCEPTANCES = st.builds(Acceptance, st.binary(max_size=40), st.binary(max_size=70), MARKS)
 INTRODUCTIONS = st.builds(
     Introduction,
     TEXTS,
@@ -178,8 +180,9 @@ PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32), (1, 2))
 RELEASE = terms_of("r", "trusted", granted=0.5, plan=Partition(PLAN.domain, ROSTER[:1]), version=1)
 MASKED = replace(RELEASE, protocol="masked", plan=PLAN)
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 2.5, (((0, 1), (1, 3)), ((1, 2), (0, 1))))
-ACCEPTANCE = Acceptance(b"e" * 32, b"s" * 64)
-INTRODUCTION = Introduction("r", (ACCEPTANCE, Acceptance(b"f" * 32, b"t" * 64)), b"m" * 32)
+MARK = Mark(7, b"h" * 32)
+ACCEPTANCE = Acceptance(b"e" * 32, b"s" * 64, MARK)
+INTRODUCTION = Introduction("r", (ACCEPTANCE, Acceptance(b"f" * 32, b"t" * 64, START)), b"m" * 32)
 CHAIN = (("a", "b"), ("c",))
 OPENING_REQUEST = OpeningRequest("r", CHAIN, 2, "q", 3)
 MULTIPLY_REQUEST = MultiplyRequest("r", (CHAIN, (("a",), ("b",))))

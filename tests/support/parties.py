@@ -69,15 +69,21 @@ def policy_for(protocol, adjacency=Adjacency.ZERO_OUT, granted_rho=1.0):
 
 
 class Link:
-    """Carries encoded messages to a party in this process, and its errors as encoded refusals."""
+    """Carries encoded messages to a party in this process, and its errors as encoded refusals.
 
-    def __init__(self, party: Party) -> None:
+    Args:
+        party: the party.
+        caller: identity of the curator that calls, as a transport would know it.
+    """
+
+    def __init__(self, party: Party, caller: bytes = b"") -> None:
         self.party = party
+        self.caller = caller
         self.servicer = PartyServicer(party)
 
     def call(self, method: str, requests: Iterable[bytes]):
         try:
-            yield from self.servicer.serve(method, iter(requests))
+            yield from self.servicer.serve(method, iter(requests), self.caller)
         except MosaicError as error:
             raise decode_refusal(encode_refusal(error)) from error
 
@@ -92,7 +98,7 @@ def party_of(name, table, policy, *, ledger=None, keys=None, identity=None, know
     """One party; by default with a ledger in memory and keys from seed 1."""
     rules = Rules(policy, known or {}, curators)
     institution = Institution(name, identity or Identity.from_seed(bytes(32)), table, rules)
-    return Party(institution, ledger or Ledger(), keys or RandomStream.from_seed(1))
+    return Party(institution, ledger or Ledger(), keys or RandomStream.from_seed(1).key)
 
 
 def started(pieces, policy, keys):
@@ -106,7 +112,7 @@ def started(pieces, policy, keys):
     rules = Rules(policy, {name: identity.public for name, identity in own.items()})
     return [
         [
-            Link(Party(Institution(name, own[name], table, rules), Ledger(), keys.child(name)))
+            Link(Party(Institution(name, own[name], table, rules), Ledger(), keys.child(name).key))
             for name, table in zip(row, tables, strict=True)
         ]
         for row, tables in zip(names, pieces, strict=True)

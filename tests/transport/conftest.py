@@ -94,7 +94,7 @@ class Arrival:
         trusted = expected or self.curator[1]
         own = TlsSide(*self.party, (trusted,))
         self.attachment = Attachment(
-            servicer or servicer_of(), lambda: secure_channel(address, own, trusted), self.events.append
+            servicer or servicer_of(), lambda: secure_channel(address, own, trusted), b"", self.events.append
         )
         self.attachment.start()
 

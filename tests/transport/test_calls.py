@@ -43,7 +43,7 @@ class Scripted:
 
 
 def refusing(error):
-    def serve(method, requests):
+    def serve(method, requests, caller):
         raise error
         yield
 
@@ -53,7 +53,7 @@ def refusing(error):
 def reading():
     """A servicer that reads all deliveries."""
 
-    def serve(method, requests):
+    def serve(method, requests, caller):
         _, chunks = streams.decode_delivery(requests)
         for _ in chunks:
             pass
@@ -174,7 +174,7 @@ def test_a_refusal_by_the_party_is_not_retried(loopback, error):
 def test_a_party_that_does_not_finish_in_time_is_unavailable(loopback):
     release = threading.Event()
 
-    def serve(method, requests):
+    def serve(method, requests, caller):
         release.wait(5)
         yield b""
 
@@ -199,7 +199,7 @@ def test_an_error_in_the_callers_requests_is_raised_at_the_caller(loopback):
 def test_replies_wait_for_a_curator_that_reads_slowly(loopback):
     made = []
 
-    def serve(method, requests):
+    def serve(method, requests, caller):
         for number in range(400):
             made.append(number)
             yield bytes(FRAME_BYTES)
@@ -213,7 +213,7 @@ def test_replies_wait_for_a_curator_that_reads_slowly(loopback):
 
 
 def test_a_call_that_the_curator_cancels_ends_at_the_party(loopback):
-    def serve(method, requests):
+    def serve(method, requests, caller):
         while True:
             yield bytes(1000)
 
@@ -228,7 +228,7 @@ def test_a_call_that_the_curator_cancels_ends_at_the_party(loopback):
 def test_a_party_that_stops_finishes_what_is_under_way(loopback):
     asked = threading.Event()
 
-    def serve(method, requests):
+    def serve(method, requests, caller):
         asked.set()
         time.sleep(0.3)
         yield b"done"

@@ -61,7 +61,7 @@ class ConnectionContract:
         ],
     )
     def test_an_error_arrives_typed_and_the_connection_continues(self, start, kind):
-        def serve(method, requests):
+        def serve(method, requests, caller):
             if method == "Answer":
                 raise kind("fix the plan")
             yield b"fine"
@@ -73,7 +73,7 @@ class ConnectionContract:
         assert list(connection.call("Describe", [b""])) == [b"fine"]
 
     def test_the_text_of_an_internal_error_stays_at_the_party(self, start):
-        def serve(method, requests):
+        def serve(method, requests, caller):
             raise ValueError("row 7 holds 1234567")
             yield
 
@@ -83,7 +83,7 @@ class ConnectionContract:
         assert "1234567" not in str(arrived.value) + str(party.events)
 
     def test_streams_of_many_frames_cross_both_ways(self, start):
-        def serve(method, requests):
+        def serve(method, requests, caller):
             for number, frame in enumerate(list(requests)):
                 yield bytes([number]) + frame
 
@@ -93,7 +93,7 @@ class ConnectionContract:
         assert {len(reply) for reply in replies} == {FRAME_BYTES + 1}
 
     def test_an_error_in_the_callers_requests_is_raised_at_the_caller(self, start):
-        def serve(method, requests):
+        def serve(method, requests, caller):
             yield bytes(len(list(requests)))
 
         def frames():
@@ -106,7 +106,7 @@ class ConnectionContract:
         assert list(connection.call("Describe", [b"", b""])) == [bytes(2)]
 
     def test_a_cancelled_call_does_not_block_the_next_one(self, start):
-        def serve(method, requests):
+        def serve(method, requests, caller):
             list(requests)
             yield from itertools.repeat(b"more", 1000)
 
@@ -117,7 +117,7 @@ class ConnectionContract:
             replies.close()
 
     def test_two_calls_at_once_get_their_own_replies(self, start):
-        def serve(method, requests):
+        def serve(method, requests, caller):
             (request,) = list(requests)
             for _ in range(3):
                 yield request
@@ -130,7 +130,7 @@ class ConnectionContract:
     def test_a_party_that_does_not_finish_in_time_is_unavailable(self, start):
         over = threading.Event()
 
-        def serve(method, requests):
+        def serve(method, requests, caller):
             over.wait(5)
             yield b""
 
@@ -196,7 +196,7 @@ def test_a_frame_that_is_not_a_reply_is_refused():
 
 def test_a_party_opens_no_more_streams_than_its_share(arrival):
     party = arrival()
-    more = [Attachment(party.attachment._servicer, party.attachment._channel) for _ in range(2)]
+    more = [Attachment(party.attachment._servicer, party.attachment._channel, b"") for _ in range(2)]
     for attachment in more:
         attachment.start()
     client = PartyClient(party.dial())

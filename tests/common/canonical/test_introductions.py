@@ -24,7 +24,10 @@ VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
 def test_introductions_have_the_bytes_of_the_vectors(vector):
     introduction, value = decode_introduction(bytes.fromhex(vector["bytes"])), vector["value"]
-    signed = [[one.ephemeral.hex(), one.signature.hex()] for one in introduction.acceptances]
+    signed = [
+        [one.ephemeral.hex(), one.signature.hex(), one.mark.events, one.mark.head.hex()]
+        for one in introduction.acceptances
+    ]
     assert (introduction.release_id, signed) == (value["release_id"], value["acceptances"])
     assert introduction.mask_seed.hex() == value["mask_seed"]
     assert encode_introduction(introduction).hex() == vector["bytes"]

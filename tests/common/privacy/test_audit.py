@@ -18,17 +18,17 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import differences
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, Introduction, MarginalQuery, ReleaseTerms
+from dpmosaic.common.messages import AnswerForm, Introduction, MarginalQuery
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
 from dpmosaic.common.privacy.noise import noisy_counts
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.policy import Policy
 from support.parties import party_of
+from support.terms import alone, terms_of
 
 EPSILON, DELTA, RUNS = 1.0, 1e-5, 40_000
 SIGMA = gaussian_sigma(Budget(EPSILON, DELTA).granted(gaussian_only=True), Adjacency.ZERO_OUT)
@@ -116,11 +116,11 @@ def test_a_party_never_draws_one_noise_for_two_queries(protocol, form):
     policy = Policy(frozenset({protocol}), frozenset(Adjacency), Fraction(10), Fraction(10), 1, 10)
     identity = Identity.from_seed(bytes(32))
     party = party_of("p", table, policy, identity=identity)
-    plan = MaskedPlan(domain, (RosterEntry("p", 0, ("a",), 14, identity.public),), 0, Ring(32))
-    masked = plan if protocol == "masked" else None
-    terms = encode_terms(ReleaseTerms("r", PROTOCOL_VERSION, protocol, Adjacency.ZERO_OUT, 10.0, masked))
-    accepted = party.accept(terms)
-    if masked:
+    plan = alone(domain, 14, "p", identity.public)
+    if protocol == "masked":
+        plan = MaskedPlan(plan.domain, plan.roster, 0, Ring(32))
+    accepted = party.accept(encode_terms(terms_of(protocol=protocol, granted=10.0, plan=plan)))
+    if protocol == "masked":
         party.introduce(Introduction("r", (accepted,), bytes(32)))
     rows = table.record_count if form is AnswerForm.RECORD_WISE else 1
     answers = set()

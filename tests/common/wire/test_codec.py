@@ -20,6 +20,7 @@ from support.messages import (
     DESCRIPTIONS,
     INTRODUCTION,
     INTRODUCTIONS,
+    MARK,
     MULTIPLY_REQUEST,
     MULTIPLY_REQUESTS,
     OPENING_REQUEST,
@@ -71,7 +72,8 @@ def test_a_description_survives_the_trip_with_every_kind_of_attribute(descriptio
 
 @given(st.binary(max_size=40), st.binary(max_size=70))
 def test_signed_terms_come_as_the_bytes_that_were_signed(terms, signature):
-    assert codec.decode_signed_terms(codec.encode_signed_terms(terms, signature)) == (terms, signature)
+    sent = codec.encode_signed_terms(terms, signature, MARK)
+    assert codec.decode_signed_terms(sent) == (terms, signature, MARK)
 
 
 @pytest.mark.parametrize("name", MESSAGES)

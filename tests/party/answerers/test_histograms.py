@@ -10,6 +10,7 @@ from scipy import stats
 
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.errors import BudgetError, ProtocolError
+from dpmosaic.common.history import START
 from dpmosaic.common.messages import (
     Acceptance,
     AnswerForm,
@@ -60,7 +61,7 @@ def test_the_same_query_again_gets_the_same_bytes_and_is_charged_once(party, led
 
 
 def test_the_same_query_gets_the_same_bytes_after_a_restart(table, tmp_path):
-    before = Ledger(tmp_path / "ledger.sqlite")
+    before = Ledger.create(tmp_path / "ledger.sqlite")
     party = started(table, before, seed=1)
     party.accept(encode_terms(terms_for(party)))
     first = list(party.answer(QUERY))
@@ -126,7 +127,7 @@ def test_a_release_without_masks_gets_no_masked_shares(table, ledger, protocol):
     with pytest.raises(ProtocolError, match=f"'{protocol}' has no answers of the form SHARE"):
         party.answer(replace(QUERY, form=AnswerForm.SHARE))
     with pytest.raises(ProtocolError, match=f"'{protocol}' has no products"):
-        party.introduce(Introduction("r", (Acceptance(b"", b""),), bytes(32)))
+        party.introduce(Introduction("r", (Acceptance(b"", b"", START),), bytes(32)))
     with pytest.raises(ProtocolError, match="has no products"):
         party.open(OpeningRequest("r", (("a",),), 1))
     assert ledger.release("r").introduction is None

@@ -11,7 +11,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def ledger(path):
-    ledger = Ledger(path)
+    ledger = Ledger.create(path)
     ledger.reserve(TERMS, DATA, SECRET, anything)
     yield ledger
     ledger.close()

@@ -75,7 +75,7 @@ def test_other_exact_values_under_the_noise_of_an_answered_query_are_refused(led
     ledger.close()
     again = Ledger(path)
     again.bind(QUERY, {"share": "digest of a share"})
-    with pytest.raises(ProtocolError, match="answered from other products"):
+    with pytest.raises(ProtocolError, match="answered from other values"):
         again.bind(QUERY, {"share": "digest of another share"})
     again.bind(QUERY, {"share": "digest of a share", "scores": "digest of scores"})
     again.close()
@@ -84,7 +84,7 @@ def test_other_exact_values_under_the_noise_of_an_answered_query_are_refused(led
 def test_nothing_is_bound_if_one_of_several_values_differs(ledger):
     ledger.charge(QUERY, HALF, DATA, KEY)
     ledger.bind(QUERY, {"share": "one"})
-    with pytest.raises(ProtocolError, match="answered from other products"):
+    with pytest.raises(ProtocolError, match="answered from other values"):
         ledger.bind(QUERY, {"scores": "first", "share": "another"})
     ledger.bind(QUERY, {"scores": "second"})
 

@@ -44,7 +44,7 @@ def charge():
 
 def test_threads_with_different_introductions_leave_one(ledger):
     introductions = [bytes([place]) for place in range(6)]
-    outcomes = together([lambda i=i: ledger.introduce("r", i) for i in introductions])
+    outcomes = together([lambda i=i: ledger.introduce("r", i, i, {}) for i in introductions])
     (first,) = [place for place, outcome in enumerate(outcomes) if outcome is None]
     assert sum(isinstance(outcome, ProtocolError) for outcome in outcomes) == 5
     assert ledger.release("r").introduction == introductions[first]

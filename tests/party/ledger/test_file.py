@@ -21,7 +21,7 @@ from support.ledgers import (
 
 
 def test_a_new_ledger_is_empty(path):
-    ledger = Ledger(path)
+    ledger = Ledger.create(path)
     assert ledger.reserved() == 0
     assert ledger.spent("r") == 0
     with pytest.raises(ProtocolError, match="has not accepted; accept it first"):
@@ -53,12 +53,13 @@ def test_ledgers_in_memory_are_apart(path):
 
 def test_a_ledger_of_another_format_is_refused_and_left_as_it_is(tmp_path):
     path = tmp_path / "ledger.sqlite"
+    path.touch(0o600)
     database = sqlite3.connect(path)
     database.executescript(
         "CREATE TABLE release (release_id TEXT PRIMARY KEY) STRICT; PRAGMA user_version = 1"
     )
     database.close()
-    with pytest.raises(DataError, match="expected a ledger of format 4, found format 1"):
+    with pytest.raises(DataError, match="expected a ledger of format 5, found format 1"):
         Ledger(path)
     database = sqlite3.connect(path)
     assert database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall() == [

@@ -28,9 +28,9 @@ def test_a_release_is_kept_with_its_data_its_secret_and_no_introduction(ledger):
 
 def test_the_same_terms_again_change_nothing_and_return_what_was_kept(ledger):
     ledger.charge(QUERY, HALF, DATA, KEY)
-    ledger.introduce("r", INTRODUCTION)
+    ledger.introduce("r", *INTRODUCTION)
     again = ledger.reserve(TERMS, DATA, SECOND_SECRET, anything)
-    assert again == LedgerRelease(encode_terms(TERMS), DATA, SECRET, INTRODUCTION)
+    assert again == LedgerRelease(encode_terms(TERMS), DATA, SECRET, INTRODUCTION[0])
     assert (ledger.reserved(), ledger.spent("r")) == (1, HALF)
 
 
@@ -65,28 +65,28 @@ def test_other_terms_or_other_data_under_a_used_release_id_are_refused(ledger, c
 
 def test_an_introduction_is_stored_only_with_its_release(ledger):
     ledger.reserve(replace(TERMS, release_id="s"), DATA, SECOND_SECRET, anything)
-    ledger.introduce("r", INTRODUCTION)
-    assert ledger.release("r").introduction == INTRODUCTION
+    ledger.introduce("r", *INTRODUCTION)
+    assert ledger.release("r").introduction == INTRODUCTION[0]
     assert ledger.release("s").introduction is None
 
 
 def test_the_same_introduction_again_changes_nothing_also_after_a_restart(ledger, path):
-    ledger.introduce("r", INTRODUCTION)
-    ledger.introduce("r", INTRODUCTION)
+    ledger.introduce("r", *INTRODUCTION)
+    ledger.introduce("r", *INTRODUCTION)
     ledger.close()
     again = Ledger(path)
-    again.introduce("r", INTRODUCTION)
-    assert again.release("r").introduction == INTRODUCTION
+    again.introduce("r", *INTRODUCTION)
+    assert again.release("r").introduction == INTRODUCTION[0]
     again.close()
 
 
 def test_another_introduction_of_a_release_is_refused_and_the_first_one_kept(ledger):
-    ledger.introduce("r", INTRODUCTION)
+    ledger.introduce("r", *INTRODUCTION)
     with pytest.raises(ProtocolError, match="introduced with other parties or masks"):
-        ledger.introduce("r", INTRODUCTION + b"!")
-    assert ledger.release("r").introduction == INTRODUCTION
+        ledger.introduce("r", INTRODUCTION[0], b"digest of other keys", {})
+    assert ledger.release("r").introduction == INTRODUCTION[0]
 
 
 def test_an_introduction_of_an_unknown_release_is_refused(ledger):
     with pytest.raises(ProtocolError, match="accept it first"):
-        ledger.introduce("s", INTRODUCTION)
+        ledger.introduce("s", *INTRODUCTION)

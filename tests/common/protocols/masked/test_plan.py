@@ -19,13 +19,13 @@ from dpmosaic.common.protocols.masked import plan as plans
 from dpmosaic.common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     MaskedPlan,
-    RosterEntry,
     block_rows,
     labels,
     rectangles,
     spans,
 )
 from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.partition import RosterEntry
 
 DOMAIN = Domain.coded({"a": 5, "b": 2, "c": 3, "d": 2, "e": 1})
 CLIQUES = [c for size in range(1, 6) for c in itertools.combinations(DOMAIN.names, size)]

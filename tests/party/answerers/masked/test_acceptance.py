@@ -7,6 +7,7 @@ import pytest
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError, ProtocolError
+from dpmosaic.common.history import START
 from dpmosaic.common.messages import Acceptance
 from dpmosaic.party.ledger import Ledger
 
@@ -155,7 +156,7 @@ FORGED = {
     "with a byte less": lambda m: replace(
         signature := m.signed("east", m.terms_of(), key_of(m)), signature=signature.signature[:-1]
     ),
-    "unsigned": lambda m: Acceptance(b"", b""),
+    "unsigned": lambda m: Acceptance(b"", b"", START),
 }
 
 

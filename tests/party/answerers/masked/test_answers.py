@@ -134,7 +134,7 @@ def test_the_same_steps_as_encoded_messages_give_the_same_bytes(masked):
     servicers = [PartyServicer(encoded.parties[name]) for name in encoded.names]
 
     def served(party, method, *requests):
-        return list(servicers[party].serve(method, iter(requests)))
+        return list(servicers[party].serve(method, iter(requests), b""))
 
     for party, name in enumerate(encoded.names):
         served(party, "Introduce", codec.encode_introduction(encoded.introduction(name)))
