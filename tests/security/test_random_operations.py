@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 
+from dpmosaic.common.history import Mark
 from dpmosaic.party import ledger
 from dpmosaic.party.ledger import Ledger
 from support.operations import operations
@@ -71,8 +72,12 @@ def a_sampler_that_is_not_compared(patch):
     patch.setattr(Ledger, "bind", lambda self, query, values: None)
 
 
-def an_old_copy_that_is_accepted(patch):
+def an_old_copy_that_the_party_accepts(patch):
     patch.setattr(Ledger, "check_contains", lambda self, mark: None)
+
+
+def an_old_copy_that_others_accept(patch):
+    patch.setattr(Mark, "check_follows", lambda self, seen, party: None)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +88,8 @@ def an_old_copy_that_is_accepted(patch):
         (spent_that_does_not_grow, "spent differs from the sum of entries"),
         (keys_that_stay_in_the_log, "keys of a closed release are left"),
         (a_sampler_that_is_not_compared, "one query got two answers"),
-        (an_old_copy_that_is_accepted, "restored from an old copy was not noticed"),
+        (an_old_copy_that_the_party_accepts, "a curator did not notice"),
+        (an_old_copy_that_others_accept, "another party did not notice"),
     ],
 )
 def test_a_planted_fault_breaks_its_promise_within_a_few_sequences(fault, promise, monkeypatch):

@@ -79,7 +79,7 @@ class DiskParty:
         self.asked: dict[tuple[str, str], bytes] = {}
         self.secrets: dict[str, set[bytes]] = {}
         self.closed: set[str] = set()
-        self.seen = START
+        self.seen = self.introduced = START
         self.clock = 1e9
         self.backup = None
         self.home.mkdir(parents=True)
@@ -117,10 +117,9 @@ class DiskParty:
         self.start_from(self.home)
 
     def copy(self):
-        """Copies the ledger as it is on disk, and the mark that others have seen of it."""
-        kept = self._folder / f"backup {self._lives} {len(list(self._folder.iterdir()))}"
-        _copy(self.home, kept)
-        self.backup = (kept, self.seen)
+        """Copies the ledger as it is on disk."""
+        self.backup = self._folder / f"backup {len(list(self._folder.iterdir()))}"
+        _copy(self.home, self.backup)
 
     def start_from(self, files):
         """Starts a new life from a copy of these files."""

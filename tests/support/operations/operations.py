@@ -305,24 +305,45 @@ def back_up(world, rng):
 
 
 def restore(world, rng):
-    """A ledger restored from an old copy accepts nothing, once something newer of it was seen."""
+    """A ledger restored from an old copy is noticed by a curator and by a party that saw something newer."""
     party = party_of(world, rng)
     accepted_here = [r for r in world.releases if r.agreement is not None and party.name in r.parties]
     if party.backup is None or not accepted_here:
         return False
     current = party.home
-    files, seen = party.backup
-    party.start_from(files)
+    party.start_from(party.backup)
     try:
-        if party.seen == seen:
-            return False
-        terms = codec.encode_signed_terms(encode_terms(accepted_here[-1].agreement.terms), b"", party.seen)
-        with suppress(ProtocolError):
-            list(party.call("Accept", [terms]))
-            raise Broken("a ledger restored from an old copy was not noticed")
+        mark = party.ledger.mark()
+        if mark.events < party.seen.events:
+            signed = codec.encode_signed_terms(
+                encode_terms(accepted_here[-1].agreement.terms), b"", party.seen
+            )
+            with suppress(ProtocolError):
+                list(party.call("Accept", [signed]))
+                raise Broken("a curator did not notice a ledger restored from an old copy")
+        if mark.events < party.introduced.events:
+            _introduce_again(world, party)
+        return mark.events < party.seen.events
     finally:
         party.start_from(current)
-    return True
+
+
+def _introduce_again(world, party):
+    """A curator that hides what it has seen does not get the party past the others."""
+    release = world.propose("masked", Fraction(1, 1000))
+    try:
+        world.agree(release)
+    except PolicyError:
+        return
+    except ProtocolError as error:
+        if "restored from an old copy" not in str(error):
+            raise
+        return
+    finally:
+        world.releases.remove(release)
+        for other in world.parties.values():
+            list(other.call("Abandon", [codec.encode_abandon_request(release.release_id)]))
+    raise Broken("another party did not notice a ledger restored from an old copy")
 
 
 def clock_jump(world, rng):

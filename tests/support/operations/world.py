@@ -103,6 +103,9 @@ class World:
         asking = Asking(away_s=3, sleep=lambda s: None, now=lambda: next(ticks))
         dealer = self.keys.child("dealer", release.release_id)
         release.measurer = release.agreement.measurer(dealer, asking)
+        if release.protocol == "masked":
+            for name, acceptance in zip(release.parties, release.agreement.acceptances, strict=True):
+                self.parties[name].introduced = acceptance.mark
 
     def check(self):
         """Raises `Broken` if a promise does not hold."""
