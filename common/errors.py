@@ -4,6 +4,7 @@
     ├── DataError          a table, domain, workload or option does not fit
     ├── BudgetError        a privacy parameter is out of range, or a charge exceeds the grant
     ├── PolicyError        a party's policy does not allow what was asked
+    │   └── ApprovalPending  the party's operator has not decided yet; the release can be resumed
     ├── ProtocolError      the two sides disagree: a wrong message, version, query or protocol
     │   └── DeliveriesLost a step needs a message that was not delivered since the party was started
     ├── ModelError         a graphical model cannot be built, fitted or kept in memory
@@ -31,6 +32,10 @@ class BudgetError(MosaicError):
 
 class PolicyError(MosaicError):
     """A party's policy does not allow what was asked."""
+
+
+class ApprovalPending(PolicyError):
+    """A release waits for the decision of a party's operator; it can be resumed afterwards."""
 
 
 class ProtocolError(MosaicError):

@@ -22,7 +22,7 @@ from .parties.connection import RetryPolicy
 from .parties.home import ATTACHED, CuratorHome
 from .releasing.plan import ReleasePlan, draft
 from .releasing.preflight import preflight as run_checks
-from .releasing.table_format import TableFormat
+from .releasing.table_format import TableFile, TableFormat
 
 if TYPE_CHECKING:
     from .releasing.session import Session
@@ -129,6 +129,12 @@ def release(
     table_format: Annotated[
         TableFormat, typer.Option("--format", help="Format of the synthetic table.")
     ] = TableFormat.CSV,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe", help="CSV: write ' before text that a spreadsheet would run as a formula."
+        ),
+    ] = False,
     json_output: _Json = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Forecast costs and accuracy; charge and measure nothing.")
@@ -139,6 +145,7 @@ def release(
 ) -> None:
     """Make a release over the parties' daemons."""
     require_extra("curator")
+    table_file = TableFile(table_format, spreadsheet_safe)
     opened = CuratorHome.open(home or plan.parent)
     if dry_run:
         _forecast(plan, opened, link, json_output)
@@ -147,7 +154,7 @@ def release(
         raise DataError("expected --out, the folder for the results, or --dry-run; got neither")
     from .releasing.session import Session
 
-    _run(Session.begin(out, plan, opened, table_format), json_output)
+    _run(Session.begin(out, plan, opened, table_file), json_output)
 
 
 @curator_commands.command()
@@ -159,13 +166,37 @@ def resume(
             "--format", help="Format of the synthetic table; by default the one that the release began with."
         ),
     ] = None,
+    spreadsheet_safe: Annotated[
+        bool | None,
+        typer.Option(
+            "--spreadsheet-safe/--no-spreadsheet-safe",
+            help="CSV: write ' before text that a spreadsheet would run as a formula; by default as the "
+            "release began.",
+        ),
+    ] = None,
     json_output: _Json = False,
 ) -> None:
     """Resume a release; queries that were answered are neither asked nor charged again."""
     require_extra("curator")
     from .releasing.session import Session
 
-    _run(Session.resume(folder, table_format), json_output)
+    _run(Session.resume(folder, table_format, spreadsheet_safe), json_output)
+
+
+@curator_commands.command()
+def abandon(
+    folder: Annotated[Path, typer.Argument(help="Folder of a release that is not finished.")],
+) -> None:
+    """End a release for good: erase its keys here and at the parties, which get back what was not spent."""
+    from .releasing.abandoning import abandon_folder
+
+    failed = abandon_folder(folder)
+    for name, reason in failed.items():
+        typer.secho(f"party {name} did not end the release: {reason}", fg=typer.colors.RED, err=True)
+    if failed:
+        typer.echo("abandoned here; run this again to reach the others, or let their operators abandon it")
+        raise typer.Exit(1)
+    typer.echo("abandoned here and at every party")
 
 
 @curator_commands.command()
@@ -173,10 +204,10 @@ def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate of a release.")],
     federation: Annotated[Path, typer.Option(help="File of all cards, whose identities were compared.")],
 ) -> None:
-    """Verify a certificate offline: its signatures, and that every party charged what it states."""
+    """Verify a certificate and the published files beside it, offline, by the identities of the cards."""
     failed = 0
     for line in verify_certificate(
-        Certificate.load(certificate), FederationList.from_json(read_json(federation))
+        Certificate.load(certificate), FederationList.from_json(read_json(federation)), certificate.parent
     ):
         failed += not line.passed
         colour = None if line.passed else typer.colors.RED
@@ -201,6 +232,7 @@ def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output
 
 def _run(session: Session, json_output: bool) -> None:
     from .parties.activity import Activity
+    from .releasing.outputs import formula_warning
     from .releasing.progress import progress_bar, progress_lines
 
     activity = Activity()
@@ -213,6 +245,8 @@ def _run(session: Session, json_output: bool) -> None:
         with shown as report:
             released = session.run(report, activity)
     except (PartyUnavailable, PolicyError) as stopped:
+        if session.journal.abandoned:
+            raise
         raise _resumable(stopped, session.folder) from stopped
     summary = {
         "out": str(session.folder),
@@ -220,14 +254,16 @@ def _run(session: Session, json_output: bool) -> None:
         "promise": to_json_values(released.certificate.promise),
         "rounds": len(released.fitted.rounds),
         "records": released.synthetic.record_count,
+        "warning": formula_warning(released.synthetic.domain, session.table_file),
     }
     if json_output:
         typer.echo(json.dumps(summary))
     else:
         typer.echo(
-            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; to_json_values to "
-            f"{session.folder}"
+            f"{summary['records']} synthetic rows, {summary['rounds']} rounds; written to {session.folder}"
         )
+        if summary["warning"] is not None:
+            typer.secho(f"warning: {summary['warning']}", fg=typer.colors.YELLOW, err=True)
 
 
 def _resumable(stopped: MosaicError, folder: Path) -> MosaicError:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..common.canonical.terms import decode_terms, encode_terms
-from ..common.errors import DataError, PolicyError
+from ..common.errors import ApprovalPending, DataError, PolicyError
 from ..common.messages import ReleaseTerms
 
 PENDING, APPROVED, DENIED = "pending", "approved", "denied"
@@ -87,7 +87,7 @@ class Approvals:
         if row is not None and (row[0] != encoded or row[1] == DENIED):
             raise PolicyError("this party's operator denied the release, or decided on other terms")
         if row is None or row[1] == PENDING:
-            raise PolicyError(
+            raise ApprovalPending(
                 "the release waits for this party's operator, who approves it by `dpmosaic party approve`; "
                 "resume it then"
             )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as Grid
 
 from ..common.data.binarise import Binarisation
@@ -19,7 +20,7 @@ from ..common.extras import require_extra
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.registry import BUILT_IN, MASKED
-from ..curator.releasing.table_format import TableFormat
+from ..curator.releasing.table_format import TableFile, TableFormat
 from ..party.sources.source import FileSource
 
 if TYPE_CHECKING:
@@ -69,6 +70,12 @@ def simulate(
     table_format: Annotated[
         TableFormat, typer.Option("--format", help="Format of the synthetic table.")
     ] = TableFormat.CSV,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe", help="CSV: write ' before text that a spreadsheet would run as a formula."
+        ),
+    ] = False,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,
@@ -80,6 +87,7 @@ def simulate(
     from ..curator.releasing.progress import progress_bar
     from .simulate import simulate as run
 
+    table_file = TableFile(table_format, spreadsheet_safe)
     limit = [] if time_limit is None else [f"time_limit={time_limit}"]
     budget = Budget(epsilon, delta, rho)
     chosen = mechanism_named(mechanism, variant, _parsed([*(settings or []), *limit]))
@@ -105,11 +113,12 @@ def simulate(
         )
     if binary:
         result = replace(result, synthetic=binary.decode(result.synthetic))
-    _write(out, result, [name for name in source.columns() if name in loaded.names], seed, table_format)
+    _write(out, result, [name for name in source.columns() if name in loaded.names], seed, table_file)
+    warning = files.formula_warning(result.synthetic.domain, table_file)
     if json_output:
-        typer.echo(json.dumps(_summary(result, out)))
+        typer.echo(json.dumps(_summary(result, out, warning)))
     else:
-        _show(result, out)
+        _show(result, out, warning)
 
 
 def demo(
@@ -151,16 +160,18 @@ def demo(
 
 
 def _write(
-    out: Path, result: Simulation, columns: Sequence[str], seed: int | None, table_format: TableFormat
+    out: Path, result: Simulation, columns: Sequence[str], seed: int | None, table_file: TableFile
 ) -> None:
     """Writes the files of a simulated release."""
     from ..common.crypto.randomness import RandomStream
     from ..curator.releasing import outputs as files
+    from .evaluation.metrics import PRIVATE
 
     values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     model, rng = result.fitted.model, values.generator()
-    files.write(out, result.synthetic, columns, rng, result.certificate, model, table_format)
-    files.write_json(out / "metrics.json", result.metrics)
+    written = files.write(out, result.synthetic, columns, rng, result.certificate, model, table_file)
+    files.write_certificate(out, result.certificate.with_outputs(written))
+    files.write_not_for_release(out / "metrics.json", files.json_text(result.metrics), PRIVATE)
 
 
 def _parsed(settings: list[str]) -> dict[str, str]:
@@ -174,7 +185,7 @@ def _parsed(settings: list[str]) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _summary(result: Simulation, out: Path) -> dict[str, object]:
+def _summary(result: Simulation, out: Path, warning: str | None) -> dict[str, object]:
     from ..curator.certificates.json_values import to_json_values
 
     return {
@@ -184,15 +195,18 @@ def _summary(result: Simulation, out: Path) -> dict[str, object]:
         "promise": to_json_values(result.certificate.promise),
         "metrics": result.metrics,
         "rounds": len(result.fitted.rounds),
+        "warning": warning,
     }
 
 
-def _show(result: Simulation, out: Path) -> None:
+def _show(result: Simulation, out: Path, warning: str | None) -> None:
+    from .evaluation.metrics import PRIVATE
+
     console = Console()
     for label in result.certificate.labels:
         console.print(f"[bold red]{label}[/]")
     shown = Grid(
-        title="Distance to the real table (computed from it: not for publication)", title_justify="left"
+        title="Distance to the real table", title_justify="left", caption=PRIVATE, caption_justify="left"
     )
     for heading in ("marginals", "compared", "total variation", "KL"):
         shown.add_column(heading, justify="right")
@@ -207,4 +221,6 @@ def _show(result: Simulation, out: Path) -> None:
     console.print(
         f"workload error {result.metrics['workload_error']:.4f}, {len(result.fitted.rounds)} rounds, ", end=""
     )
-    console.print(f"{result.metrics['seconds']:.1f} s; written to {out}")
+    console.print(f"{result.metrics['seconds']:.1f} s; written to {out}; do not publish metrics.json")
+    if warning is not None:
+        console.print(f"[yellow]warning:[/] {escape(warning)}")

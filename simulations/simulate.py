@@ -14,6 +14,7 @@ from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
+from ..common.protocols.masked.plan import MaskedPlan
 from ..common.protocols.registry import (
     INDICATOR,
     INDICATOR_MLE,
@@ -29,7 +30,7 @@ from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
 from ..curator.releasing.agreement import agree
 from ..curator.releasing.release import Layout, Released, ReleaseOrder, make_release
-from .evaluation.metrics import kway_errors
+from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
 from .measurers import CentralMeasurer
 from .network import InProcessConnection, policy_for, start_parties
@@ -56,11 +57,13 @@ class _Setting:
         measurer: measurer of the release.
         links: connections to the parties, slice by slice; empty if the protocol has no parties.
         cost_factor: what the parties are charged, as a multiple of the measurer's charges.
+        masked: plan of the protocol `masked`; None with any other protocol.
     """
 
     measurer: Measurer
     links: Sequence[Sequence[InProcessConnection]] = ()
     cost_factor: int = 1
+    masked: MaskedPlan | None = None
 
 
 def simulate(
@@ -118,7 +121,11 @@ def simulate(
     grid = Grid.parse(grid, table.domain, table.record_count) if isinstance(grid, str) else grid
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     setting = _setting(table, order, grid, stream, record_wise)
-    layout = Layout(tuple(cut.rows for cut in grid.slices), tuple(cut.groups for cut in grid.slices))
+    layout = Layout(
+        tuple(cut.rows for cut in grid.slices),
+        tuple(cut.groups for cut in grid.slices),
+        masked=setting.masked,
+    )
     factor, seeded = setting.cost_factor, seed is not None
     made = make_release(order, layout, setting.measurer, stream, factor, seeded, report)
     metrics = _metrics(table, order.workload, made, setting, time.perf_counter() - started)
@@ -148,7 +155,7 @@ def _setting(
         measurer = CentralMeasurer(agreement.federation, agreement.terms, order.granted, table, order.budget)
     else:
         measurer = agreement.measurer(stream.child("dealer"), record_wise=record_wise)
-    return _Setting(measurer, links, copies)
+    return _Setting(measurer, links, copies, agreement.terms.masked)
 
 
 def _metrics(
@@ -164,7 +171,7 @@ def _metrics(
         seconds: run time of the release.
     """
     return {
-        "private": "computed from the real table: not for publication",
+        "private": PRIVATE,
         "labels": list(made.certificate.labels),
         "kway": [asdict(error) for error in kway_errors(table, made.synthetic)],
         "range_queries": [asdict(error) for error in range_errors(table, made.synthetic)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -91,6 +92,22 @@ class Budget:
         return Fraction(conversion.bun_steinke_rho(self.epsilon, self.delta))
 
 
+class AnswerKind(enum.StrEnum):
+    """What the noise of an access is added to; the value is its name in certificates.
+
+    A record changes one cell of a marginal by 1, each score by 1, and an interaction by less than a marginal
+    (`cost`); under replace-one two cells, and each score by 2.
+    """
+
+    MARGINAL = "marginal"
+    INTERACTION = "interaction"
+    """A marginal without what smaller marginals determine."""
+    SCORES = "scores"
+    """L1 distances between marginals and references."""
+    OTHER = "other"
+    """No Gaussian noise on a query: samples of records, or choices by an exponential mechanism."""
+
+
 @dataclass(frozen=True)
 class Charge:
     """One access to private data.
@@ -114,6 +131,15 @@ class Charge:
     scores: bool = False
     interaction: tuple[int, ...] = ()
     steps: SampledGaussian | ExponentialSteps | None = None
+
+    @property
+    def kind(self) -> AnswerKind:
+        """What the noise is added to."""
+        if not self.sigmas:
+            return AnswerKind.OTHER
+        if self.scores:
+            return AnswerKind.SCORES
+        return AnswerKind.INTERACTION if self.interaction else AnswerKind.MARGINAL
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from .parsing import parsed
 _KINDS = {
     "data": errors.DataError,
     "budget": errors.BudgetError,
+    "pending": errors.ApprovalPending,
     "policy": errors.PolicyError,
     "lost": errors.DeliveriesLost,
     "protocol": errors.ProtocolError,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import grpc
@@ -71,18 +71,16 @@ class TlsSide:
         return any(certificate.fingerprint == fingerprint for certificate in self.pinned)
 
 
-def server_credentials(side: Callable[[], TlsSide]) -> grpc.ServerCredentials:
-    """Credentials of a side that listens.
+def server_credentials(side: TlsSide) -> grpc.ServerCredentials:
+    """Credentials of a side that listens, for as long as its server lives."""
+    pair, roots = _key_and_roots(side)
+    return grpc.ssl_server_credentials([pair], roots, require_client_auth=True)
 
-    Its own certificate is accepted too, for health checks by its operator; permission is checked for every
-    call.
 
-    Args:
-        side: called for every connection, so that new certificates and pins need no restart.
-    """
-    return grpc.dynamic_ssl_server_credentials(
-        _configuration(side()), lambda: _configuration(side()), require_client_authentication=True
-    )
+def certificate_configuration(side: TlsSide) -> grpc.ServerCertificateConfiguration:
+    """What a listening side shows and accepts from now on, for credentials that can change."""
+    pair, roots = _key_and_roots(side)
+    return grpc.ssl_server_certificate_configuration([pair], roots)
 
 
 def secure_channel(address: str, own: TlsSide, peer: Certificate) -> grpc.Channel:
@@ -103,6 +101,11 @@ def fingerprint_of(context: grpc.ServicerContext) -> str | None:
     return Certificate(shown[0]).fingerprint if shown else None
 
 
-def _configuration(side: TlsSide) -> grpc.ServerCertificateConfiguration:
+def _key_and_roots(side: TlsSide) -> tuple[tuple[bytes, bytes], bytes]:
+    """Key and certificates that a listening side shows, and the certificates that it accepts.
+
+    Its own certificate is accepted too, for health checks by its operator; permission is checked for every
+    call.
+    """
     roots = b"".join(certificate.leaf_pem for certificate in (side.certificate, *side.pinned))
-    return grpc.ssl_server_certificate_configuration([(side.key, side.certificate.pem)], roots)
+    return (side.key, side.certificate.pem), roots

@@ -21,7 +21,7 @@ from ..mechanisms.parts.fitted import Round
 from .json_values import OPTIONAL, from_json_values, to_json_values
 from .statements import Promise, Signatures, StatedCharge, StatedMeasurement, StatedModel, StatedPlan
 
-FORMAT = "dpmosaic certificate 1"
+FORMAT = "dpmosaic certificate 2"
 _SIGNED = "signed"
 """The part that holds terms and signatures; everything else is signed."""
 
@@ -44,6 +44,7 @@ class Certificate:
         rounds: record of each round.
         error_bounds: bounds on the error of the synthetic rows.
         model: the fitted model.
+        outputs: name of each published file -> its SHA-256, as hexadecimal digits.
         signed: terms and signatures; None for a simulation.
     """
 
@@ -60,6 +61,7 @@ class Certificate:
     rounds: tuple[Round, ...]
     error_bounds: tuple[ErrorBound, ...]
     model: StatedModel
+    outputs: Mapping[str, str]
     signed: Signatures | None = field(default=None, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
@@ -103,6 +105,10 @@ class Certificate:
         """SHA-256 of the certificate without its signatures."""
         content = {key: part for key, part in self.to_json().items() if key != _SIGNED}
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).digest()
+
+    def with_outputs(self, outputs: Mapping[str, str]) -> Certificate:
+        """The same certificate for these published files."""
+        return replace(self, outputs=dict(outputs))
 
     def with_signatures(self, signatures: Signatures) -> Certificate:
         """The same certificate with signatures."""

@@ -66,10 +66,10 @@ def issue(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=_versions() | dict(packages or {}),
         plan=plan,
-        promise=_promise(plan, accountant, not_private is None, cost_factor, observers),
-        steps=_steps(accountant),
+        promise=promised(plan, accountant, not_private is None, cost_factor, observers),
+        steps=costs_of_steps(accountant),
         charges=tuple(
-            StatedCharge(c.step, c.clique, bool(c.interaction), float(c.zcdp_rho), c.sigmas, c.steps)
+            StatedCharge(c.step, c.clique, c.kind.value, float(c.zcdp_rho), c.sigmas, c.steps)
             for c in accountant.charges
         ),
         measurements=tuple(
@@ -79,6 +79,7 @@ def issue(
         rounds=fitted.rounds,
         error_bounds=fitted.bounds,
         model=StatedModel(fitted.model.cliques, fitted.model.size_mb),
+        outputs={},
     )
 
 
@@ -90,9 +91,22 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _promise(
-    plan: StatedPlan, accountant: Accountant, private: bool, cost_factor: int, observers: Sequence[Observer]
+def promised(
+    plan: StatedPlan,
+    accountant: Accountant,
+    private: bool = True,
+    cost_factor: int = 1,
+    observers: Sequence[Observer] = (),
 ) -> Promise:
+    """What was promised and spent.
+
+    Args:
+        plan: what was asked for.
+        accountant: what was charged.
+        private: whether the result is differentially private at the stated cost.
+        cost_factor: see `issue`.
+        observers: see `issue`.
+    """
     budget, really_spent = plan.budget, float(accountant.spent * cost_factor)
     epsilon_really_spent = None
     if budget.delta is not None and cost_factor > 1:
@@ -149,7 +163,8 @@ def _rho_seen(accountant: Accountant, noise_factor: float) -> float:
     return float(sum(costs, Fraction(0)))
 
 
-def _steps(accountant: Accountant) -> Mapping[str, float]:
+def costs_of_steps(accountant: Accountant) -> Mapping[str, float]:
+    """Cost of each step, zCDP."""
     steps: dict[str, Fraction] = {}
     for charge in accountant.charges:
         steps[charge.step] = steps.get(charge.step, Fraction(0)) + charge.zcdp_rho

@@ -13,9 +13,14 @@ from ...common.privacy.budget import Accountant
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import Adjacency, charged_variance, grid_of
 
-_RELATIVE_INTERVAL = 5e-5
-"""Losses are rounded to multiples of this share of epsilon; "connect the dots" makes the error quadratic."""
+_ROUNDING = 1e-5
+"""What rounding losses to multiples of an interval may add to mu^2, as a share of it."""
 
+_TRUNCATED = 1e-9
+"""Tails of this share of delta are counted as infinite losses at every composition."""
+
+_FLOAT_ERROR, _FLOAT_ERROR_EACH = 1e-13, 1e-17
+"""Bounds on the error of delta by convolutions in 64-bit floats: once, and for each variable (measured)."""
 
 _Noise = tuple[float, bool | tuple[int, ...]]
 """A scale, with True for a score, the shape for an interaction, or () for a marginal."""
@@ -32,7 +37,14 @@ def checked_epsilon(
     is charged as. The bound takes the scales as given; the Gaussian accounting of the grant covers that they
     were chosen adaptively.
 
-    Source: Google's dp-accounting, pessimistic estimates.
+    dp-accounting rounds losses to multiples of an interval h such that their distribution only gets worse.
+    Each rounding picks one of two losses h apart, and no such pair is easier to tell from the other than two
+    Gaussians of mu = h sqrt(pi / 8). All n roundings therefore add at most n h^2 pi / 8 to mu^2. If the
+    estimate is above the epsilon of the Gaussian accounting by no more than that, the two agree and the
+    smaller bound is returned, so that rounding alone never exceeds a promise. Noise that is too small by more
+    than the rounding gives an epsilon above it.
+
+    Source: Google's dp-accounting, pessimistic estimates ("connect the dots": Doroshenko et al. 2022).
 
     Args:
         accountant: accountant of the release.
@@ -41,7 +53,8 @@ def checked_epsilon(
         noise_factor: scale of the evaluated noise as a multiple of the charged scale, on the same grid.
 
     Returns:
-        None if a charge is not Gaussian, or nothing was charged.
+        None if a charge is not Gaussian, if nothing was charged, or if 64-bit floats are too coarse for so
+        small a delta (below 4e-13 for a few variables).
     """
     if not accountant.charges or not all(charge.sigmas for charge in accountant.charges):
         return None
@@ -53,17 +66,31 @@ def checked_epsilon(
         )
         for piece in slices
     }
-    interval = _RELATIVE_INTERVAL * gaussian_epsilon(math.sqrt(2 * accountant.spent) / noise_factor, delta)
-    return max(_epsilon(variables, noise_factor, delta, adjacency, interval) for variables in noise)
+    most = max(sum(count for _, count in variables) for variables in noise) * adjacency.squared_sensitivity
+    float_error = _FLOAT_ERROR + _FLOAT_ERROR_EACH * most
+    if float_error > delta / 4:
+        return None
+    mu = math.sqrt(2 * accountant.spent) / noise_factor
+    interval = mu * math.sqrt(_ROUNDING * 8 / math.pi / most)
+    truncated = _TRUNCATED * delta
+    found = max(
+        _distribution(variables, noise_factor, adjacency, interval, truncated).get_epsilon_for_delta(
+            delta - float_error
+        )
+        for variables in noise
+    )
+    lost = 2 * float_error + 2 * most * truncated
+    within = gaussian_epsilon(mu * math.sqrt(1 + _ROUNDING), delta - lost)
+    return min(found, gaussian_epsilon(mu, delta)) if found <= within else float(found)
 
 
-def _epsilon(
+def _distribution(
     variables: frozenset[tuple[_Noise, int]],
     factor: float,
-    delta: float,
     adjacency: Adjacency,
     interval: float,
-) -> float:
+    truncated: float,
+) -> pld.PrivacyLossDistribution:
     changed = adjacency.squared_sensitivity
     # Gaussians compose to one Gaussian.
     gaussian = sum(
@@ -80,7 +107,7 @@ def _epsilon(
             sensitivity=grid_of(sigma) * (changed if scored else 1),
             value_discretization_interval=interval,
             use_connect_dots=True,
-        ).self_compose(count if scored else count * changed)
+        ).self_compose(count if scored else count * changed, truncated)
         for (sigma, scored), count in sorted(variables, key=repr)
         if scored in (True, ())
     ]
@@ -90,4 +117,4 @@ def _epsilon(
                 1 / math.sqrt(gaussian), value_discretization_interval=interval, use_connect_dots=True
             )
         )
-    return float(reduce(lambda one, other: one.compose(other), losses).get_epsilon_for_delta(delta))
+    return reduce(lambda one, other: one.compose(other, truncated), losses)

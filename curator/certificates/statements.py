@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ...common.data.domain import Clique
 from ...common.history import Mark
-from ...common.privacy.budget import Budget
+from ...common.privacy.budget import AnswerKind, Budget
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
 from ...common.statement import Entry, Statement
 from .json_values import OPTIONAL
@@ -64,6 +64,10 @@ class StatedPlan:
         workload: which marginals matter.
         budget: the promise, as it was asked for.
         steps: of the mechanism; empty in a certificate that does not state them.
+        names: of the parties, slice by slice; empty for a simulation.
+        collusions: number of parties that may collude; None where the protocol tolerates none.
+        dealer: role that deals randomness; None where there is none.
+        evaluators: names of the two parties that compute scores from shares; empty where there are none.
     """
 
     attributes: Mapping[str, int]
@@ -76,6 +80,10 @@ class StatedPlan:
     workload: tuple[WeightedClique, ...]
     budget: Budget
     steps: tuple[StatedStep, ...] = field(default=(), metadata=OPTIONAL)
+    names: tuple[tuple[str, ...], ...] = field(default=(), metadata=OPTIONAL)
+    collusions: int | None = field(default=None, metadata=OPTIONAL)
+    dealer: str | None = field(default=None, metadata=OPTIONAL)
+    evaluators: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):
@@ -113,7 +121,8 @@ class Promise:
         spent_within_grant: compared as exact fractions.
         zcdp_rho_really_spent: what the parties were charged.
         epsilon_really_spent: the same at delta, where it is more than the accounts say.
-        epsilon_by_privacy_loss_distribution: the second opinion; None where not all noise is Gaussian.
+        epsilon_by_privacy_loss_distribution: the second opinion (`privacy_loss`), which rounding alone never
+            brings above the promise; None where not all noise is Gaussian, or delta is too small for it.
         composition: of steps that have no zCDP (`composition`); None where all have.
         observers: what holds against whom, where that differs.
     """
@@ -143,7 +152,7 @@ class StatedCharge:
     Attributes:
         step: of the mechanism.
         clique: what was asked; empty for a charge over many.
-        interaction: only the marginal's interaction was measured.
+        kind: what the noise is added to: "marginal", "interaction", "scores" or "other" (`AnswerKind`).
         zcdp_rho: its cost.
         noise_sigmas_by_slice: scales of the noise variables that hide one record, in counts.
         steps: what is not Gaussian noise of one query.
@@ -151,10 +160,14 @@ class StatedCharge:
 
     step: str
     clique: Clique
-    interaction: bool
+    kind: str
     zcdp_rho: float
     noise_sigmas_by_slice: tuple[tuple[float, ...], ...]
     steps: SampledGaussian | ExponentialSteps | None = field(default=None, metadata=OPTIONAL)
+
+    def __post_init__(self) -> None:
+        if self.kind not in tuple(AnswerKind):
+            raise ValueError(f"expected a kind of answer: {', '.join(AnswerKind)}")
 
 
 @dataclass(frozen=True)

@@ -1,33 +1,21 @@
-"""Verifies a certificate offline: its signatures, and that every party charged what it states."""
+"""Verifies a certificate offline: who signed it, and that its numbers follow from what was signed."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from pathlib import Path
 
 from ...common.canonical.terms import decode_terms, encode_terms
 from ...common.card import Card, FederationList
 from ...common.crypto.identity import Identity, verify
 from ...common.errors import MosaicError, ProtocolError
 from ...common.messages import ReleaseTerms
-from ...common.protocols.registry import find_protocol
 from ...common.statement import TERMS, Statement, check_statement
 from .certificate import Certificate
-
-
-@dataclass(frozen=True)
-class Check:
-    """The result of one check.
-
-    Attributes:
-        what: what was checked.
-        passed: whether the check passed.
-        finding: what was found, or what is wrong.
-    """
-
-    what: str
-    passed: bool
-    finding: str
+from .charges_check import check_charges, costs_of, spent
+from .check import Check
+from .terms_check import check_terms
 
 
 def sign_terms(identity: Identity, terms: ReleaseTerms) -> bytes:
@@ -35,12 +23,21 @@ def sign_terms(identity: Identity, terms: ReleaseTerms) -> bytes:
     return identity.sign(TERMS, encode_terms(terms))
 
 
-def verify_certificate(certificate: Certificate, federation: FederationList) -> Iterator[Check]:
-    """Verifies a certificate against pinned identities; contacts no party.
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def verify_certificate(
+    certificate: Certificate, federation: FederationList, folder: Path | None = None
+) -> Iterator[Check]:
+    """Verifies a certificate against pinned identities; contacts no party and takes no word of the curator.
 
     Args:
         certificate: certificate of a release.
         federation: cards whose identities were compared out of band.
+        folder: folder of the published files; those that are there are compared with the certificate.
     """
     signed = certificate.signed
     if signed is None:
@@ -55,12 +52,6 @@ def verify_certificate(certificate: Certificate, federation: FederationList) -> 
     yield Check(
         "label", private, "differentially private" if private else "labelled as not a private release"
     )
-    plan, promise = certificate.plan, certificate.promise
-    stated = (plan.protocol, plan.adjacency, promise.zcdp_rho_granted)
-    same = (terms.protocol, terms.adjacency.value, terms.granted_rho) == stated
-    yield Check(
-        "terms", same, "as the certificate states" if same else "differ from what the certificate states"
-    )
     curator = federation.curator
     yield _checked(
         f"curator {curator.name}",
@@ -70,44 +61,59 @@ def verify_certificate(certificate: Certificate, federation: FederationList) -> 
     statements = {
         party.name: Statement(party.entries, party.signature, party.mark) for party in signed.parties
     }
-    yield _check_parties(terms, statements, federation, sum(map(len, plan.parties)))
+    yield _check_parties(terms, statements, federation)
     for card in federation.parties:
         if card.name in statements:
             yield _check_party(card, statements[card.name], signed.terms, certificate)
-    within = promise.zcdp_rho_spent <= promise.zcdp_rho_granted
-    yield Check("budget", within, "spent within the grant" if within else "spent more than the grant")
+    try:
+        costs = costs_of(terms.plan, {name: said.entries for name, said in statements.items()})
+    except ProtocolError as error:
+        yield Check("charges", False, str(error))
+        return
+    yield from check_terms(certificate, terms, spent(costs))
+    yield from check_charges(certificate, terms, costs)
+    if folder is not None:
+        yield from _check_files(certificate, folder)
 
 
 def _check_parties(
-    terms: ReleaseTerms, statements: Mapping[str, Statement], federation: FederationList, count: int
+    terms: ReleaseTerms, statements: Mapping[str, Statement], federation: FederationList
 ) -> Check:
     known = {card.name: card.identity for card in federation.parties}
     named = {entry.name: entry.identity for entry in terms.plan.roster}
-    missing = sorted({name for name in (*statements, *named) if name not in known or name not in statements})
-    wrong = sorted(name for name, identity in named.items() if known.get(name) != identity)
-    if missing or wrong or len(statements) != count:
-        odd = ", ".join(dict.fromkeys([*missing, *wrong])) or "their number differs from the plan's"
-        return Check("parties", False, f"not all signed, or identities differ from the cards: {odd}")
-    return Check("parties", True, f"all {count} identities match the cards")
+    odd = sorted(
+        name
+        for name in {*statements, *named}
+        if name not in statements or name not in named or known.get(name) != named[name]
+    )
+    if odd:
+        return Check(
+            "parties", False, f"not all signed, or identities differ from the cards: {', '.join(odd)}"
+        )
+    return Check("parties", True, f"all {len(named)} identities match the cards")
 
 
 def _check_party(card: Card, statement: Statement, terms: bytes, certificate: Certificate) -> Check:
-    what, claimed = f"party {card.name}", certificate.promise.zcdp_rho_spent
-    try:
-        spent = float(check_statement(statement, card.identity, terms, certificate.digest()))
-    except MosaicError as error:
-        return Check(what, False, str(error))
-    protocol = find_protocol(certificate.plan.protocol)
-    # Otherwise a party is charged only for its own part of a query.
-    alike = protocol is None or protocol.charges_alike
-    if not (spent == claimed if alike else spent <= claimed):
-        return Check(
-            what, False, "its ledger charged a different sum from the one that the certificate states"
-        )
-    return Check(what, True, f"signed {len(statement.entries)} entries and the certificate")
+    return _checked(
+        f"party {card.name}",
+        lambda: check_statement(statement, card.identity, terms, certificate.digest()),
+        f"signed {len(statement.entries)} entries and the certificate",
+    )
 
 
-def _checked(what: str, check: Callable[[], None], finding: str) -> Check:
+def _check_files(certificate: Certificate, folder: Path) -> Iterator[Check]:
+    for name, stated in certificate.outputs.items():
+        path = folder / name
+        if Path(name).name != name:
+            yield Check(f"file {name}", False, "not the name of a file")
+        elif not path.is_file():
+            yield Check(f"file {name}", True, "not in this folder, so not checked")
+        else:
+            same = sha256_of(path) == stated
+            yield Check(f"file {name}", same, "as certified" if same else "not the file that was certified")
+
+
+def _checked(what: str, check: Callable[[], object], finding: str) -> Check:
     try:
         check()
     except MosaicError as error:

@@ -93,7 +93,8 @@ class MaskedMeasurer(ScoringMeasurer):
     Args:
         federation: the parties.
         terms: terms of the release.
-        acceptances: signed acceptance of each party.
+        acceptances: signed acceptance of each party; empty if all answers are recalled, so that parties are
+            not introduced.
         granted: upper limit of the costs of all queries together, zCDP.
         keys: source of the dealer's seeds.
         asking: recalls answers and retries.
@@ -120,8 +121,9 @@ class MaskedMeasurer(ScoringMeasurer):
         self._multiplied: set[tuple[int, Chain]] = set()
         self._asked = 0
         self._asking = asking or Asking()
-        self.observers = _observers(self._plan)
-        for client, seed in zip(self._clients, self._dealer.seeds, strict=True):
+        self.observers = observers_of(self._plan)
+        introduced = zip(self._clients, self._dealer.seeds, strict=True) if acceptances else ()
+        for client, seed in introduced:
             introduction = Introduction(terms.release_id, acceptances, seed)
             self._asking.persist(partial(client.introduce, introduction), self._forget)
 
@@ -274,7 +276,7 @@ class MaskedMeasurer(ScoringMeasurer):
             yield answer[0]
 
 
-def _observers(plan: MaskedPlan) -> tuple[Observer, ...]:
+def observers_of(plan: MaskedPlan) -> tuple[Observer, ...]:
     """The noise and the assumptions against each observer."""
     factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
     dealing = "the curator, who is also the dealer, does not collude with a party of the record's slice"

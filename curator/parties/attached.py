@@ -48,7 +48,7 @@ class AttachmentServer:
             [grpc.method_handlers_generic_handler(attached.SERVICE, handlers)]
         )
         try:
-            self.port = self._server.add_secure_port(address, server_credentials(lambda: side))
+            self.port = self._server.add_secure_port(address, server_credentials(side))
         except RuntimeError:
             raise DataError(
                 f"cannot listen on {address}; check that the port is free and that the host is this machine"

@@ -10,6 +10,7 @@ from ...common.errors import DataError, PolicyError, ProtocolError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms
 from ...common.protocols.partition import Partition, RosterEntry
 from .client import Connection, PartyClient
+from .marks import Marks
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,26 +66,31 @@ class Federation:
         )
         return Partition(Domain.coded({name: self.domain[name].size for name in self.domain}), roster)
 
-    def accept(self, terms: ReleaseTerms, signature: bytes = b"") -> tuple[Acceptance, ...]:
+    def accept(
+        self, terms: ReleaseTerms, signature: bytes = b"", marks: Marks | None = None
+    ) -> tuple[Acceptance, ...]:
         """Asks every party to reserve the release's budget; stops at the first refusal.
 
         Args:
             terms: terms of the release.
             signature: the curator's signature of the terms.
+            marks: marks of the parties' ledgers that were seen before; kept up to date.
 
         Returns:
             The signed acceptance of each party, in the order of `members`.
 
         Raises:
             PolicyError: a party's policy does not allow the release; names the party.
+            ProtocolError: a party's ledger was restored from an old copy; names the party.
         """
+        marks = Marks() if marks is None else marks
         for member in self.members:
             if terms.protocol not in member.description.protocols:
                 raise PolicyError(
                     f"party {member.description.name!r} does not allow the protocol {terms.protocol!r}; "
                     "choose another protocol or ask its owner to allow it"
                 )
-        return tuple(member.client.accept(terms, signature) for member in self.members)
+        return tuple(_accept(member, terms, signature, marks) for member in self.members)
 
 
 def connect(
@@ -133,6 +139,14 @@ def _member(connection: Connection, left_out: Mapping[str, Sequence[str]]) -> Me
             "plan"
         )
     return Member(client, description, kept)
+
+
+def _accept(member: Member, terms: ReleaseTerms, signature: bytes, marks: Marks) -> Acceptance:
+    name, identity = member.description.name, member.description.identity
+    seen = marks.of(identity)
+    accepted = member.client.accept(terms, signature, seen)
+    marks.follow(name, identity, seen, accepted.mark)
+    return accepted
 
 
 def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None:

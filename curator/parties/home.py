@@ -14,8 +14,9 @@ from ...common.keyring import Keyring, write_private
 from ...common.wire.tls import TlsSide
 from .attached import AttachedConnection, AttachmentServer
 from .connection import GrpcConnection, RetryPolicy, dial
+from .marks import Marks
 
-_CARDS, _ADDRESSES = "cards", "addresses.json"
+_CARDS, _ADDRESSES, _MARKS = "cards", "addresses.json", "marks.json"
 ATTACHED = "attached"
 """Stands for the address of a party that dials the curator."""
 
@@ -85,6 +86,10 @@ class CuratorHome:
         write_private(self.folder / _CARDS / f"{card.name}.json", as_text(card.to_json()).encode())
         addresses = self.addresses() | {card.name: address}
         write_private(self.folder / _ADDRESSES, json.dumps(addresses, indent=2).encode())
+
+    def marks(self) -> Marks:
+        """The marks of parties' ledgers that this curator has seen."""
+        return Marks(self.folder / _MARKS)
 
     def addresses(self) -> dict[str, str]:
         """Address of each enrolled party, or `ATTACHED`, by name."""

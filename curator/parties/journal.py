@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import secrets
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -14,8 +17,12 @@ from numpy.typing import NDArray
 
 from ...common.crypto.randomness import KEY_BYTES
 from ...common.errors import DataError, ProtocolError
+from ...common.keyring import check_database
 
 NAME = "journal.sqlite"
+_DONE = "done"
+_FINISHED, _ABANDONED = b"finished", b"abandoned"
+_ERASE = "PRAGMA secure_delete = ON"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS header (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS answer (
@@ -51,36 +58,54 @@ class Journal:
     """The file from which a release resumes after its curator died; as confidential as the parties' openings.
 
     Its key determines everything that the curator draws: dealt randomness, rounding, rows. Key and answers
-    together determine the release, so that a resumed release is the same.
+    together determine the release, so that a resumed release is the same. With the dealt randomness, recorded
+    openings are the parties' rows, so the key is erased when the release is finished.
 
     Args:
         path: path of the SQLite file, made by `create`.
+        abandoned: open the journal of an abandoned release too, to tell the parties.
 
     Raises:
-        DataError: the file does not exist or is damaged.
+        DataError: the file does not exist or is damaged, other users can read it, or its release is finished
+            or abandoned.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, abandoned: bool = False) -> None:
         if not path.exists():
             raise DataError(f"expected the journal of a release at {path}, found none; fix the path")
+        check_database(path)
+        self._path = path
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = FULL")
+            self._database.execute(_ERASE)
             self._database.executescript(_SCHEMA)
             key, release_id, plan = (self.note(name) for name in ("key", "release_id", "plan"))
+            ended = self.note(_DONE)
         except sqlite3.DatabaseError as cause:
             raise DataError(
                 f"expected the journal of a release, got {path}, which is none or is damaged; start a new "
                 "release"
             ) from cause
+        self.abandoned = ended == _ABANDONED
+        """Whether the release is abandoned; its key is erased then."""
+        if ended is not None:
+            # In case the curator died between the two steps of `finish` or `abandon`.
+            self._truncate()
+            key = b""
+        if ended is not None and not (abandoned and self.abandoned):
+            self.close()
+            raise DataError(
+                f"the release in {path.parent} is {ended.decode()}; there is nothing to resume or to abandon"
+            )
         if key is None or release_id is None or plan is None:
             raise DataError(
                 f"expected a complete journal, got {path}, which was not finished; remove it and start a new "
                 "release"
             )
         self.key: bytes = key
-        """32 bytes, from which all randomness of the curator is derived."""
+        """32 bytes, from which all randomness of the curator is derived; empty if it is erased."""
         self.release_id = release_id.decode()
         """Identifier of the release."""
         self.plan = plan.decode()
@@ -96,6 +121,7 @@ class Journal:
         """
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         database = sqlite3.connect(path)
+        database.execute(_ERASE)
         database.executescript(_SCHEMA)
         header = {
             "key": secrets.token_bytes(KEY_BYTES),
@@ -110,6 +136,55 @@ class Journal:
     def close(self) -> None:
         """Closes the file."""
         self._database.close()
+
+    def finish(self) -> None:
+        """Notes that the release is finished, and erases its key from the file and its log."""
+        self._end(_FINISHED)
+
+    def abandon(self) -> None:
+        """Notes that the release is abandoned, and erases its key from the file and its log; repeatable."""
+        self._end(_ABANDONED)
+        self.abandoned = True
+
+    def has_answers(self) -> bool:
+        """Whether any query of the release was answered."""
+        return self._database.execute("SELECT 1 FROM answer LIMIT 1").fetchone() is not None
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Locks the release against a second curator.
+
+        Raises:
+            DataError: another process runs it.
+        """
+        with self._path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise DataError(
+                    f"the release in {self._path.parent} is already running; wait for it"
+                ) from None
+            yield
+
+    def _end(self, how: bytes) -> None:
+        self._database.execute("BEGIN IMMEDIATE")
+        self.note_once(_DONE, how)
+        self._database.execute("DELETE FROM header WHERE name = 'key'")
+        self._database.execute("COMMIT")
+        self._truncate()
+
+    def _truncate(self) -> None:
+        """Empties the write-ahead log, in which earlier pages remain.
+
+        Raises:
+            DataError: another program reads the journal.
+        """
+        (busy, _, _) = self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise DataError(
+                "expected no other program that reads the journal, got one, so its key is not erased yet; "
+                "end it and resume the release"
+            )
 
     def note(self, name: str) -> bytes | None:
         """The note under a name; None if there is none."""

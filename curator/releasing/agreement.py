@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
-from ...common.errors import PolicyError
+from ...common.errors import ApprovalPending, MosaicError, PartyUnavailable, PolicyError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
@@ -22,6 +22,7 @@ from ..measurers.measurer import Measurer
 from ..parties.asking import Asking
 from ..parties.client import Connection
 from ..parties.federation import Federation, connect
+from ..parties.marks import Marks
 
 Sealing = Callable[[ReleaseTerms], tuple[ReleaseTerms, bytes]]
 """Maps proposed terms to those that the parties are asked to accept, and the curator's signature on them."""
@@ -81,7 +82,7 @@ class Agreement:
         federation: the parties.
         terms: terms of the release.
         signature: the curator's signature of the terms; empty if unsigned.
-        acceptances: signed acceptance of each party.
+        acceptances: signed acceptance of each party; empty if all answers are recalled.
         granted: upper limit of all costs, zCDP.
     """
 
@@ -118,6 +119,9 @@ def agree(
     identities: Mapping[str, bytes] | None = None,
     sealing: Sealing = lambda terms: (terms, b""),
     asking: Asking | None = None,
+    marks: Marks | None = None,
+    refused: Callable[[Federation, MosaicError], None] = lambda federation, refusal: None,
+    recalled: bool = False,
 ) -> Agreement:
     """Asks all parties to identify themselves and to accept the terms; each reserves the budget.
 
@@ -129,6 +133,9 @@ def agree(
         identities: by name, as on the parties' cards; None accepts the identities that parties state.
         sealing: finalises and signs the terms.
         asking: how to wait for parties.
+        marks: marks of the parties' ledgers that were seen before; kept up to date.
+        refused: called if a party refuses the terms for good, before the refusal is raised.
+        recalled: all answers are known, and parties may have closed the release: they are asked nothing new.
 
     Raises:
         DataError: the parties' tables do not partition the table.
@@ -145,7 +152,17 @@ def agree(
                 "enroll its card"
             )
     terms, signature = sealing(proposal.terms(federation))
-    acceptances = asking.persist(lambda: federation.accept(terms, signature), nothing_delivered)
+    acceptances: tuple[Acceptance, ...] = ()
+    if not recalled:
+        try:
+            acceptances = asking.persist(
+                lambda: federation.accept(terms, signature, marks), nothing_delivered
+            )
+        except (ApprovalPending, PartyUnavailable):
+            raise
+        except MosaicError as refusal:
+            refused(federation, refusal)
+            raise
     return Agreement(federation, terms, signature, acceptances, proposal.granted)
 
 

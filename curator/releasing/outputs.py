@@ -10,19 +10,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...common.data.domain import Domain
 from ...common.data.table import Table, decode_table
 from ...common.data.values import text_of
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
+from ..certificates.verify import sha256_of
 from ..mechanisms.parts.released import ReleasedModel
 from ..report.page import release_report
-from .table_format import TableFormat
+from .spreadsheets import attributes_like_formulas, with_apostrophes
+from .table_format import TableFile, TableFormat
 
-WARNING = "NOT-FOR-RELEASE.txt"
-"""Written beside the results of a labelled run, since a table cannot carry a label."""
+_WARNING = "NOT-FOR-RELEASE.txt"
+"""Says why the results of a labelled run, or one file, must not be released, since a table cannot say it."""
 
-
-_FILES = (*(kind.file for kind in TableFormat), "certificate.json", "model.npz", "report.html", WARNING)
+CERTIFICATE = "certificate.json"
+_MODEL, _REPORT = "model.npz", "report.html"
+_FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, _MODEL, _REPORT, _WARNING)
 
 
 def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
@@ -35,7 +39,8 @@ def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
     Raises:
         DataError: one of the files exists, or the path is a file.
     """
-    taken = [name for name in (*_FILES, *more) if (folder / name).exists()]
+    warnings = [warning_beside(folder / name).name for name in more]
+    taken = [name for name in (*_FILES, *more, *warnings) if (folder / name).exists()]
     if taken:
         raise DataError(f"{folder} already holds {', '.join(taken)}; choose another folder or remove them")
     try:
@@ -51,9 +56,9 @@ def write(
     rng: np.random.Generator,
     certificate: Certificate,
     model: ReleasedModel,
-    table_format: TableFormat = TableFormat.CSV,
-) -> None:
-    """Writes table, certificate, model and report, and a warning if the certificate has labels.
+    table_file: TableFile,
+) -> dict[str, str]:
+    """Writes table, model and report, and a warning if the certificate has labels.
 
     Args:
         folder: checked by `check_folder`.
@@ -62,19 +67,68 @@ def write(
         rng: draws values inside numeric bins.
         certificate: certificate of the release.
         model: model from which the rows were drawn.
-        table_format: format of the synthetic table.
+        table_file: how the synthetic table is written.
+
+    Returns:
+        The SHA-256 of each file, by name, for the certificate.
     """
     if certificate.labels:
-        (folder / WARNING).write_text("\n".join(certificate.labels) + "\n", encoding="utf-8")
-    _write_table(frame(synthetic, columns, rng), folder, table_format)
-    write_json(folder / "certificate.json", certificate.to_json())
-    model.save(folder / "model.npz")
-    write_text(folder / "report.html", release_report(certificate, synthetic))
+        write_text(folder / _WARNING, "\n".join(certificate.labels) + "\n")
+    rows = frame(synthetic, columns, rng)
+    if table_file.spreadsheet_safe:
+        rows = with_apostrophes(rows, synthetic.domain)
+    _write_table(rows, folder, table_file.table_format)
+    model.save(folder / _MODEL)
+    write_text(folder / _REPORT, release_report(certificate, synthetic))
+    return {name: sha256_of(folder / name) for name in (table_file.table_format.file, _MODEL, _REPORT)}
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Writes indented JSON."""
-    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+def write_certificate(folder: Path, certificate: Certificate) -> None:
+    """Writes the certificate, last of all files."""
+    write_text(folder / CERTIFICATE, json_text(certificate.to_json()))
+
+
+def formula_warning(domain: Domain, table_file: TableFile) -> str | None:
+    """A warning that names attributes whose text a spreadsheet would run as a formula; None without any.
+
+    Args:
+        domain: domain of the synthetic table.
+        table_file: how the synthetic table is written.
+    """
+    if table_file.table_format is not TableFormat.CSV or table_file.spreadsheet_safe:
+        return None
+    names = attributes_like_formulas(domain)
+    if not names:
+        return None
+    return (
+        f"a name or label begins like a formula in: {', '.join(map(repr, names))}. A spreadsheet may run it; "
+        "use --spreadsheet-safe to write an apostrophe before it"
+    )
+
+
+def warning_beside(path: Path) -> Path:
+    """The file that says why this file must not be released; it stands beside it."""
+    return path.with_name(f"{path.name}.{_WARNING}")
+
+
+def write_not_for_release(path: Path, content: str, reason: str) -> None:
+    """Writes a text file that no promise covers, and a warning beside it.
+
+    Args:
+        path: path of the file.
+        content: its text.
+        reason: why it must not be released.
+
+    Raises:
+        DataError: a file cannot be written.
+    """
+    write_text(warning_beside(path), f"{path.name}: {reason}\n")
+    write_text(path, content)
+
+
+def json_text(content: Mapping[str, Any]) -> str:
+    """Indented JSON."""
+    return json.dumps(content, indent=2) + "\n"
 
 
 def write_text(path: Path, content: str) -> None:

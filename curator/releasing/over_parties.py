@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ...common.canonical.terms import decode_terms, encode_terms
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
+from ...common.errors import DataError, MosaicError
+from ...common.history import START
 from ...common.messages import ReleaseTerms
 from ...common.statement import Claim, check_statement
 from ..certificates.certificate import Certificate
@@ -21,6 +23,8 @@ from ..parties.asking import Asking
 from ..parties.client import Connection
 from ..parties.federation import Federation
 from ..parties.journal import Journal
+from ..parties.marks import Marks
+from .abandoning import abandon
 from .agreement import Agreement, agree, nothing_delivered
 from .plan import ReleasePlan
 from .release import Layout, Released, ReleaseOrder, make_release
@@ -33,6 +37,8 @@ def release_over_parties(
     *,
     signer: Identity,
     identities: Mapping[str, bytes],
+    marks: Marks | None = None,
+    publish: Callable[[Released], Mapping[str, str]] = lambda made: {},
     away_s: float = 0.0,
     report: Report = ignore,
 ) -> Released:
@@ -44,12 +50,14 @@ def release_over_parties(
         journal: journal of the release.
         signer: the curator's identity, which signs the terms.
         identities: identities of the enrolled parties, by name, as on their cards.
+        marks: marks of the parties' ledgers that were seen before; kept up to date.
+        publish: writes the files of the release; returns the SHA-256 of each by name, for the certificate.
         away_s: seconds to wait for an unavailable party.
         report: called after every step.
 
     Raises:
         DataError: plan and parties do not fit each other; nothing has been measured.
-        PolicyError: a party does not allow the release.
+        PolicyError: a party does not allow the release. It is abandoned unless it waits for an operator.
         PartyUnavailable: a party stayed unavailable; the journal holds all answers so far.
     """
     order, keys, asking = order_of(plan), RandomStream(journal.key), Asking(journal, away_s)
@@ -59,6 +67,11 @@ def release_over_parties(
         terms = decode_terms(journal.note_once("terms", encode_terms(proposed)))
         return terms, sign_terms(signer, terms)
 
+    def give_up(federation: Federation, refusal: MosaicError) -> None:
+        if not journal.has_answers():
+            clients = {member.description.name: member.client for member in federation.members}
+            raise type(refusal)(f"{refusal}. {_abandoned(abandon(journal, clients))}") from refusal
+
     agreement = agree(
         order.domain,
         links,
@@ -67,13 +80,22 @@ def release_over_parties(
         identities=identities,
         sealing=sealed,
         asking=asking,
+        marks=marks,
+        refused=give_up,
+        recalled=journal.note("certificate") is not None,
     )
     measurer = agreement.measurer(keys.child("dealer"), asking)
-    made = make_release(order, layout_of(agreement.federation), measurer, keys, report=report)
+    made = make_release(order, Layout.of(agreement.terms.plan), measurer, keys, report=report)
+    issued = made.certificate.with_outputs(publish(made))
     # A resumed release gives the parties the same certificate to sign.
-    noted = journal.note_once("certificate", json.dumps(made.certificate.to_json()).encode())
+    noted = journal.note_once("certificate", json.dumps(issued.to_json()).encode())
     certificate = Certificate.from_json(json.loads(noted))
-    signed = certificate.with_signatures(_signatures(certificate, agreement, asking))
+    if certificate.outputs != issued.outputs:
+        raise DataError(
+            "the files of the resumed release differ from those that its certificate names; resume it with "
+            "the version and on the machine that began it"
+        )
+    signed = certificate.with_signatures(signatures_of(certificate, agreement, asking, marks))
     return Released(made.synthetic, made.fitted, signed)
 
 
@@ -95,20 +117,35 @@ def order_of(plan: ReleasePlan) -> ReleaseOrder:
     )
 
 
-def layout_of(federation: Federation) -> Layout:
-    """Records and attributes of each party."""
-    held = tuple(tuple(member.attributes for member in members) for members in federation.slices)
-    return Layout(federation.record_counts, held)
+def signatures_of(
+    certificate: Certificate, agreement: Agreement, asking: Asking, marks: Marks | None = None
+) -> Signatures:
+    """The parties' signed statements on a release, each checked.
 
-
-def _signatures(certificate: Certificate, agreement: Agreement, asking: Asking) -> Signatures:
-    """The parties' signed statements on the release, each checked."""
+    Args:
+        certificate: certificate that the parties are asked to sign.
+        agreement: the parties and the terms that they accepted.
+        asking: how to wait for parties.
+        marks: marks of the parties' ledgers that were seen before; kept up to date.
+    """
+    marks = Marks() if marks is None else marks
     members, terms = agreement.federation.members, encode_terms(agreement.terms)
     claim = Claim(agreement.terms.release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)
     statements = [
         asking.persist(partial(member.client.certify, claim), nothing_delivered) for member in members
     ]
     for member, statement in zip(members, statements, strict=True):
-        check_statement(statement, member.description.identity, terms, claim.certificate)
+        name, identity = member.description.name, member.description.identity
+        check_statement(statement, identity, terms, claim.certificate)
+        marks.follow(name, identity, START, statement.mark)
     names = [member.description.name for member in members]
     return Signatures.of(terms, agreement.signature, names, statements)
+
+
+def _abandoned(failed: Mapping[str, str]) -> str:
+    if not failed:
+        return "The release is abandoned, and no party keeps a budget for it; start a new one"
+    return (
+        f"The release is abandoned, but {', '.join(failed)} may keep a budget for it until "
+        "`dpmosaic curator abandon` reaches them; start a new one"
+    )

@@ -15,6 +15,8 @@ from ...common.extensions import origin
 from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
+from ...common.protocols.masked.plan import MaskedPlan
+from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol
 from ..certificates.certificate import Certificate
 from ..certificates.issuing import issue
@@ -79,15 +81,30 @@ class ReleaseOrder:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which party holds what; public.
+    """Which party holds what, and which roles it trusts; public.
 
     Attributes:
         record_counts: records of each slice.
         parties: attributes of each party, slice by slice.
+        names: names of the parties, slice by slice; empty in a simulation.
+        masked: plan of the protocol `masked`; None with any other protocol.
     """
 
     record_counts: tuple[int, ...]
     parties: tuple[tuple[Clique, ...], ...]
+    names: tuple[tuple[str, ...], ...] = ()
+    masked: MaskedPlan | None = None
+
+    @classmethod
+    def of(cls, plan: Partition) -> Layout:
+        """The layout that the parties of a release signed."""
+        slices = [[plan.roster[i] for i in plan.members(k)] for k in range(plan.slice_count)]
+        return cls(
+            tuple(map(plan.records, range(plan.slice_count))),
+            tuple(tuple(entry.attributes for entry in entries) for entries in slices),
+            tuple(tuple(entry.name for entry in entries) for entries in slices),
+            plan if isinstance(plan, MaskedPlan) else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -156,6 +173,7 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         layout: which party holds what.
         steps: steps of the mechanism, as planned.
     """
+    masked = layout.masked
     workload = zip(order.workload.cliques, order.workload.weights, strict=True)
     return StatedPlan(
         attributes={name: order.domain[name].size for name in order.domain},
@@ -168,4 +186,8 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         workload=tuple(WeightedClique(clique, weight) for clique, weight in workload),
         budget=order.budget,
         steps=tuple(StatedStep(step.name, step.title, float(step.share)) for step in steps),
+        names=layout.names,
+        collusions=None if masked is None else masked.tolerated,
+        dealer=None if masked is None else masked.dealer,
+        evaluators=tuple(masked.roster[place].name for place in masked.evaluators) if masked else (),
     )

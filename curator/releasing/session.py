@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +18,9 @@ from . import outputs as files
 from .over_parties import release_over_parties
 from .plan import ReleasePlan
 from .release import Released
-from .table_format import TableFormat
+from .table_format import TableFile, TableFormat
 
-_DONE, _FORMAT = "done", "table_format"
+_FORMAT, _SAFE = "table_format", "spreadsheet_safe"
 AWAY_S = 60.0
 """Seconds that a release waits for an unavailable party."""
 
@@ -36,20 +34,24 @@ class Session:
         home: folder of the curator.
         plan: plan of the release.
         journal: journal of the release.
-        table_format: format of the synthetic table.
+        table_file: how the synthetic table is written.
     """
 
     folder: Path
     home: CuratorHome
     plan: ReleasePlan
     journal: Journal
-    table_format: TableFormat
+    table_file: TableFile
 
     @classmethod
-    def begin(
-        cls, folder: Path, plan_file: Path, home: CuratorHome, table_format: TableFormat = TableFormat.CSV
-    ) -> Session:
+    def begin(cls, folder: Path, plan_file: Path, home: CuratorHome, table_file: TableFile) -> Session:
         """Starts a new release.
+
+        Args:
+            folder: folder of the results.
+            plan_file: the plan, a TOML file.
+            home: folder of the curator.
+            table_file: how the synthetic table is written.
 
         Raises:
             DataError: the plan is invalid, or the folder holds an earlier release.
@@ -60,28 +62,34 @@ class Session:
         kept.note_once("plan_file", str(plan_file.resolve()).encode())
         kept.note_once("home", str(home.folder.resolve()).encode())
         kept.note_once("domain", plan.domain.digest().encode())
-        kept.note_once(_FORMAT, table_format.value.encode())
-        return cls(folder, home, plan, kept, table_format)
+        kept.note_once(_FORMAT, table_file.table_format.value.encode())
+        kept.note_once(_SAFE, bytes([table_file.spreadsheet_safe]))
+        return cls(folder, home, plan, kept, table_file)
 
     @classmethod
-    def resume(cls, folder: Path, table_format: TableFormat | None = None) -> Session:
+    def resume(
+        cls, folder: Path, table_format: TableFormat | None = None, spreadsheet_safe: bool | None = None
+    ) -> Session:
         """Opens a release that stopped.
 
         Args:
             folder: folder of the results.
             table_format: format of the synthetic table; None for the one that the release began with.
+            spreadsheet_safe: as of `TableFile`; None for what the release began with.
 
         Raises:
-            DataError: there is no release, it is finished, or its plan changed.
+            DataError: there is no release, it is finished, its plan changed, or format and spreadsheet_safe
+                do not fit.
         """
         kept = Journal(folder / journals.NAME)
         with contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.closing(kept))
-            if kept.note(_DONE) is not None:
-                raise DataError(f"the release in {folder} is finished; there is nothing to resume")
             if table_format is None:
                 table_format = TableFormat((kept.note(_FORMAT) or TableFormat.CSV.encode()).decode())
-            session = cls(folder, *_begun_with(kept), kept, table_format)
+            if spreadsheet_safe is None:
+                spreadsheet_safe = kept.note(_SAFE) == bytes([True])
+            table_file = TableFile(table_format, spreadsheet_safe)
+            session = cls(folder, *_begun_with(kept), kept, table_file)
             stack.pop_all()
         return session
 
@@ -98,42 +106,38 @@ class Session:
         retry_policy = RetryPolicy(call_s=self.plan.call_s, tries=self.plan.tries)
         with contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.closing(self.journal))
-            stack.enter_context(self._locked())
+            stack.enter_context(self.journal.locked())
             named = [name for names in self.plan.slices for name in names]
             links = stack.enter_context(self.home.links(named, self.plan.listen, retry_policy))
             watched = activity or Activity()
             slices = [[watched.watch(name, links[name]) for name in names] for names in self.plan.slices]
+            values = RandomStream(self.journal.key).child("values").generator()
+
+            def publish(made: Released) -> dict[str, str]:
+                return files.write(
+                    self.folder,
+                    made.synthetic,
+                    made.synthetic.domain.names,
+                    values,
+                    made.certificate,
+                    made.fitted.model,
+                    self.table_file,
+                )
+
             released = release_over_parties(
                 self.plan,
                 slices,
                 self.journal,
                 signer=self.home.keyring.identity,
                 identities={name: card.identity for name, card in self.home.cards().items()},
+                marks=self.home.marks(),
+                publish=publish,
                 away_s=AWAY_S,
                 report=report,
             )
-            values = RandomStream(self.journal.key).child("values").generator()
-            files.write(
-                self.folder,
-                released.synthetic,
-                released.synthetic.domain.names,
-                values,
-                released.certificate,
-                released.fitted.model,
-                self.table_format,
-            )
-            self.journal.note_once(_DONE, b"done")
+            files.write_certificate(self.folder, released.certificate)
+            self.journal.finish()
         return released
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Locks the folder against a second curator."""
-        with (self.folder / journals.NAME).open("rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise DataError(f"the release in {self.folder} is already running; wait for it") from None
-            yield
 
 
 def _begun_with(kept: Journal) -> tuple[CuratorHome, ReleasePlan]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ...common.privacy.budget import AnswerKind
 from ...common.privacy.conversion import zcdp_epsilon
 from ...common.protocols.registry import find_protocol
 from ..certificates.certificate import Certificate
@@ -26,6 +27,13 @@ _ADJACENCY: Mapping[str, str] = {
     ),
 }
 
+_ANSWERS: Mapping[AnswerKind, str] = {
+    AnswerKind.MARGINAL: "marginals",
+    AnswerKind.INTERACTION: "interactions of marginals",
+    AnswerKind.SCORES: "scores (distances of marginals)",
+    AnswerKind.OTHER: "other",
+}
+
 
 @dataclass(frozen=True)
 class Spending:
@@ -35,11 +43,13 @@ class Spending:
         step: title of the step.
         zcdp_rho: cost of the step, zCDP.
         share: share of the grant, in 0..1.
+        answers: what its noise was added to, as words; empty for what was not spent.
     """
 
     step: str
     zcdp_rho: float
     share: float
+    answers: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,7 +105,13 @@ def promise_of(certificate: Certificate) -> PlainPromise:
 def _spending(certificate: Certificate) -> tuple[Spending, ...]:
     promise, titles = certificate.promise, certificate.titles
     granted = promise.zcdp_rho_granted
-    steps = [Spending(titles[name], rho, rho / granted) for name, rho in certificate.steps.items()]
+    kinds: dict[str, list[str]] = {}
+    for charge in certificate.charges:
+        kinds.setdefault(charge.step, []).append(_ANSWERS[AnswerKind(charge.kind)])
+    steps = [
+        Spending(titles[name], rho, rho / granted, ", ".join(dict.fromkeys(kinds.get(name, ()))))
+        for name, rho in certificate.steps.items()
+    ]
     left = granted - promise.zcdp_rho_spent
     if left > 1e-6 * granted:
         steps.append(Spending("Not spent", left, left / granted))

@@ -65,6 +65,7 @@ def serve(
         if attach is None:
             side = Reread(home.side, home.keyring.folder)
             server = PartyServer(servicer, side, listen or settings.listen, Health(checks, log), log)
+            checks["reload"] = server.certificates.check_current
             server.start()
             stop.wait()
             server.stop(_GRACE_S)

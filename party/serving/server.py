@@ -10,10 +10,11 @@ from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 
 from ...common.errors import DataError, PolicyError
 from ...common.wire.status import refuse, status_of
-from ...common.wire.tls import METHODS, OPTIONS, SERVICE, TlsSide, fingerprint_of, server_credentials
+from ...common.wire.tls import METHODS, OPTIONS, SERVICE, TlsSide, fingerprint_of
 from .calls import Call, reason
 from .events import Event, Log, silent
 from .health import Health
+from .reloading import RELOAD_SECONDS, Certificates
 from .servicer import PartyServicer
 
 _THREADS = 8
@@ -29,10 +30,11 @@ class PartyServer:
 
     Args:
         servicer: servicer of the party.
-        side: TLS side of the party; called for every connection and every call.
+        side: current TLS side of the party; called for every call, and to notice new certificates.
         address: host and port to listen on; port 0 means any free port.
         health: health service of the party.
-        log: receives an event for every call.
+        log: receives an event for every call and every change of certificates.
+        reload_s: seconds between two looks at the certificates.
 
     Raises:
         DataError: the address cannot be listened on.
@@ -45,12 +47,13 @@ class PartyServer:
         address: str,
         health: Health,
         log: Log = silent,
+        reload_s: float = RELOAD_SECONDS,
     ) -> None:
         self._servicer = servicer
         self._side = side
         self._health = health
         self._log = log
-        self._host = address.rpartition(":")[0]
+        self.certificates = Certificates(side, log, reload_s)
         self._threads = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix="call")
         self._server = grpc.server(self._threads, options=OPTIONS, maximum_concurrent_rpcs=_MAX_CALLS)
         handlers = {
@@ -59,22 +62,25 @@ class PartyServer:
         self._server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, handlers)])
         add_HealthServicer_to_server(health.servicer, self._server)
         try:
-            self.port = self._server.add_secure_port(address, server_credentials(side))
+            port = self._server.add_secure_port(address, self.certificates.credentials)
         except RuntimeError:
             raise DataError(
                 f"cannot listen on {address}; check that the port is free and the host is this one"
             ) from None
+        self.address = f"{address.rpartition(':')[0]}:{port}"
 
     def start(self) -> None:
         """Starts to accept calls."""
         self._health.start()
         self._server.start()
-        self._log(Event("started", code="SERVING", address=f"{self._host}:{self.port}"))
+        self.certificates.start(self.address)
+        self._log(Event("started", code="SERVING", address=self.address))
 
     def stop(self, grace_s: float = 10.0) -> None:
         """Accepts no new calls, waits for active ones, and cancels those that take longer."""
         self._health.stop()
         self._server.stop(grace_s).wait()
+        self.certificates.stop()
         self._threads.shutdown(wait=True, cancel_futures=True)
         self._log(Event("stopped", code="NOT_SERVING"))
 

@@ -61,6 +61,7 @@ def evaluate(
     from ...curator.releasing import outputs as files
     from ...curator.report.page import evaluation_report
     from .evaluation import evaluate as run
+    from .metrics import PRIVATE
     from .nist import Pay
     from .tables import comparison
 
@@ -77,7 +78,8 @@ def evaluate(
         seed=seed,
     )
     if report is not None:
-        files.write_text(report, evaluation_report(made_up, comparison(found, rows), issued))
+        page = evaluation_report(made_up, comparison(found, rows), issued)
+        files.write_not_for_release(report, page, PRIVATE)
     if json_output:
         typer.echo(json.dumps(found.to_json()))
     else:
@@ -85,9 +87,10 @@ def evaluate(
 
 
 def _show(console: Console, found: Evaluation) -> None:
+    from .metrics import PRIVATE
     from .tables import furthest_tables, score_tables
 
-    console.print("Distances to the real table, computed from it: not for publication.\n")
+    console.print(f"Distances to the real table, {PRIVATE}.\n")
     for table in (*score_tables(found), *furthest_tables(found)):
         shown = Grid(title=escape(table.title), title_justify="left", caption=escape(table.note))
         for place, heading in enumerate(table.headings):

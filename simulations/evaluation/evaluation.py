@@ -10,13 +10,12 @@ import numpy as np
 from ...common.data.table import Table
 from ...common.data.workload import Workload
 from .distances import Distance, attribute_distances, check_comparable, pair_distances
-from .metrics import KwayError, kway_errors
+from .metrics import PRIVATE, KwayError, kway_errors
 from .nist import Pay, classification_score, clustering_score, regression_score
 from .other_metrics import OtherMetric, other_metrics
 from .prediction import Prediction, predictions
 from .range_queries import RangeError, range_errors
 
-PRIVATE = "computed from the real table: not for publication"
 KS = (1, 2, 3, 4)
 _SEED = 0
 

@@ -13,6 +13,9 @@ from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table
 from .distances import marginal_distance
 
+PRIVATE = "computed from real rows without noise; the privacy promise does not cover it: not for publication"
+"""Said wherever metrics are written or shown."""
+
 _SAMPLE = 300
 _SAMPLE_SEED = 0
 

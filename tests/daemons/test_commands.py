@@ -1,5 +1,6 @@
 """From keys to a release by commands only, with a party that the test starts."""
 
+import contextlib
 import json
 import signal
 import stat
@@ -9,6 +10,7 @@ import urllib.request
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.party.sources.source import read_table
 from dpmosaic.simulations.local_network import Daemon, program
 
@@ -162,7 +164,10 @@ def test_a_release_waits_for_approval_and_resumes_after_it(institution):
     (request,) = json.loads(institution.dpmosaic("party", "releases", institution.party, "--json"))
     assert request["decision"] == "pending"
     institution.dpmosaic("party", "approve", institution.party, request["release"][:8])
+    with contextlib.closing(Journal(institution.folder / "out/journal.sqlite")) as journal:
+        key = journal.key
     institution.dpmosaic("curator", "resume", institution.folder / "out")
+    assert not any(key in path.read_bytes() for path in (institution.folder / "out").iterdir())
     assert (institution.folder / "out/synthetic.csv").exists()
     output = institution.dpmosaic("curator", "resume", institution.folder / "out", fails=True)
     assert "finished" in output

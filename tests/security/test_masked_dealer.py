@@ -90,7 +90,7 @@ def test_after_a_restart_a_party_that_was_dealt_other_words_does_not_answer_the_
     measurer._asked = 0
     charge = measurer.accountant.charges[0]
     measurer._prepare([LONG])
-    with pytest.raises(ProtocolError, match="answered from other products"):
+    with pytest.raises(ProtocolError, match="answered from other values"):
         measurer._answer(query, charge)
     assert [ledger.spent("release") for ledger in ledgers] == spent
 

@@ -8,6 +8,7 @@ from dpmosaic.common.canonical.terms import terms_digest
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.errors import PolicyError, ProtocolError
+from dpmosaic.common.history import Mark
 from dpmosaic.common.messages import (
     Acceptance,
     AnswerForm,
@@ -23,8 +24,8 @@ OUTSIDERS_KEY = EphemeralKey.from_seed(bytes(range(32))).public
 
 def forged(terms, acceptance):
     """The outsider's own key under the outsider's signature."""
-    signed = terms_digest(terms) + OUTSIDERS_KEY
-    return Acceptance(OUTSIDERS_KEY, OUTSIDER.sign("acceptance of a release", signed))
+    signed = terms_digest(terms) + acceptance.mark.signed() + OUTSIDERS_KEY
+    return Acceptance(OUTSIDERS_KEY, OUTSIDER.sign("acceptance of a release", signed), acceptance.mark)
 
 
 INTRODUCED = {
@@ -33,6 +34,7 @@ INTRODUCED = {
     "another party's signature": lambda terms, a: [replace(a[0], signature=a[1].signature), *a[1:]],
     "an empty signature": lambda terms, a: [replace(a[0], signature=bytes(64)), *a[1:]],
     "no signature": lambda terms, a: [replace(a[0], signature=b""), *a[1:]],
+    "another mark": lambda terms, a: [replace(a[0], mark=Mark(9, bytes(32))), *a[1:]],
     "a key that the curator signed": lambda terms, a: [forged(terms, a[0]), *a[1:]],
     "parties in another order": lambda terms, a: [a[1], a[0], a[2]],
     "one party twice": lambda terms, a: [a[0], a[0], a[2]],

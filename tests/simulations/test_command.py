@@ -90,7 +90,10 @@ def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
     assert certificate["differentially_private"]
     assert certificate["plan"]["budget"]["epsilon"] == 2
     assert "What was promised" in (folder / "out/report.html").read_text()
-    assert json.loads((folder / "out/metrics.json").read_text())["private"].endswith("not for publication")
+    said = json.loads((folder / "out/metrics.json").read_text())["private"]
+    assert "the privacy promise does not cover it: not for publication" in said
+    assert (folder / "out/metrics.json.NOT-FOR-RELEASE.txt").read_text() == f"metrics.json: {said}\n"
+    assert "do not publish metrics.json" in " ".join(done.stdout.split())
     assert load_model(folder / "out/model.npz").domain == domain
 
 
@@ -148,6 +151,37 @@ def test_parquet_holds_the_typed_rows_of_the_csv_and_is_evaluated(folder, dpmosa
     compared = ["data.csv.gz", "parquet/synthetic.parquet", "--domain", "domain.json", "--json"]
     done = dpmosaic("evaluate", *compared)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def formulas(folder):
+    """Makes a label of the table one that a spreadsheet runs."""
+    domain = {**DOMAIN, "kind": ["x, y", "=1+1"]}
+    (folder / "domain.json").write_text(json.dumps(domain))
+    lines = gzip.decompress((folder / "data.csv.gz").read_bytes()).decode().replace(",z,", ",=1+1,")
+    (folder / "data.csv.gz").write_bytes(gzip.compress(lines.encode()))
+    return folder
+
+
+def test_labels_like_formulas_are_written_as_they_are_with_a_warning(formulas, simulate):
+    done = simulate("--mechanism", "independent")
+    assert done.returncode == 0, done.stderr
+    assert "begins like a formula in: 'kind'" in " ".join(done.stdout.split())
+    assert "=1+1" in set(pd.read_csv("out/synthetic.csv")["kind"])
+
+
+def test_labels_like_formulas_are_escaped_on_request(formulas, simulate):
+    done = simulate("--mechanism", "independent", "--spreadsheet-safe", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["warning"] is None
+    assert set(pd.read_csv("out/synthetic.csv")["kind"]) == {"x, y", "'=1+1"}
+
+
+def test_refuses_to_escape_parquet_before_any_work(folder, simulate):
+    done = simulate("--spreadsheet-safe", "--format", "parquet")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--spreadsheet-safe: expected the format csv" in done.stderr
+    assert not (folder / "out").exists()
 
 
 def test_a_table_of_another_format_counts_as_an_earlier_result(folder, simulate):

@@ -41,7 +41,7 @@ def certificate_form(domain=DOMAIN):
     half = len(names) // 2
     pairs = list(itertools.combinations(names, 2))
     return {
-        "format": "dpmosaic certificate 1",
+        "format": "dpmosaic certificate 2",
         "differentially_private": True,
         "labels": [],
         "created": "2026-01-02T03:04:05+00:00",
@@ -76,7 +76,7 @@ def certificate_form(domain=DOMAIN):
             {
                 "step": "one-way",
                 "clique": names[:1],
-                "interaction": False,
+                "kind": "marginal",
                 "zcdp_rho": 0.005,
                 "noise_sigmas_by_slice": [[20.0], [20.0]],
             }
@@ -89,4 +89,5 @@ def certificate_form(domain=DOMAIN):
         "rounds": [],
         "error_bounds": [bounded(*pair, total_variation=0.03 * place) for place, pair in enumerate(pairs)],
         "model": {"cliques": [names[:1], *map(list, itertools.pairwise(names))], "size_mb": 0.5},
+        "outputs": {"synthetic.csv": "0" * 64},
     }

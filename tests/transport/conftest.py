@@ -1,5 +1,6 @@
 """A party that listens on loopback, and the certificates of its callers."""
 
+import time
 from datetime import UTC, datetime
 
 import numpy as np
@@ -42,14 +43,27 @@ class Loopback:
         self.events = []
         self.health = Health(checks or {}, self.events.append, every_s=0.05)
         self.server = PartyServer(
-            servicer or servicer_of(), self.side, "127.0.0.1:0", self.health, self.events.append
+            servicer or servicer_of(),
+            self.side,
+            "127.0.0.1:0",
+            self.health,
+            self.events.append,
+            reload_s=0.02,
         )
-        self.address = f"127.0.0.1:{self.server.port}"
+        self.address = self.server.address
         self.connections = []
         self.server.start()
 
     def side(self):
         return TlsSide(*self.party, tuple(self.pinned))
+
+    def wait_for_reload(self):
+        """Waits until connections get changed certificates."""
+        for _ in range(400):
+            if any(event.event == "reload" for event in self.events):
+                return
+            time.sleep(0.01)
+        raise AssertionError("the certificates were not replaced")
 
     def dial(self, curator=None, certificate=None, retry_policy=HASTY, address=None):
         key, shown = curator or self.curator

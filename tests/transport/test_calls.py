@@ -243,6 +243,28 @@ def test_a_party_that_stops_finishes_what_is_under_way(loopback):
     assert replies == [b"done"]
 
 
+def test_a_call_under_way_and_its_connection_outlive_the_certificates_that_they_began_with(loopback):
+    asked, renewed = threading.Event(), threading.Event()
+
+    def serve(method, requests):
+        asked.set()
+        assert renewed.wait(5)
+        yield b"done"
+
+    party = loopback(Scripted(serve))
+    connection = party.dial(retry_policy=RetryPolicy(call_s=20, tries=1))
+    replies = []
+    thread = threading.Thread(target=lambda: replies.extend(connection.call("Answer", [b""])))
+    thread.start()
+    assert asked.wait(5)
+    party.party = loopback.pair("north")
+    party.wait_for_reload()
+    renewed.set()
+    thread.join()
+    assert replies == [b"done"]
+    assert list(connection.call("Answer", [b""])) == [b"done"]
+
+
 def test_health_follows_the_real_state(loopback):
     broken = threading.Event()
 

@@ -73,16 +73,27 @@ def test_a_pin_that_is_revoked_ends_the_calls_of_a_connection_that_is_open(loopb
         describe(connection)
 
 
+def test_a_pin_that_is_revoked_opens_no_new_connection(loopback):
+    party = loopback()
+    party.pinned.clear()
+    party.wait_for_reload()
+    own = TlsSide(*party.curator, (party.party[1],))
+    code = refused_by(secure_channel(party.address, own, party.party[1]))
+    assert code is grpc.StatusCode.UNAVAILABLE
+
+
 def test_a_new_pin_needs_no_restart(loopback):
     party = loopback()
     newcomer = loopback.pair("curator")
     party.pinned.append(newcomer[1])
+    party.wait_for_reload()
     assert describe(party.dial(curator=newcomer)) == "north"
 
 
 def test_a_new_certificate_of_the_party_needs_no_restart(loopback):
     party = loopback()
     party.party = loopback.pair("north")
+    party.wait_for_reload()
     assert describe(party.dial()) == "north"
 
 

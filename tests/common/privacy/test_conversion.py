@@ -1,4 +1,6 @@
 import math
+from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from dp_accounting import dp_event
@@ -6,7 +8,11 @@ from dp_accounting.pld import pld_privacy_accountant
 from dp_accounting.rdp import rdp_privacy_accountant
 from scipy import stats
 
-from dpmosaic.common.privacy import conversion
+from dpmosaic.common.privacy import conversion, cost
+from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.common.privacy.cost import Adjacency
+
+ROOT = Path(__file__).parents[3]
 
 EPSILONS = [0.01, 0.1, 1.0, 10.0, 50.0]
 DELTAS = [1e-3, 1e-6, 1e-9, 1e-12]
@@ -28,6 +34,27 @@ def test_the_gaussian_conversion_agrees_with_dp_accounting(epsilon):
     accountant = pld_privacy_accountant.PLDAccountant()
     accountant.compose(dp_event.GaussianDpEvent(1 / mu))
     assert accountant.get_epsilon(1e-9) == pytest.approx(epsilon, rel=1e-4)
+
+
+@pytest.mark.parametrize(("zero_out", "replaced"), [(1.0, 2.07), (4.0, 8.59)])
+def test_documents_state_epsilon_against_replacing_a_record_at_the_noise_of_zero_out(zero_out, replaced):
+    """A score moves by 2 in place of 1, which doubles mu; nothing that is measured moves by more."""
+    sigma = cost.score_sigma(Budget(zero_out, 1e-9).granted(gaussian_only=True), Adjacency.ZERO_OUT, 1)
+    mu = {adjacency: math.sqrt(2 * cost.score_cost(sigma, adjacency, 1)) for adjacency in Adjacency}
+    marginals, interactions = (
+        math.sqrt(
+            2
+            * cost.gaussian_cost(
+                cost.gaussian_sigma(Fraction(1, 2), Adjacency.ZERO_OUT, shape), Adjacency.REPLACE_ONE, shape
+            )
+        )
+        for shape in ((), (2, 2))
+    )
+    assert conversion.gaussian_epsilon(mu[Adjacency.ZERO_OUT], 1e-9) == pytest.approx(zero_out, rel=1e-4)
+    assert round(conversion.gaussian_epsilon(mu[Adjacency.REPLACE_ONE], 1e-9), 2) == replaced
+    assert max(marginals, interactions) <= 2.0001
+    for page in ("README.md", "docs/choosing.md"):
+        assert f"{replaced}" in (ROOT / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])

@@ -110,7 +110,8 @@ def test_refuses_a_damaged_certificate_and_names_the_place(form, path, value, me
 @pytest.mark.parametrize("cost", ["1/0", "0.5", "-1", "1" * 5000, 1])
 def test_refuses_a_cost_that_is_not_a_fraction(form, cost):
     entry = {"query_id": "1", "query": "00", "zcdp_rho": cost, "signature": ""}
-    party = {"name": "p", "entries": [entry], "signature": ""}
+    mark = {"events": 1, "head": "00" * 32}
+    party = {"name": "p", "entries": [entry], "signature": "", "mark": mark}
     form["signed"] = {"terms": "", "curator_signature": "", "parties": [party]}
     with pytest.raises(DataError, match=r"entries\[0\]\.zcdp_rho: expected a fraction"):
         Certificate.from_json(form)

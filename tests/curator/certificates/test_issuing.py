@@ -7,10 +7,11 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
+from dpmosaic.common.errors import DataError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
-from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_cost, grid_of
+from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_cost, grid_of, score_cost
 from dpmosaic.common.protocols.registry import TRUSTED
 from dpmosaic.curator.certificates import issuing as module
 from dpmosaic.curator.certificates.certificate import Certificate
@@ -118,7 +119,10 @@ def test_charges_and_measurements_mark_interactions():
     values = np.array([1.0, 0.0, -1.0, -1.0, 0.0, 1.0])
     measured = Measurement(("a", "b"), values, SIGMA, float(cost), interaction=True)
     form = issued(gaussian(), pair, more=(measured,))
-    assert [(c["step"], c["interaction"]) for c in form["charges"]] == [("measure", False), ("pairs", True)]
+    assert [(c["step"], c["kind"]) for c in form["charges"]] == [
+        ("measure", "marginal"),
+        ("pairs", "interaction"),
+    ]
     assert form["charges"][1]["zcdp_rho"] == float(cost)
     stated = [(m["clique"], m["interaction"]) for m in form["measurements"]]
     assert stated == [(["a"], False), (["a", "b"], True)]
@@ -126,6 +130,21 @@ def test_charges_and_measurements_mark_interactions():
     assert form["promise"]["epsilon_by_privacy_loss_distribution"] == pytest.approx(
         gaussian_epsilon(math.sqrt(spent), 1e-6), rel=1e-3
     )
+
+
+def test_scores_are_marked_so_that_a_reader_can_tell_how_far_a_record_moves_them():
+    """Under replace-one a record moves a score by 2, so that its noise hides less than that of a marginal."""
+    cost = score_cost(SIGMA, Adjacency.ZERO_OUT, 2)
+    scores = Charge("select", (), cost, ((SIGMA, SIGMA),), scores=True)
+    form = issued(gaussian(), scores, Charge("choose", (), exponential_cost(0.1)))
+    assert [c["kind"] for c in form["charges"]] == ["marginal", "scores", "other"]
+
+
+def test_refuses_a_charge_of_an_unknown_kind():
+    form = issued(gaussian())
+    form["charges"][0]["kind"] = "scoring"
+    with pytest.raises(DataError, match="expected a kind of answer: marginal, interaction, scores, other"):
+        Certificate.from_json(form)
 
 
 def test_lists_no_observers_of_a_run_that_is_not_private(factors):

@@ -1,136 +1,220 @@
-"""A signed certificate and all defects that verification detects."""
+"""A certificate that all parties signed, and every false statement and defect that a reader detects.
 
-import sys
+Parties sign the digest of a certificate that they do not see. A curator that deceives them therefore gets
+valid signatures on anything: here every altered certificate is signed again by all parties.
+"""
+
 from dataclasses import replace
 from datetime import UTC, datetime
-from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.protocols.masked.plan import MaskedPlan
-from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.protocols.partition import Partition, RosterEntry
-from dpmosaic.common.statement import ENTRY, Claim, Entry, first_link, next_link, state
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.workload import Workload
+from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.registry import MASKED
+from dpmosaic.common.statement import Claim, Statement, first_link, next_link, state
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.statements import Signatures
-from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
-from support.certificates import certificate_form
-from support.terms import terms_of
+from dpmosaic.curator.certificates.verify import sha256_of, sign_terms, verify_certificate
+from dpmosaic.curator.mechanisms.catalogue import mechanism_named
+from dpmosaic.curator.parties.asking import Asking
+from dpmosaic.curator.releasing.agreement import agree
+from dpmosaic.curator.releasing.over_parties import signatures_of
+from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
+from dpmosaic.simulations.contracts.trial import Trial
 
-NAMES = ("a", "b")
-SEEDS = {name: Identity.from_seed(name.encode() * 32) for name in (*NAMES, "c", "s")}
-DOMAIN = Domain.coded({"x": 2, "y": 2})
-ROSTER = tuple(
-    RosterEntry(name, 0, (attribute,), 9, SEEDS[name].public)
-    for name, attribute in zip(NAMES, ("x", "y"), strict=True)
-)
-TERMS = terms_of(protocol="masked", plan=MaskedPlan(DOMAIN, ROSTER, 1, Ring(32)))
-CERTIFICATE = self_signed("a", new_tls_key(), datetime.now(UTC))
-BODY = Certificate.from_json(certificate_form())
-BODY = replace(
-    BODY,
-    plan=replace(BODY.plan, record_counts=(9,), parties=((("x",), ("y",)),)),
-    promise=replace(BODY.promise, zcdp_rho_granted=1.0, zcdp_rho_spent=0.75),
-)
+DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
+TABLE = Table.from_codes(DOMAIN, np.column_stack([np.arange(90) % n for n in DOMAIN.sizes]))
+SIGNER, STRANGER = Identity.from_seed(b"c" * 32), Identity.from_seed(b"s" * 32)
+NAMES = ("party-1-1", "party-1-2", "party-2-1", "party-2-2")
+TLS = self_signed("a", new_tls_key(), datetime.now(UTC))
+TRIAL = Trial(1, protocol="masked", grid="2x2")
+PARTIES = {name: Identity.from_seed(TRIAL.keys.child_key("identity", name)) for name in NAMES}
 
 
-def federation(**identities):
-    def card(name, role):
-        identity = SEEDS[identities.get(name, name)]
-        return Card.issue(
-            role, name, identity, CERTIFICATE, None if role == CURATOR else Domain.coded({"x": 2})
-        )
-
-    return FederationList(card("c", CURATOR), tuple(card(name, PARTY) for name in NAMES))
-
-
-def signed(body=BODY, rho=Fraction(3, 8), names=NAMES):
-    claim = Claim("r", body.digest(), body.promise.zcdp_rho_spent)
-    statements = []
-    for name in names:
-        link, entries = first_link(encode_terms(TERMS)), []
-        for number in range(2):
-            link = next_link(link, str(number), bytes(32), rho)
-            entries.append(Entry(str(number), bytes(32), rho, SEEDS[name].sign(ENTRY, link)))
-        statements.append(state(SEEDS[name], entries, link, claim))
-    signatures = Signatures.of(encode_terms(TERMS), sign_terms(SEEDS["c"], TERMS), names, statements)
-    return body.with_signatures(signatures)
-
-
-def failed(certificate, listed=None):
-    return {line.what for line in verify_certificate(certificate, listed or federation()) if not line.passed}
+@pytest.fixture(scope="module")
+def signed():
+    """The certificate of a release over four parties that scored, measured and signed."""
+    order = ReleaseOrder(
+        DOMAIN,
+        MASKED,
+        Adjacency.ZERO_OUT,
+        mechanism_named("mosaic"),
+        Workload.parse(DOMAIN, "2way"),
+        Budget(epsilon=1.0, delta=1e-9),
+    )
+    trial = replace(TRIAL, granted=order.granted)
+    agreement = agree(
+        DOMAIN,
+        trial.parties(TABLE),
+        order.proposal("ab" * 16),
+        sealing=lambda terms: (terms, sign_terms(SIGNER, terms)),
+    )
+    measurer = agreement.measurer(RandomStream.from_seed(3))
+    layout = Layout.of(agreement.terms.plan)
+    made = make_release(order, layout, measurer, RandomStream.from_seed(4)).certificate
+    return made.with_signatures(signatures_of(made, agreement, Asking()))
 
 
-def changed(path, value):
-    form = signed().to_json()
+def federation(curator=SIGNER, **others):
+    def card(name, role, identity):
+        return Card.issue(role, name, identity, TLS, None if role == CURATOR else Domain.coded({"a": 3}))
+
+    parties = tuple(card(name, PARTY, others.get(name, PARTIES[name])) for name in NAMES)
+    return FederationList(card("c", CURATOR, curator), parties)
+
+
+def failed(certificate, listed=None, folder=None):
+    found = verify_certificate(certificate, listed or federation(), folder)
+    return {line.what for line in found if not line.passed}
+
+
+def changed(certificate, path, value):
+    """The certificate with one value changed; a value that is a function is given the old one."""
+    form = certificate.to_json()
     place = form
     for key in path[:-1]:
         place = place[key]
-    place[path[-1]] = value
+    place[path[-1]] = value(place[path[-1]]) if callable(value) else value
     return Certificate.from_json(form)
 
 
-def test_verifies_a_certificate_that_all_parties_signed():
-    lines = list(verify_certificate(signed(), federation()))
-    assert all(line.passed for line in lines)
+def signed_again(certificate):
+    """All parties sign this certificate, with the entries of their ledgers as they are."""
+    signed = certificate.signed
+    claim = Claim("ab" * 16, certificate.digest(), certificate.promise.zcdp_rho_spent)
+    statements = []
+    for party in signed.parties:
+        link = first_link(signed.terms)
+        for entry in party.entries:
+            link = next_link(link, entry.query_id, entry.query, entry.zcdp_rho)
+        statements.append(state(PARTIES[party.name], party.entries, link, claim, party.mark))
+    again = Signatures.of(
+        signed.terms, signed.curator_signature, [party.name for party in signed.parties], statements
+    )
+    return certificate.with_signatures(again)
+
+
+def test_verifies_a_certificate_that_all_parties_signed(signed):
+    lines = list(verify_certificate(signed, federation()))
+    assert all(line.passed for line in lines), [line for line in lines if not line.passed]
     assert [line.what for line in lines] == [
-        "label", "terms", "curator c", "parties", "party a", "party b", "budget",
+        "label", "curator c", "parties", *(f"party {name}" for name in NAMES),
+        "promise", "table", "purpose", "trust", "charges", "budget", "recomputed",
     ]  # fmt: skip
+    kinds = {charge.kind for charge in signed.charges}
+    assert kinds == {"interaction", "scores"}
+
+
+FALSE_STATEMENTS = [
+    (("promise", "epsilon"), 0.01, {"promise", "recomputed"}),
+    (("promise", "delta"), 1e-12, {"promise", "recomputed"}),
+    (("plan", "budget", "epsilon"), 0.01, {"promise", "recomputed"}),
+    (("promise", "zcdp_rho_granted"), 1e-6, {"promise", "recomputed"}),
+    (("promise", "zcdp_rho_spent"), 1e-6, {"recomputed"}),
+    (("promise", "zcdp_rho_really_spent"), 1e-6, {"recomputed"}),
+    (("promise", "epsilon_by_privacy_loss_distribution"), 0.5, {"recomputed"}),
+    (("promise", "observers", 0, "who"), "everybody together", {"recomputed"}),
+    (("promise", "observers", 0, "assumes"), "nothing", {"recomputed"}),
+    (("promise", "observers", 0, "zcdp_rho"), 1e-6, {"recomputed"}),
+    (("promise", "observers", 0, "epsilon"), 0.001, {"recomputed"}),
+    (("promise", "observers"), [], {"recomputed"}),
+    (("plan", "record_counts"), [10**9, 10**9], {"table"}),
+    (("plan", "names", 0, 0), "party-9-9", {"table"}),
+    (("plan", "parties", 0), lambda held: held[::-1], {"table"}),
+    (("plan", "attributes", "a"), 4, {"table"}),
+    (("plan", "domain_digest"), "0" * 64, {"purpose"}),
+    (("plan", "mechanism", "name"), "aim", {"purpose"}),
+    (("plan", "workload", 0, "weight"), 2.0, {"purpose"}),
+    (("plan", "protocol"), "trusted", {"trust"}),
+    (("plan", "adjacency"), "replace-one", {"trust", "recomputed"}),
+    (("plan", "collusions"), 3, {"trust"}),
+    (("plan", "dealer"), "nobody", {"trust"}),
+    (("plan", "evaluators"), ["party-1-2", "party-2-1"], {"trust"}),
+    (("charges", 0, "zcdp_rho"), 1e-9, {"charges"}),
+    (("charges", 0, "noise_sigmas_by_slice", 0, 0), 1e9, {"charges"}),
+    (("charges"), lambda all: all[:-1], {"charges"}),
+    (("charges", 0, "kind"), "scores", {"charges"}),
+    (("charges", 0, "step"), "another", {"recomputed"}),
+    (("labels",), ["NOT PRIVATE"], {"label"}),
+    (("differentially_private",), False, {"label"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "what"), FALSE_STATEMENTS, ids=[str(path) for path, _, _ in FALSE_STATEMENTS]
+)
+def test_detects_a_false_statement_that_all_parties_signed(signed, path, value, what):
+    path = (path,) if isinstance(path, str) else path
+    assert failed(signed_again(changed(signed, path, value))) == what
+
+
+def test_a_statement_that_is_altered_after_it_was_signed_fails_at_every_party(signed):
+    assert {f"party {name}" for name in NAMES} <= failed(changed(signed, ("model", "size_mb"), 9.0))
 
 
 @pytest.mark.parametrize(
     ("path", "value", "what"),
     [
-        (("promise", "epsilon"), 0.1, {"party a", "party b"}),
-        (("plan", "protocol"), "trusted", {"terms", "party a", "party b"}),
-        (("promise", "zcdp_rho_granted"), 2.0, {"terms", "party a", "party b"}),
-        (("labels",), ["NOT PRIVATE"], {"label", "party a", "party b"}),
         (("signed", "curator_signature"), "00" * 64, {"curator c"}),
-        (("signed", "parties", 0, "signature"), "00" * 64, {"party a"}),
-        (("signed", "parties", 1, "entries", 0, "zcdp_rho"), "1/8", {"party b"}),
-        (("signed", "parties", 1, "entries"), [], {"party b"}),
+        (("signed", "parties", 0, "signature"), "00" * 64, {"party party-1-1"}),
+        (("signed", "parties", 0, "mark", "events"), 1, {"party party-1-1"}),
+        (("signed", "parties", 1, "entries", 0, "zcdp_rho"), "1/8", {"party party-1-2", "charges"}),
+        (("signed", "parties", 1, "entries"), [], {"party party-1-2", "charges"}),
+        (("signed", "parties"), lambda all: all[1:], {"parties", "charges"}),
     ],
 )
-def test_detects_each_altered_value(path, value, what):
-    assert failed(changed(path, value)) == what
+def test_detects_each_altered_signature(signed, path, value, what):
+    assert failed(changed(signed, path, value)) == what
 
 
-def test_altered_terms_invalidate_every_signature():
-    other = encode_terms(replace(TERMS, release_id="s"))
-    assert failed(changed(("signed", "terms"), other.hex())) == {"curator c", "party a", "party b"}
+def test_a_party_that_charged_more_than_the_others_is_detected(signed):
+    """As after a query that only one party of a slice was asked."""
+    party = signed.signed.parties[3]
+    link = first_link(signed.signed.terms)
+    entries = []
+    for entry in party.entries:
+        rho = entry.zcdp_rho * 2
+        link = next_link(link, entry.query_id, entry.query, rho)
+        entries.append(replace(entry, zcdp_rho=rho, signature=PARTIES[party.name].sign("ledger entry", link)))
+    claim = Claim("ab" * 16, signed.digest(), 1.0)
+    said = state(PARTIES[party.name], entries, link, claim, party.mark)
+    statements = [Statement(p.entries, p.signature, p.mark) for p in signed.signed.parties[:3]] + [said]
+    again = Signatures.of(signed.signed.terms, signed.signed.curator_signature, NAMES, statements)
+    assert "charges" in failed(signed.with_signatures(again))
 
 
-def test_detects_a_party_that_charged_another_sum():
-    assert failed(signed(rho=Fraction(1, 4))) == {"party a", "party b"}
+def test_detects_identities_that_differ_from_the_cards(signed):
+    assert failed(signed, federation(**{"party-1-1": STRANGER})) == {"parties", "party party-1-1"}
+    assert failed(signed, federation(STRANGER)) == {"curator c"}
 
 
-def test_detects_a_release_that_exceeds_its_grant():
-    body = replace(BODY, promise=replace(BODY.promise, zcdp_rho_spent=1.5))
-    assert failed(signed(body, Fraction(3, 4))) == {"budget"}
+def test_other_terms_invalidate_every_signature(signed):
+    other = signed.signed.terms.replace(b"ab" * 16, b"ba" * 16)
+    assert other != signed.signed.terms
+    found = failed(changed(signed, ("signed", "terms"), other.hex()))
+    assert {"curator c", *(f"party {name}" for name in NAMES)} <= found
 
 
-def test_detects_a_party_that_did_not_sign():
-    assert failed(signed(names=("a",))) == {"parties"}
+def test_published_files_are_compared_with_the_certificate(signed, tmp_path):
+    (tmp_path / "synthetic.csv").write_text("a,b,c\n0,0,0\n")
+    outputs = {"synthetic.csv": sha256_of(tmp_path / "synthetic.csv"), "model.npz": "0" * 64}
+    certificate = signed_again(signed.with_outputs(outputs))
+    assert failed(certificate, folder=tmp_path) == set()
+    (tmp_path / "synthetic.csv").write_text("a,b,c\n0,0,1\n")
+    (tmp_path / "model.npz").write_bytes(b"another model")
+    assert failed(certificate, folder=tmp_path) == {"file synthetic.csv", "file model.npz"}
+    assert failed(signed_again(signed.with_outputs({"../x": "0" * 64})), folder=tmp_path) == {"file ../x"}
 
 
-def test_detects_identities_that_differ_from_the_cards():
-    assert failed(signed(), federation(a="s")) == {"parties", "party a"}
-    assert failed(signed(), federation(c="s")) == {"curator c"}
-
-
-def test_parties_of_a_protocol_that_charges_parts_may_have_charged_less(monkeypatch):
-    terms = replace(TERMS, protocol="indicator", plan=Partition(DOMAIN, ROSTER))
-    monkeypatch.setattr(sys.modules[__name__], "TERMS", terms)
-    body = replace(BODY, plan=replace(BODY.plan, protocol="indicator"))
-    assert failed(signed(body, Fraction(1, 4))) == set()
-    assert failed(signed(body, Fraction(1, 2))) == {"party a", "party b"}
-
-
-@pytest.mark.parametrize("certificate", [BODY, changed(("signed", "terms"), "00")])
-def test_detects_a_certificate_that_is_not_of_daemons(certificate):
-    assert failed(certificate) == {"form"}
+def test_detects_a_certificate_that_is_not_of_daemons(signed):
+    assert failed(changed(signed, ("signed", "terms"), "00")) == {"form"}
+    assert failed(replace(signed, signed=None)) == {"form"}

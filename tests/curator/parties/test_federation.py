@@ -11,6 +11,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, PolicyError, ProtocolError
+from dpmosaic.common.history import START
 from dpmosaic.common.messages import (
     PROTOCOL_VERSION,
     Acceptance,
@@ -38,7 +39,7 @@ class FakeConnection:
     def __init__(self, name, domain, records=10, version=PROTOCOL_VERSION, protocols=("indicator",)):
         identity = name.encode().ljust(32)
         self.description = PartyDescription(name, version, "0", domain, records, protocols, identity)
-        self.acceptance = Acceptance(identity, name.encode() * 64)
+        self.acceptance = Acceptance(identity, name.encode() * 64, START)
         self.accepted = []
 
     def call(self, method, requests):

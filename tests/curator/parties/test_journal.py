@@ -1,3 +1,4 @@
+import shutil
 import sqlite3
 import stat
 
@@ -65,6 +66,56 @@ def test_refuses_a_file_that_is_not_a_journal(tmp_path):
     (tmp_path / "empty").touch()
     with pytest.raises(DataError, match="not finished"):
         Journal(tmp_path / "empty")
+
+
+def left_of(key, folder):
+    """Names of files that hold any part of a key."""
+    parts = [key[at : at + 8] for at in range(0, len(key), 8)]
+    return [path.name for path in folder.iterdir() if any(part in path.read_bytes() for part in parts)]
+
+
+def test_a_finished_release_leaves_no_byte_of_its_key_in_the_journal_or_its_log(journal, tmp_path):
+    """Whoever has the key can take dealt masks off recorded openings."""
+    for number in range(40):
+        journal.note_once(f"note {number}", bytes(200 * number))
+        journal.keep(f"{number:06}", b"query", np.ones(30 * number))
+    assert left_of(journal.key, tmp_path)
+    journal.finish()
+    assert left_of(journal.key, tmp_path) == []
+    assert (tmp_path / "journal.sqlite-wal").stat().st_size == 0
+    assert journal.recall("000007", b"query").tobytes() == np.ones(210).tobytes()
+
+
+def test_a_finished_release_is_not_opened_again(journal, tmp_path):
+    journal.finish()
+    with pytest.raises(DataError, match="is finished; there is nothing to resume"):
+        Journal(tmp_path / "journal.sqlite")
+
+
+def test_a_curator_killed_before_the_log_was_emptied_leaves_no_key_after_the_next_start(
+    journal, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(journal, "_truncate", lambda: None)
+    journal.note_once("terms", b"terms")
+    journal.finish()
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in ("journal.sqlite", "journal.sqlite-wal"):
+        shutil.copy(tmp_path / name, copy)
+    assert left_of(journal.key, copy)
+    with pytest.raises(DataError, match="is finished"):
+        Journal(copy / "journal.sqlite")
+    assert left_of(journal.key, copy) == []
+
+
+def test_says_so_if_another_program_keeps_the_key_in_the_log(journal, tmp_path):
+    journal.note_once("terms", b"terms")
+    reader = sqlite3.connect(tmp_path / "journal.sqlite", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM header").fetchone()
+    with pytest.raises(DataError, match="its key is not erased yet"):
+        journal.finish()
+    reader.close()
 
 
 def test_simulations_keep_nothing():

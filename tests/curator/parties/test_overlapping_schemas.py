@@ -1,6 +1,5 @@
 """Parties of a slice that hold the same attribute: the plan states which party answers for it."""
 
-import contextlib
 import json
 from datetime import UTC, datetime
 
@@ -19,7 +18,8 @@ from dpmosaic.common.messages import OpeningRequest
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.queries import encode_opening_request
 from dpmosaic.curator.parties.client import PartyClient
-from dpmosaic.curator.parties.journal import Journal
+from dpmosaic.curator.releasing.agreement import agree
+from dpmosaic.curator.releasing.over_parties import order_of
 from dpmosaic.curator.releasing.plan import ReleasePlan, draft
 from support.parties import policy_for, started
 from support.releases import release_of_plan
@@ -74,10 +74,10 @@ def test_a_release_over_overlapping_schemas_measures_the_whole_table(tmp_path, p
 
 def test_a_party_does_not_open_attributes_that_the_plan_leaves_out(tmp_path):
     overlap = Overlap(tmp_path, "masked")
-    overlap.release()
-    with contextlib.closing(Journal(tmp_path / "journal.sqlite")) as journal:
-        release_id = journal.release_id
-    asked = encode_opening_request(OpeningRequest(release_id, (("b",),), 0))
+    proposal = order_of(overlap.plan).proposal("r")
+    agreement = agree(DOMAIN, [overlap.links], proposal, left_out=overlap.plan.left_out)
+    agreement.measurer(RandomStream.from_seed(1))
+    asked = encode_opening_request(OpeningRequest("r", (("b",),), 0))
     with pytest.raises(ProtocolError, match="a part of the party that opens it"):
         list(overlap.links[1].call("Open", [asked]))
 

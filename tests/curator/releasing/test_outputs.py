@@ -1,5 +1,7 @@
 """The files of a release: the synthetic table in each format, and refusals to overwrite."""
 
+import hashlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,7 @@ from dpmosaic.common.errors import DataError
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
 from dpmosaic.curator.releasing import outputs
-from dpmosaic.curator.releasing.table_format import TableFormat
+from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 from dpmosaic.party.sources.source import read_table
 from support.certificates import certificate_form
 
@@ -35,7 +37,9 @@ def written(folder, kind):
     certificate = Certificate.from_json(certificate_form(DOMAIN))
     model = SelectedRecords(table, (), 200.0)
     outputs.check_folder(folder)
-    outputs.write(folder, table, DOMAIN.names, np.random.default_rng(1), certificate, model, kind)
+    rng, table_file = np.random.default_rng(1), TableFile(kind)
+    digests = outputs.write(folder, table, DOMAIN.names, rng, certificate, model, table_file)
+    outputs.write_certificate(folder, certificate.with_outputs(digests))
     return table
 
 
@@ -46,6 +50,15 @@ def test_a_written_table_is_read_back_to_the_same_codes(tmp_path, kind):
     assert {path.name for path in tmp_path.iterdir()} == {
         kind.file, "certificate.json", "model.npz", "report.html",
     }  # fmt: skip
+
+
+def test_the_certificate_names_the_digest_of_every_other_file(tmp_path):
+    written(tmp_path, TableFormat.CSV)
+    outputs_of = Certificate.load(tmp_path / "certificate.json").outputs
+    assert outputs_of == {
+        name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+        for name in ("synthetic.csv", "model.npz", "report.html")
+    }
 
 
 def test_parquet_keeps_types_and_writes_missing_numbers_as_null(tmp_path):
@@ -71,3 +84,12 @@ def test_refuses_a_folder_with_a_table_of_any_format(tmp_path, kind):
     (tmp_path / kind.file).touch()
     with pytest.raises(DataError, match=f"already holds {kind.file}"):
         outputs.check_folder(tmp_path)
+
+
+def test_a_file_that_no_promise_covers_has_a_warning_beside_it_and_both_count_as_results(tmp_path):
+    outputs.write_not_for_release(tmp_path / "errors.json", "{}", "made from real rows")
+    warning = tmp_path / "errors.json.NOT-FOR-RELEASE.txt"
+    assert warning.read_text() == "errors.json: made from real rows\n"
+    (tmp_path / "errors.json").unlink()
+    with pytest.raises(DataError, match=r"already holds errors\.json\.NOT-FOR-RELEASE\.txt"):
+        outputs.check_folder(tmp_path, ["errors.json"])

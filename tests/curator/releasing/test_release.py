@@ -19,9 +19,9 @@ from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.steps import Asks, Step
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.releasing.agreement import Proposal, agree
-from dpmosaic.curator.releasing.over_parties import layout_of
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
 from dpmosaic.simulations.contracts.trial import Trial
+from support.terms import PURPOSE
 
 DOMAIN = Domain.coded({"a": 3, "b": 2})
 TABLE = Table.from_codes(DOMAIN, np.column_stack([np.arange(60) % 3, np.arange(60) % 2]))
@@ -44,7 +44,7 @@ def order(protocol=MASKED, mechanism=None, **changes):
 def made(asked, grid="1x2", **options):
     trial = Trial(asked.granted, protocol=asked.protocol.name, grid=grid)
     agreement = trial.agreement(DOMAIN, trial.parties(TABLE))
-    measurer, layout = agreement.measurer(trial.keys.child("dealer")), layout_of(agreement.federation)
+    measurer, layout = agreement.measurer(trial.keys.child("dealer")), Layout.of(agreement.terms.plan)
     return make_release(asked, layout, measurer, RandomStream.from_seed(2), **options)
 
 
@@ -105,7 +105,7 @@ def test_parties_are_asked_to_accept_the_sealed_terms():
         sealed.append(proposed)
         return replace(proposed, release_id="sealed"), b""
 
-    proposal = Proposal("r", MASKED, Adjacency.ZERO_OUT, trial.granted)
+    proposal = Proposal("r", MASKED, Adjacency.ZERO_OUT, trial.granted, PURPOSE)
     agreement = agree(DOMAIN, trial.parties(TABLE), proposal, sealing=sealing)
     assert [terms.release_id for terms in sealed] == ["r"]
     assert agreement.terms.release_id == "sealed"
@@ -118,7 +118,7 @@ def test_asks_nothing_of_a_party_with_another_identity_than_its_card(wrong):
     links = trial.parties(TABLE)
     described = [PartyClient(link).describe() for row in links for link in row]
     known = {party.name: party.identity for party in described[1:]} | wrong
-    proposal = Proposal("r", MASKED, Adjacency.ZERO_OUT, trial.granted)
+    proposal = Proposal("r", MASKED, Adjacency.ZERO_OUT, trial.granted, PURPOSE)
     with pytest.raises(PolicyError, match="'party-1-1': expected the identity of its enrolled card"):
         agree(DOMAIN, links, proposal, identities=known)
     assert [link.servicer for row in links for link in row]
@@ -126,7 +126,7 @@ def test_asks_nothing_of_a_party_with_another_identity_than_its_card(wrong):
 
 
 def test_parties_are_charged_at_least_the_cost_of_all_copies():
-    proposal = Proposal("r", INDICATOR, Adjacency.ZERO_OUT, Fraction(1, 3), copies=7)
+    proposal = Proposal("r", INDICATOR, Adjacency.ZERO_OUT, Fraction(1, 3), PURPOSE, copies=7)
     assert Fraction(proposal.charged_rho) >= Fraction(7, 3)
     assert proposal.charged_rho == pytest.approx(7 / 3)
-    assert Proposal("r", INDICATOR, Adjacency.ZERO_OUT, Fraction(1, 3)).charged_rho == float(Fraction(1, 3))
+    assert replace(proposal, copies=1).charged_rho == float(Fraction(1, 3))

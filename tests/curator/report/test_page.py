@@ -89,14 +89,11 @@ def test_a_label_precedes_the_promise_that_it_withdraws(certificate, synthetic):
     assert "With it, nothing is promised" in output
 
 
-def test_names_the_signers_of_a_signed_certificate(certificate, synthetic):
-    assert "signed by" not in release_report(Certificate.from_json(certificate), synthetic)
-    parties = [{"name": name, "entries": [], "signature": ""} for name in ("clinic-1", "insurer-2")]
-    certificate["signed"] = {"terms": "", "curator_signature": "", "parties": parties}
-    assert (
-        "signed by clinic-1, insurer-2"
-        in Elements(release_report(Certificate.from_json(certificate), synthetic)).words
-    )
+def test_names_the_parties_that_sign_the_certificate_of_a_release_over_daemons(certificate, synthetic):
+    assert "sign terms" not in release_report(Certificate.from_json(certificate), synthetic)
+    certificate["plan"]["names"] = [["clinic-1", "insurer-2"], ["clinic-3"]]
+    found = Elements(release_report(Certificate.from_json(certificate), synthetic)).words
+    assert "The parties clinic-1, insurer-2, clinic-3 sign terms and certificate" in found
 
 
 def test_a_page_loads_nothing_and_runs_nothing(certificate, synthetic, comparison):

@@ -44,10 +44,17 @@ def test_spent_and_unspent_budget_add_up(certificate):
         "Not spent",
     ]
     assert [spent.share for spent in spending] == pytest.approx([0.25, 0.5, 0.25])
+    assert [spent.answers for spent in spending] == ["marginals", "", ""]
     del certificate["plan"]["steps"]
     assert words_of(certificate).spending[0].step == "one-way"
     certificate["promise"]["zcdp_rho_spent"] = 0.02
     assert len(words_of(certificate).spending) == 2
+
+
+def test_a_step_says_what_its_noise_was_added_to(certificate):
+    scored = {**certificate["charges"][0], "clique": [], "kind": "scores"}
+    certificate["charges"].append(scored)
+    assert words_of(certificate).spending[0].answers == "marginals, scores (distances of marginals)"
 
 
 @pytest.mark.parametrize(

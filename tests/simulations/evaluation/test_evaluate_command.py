@@ -51,6 +51,13 @@ def test_the_terminal_shows_each_metric_and_names_as_they_are(folder):
         assert said in done.stdout
 
 
+def test_a_report_and_the_terminal_say_that_no_promise_covers_them(folder):
+    done = run(folder, "--report", folder / "page.html")
+    assert done.exit_code == 0
+    assert "the privacy promise does not cover it" in " ".join(done.stdout.split())
+    assert "the privacy promise does not cover it" in (folder / "page.html.NOT-FOR-RELEASE.txt").read_text()
+
+
 def test_without_a_label_no_classifier_is_trained(folder):
     done = run(folder, "--json")
     assert json.loads(done.stdout)["predictions"] == []

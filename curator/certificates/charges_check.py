@@ -1,0 +1,142 @@
+"""Compares the charges that a certificate states with the parties' signed ledgers and with their noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from ...common.errors import ProtocolError
+from ...common.messages import ReleaseTerms
+from ...common.privacy.budget import Accountant, AnswerKind, Charge
+from ...common.privacy.cost import gaussian_cost, score_cost
+from ...common.protocols.partition import Partition
+from ...common.statement import Entry
+from ..measurers.masked import observers_of
+from .certificate import Certificate
+from .check import Check
+from .issuing import costs_of_steps, promised
+from .json_values import to_json_values
+from .statements import StatedCharge
+
+_SAME = 1e-6
+"""Relative difference up to which two computations of a number agree."""
+
+
+Costs = tuple[Fraction, ...]
+"""What one query cost the records of each slice, zCDP."""
+
+
+def costs_of(plan: Partition, ledgers: Mapping[str, Sequence[Entry]]) -> list[Costs]:
+    """What each query cost the records of each slice.
+
+    Args:
+        plan: the signed partition.
+        ledgers: entries of each party, by name.
+
+    Raises:
+        ProtocolError: a party's entries are missing, or two parties of a slice charged differently.
+    """
+    slices = []
+    for number in range(plan.slice_count):
+        names = [plan.roster[place].name for place in plan.members(number)]
+        costs = {tuple(entry.zcdp_rho for entry in ledgers.get(name, ())) for name in names}
+        if len(costs) > 1:
+            raise ProtocolError(f"the parties of slice {number + 1} charged the same records differently")
+        slices.append(costs.pop())
+    if len(set(map(len, slices))) > 1:
+        raise ProtocolError("the ledgers of different slices have different numbers of entries")
+    return list(zip(*slices, strict=True))
+
+
+def spent(costs: Iterable[Costs]) -> Fraction:
+    """The cost of a release for any record, zCDP: a record lies in one slice."""
+    return sum((max(each) for each in costs), Fraction(0))
+
+
+def check_charges(certificate: Certificate, terms: ReleaseTerms, costs: Sequence[Costs]) -> Iterator[Check]:
+    """Recomputes every number of the promise from the ledgers and the noise that the charges state.
+
+    Args:
+        certificate: certificate of the release.
+        terms: signed terms of the release.
+        costs: see `costs_of`.
+    """
+    charges = _charged(certificate.charges, terms, costs)
+    if charges is None:
+        yield Check("charges", False, "differ from the ledgers, or from the cost of their noise")
+        return
+    yield Check("charges", True, f"all {len(charges)} are in every ledger, at the cost of their noise")
+    accountant = Accountant(Fraction(terms.granted_rho), charges, spent(costs))
+    within = accountant.spent <= accountant.granted
+    yield Check("budget", within, "spent within the grant" if within else "spent more than the grant")
+    observers = () if terms.masked is None else observers_of(terms.masked)
+    recomputed = promised(certificate.plan, accountant, observers=observers)
+    same = _alike(to_json_values(certificate.promise), to_json_values(recomputed))
+    same = same and dict(certificate.steps) == costs_of_steps(accountant)
+    yield Check(
+        "recomputed",
+        same,
+        "the charges give the stated costs, epsilons and observers"
+        if same
+        else "the charges give other costs, epsilons or observers than stated",
+    )
+
+
+def _charged(
+    stated: Sequence[StatedCharge], terms: ReleaseTerms, costs: Sequence[Costs]
+) -> tuple[Charge, ...] | None:
+    """The stated charges with exact costs; None if one differs from the ledgers or from its noise."""
+    left, found = iter(costs), []
+    for one in stated:
+        priced = _priced(one, terms)
+        # Scores of many marginals are asked in several queries.
+        booked = (Fraction(0),) * len(priced)
+        while any(paid < price for paid, price in zip(booked, priced, strict=True)):
+            entry = next(left, None)
+            if entry is None:
+                return None
+            booked = tuple(paid + more for paid, more in zip(booked, entry, strict=True))
+        charge = Charge(
+            one.step,
+            one.clique,
+            max(priced, default=Fraction(0)),
+            one.noise_sigmas_by_slice,
+            one.kind == AnswerKind.SCORES,
+            _shape(one, terms),
+        )
+        if not priced or booked != priced or float(charge.zcdp_rho) != one.zcdp_rho:
+            return None
+        found.append(charge)
+    return tuple(found) if next(left, None) is None else None
+
+
+def _priced(stated: StatedCharge, terms: ReleaseTerms) -> Costs:
+    """The cost of the stated noise for each slice; empty if it cannot be that of a query to parties."""
+    adjacency, sigmas = terms.adjacency, stated.noise_sigmas_by_slice
+    known = set(stated.clique) <= set(terms.plan.domain.names)
+    if stated.kind == AnswerKind.OTHER or stated.steps or not known or len(sigmas) != terms.plan.slice_count:
+        return ()
+    if not all(each and all(0 < sigma < math.inf for sigma in each) for each in sigmas):
+        return ()
+    if stated.kind == AnswerKind.SCORES:
+        return tuple(score_cost(each[0], adjacency, len(each)) for each in sigmas if len(set(each)) == 1)
+    shape = _shape(stated, terms)
+    return tuple(sum((gaussian_cost(s, adjacency, shape) for s in each), Fraction(0)) for each in sigmas)
+
+
+def _shape(stated: StatedCharge, terms: ReleaseTerms) -> tuple[int, ...]:
+    """The shape of the marginal if only its interaction was measured; else empty."""
+    return terms.plan.domain.shape(stated.clique) if stated.kind == AnswerKind.INTERACTION else ()
+
+
+def _alike(stated: Any, recomputed: Any) -> bool:
+    """Whether JSON values are equal up to the last digits of numbers."""
+    if isinstance(stated, dict) and isinstance(recomputed, dict):
+        return stated.keys() == recomputed.keys() and all(_alike(stated[k], recomputed[k]) for k in stated)
+    if isinstance(stated, list) and isinstance(recomputed, list):
+        return len(stated) == len(recomputed) and all(map(_alike, stated, recomputed))
+    if isinstance(stated, float) and isinstance(recomputed, float):
+        return math.isclose(stated, recomputed, rel_tol=_SAME)
+    return type(stated) is type(recomputed) and bool(stated == recomputed)

@@ -1,0 +1,102 @@
+"""Compares what a certificate states with the terms that the curator and all parties signed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from ...common.data.workload import Workload
+from ...common.errors import MosaicError
+from ...common.messages import ReleaseTerms
+from ...common.privacy.conversion import gaussian_epsilon
+from ...common.protocols.partition import Partition
+from .certificate import Certificate
+from .check import Check
+
+
+def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) -> Iterator[Check]:
+    """Compares promise, table, purpose and trust with the signed terms.
+
+    Args:
+        certificate: certificate of the release.
+        terms: terms that its signatures are for.
+        spent: cost of the release according to the parties' signed ledgers, zCDP.
+    """
+    yield _check_promise(certificate, terms, spent)
+    yield _check_table(certificate, terms.plan)
+    yield _check_purpose(certificate, terms)
+    yield _check_trust(certificate, terms)
+
+
+def _check_promise(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) -> Check:
+    promise, signed = certificate.promise, terms.purpose.budget
+    stated = (certificate.plan.budget, promise.epsilon, promise.delta, promise.zcdp_rho_granted)
+    if stated != (signed, signed.epsilon, signed.delta, terms.granted_rho):
+        return Check("promise", False, "another epsilon, delta or rho than in the signed terms")
+    if not signed.allows(Fraction(terms.granted_rho)) or not signed.allows(spent):
+        return Check("promise", False, "the rho of the ledgers does not keep the stated epsilon and delta")
+    if signed.delta is None:
+        return Check("promise", True, f"rho {signed.zcdp_rho:.6g}; spent {float(spent):.6g}")
+    reached = gaussian_epsilon(math.sqrt(2 * spent), signed.delta) if spent else 0.0
+    granted = f"rho {signed.zcdp_rho:.6g}" if signed.epsilon is None else f"epsilon {signed.epsilon:.6g}"
+    return Check(
+        "promise", True, f"{granted}; the ledgers give epsilon {reached:.6g} at delta {signed.delta:.3g}"
+    )
+
+
+def _check_table(certificate: Certificate, signed: Partition) -> Check:
+    plan = certificate.plan
+    slices = range(signed.slice_count)
+    entries = [[signed.roster[i] for i in signed.members(number)] for number in slices]
+    same = (
+        list(plan.attributes.items()) == [(name, signed.domain[name].size) for name in signed.domain]
+        and plan.record_counts == tuple(map(signed.records, slices))
+        and plan.parties == tuple(tuple(entry.attributes for entry in each) for each in entries)
+        and plan.names == tuple(tuple(entry.name for entry in each) for each in entries)
+    )
+    if not same:
+        return Check(
+            "table", False, "other parties, attributes or numbers of records than in the signed terms"
+        )
+    return Check("table", True, f"{len(signed.roster)} parties, {signed.record_count} records, as signed")
+
+
+def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:
+    plan, signed = certificate.plan, terms.purpose
+    try:
+        workload = Workload(
+            tuple(one.clique for one in plan.workload), tuple(one.weight for one in plan.workload)
+        )
+    except (MosaicError, ValueError):
+        return Check("purpose", False, "the workload is damaged")
+    same = (
+        plan.domain_digest == signed.domain_digest
+        and json.dumps(plan.mechanism, sort_keys=True) == signed.mechanism
+        and (workload.in_words, workload.digest()) == (signed.workload, signed.workload_digest)
+    )
+    if not same:
+        return Check("purpose", False, "another domain, mechanism or workload than in the signed terms")
+    return Check("purpose", True, f"{plan.mechanism['name']} for {signed.workload}, as signed")
+
+
+def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
+    plan, masked = certificate.plan, terms.masked
+    signed = (
+        (None, None, ())
+        if masked is None
+        else (masked.tolerated, masked.dealer, tuple(masked.roster[i].name for i in masked.evaluators))
+    )
+    if (plan.protocol, plan.adjacency) != (terms.protocol, terms.adjacency.value) or signed != (
+        plan.collusions,
+        plan.dealer,
+        plan.evaluators,
+    ):
+        return Check(
+            "trust",
+            False,
+            "another protocol, adjacency, dealer, evaluators or number of collusions than signed",
+        )
+    roles = "" if masked is None else f", at most {masked.tolerated} may collude, {masked.dealer} deals"
+    return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{roles}, as signed")

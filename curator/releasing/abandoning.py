@@ -1,0 +1,61 @@
+"""Ends a release without a certificate: at the curator, and at every party that can be reached."""
+
+from __future__ import annotations
+
+import contextlib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...common.canonical.terms import decode_terms
+from ...common.errors import MosaicError
+from ..parties import journal as journals
+from ..parties.client import PartyClient
+from ..parties.connection import RetryPolicy
+from ..parties.home import CuratorHome
+from ..parties.journal import Journal
+
+_RETRIES = RetryPolicy(call_s=60.0, tries=3)
+
+
+def abandon(journal: Journal, clients: Mapping[str, PartyClient]) -> dict[str, str]:
+    """Ends a release: the curator's keys are erased first, then those of the parties.
+
+    Args:
+        journal: journal of the release.
+        clients: the parties, by name.
+
+    Returns:
+        For each party that did not end the release, why; the same call asks them again.
+    """
+    journal.abandon()
+    failed = {}
+    for name, client in clients.items():
+        if journal.note(_ended(name)) is None:
+            try:
+                client.abandon(journal.release_id)
+            except MosaicError as error:
+                failed[name] = str(error)
+            else:
+                journal.note_once(_ended(name), b"")
+    return failed
+
+
+def abandon_folder(folder: Path) -> dict[str, str]:
+    """Ends the release in a folder; see `abandon`.
+
+    Raises:
+        DataError: there is no release, it is finished, or it is running.
+    """
+    with contextlib.closing(Journal(folder / journals.NAME, abandoned=True)) as journal, journal.locked():
+        terms = journal.note("terms")
+        # Without terms, no party was asked to accept any.
+        names = [] if terms is None else [entry.name for entry in decode_terms(terms).plan.roster]
+        home = CuratorHome.open(Path((journal.note("home") or b"").decode()))
+        listen = tomllib.loads(journal.plan).get("network", {}).get("listen")
+        with home.links(names, listen, _RETRIES) as links:
+            return abandon(journal, {name: PartyClient(links[name]) for name in names})
+
+
+def _ended(name: str) -> str:
+    return f"abandoned by {name}"
