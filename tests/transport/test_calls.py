@@ -246,7 +246,7 @@ def test_a_party_that_stops_finishes_what_is_under_way(loopback):
 def test_a_call_under_way_and_its_connection_outlive_the_certificates_that_they_began_with(loopback):
     asked, renewed = threading.Event(), threading.Event()
 
-    def serve(method, requests):
+    def serve(method, requests, caller):
         asked.set()
         assert renewed.wait(5)
         yield b"done"

@@ -60,10 +60,11 @@ def test_a_journal_is_readable_only_by_its_owner_and_not_created_twice(journal, 
 def test_refuses_a_file_that_is_not_a_journal(tmp_path):
     with pytest.raises(DataError, match="found none"):
         Journal(tmp_path / "journal.sqlite")
+    for name in ("text", "empty"):
+        (tmp_path / name).touch(0o600)
     (tmp_path / "text").write_text("not a database, and long enough to be looked at " * 20)
     with pytest.raises(DataError, match="expected the journal of a release, got"):
         Journal(tmp_path / "text")
-    (tmp_path / "empty").touch()
     with pytest.raises(DataError, match="not finished"):
         Journal(tmp_path / "empty")
 
