@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 from dpmosaic.common.canonical.introductions import decode_introduction
@@ -10,6 +11,7 @@ from dpmosaic.common.errors import MosaicError
 from dpmosaic.common.history import START
 from dpmosaic.common.wire import codec, queries, statements
 from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
+from dpmosaic.party.approvals import Approvals
 from dpmosaic.party.institution import Institution
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
@@ -17,7 +19,11 @@ from dpmosaic.party.serving.servicer import PartyServicer
 
 LEDGER = "ledger.sqlite"
 FILES = (LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm")
-ANSWERS = {"Answer": queries.decode_query, "AnswerScores": queries.decode_score_query}
+ANSWERS = {
+    "Answer": lambda request: queries.decode_answer_request(request)[0],
+    "AnswerScores": queries.decode_score_query,
+}
+"""Methods that answer, and how to read the query of a request."""
 
 
 class Died(BaseException):
@@ -64,21 +70,23 @@ class DiskParty:
         name: of the party.
         identity: of the party.
         table: its rows.
-        rules: its rules.
+        rules: its rules, without approvals.
+        automatic: whether its operator approves every release.
         keys: source of noise keys and salts.
         mortal: decides when the process dies.
     """
 
-    def __init__(self, folder, name, identity, table, rules, keys, mortal):
+    def __init__(self, folder, name, identity, table, rules, automatic, keys, mortal):
         self._folder, self._lives = folder, 0
         self.name, self.table, self.rules = name, table, rules
         self.identity = MortalIdentity(identity, mortal)
-        self._keys, self._mortal = keys, mortal
+        self._keys, self._mortal, self._automatic = keys, mortal, automatic
         self.sent: dict[tuple[str, bytes], tuple[bytes, ...]] = {}
         self.noise_keys: dict[bytes, tuple[str, str]] = {}
         self.asked: dict[tuple[str, str], bytes] = {}
         self.secrets: dict[str, set[bytes]] = {}
         self.closed: set[str] = set()
+        self.denied: set[str] = set()
         self.seen = self.introduced = START
         self.clock = 1e9
         self.backup = None
@@ -98,12 +106,16 @@ class DiskParty:
             self._mortal.step()
             return self._keys()
 
-        institution = Institution(self.name, self.identity, self.table, self.rules)
+        signer = Identity(self.identity._key)
+        self.approvals = Approvals(self._folder / "requests.sqlite", signer, automatic=self._automatic)
+        rules = replace(self.rules, approvals=self.approvals)
+        institution = Institution(self.name, self.identity, self.table, rules)
         self.servicer = PartyServicer(Party(institution, self.ledger, fresh), lambda: self.clock)
         self._reader = sqlite3.connect(f"file:{self.home / LEDGER}?mode=ro", uri=True)
 
     def close(self):
         self._reader.close()
+        self.approvals.close()
         self.ledger.close()
 
     def restart(self, table=None):
@@ -169,6 +181,8 @@ class DiskParty:
         query = ANSWERS[method](request)
         if query.release_id in self.closed:
             raise Broken(f"{self.name}: answered in a closed release")
+        if query.release_id in self.denied:
+            raise Broken(f"{self.name}: answered in a denied release")
         if self.asked.setdefault((query.release_id, query.query_id), request) != request:
             raise Broken(f"{self.name}: one query id was answered for two queries")
 

@@ -10,15 +10,16 @@ import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.errors import BudgetError, PolicyError, ProtocolError
+from dpmosaic.common.errors import ApprovalPending, BudgetError, PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy import distributed, noise
 from dpmosaic.common.privacy.cost import gaussian_sigma
 from dpmosaic.common.statement import Claim, check_statement
 from dpmosaic.common.wire import codec, queries
 from dpmosaic.curator.measurers.measurer import Query
-from support.operations.disk import Broken, Died
-from support.operations.world import DOMAIN, LIFETIME, PROTOCOLS, certificate_of
+from dpmosaic.party.approvals import APPROVED, DENIED, PENDING
+from support.operations.disk import ANSWERS, Broken, Died
+from support.operations.world import DOMAIN, LIFETIME, MANUAL, PROTOCOLS, certificate_of
 
 OTHER_SAMPLER = "of the sampler drew noise"
 """In the refusal of a query that was charged when another version of the sampler drew noise."""
@@ -57,7 +58,12 @@ def accept(world, release):
     fresh = release.state == "proposed"
     try:
         world.agree(release)
+    except ApprovalPending:
+        return False
     except PolicyError as error:
+        if "denied" in str(error):
+            release.state = "denied"
+            return False
         if not fresh or release.granted <= left or "lifetime" not in str(error):
             raise
         return False
@@ -119,7 +125,7 @@ def repeat(world, rng):
     before = party.sent[method, request]
     try:
         again = tuple(party.call(method, [request]))
-    except ProtocolError:
+    except (ProtocolError, PolicyError):
         return False
     if again[: len(before)] != before:
         raise Broken("a repeated query got another answer")
@@ -132,15 +138,15 @@ def forge(world, rng):
     marginals = [request for method, request in party.sent if method == "Answer"]
     if not marginals:
         return False
-    query = queries.decode_query(marginals[int(rng.integers(len(marginals)))])
-    refused(party, replace(query, sigma=query.sigma * (1 + float(rng.random()))), ProtocolError)
+    query, charges = queries.decode_answer_request(marginals[int(rng.integers(len(marginals)))])
+    refused(party, replace(query, sigma=query.sigma * (1 + float(rng.random()))), ProtocolError, charges)
     return True
 
 
 def overspend(world, rng):
     """A query that costs more than the rest of the grant is refused and not charged."""
     release = accepted(world, rng)
-    if release is None or release.protocol == "masked":
+    if release is None or release.protocol != "trusted":
         return False
     party = world.parties[release.parties[0]]
     spent = party.ledger.spent(release.release_id)
@@ -155,7 +161,7 @@ def unknown(world, rng):
     """A query of a release that was never accepted is refused."""
     party = party_of(world, rng)
     names = (party.table.domain.names[0],)
-    query = MarginalQuery(str(rng.integers(2**32)), "q", AnswerForm.HISTOGRAM, names, 3.0)
+    query = MarginalQuery(f"{rng.integers(2**32):032x}", "q", AnswerForm.HISTOGRAM, names, 3.0)
     refused(party, query, ProtocolError)
     return True
 
@@ -164,14 +170,12 @@ def interleave(world, rng):
     """Two curators ask in two releases at once, and each takes its answers frame by frame."""
     party = world.parties["north"]
     streams = []
-    for protocol in ("trusted", "indicator"):
-        found = [r for r in world.releases if r.measurer is not None and r.protocol == protocol]
-        for release in found[-1:]:
-            sigma = gaussian_sigma(release.granted / 50, release.agreement.terms.adjacency)
-            query = MarginalQuery(
-                release.release_id, f"y{rng.integers(2**32)}", AnswerForm.HISTOGRAM, ("a",), sigma
-            )
-            streams.append(party.call("Answer", [queries.encode_query(query)]))
+    for release in [r for r in world.releases if r.measurer is not None and r.protocol == "trusted"][-2:]:
+        sigma = gaussian_sigma(release.granted / 50, release.agreement.terms.adjacency)
+        query = MarginalQuery(
+            release.release_id, f"y{rng.integers(2**32)}", AnswerForm.HISTOGRAM, ("a",), sigma
+        )
+        streams.append(party.call("Answer", [queries.encode_answer_request(query, ())]))
     while streams:
         stream = streams.pop(int(rng.integers(len(streams))))
         with suppress(BudgetError):
@@ -246,7 +250,7 @@ def other_rows(world, rng):
     asked = [request for method, request in party.sent if method == "Answer"]
     try:
         for request in asked[-3:]:
-            refused(party, queries.decode_query(request), ProtocolError)
+            refused(party, *_with_charges(request))
     finally:
         party.restart(rows)
     return bool(asked)
@@ -272,7 +276,7 @@ def certify(world, rng):
 
 def abandon(world, rng):
     """Every party closes the release, also one that did not accept it."""
-    release = chosen(world, rng, "proposed", "open", "closing abandoned")
+    release = chosen(world, rng, "proposed", "open", "denied", "closing abandoned")
     if release is None:
         return False
     release.state, release.measurer = "closing abandoned", None
@@ -293,9 +297,42 @@ def ask_a_closed_release(world, rng):
         for method, request in [*(key for key in party.sent if _is_of(key, release)), ("Accept", terms)]:
             try:
                 list(party.call(method, [request]))
-            except ProtocolError:
+            except (ProtocolError, PolicyError):
                 continue
             raise Broken("a closed release answered")
+    return True
+
+
+def decide(world, rng):
+    """An operator approves or denies a release that waits; its curator hears of an approval."""
+    party = world.parties[MANUAL]
+    waiting = [request for request in party.approvals.requests() if request.state == PENDING]
+    if not waiting:
+        return False
+    verdict = APPROVED if rng.random() < 0.85 else DENIED
+    decided = party.approvals.decide(
+        waiting[-1].terms.release_id, verdict, "operator", "", accepted=False
+    ).terms.release_id
+    for release in world.releases:
+        if release.release_id == decided and release.state == "proposed" and verdict == APPROVED:
+            accept(world, release)
+    return True
+
+
+def deny_running(world, rng):
+    """An operator denies a release that is running: it is stopped for good, at this party."""
+    party = world.parties[MANUAL]
+    running = [r for r in world.releases if r.state == "open" and MANUAL in r.parties]
+    if not running:
+        return False
+    release = running[int(rng.integers(len(running)))]
+    party.approvals.decide(release.release_id, DENIED, "operator", "", accepted=True)
+    release.state, release.measurer = "denied", None
+    party.denied.add(release.release_id)
+    for key in [key for key in party.sent if _is_of(key, release)]:
+        with suppress(PolicyError):
+            list(party.call(key[0], [key[1]]))
+            raise Broken("a denied release answered")
     return True
 
 
@@ -370,6 +407,8 @@ OPERATIONS = {
     certify: 4,
     abandon: 4,
     ask_a_closed_release: 3,
+    decide: 10,
+    deny_running: 2,
     back_up: 2,
     restore: 2,
     clock_jump: 1,
@@ -400,16 +439,20 @@ def party_of(world, rng):
     return list(world.parties.values())[int(rng.integers(len(world.parties)))]
 
 
-def refused(party, query, kind):
+def refused(party, query, kind, charges=()):
     """Returns only if the query is refused."""
     try:
-        list(party.call("Answer", [queries.encode_query(query)]))
-    except (kind, ProtocolError):
+        list(party.call("Answer", [queries.encode_answer_request(query, charges)]))
+    except (kind, ProtocolError, PolicyError):
         return
     raise Broken(f"expected a refusal of {query}")
 
 
 def _is_of(key, release):
     method, request = key
-    decode = queries.decode_query if method == "Answer" else queries.decode_score_query
-    return decode(request).release_id == release.release_id
+    return ANSWERS[method](request).release_id == release.release_id
+
+
+def _with_charges(request):
+    query, charges = queries.decode_answer_request(request)
+    return query, ProtocolError, charges

@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +18,7 @@ from dpmosaic.curator.measurers.measurer import Measurer
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.releasing.agreement import Agreement, Proposal, agree
 from dpmosaic.party.institution import Rules
-from dpmosaic.party.policy import Policy
+from dpmosaic.party.policy import Policy, Records
 from support.operations.disk import Broken, DiskParty, Mortal
 from support.terms import PURPOSE
 
@@ -26,7 +26,9 @@ DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
 HELD = {"north": ("a", "b"), "south": ("c",)}
 RECORDS = 12
 LIFETIME = Fraction(40)
-PROTOCOLS = {"trusted": ("north",), "indicator": ("north",), "masked": ("north", "south")}
+PROTOCOLS = {"trusted": ("north",), "indicator": ("north", "south"), "masked": ("north", "south")}
+MANUAL = "south"
+"""The party whose operator decides on each release."""
 
 
 @dataclass
@@ -40,7 +42,8 @@ class Release:
         parties: names of its parties.
         measurer: None before it is accepted, and after the curator died.
         asked: what was asked of the measurer, in order; a resumed curator asks it again.
-        state: "proposed", "open", "closing" (some parties have closed it), "certified" or "abandoned".
+        state: "proposed", "open", "denied", "certified", "abandoned"; "closing ..." if some parties may have
+            closed it.
         certificate: digest of its certificate.
     """
 
@@ -74,13 +77,22 @@ class World:
         policy = Policy(
             frozenset(PROTOCOLS), frozenset(Adjacency), LIFETIME, LIFETIME, max_cells=64, min_tolerated=0
         )
-        rules = Rules(policy, {name: identity.public for name, identity in identities.items()})
-        self.parties = {
-            name: DiskParty(
-                folder / name, name, identities[name], table.project(held), rules, self.keys.key, self.mortal
+        pinned = {name: identity.public for name, identity in identities.items()}
+
+        def started(name):
+            records = Records(frozenset(HELD) - {name}, order_guaranteed=True)
+            return DiskParty(
+                folder / name,
+                name,
+                identities[name],
+                table.project(HELD[name]),
+                Rules(replace(policy, records=records), pinned),
+                name != MANUAL,
+                self.keys.key,
+                self.mortal,
             )
-            for name, held in HELD.items()
-        }
+
+        self.parties = {name: started(name) for name in HELD}
 
     def close(self):
         for party in self.parties.values():
@@ -118,7 +130,8 @@ class World:
         entries, sums = party.entries(), defaultdict(Fraction)
         for release_id, query_id, rho, key in entries:
             sums[release_id] += Fraction(rho)
-            if key is None:
+            if not key:
+                # Erased; or the party charged it for others that answer.
                 continue
             party.secrets.setdefault(release_id, set()).add(key)
             if party.noise_keys.setdefault(key, (release_id, query_id)) != (release_id, query_id):
