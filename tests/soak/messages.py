@@ -13,18 +13,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from support.fuzzing import Fuzzer, resident_mib
+from support.fuzzing import PROTOCOLS, Fuzzer, resident_mib
 
 MESSAGES_OF_ONE_PARTY = 200
 LONGEST_S, GROWTH_MIB = 1.0, 64.0
 
 
 def main(count, seed=0):
-    fuzzers = [Fuzzer(protocol, seed) for protocol in ("trusted", "masked")]
+    fuzzers = [Fuzzer(protocol, seed) for protocol in PROTOCOLS]
     refusals, sent, slowest, before = collections.Counter(), collections.Counter(), (0.0, ""), None
     for number in range(count):
-        fuzzer = fuzzers[number % 2]
-        if number % MESSAGES_OF_ONE_PARTY < 2:
+        fuzzer = fuzzers[number % len(fuzzers)]
+        if number % MESSAGES_OF_ONE_PARTY < len(fuzzers):
             fuzzer.renew()
         began = time.process_time()
         method, refused = fuzzer.step()
