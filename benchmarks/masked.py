@@ -23,6 +23,8 @@ import numpy as np
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.messages import Purpose
+from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.curator.measurers.measurer import Query
@@ -102,6 +104,12 @@ def table_of(records: int) -> Table:
     return Table.from_codes(domain, {n: rng.integers(0, domain[n].size, records) for n in domain})
 
 
+def proposal_of(domain: Domain, granted: Fraction) -> Proposal:
+    """A release over a table of this domain."""
+    purpose = Purpose(Budget(zcdp_rho=float(granted)), domain.digest(), "{}", "", "")
+    return Proposal("0" * 32, MASKED, Adjacency.ZERO_OUT, granted, purpose)
+
+
 def masked(table: Table, pairs: list[Clique], clock: Clock) -> tuple[list[InProcessConnection], float]:
     """Measures the pairs; returns the connections and the root mean square error over its stated value."""
     names = table.domain.names
@@ -109,8 +117,9 @@ def masked(table: Table, pairs: list[Clique], clock: Clock) -> tuple[list[InProc
     policy = policy_for("masked", Adjacency.ZERO_OUT, float(GRANTED))
     ((one, other),) = start_parties(pieces, policy, RandomStream.from_os())
     links = [TimedConnection(one, clock, "party 1"), TimedConnection(other, clock, "party 2")]
-    proposal = Proposal("benchmark", MASKED, Adjacency.ZERO_OUT, GRANTED)
-    measurer = agree(table.domain, [links], proposal).measurer(RandomStream.from_os())
+    measurer = agree(table.domain, [links], proposal_of(table.domain, GRANTED)).measurer(
+        RandomStream.from_os()
+    )
     measured = measurer.measure([Query(pair, GRANTED / len(pairs), "pairs") for pair in pairs])
     with clock.role("check"):
         errors = np.concatenate([(m.values - table.marginal(m.clique)) / m.sigma for m in measured])

@@ -13,15 +13,14 @@ import time
 from fractions import Fraction
 
 import numpy as np
-from masked import Clock, TimedConnection, table_of
+from masked import Clock, TimedConnection, proposal_of, table_of
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.privacy.cost import Adjacency
-from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.curator.releasing.agreement import Proposal, agree
+from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.simulations.network import policy_for, start_parties
 from dpmosaic.simulations.partition import Grid, partition
 
@@ -55,7 +54,7 @@ def main() -> None:
         flat = [link for row in links for link in row]
         clock = Clock()
         timed = [[TimedConnection(link, clock, f"party {flat.index(link)}") for link in row] for row in links]
-        agreement = agree(table.domain, timed, Proposal("benchmark", MASKED, Adjacency.ZERO_OUT, GRANTED))
+        agreement = agree(table.domain, timed, proposal_of(table.domain, GRANTED))
         plan = agreement.terms.masked
         assert plan is not None
         measurer = agreement.measurer(RandomStream.from_os())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import math
+import re
 from dataclasses import dataclass
 
 from .crypto.randomness import KEY_BYTES
@@ -12,13 +13,15 @@ from .data.boxes import Box
 from .data.domain import Clique, Domain
 from .history import Mark
 from .privacy.budget import Budget
-from .privacy.cost import Adjacency
+from .privacy.cost import Adjacency, PrivacyUnit
 from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
 PROTOCOL_VERSION = 6
 """Incremented with every change that an older party or curator would misread."""
+
+_RELEASE_ID = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -49,11 +52,12 @@ class Purpose:
     """What a release promises and what its answers are for.
 
     Attributes:
-        budget: the promise for each record.
+        budget: the promise for each person with up to `rows_per_person` rows of one slice.
         domain_digest: SHA-256 of the whole table's domain, as hexadecimal digits (`Domain.digest`).
         mechanism: name, variant and parameters of the mechanism, as JSON text.
         workload: the marginals to preserve, in words (`Workload.in_words`).
         workload_digest: SHA-256 of these marginals and their weights, as hexadecimal digits.
+        rows_per_person: number of rows of one person in one slice that the promise covers.
     """
 
     budget: Budget
@@ -61,6 +65,11 @@ class Purpose:
     mechanism: str
     workload: str
     workload_digest: str
+    rows_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        if self.rows_per_person < 1:
+            raise ValueError("a promise must cover at least one row of each person")
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,8 @@ class ReleaseTerms:
     """Terms of a release, which every party accepts or refuses.
 
     Attributes:
-        release_id: unique among all releases that the party ever took part in.
+        release_id: 32 lower-case hexadecimal digits, unique among all releases that the party ever took
+            part in.
         protocol_version: version of the messages that the curator understands.
         protocol: name of the measurement protocol.
         adjacency: which tables are neighbours.
@@ -86,12 +96,19 @@ class ReleaseTerms:
     purpose: Purpose
 
     def __post_init__(self) -> None:
-        if not self.release_id or not self.protocol:
-            raise ValueError("a release needs an id and a protocol")
+        if not _RELEASE_ID.fullmatch(self.release_id):
+            raise ValueError("the id of a release must be 32 lower-case hexadecimal digits")
+        if not self.protocol:
+            raise ValueError("a release needs a protocol")
         if not 0 < self.granted_rho < math.inf:
             raise ValueError("the budget of a release must be a positive finite rho")
         if (self.masked is not None) != (self.protocol == MASKED.name):
             raise ValueError("a release needs a masked plan with the protocol 'masked', and none with others")
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """What differs between neighbouring tables; every cost is for it."""
+        return PrivacyUnit(self.adjacency, self.purpose.rows_per_person)
 
     @property
     def masked(self) -> MaskedPlan | None:
@@ -138,6 +155,11 @@ class Introduction:
         return hashlib.sha256(b"".join(len(f).to_bytes(4, "big") + f for f in fields)).digest()
 
 
+def _check_coins(coins: bytes) -> None:
+    if len(coins) not in (0, KEY_BYTES):
+        raise ValueError(f"coins must have {KEY_BYTES} bytes")
+
+
 @dataclass(frozen=True)
 class OpeningRequest:
     """Asks a party for an opening, sealed for another party.
@@ -148,6 +170,8 @@ class OpeningRequest:
         recipient: index of the other party in the roster.
         query_id: id of a score query if one of its steps is requested instead of a chain.
         step: 0 for the party's shares of the cells, k for an evaluator's opening of round k - 1.
+        record_order: the tag of the order of the party's records is requested instead of a chain.
+        coins: 32 bytes of the dealer if the proof that an opening is one-hot is requested instead of it.
     """
 
     release_id: str
@@ -155,6 +179,11 @@ class OpeningRequest:
     recipient: int
     query_id: str = ""
     step: int = 0
+    record_order: bool = False
+    coins: bytes = b""
+
+    def __post_init__(self) -> None:
+        _check_coins(self.coins)
 
 
 class DeliveryKind(enum.Enum):
@@ -166,6 +195,9 @@ class DeliveryKind(enum.Enum):
     SCORE_STEP = 4
     SCORE_REFERENCES = 5
     DEALT_SCORES = 6
+    RECORD_ORDER = 7
+    PROOF = 8
+    ATTESTATION = 9
 
 
 @dataclass(frozen=True)
@@ -174,11 +206,12 @@ class Delivery:
 
     Attributes:
         release_id: id of an accepted release.
-        kind: opening of another party, message of the dealer, or public references.
+        kind: opening or tag of another party, message of the dealer, or public references.
         chain: chain of the opened matrix, or of the product.
         sender: index in the roster of the party that opened it; 0 for the dealer.
         query_id: id of the score query that it belongs to, if any.
         step: see `OpeningRequest`.
+        coins: of a proof, or of the dealer's attestation for one; see `OpeningRequest`.
     """
 
     release_id: str
@@ -187,6 +220,10 @@ class Delivery:
     sender: int = 0
     query_id: str = ""
     step: int = 0
+    coins: bytes = b""
+
+    def __post_init__(self) -> None:
+        _check_coins(self.coins)
 
 
 @dataclass(frozen=True)
@@ -218,11 +255,13 @@ class MarginalQuery:
         release_id: id of an accepted release.
         query_id: unique within the release; the same query with the same id gets the same answer.
         form: one histogram, one indicator vector per record, or a masked share of one histogram.
-        clique: attributes in domain order: of this party, or with SHARE of the whole table.
+        clique: attributes of the whole table, in domain order.
         sigma: scale of the noise, in counts.
         boxes: boxes whose sums are requested instead of single cells.
         interaction: whether the differences of the marginal are requested, which determine only its
             interaction.
+        other_sigmas: with RECORD_WISE, if several parties of the slice hold a part of the clique: `sigma` is
+            that of the first one in the roster, these are those of the others.
     """
 
     release_id: str
@@ -232,14 +271,22 @@ class MarginalQuery:
     sigma: float
     boxes: tuple[Box, ...] = ()
     interaction: bool = False
+    other_sigmas: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.query_id or not self.clique:
             raise ValueError("a query needs an id and at least one attribute")
         if self.boxes and self.interaction:
             raise ValueError("a query is for sums over boxes or for an interaction, not for both")
-        if not 0 < self.sigma < math.inf:
+        if not all(0 < sigma < math.inf for sigma in self.sigmas):
             raise ValueError("the sigma of a query must be a positive finite number")
+        if self.other_sigmas and self.form is not AnswerForm.RECORD_WISE:
+            raise ValueError("only a query for indicator vectors has several sigmas")
+
+    @property
+    def sigmas(self) -> tuple[float, ...]:
+        """The scales of the noise of all parties of the slice that hold a part, in the roster's order."""
+        return (self.sigma, *self.other_sigmas)
 
 
 @dataclass(frozen=True)

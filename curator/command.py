@@ -15,9 +15,9 @@ from ..common.crypto.certificates import shown
 from ..common.errors import DataError, MosaicError, PartyUnavailable, PolicyError
 from ..common.extras import require_extra
 from ..common.keyring import REQUEST
+from ..common.printable import printable
 from .certificates.certificate import Certificate
 from .certificates.json_values import to_json_values
-from .certificates.verify import verify_certificate
 from .parties.connection import RetryPolicy
 from .parties.home import ATTACHED, CuratorHome
 from .releasing.plan import ReleasePlan, draft
@@ -115,7 +115,8 @@ def preflight(plan: _PlanFile, home: _Home = None) -> None:
         failed += not line.passed
         colour = None if line.passed else typer.colors.RED
         typer.secho(
-            f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.finding}", fg=colour
+            printable(f"{'ok  ' if line.passed else 'FIX'}  {line.about}: {line.what}: {line.finding}"),
+            fg=colour,
         )
     if failed:
         raise typer.Exit(1)
@@ -205,13 +206,17 @@ def verify(
     federation: Annotated[Path, typer.Option(help="File of all cards, whose identities were compared.")],
 ) -> None:
     """Verify a certificate and the published files beside it, offline, by the identities of the cards."""
+    require_extra("curator")
+    from .certificates.verify import verify_certificate
+
     failed = 0
     for line in verify_certificate(
         Certificate.load(certificate), FederationList.from_json(read_json(federation)), certificate.parent
     ):
         failed += not line.passed
         colour = None if line.passed else typer.colors.RED
-        typer.secho(f"{'ok    ' if line.passed else 'FAILED'}  {line.what}: {line.finding}", fg=colour)
+        shown_line = f"{'ok    ' if line.passed else 'FAILED'}  {line.what}: {line.finding}"
+        typer.secho(printable(shown_line), fg=colour)
     if failed:
         raise typer.Exit(1)
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..common.canonical.introductions import decode_introduction, encode_introduction
-from ..common.crypto.identity import Identity
+from ..common.crypto.identity import Identity, verify
 from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import ProtocolError
 from ..common.messages import Introduction, MarginalQuery, ReleaseTerms, ScoreQuery
 from ..common.privacy.cost import gaussian_cost, score_cost
 from ..common.statement import ENTRY
 from .ledger import Ledger
+from .ledger_rows import LedgerEntry
 
 _ANSWER = "answer"
 
@@ -57,11 +59,49 @@ class Account:
                 query was charged under another version of the sampler.
             BudgetError: the query exceeds the grant of the release; nothing is charged.
         """
-        if isinstance(query, ScoreQuery):
-            cost = score_cost(query.sigma, self.terms.adjacency, len(query.cliques))
-        else:
-            cost = gaussian_cost(query.sigma, self.terms.adjacency, tuple(interaction))
-        entry = self._ledger.charge(query, cost, self._data_digest, self.keys(), self._sign)
+        return RandomStream(self._charged(query, interaction, answered=True).noise_key)
+
+    def charge_jointly(self, query: MarginalQuery, interaction: Sequence[int], *, answered: bool) -> bytes:
+        """Charges a query for the noise of all parties of the slice, before any of them answers.
+
+        Args:
+            query: query to charge; a repeated query costs nothing.
+            interaction: see `charge`.
+            answered: whether this party is one of those that answer.
+
+        Returns:
+            The party's signature over the link of the entry.
+
+        Raises:
+            ProtocolError: see `charge`.
+            BudgetError: see `charge`.
+        """
+        return self._charged(query, interaction, answered).signature
+
+    def charged_jointly(
+        self, query: MarginalQuery, parties: Sequence[bytes], charges: Sequence[bytes]
+    ) -> RandomStream:
+        """The stream of the noise of a query, if it was charged here and all these parties charged the same.
+
+        Guarantee: the ledgers of all parties have this entry after the same entries, since the link that they
+            signed is a digest of all of them.
+
+        Args:
+            query: query charged by `charge_jointly`.
+            parties: identities of all parties of the slice.
+            charges: their signatures over the link of the entry.
+
+        Raises:
+            ProtocolError: the query was not charged here, or not all of them signed the charge.
+        """
+        entry = self._ledger.charged(query, self._data_digest)
+        if len(charges) != len(parties):
+            raise ProtocolError(
+                f"expected the signatures of all {len(parties)} parties of the slice over their charges, got "
+                f"{len(charges)}; charge the query at each of them first"
+            )
+        for party, charge in zip(parties, charges, strict=True):
+            verify(party, ENTRY, entry.link, charge)
         return RandomStream(entry.noise_key)
 
     def bind(self, query: MarginalQuery | ScoreQuery, values: Mapping[str, str]) -> None:
@@ -156,6 +196,19 @@ class Account:
             introduction.keys_digest(),
             {entry.identity: (entry.name, one.mark) for entry, one in signed if entry.identity != own},
         )
+
+    def _charged(
+        self, query: MarginalQuery | ScoreQuery, interaction: Sequence[int], answered: bool
+    ) -> LedgerEntry:
+        unit = self.terms.unit
+        if isinstance(query, ScoreQuery):
+            cost = score_cost(query.sigma, unit, len(query.cliques))
+        else:
+            # Several parties with noise of their own answer for the same records.
+            costs = (gaussian_cost(sigma, unit, tuple(interaction)) for sigma in query.sigmas)
+            cost = sum(costs, Fraction(0))
+        fresh = self.keys() if answered else b""
+        return self._ledger.charge(query, cost, self._data_digest, fresh, self._sign)
 
     def _sign(self, link: bytes) -> bytes:
         return self._identity.sign(ENTRY, link)

@@ -1,25 +1,41 @@
-"""Manual approval of releases: requests of curators, and the operator's decisions."""
+"""Approval of releases: requests of curators, and signed decisions on them."""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ..common.canonical.terms import decode_terms, encode_terms
+from ..common.crypto.identity import Identity
 from ..common.errors import ApprovalPending, DataError, PolicyError
 from ..common.messages import ReleaseTerms
+from .decisions import APPROVED, DENIED, PENDING, Decision
 
-PENDING, APPROVED, DENIED = "pending", "approved", "denied"
 _MAX_PENDING = 100
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS request (
-    release_id TEXT PRIMARY KEY, terms BLOB NOT NULL, decision TEXT NOT NULL
-) STRICT
+    release_id TEXT PRIMARY KEY,
+    terms BLOB NOT NULL,
+    curator BLOB NOT NULL,
+    signature BLOB NOT NULL,
+    at TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS decision (
+    release_id TEXT NOT NULL REFERENCES request,
+    number INTEGER NOT NULL,
+    verdict TEXT NOT NULL,
+    by TEXT NOT NULL,
+    at TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    signature BLOB NOT NULL,
+    PRIMARY KEY (release_id, number)
+) STRICT;
 """
 
 
@@ -29,11 +45,26 @@ class Request:
 
     Attributes:
         terms: requested terms.
-        decision: `PENDING`, `APPROVED` or `DENIED`.
+        curator: identity of the curator that signed them, 32 bytes.
+        signature: its signature over the encoded terms.
+        at: time of the request, ISO 8601 in UTC.
+        decisions: decisions on the release, the latest last.
     """
 
     terms: ReleaseTerms
-    decision: str
+    curator: bytes
+    signature: bytes
+    at: str
+    decisions: tuple[Decision, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """`PENDING`, or the latest verdict: `APPROVED` or `DENIED`."""
+        return self.decisions[-1].verdict if self.decisions else PENDING
+
+    def is_signed(self, number: int, public: bytes) -> bool:
+        """Whether the party with this public key signed the decision of this number."""
+        return self.decisions[number].is_signed(public, encode_terms(self.terms), number)
 
 
 class Approvals:
@@ -41,16 +72,30 @@ class Approvals:
 
     Args:
         path: the SQLite file.
+        identity: identity of the party; signs decisions.
+        automatic: approve every new request, in the name of the policy.
+        clock: returns the current time.
 
     Raises:
-        DataError: it has another format.
+        DataError: the file has another format.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self,
+        path: Path,
+        identity: Identity,
+        *,
+        automatic: bool = False,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._identity = identity
+        self._automatic = automatic
+        self._clock = clock
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._lock = threading.Lock()
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = FULL")
+        self._database.execute("PRAGMA foreign_keys = ON")
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         (tables,) = self._database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if version != _VERSION and tables:
@@ -59,73 +104,153 @@ class Approvals:
                 f"expected requests of format {_VERSION}, found format {version}; remove {path}; curators "
                 "send their requests again"
             )
-        self._database.execute(_SCHEMA)
+        self._database.executescript(_SCHEMA)
         self._database.execute(f"PRAGMA user_version = {_VERSION}")
 
     def close(self) -> None:
         """Closes the file."""
         self._database.close()
 
-    def check(self, terms: ReleaseTerms) -> None:
-        """Returns only if the operator approved exactly these terms; stores a new request as pending.
+    def check(self, terms: ReleaseTerms, curator: bytes, signature: bytes) -> None:
+        """Returns only if exactly these terms are approved; stores a new request.
+
+        Args:
+            terms: requested terms.
+            curator: identity of the curator that signed them.
+            signature: its signature.
 
         Raises:
-            PolicyError: the operator did not decide yet, or denied it.
+            PolicyError: they are not approved yet, or denied, or the approval is not signed by this party.
         """
-        encoded = encode_terms(terms)
         with self._transaction():
-            row = self._row(terms.release_id)
-            if row is None:
-                (pending,) = self._database.execute(
-                    "SELECT count(*) FROM request WHERE decision = ?", (PENDING,)
-                ).fetchone()
-                if pending >= _MAX_PENDING:
-                    raise PolicyError("too many releases wait for this party's operator; ask for a decision")
-                self._database.execute(
-                    "INSERT INTO request VALUES (?, ?, ?)", (terms.release_id, encoded, PENDING)
-                )
-        if row is not None and (row[0] != encoded or row[1] == DENIED):
+            request = self._find(terms.release_id)
+            if request is None:
+                request = self._add(Request(terms, curator, signature, self._now()))
+        if request.terms != terms or request.state == DENIED:
             raise PolicyError("this party's operator denied the release, or decided on other terms")
-        if row is None or row[1] == PENDING:
+        if request.state == PENDING:
             raise ApprovalPending(
                 "the release waits for this party's operator, who approves it by `dpmosaic party approve`; "
                 "resume it then"
             )
+        if not request.is_signed(len(request.decisions) - 1, self._identity.public):
+            raise PolicyError("the approval is not signed by this party; its operator has to decide again")
 
-    def decide(self, release_id: str, decision: str) -> Request:
-        """Stores the operator's decision.
+    def check_running(self, release_id: str) -> None:
+        """Returns unless the release was denied; cheap, for every message of a running release.
+
+        Raises:
+            PolicyError: it was denied.
+        """
+        with self._lock:
+            row = self._database.execute(
+                "SELECT verdict FROM decision WHERE release_id = ? ORDER BY number DESC LIMIT 1",
+                (release_id,),
+            ).fetchone()
+        if row == (DENIED,):
+            raise PolicyError("this party's operator denied the release and so stopped it; start a new one")
+
+    def decide(self, release_id: str, verdict: str, by: str, reason: str, *, accepted: bool) -> Request:
+        """Signs and stores a decision. Deciding the same again has no effect.
 
         Args:
-            release_id: release id of a request, or a unique prefix of it.
-            decision: `APPROVED` or `DENIED`.
+            release_id: id of a requested release, or a unique prefix of it.
+            verdict: `APPROVED` or `DENIED`.
+            by: name of the person who decides.
+            reason: reason; may be empty.
+            accepted: the party accepted the release before; then it stays denied once it was denied.
+
+        Returns:
+            The request with its decisions.
+
+        Raises:
+            DataError: no request or several requests match, or the release stays denied.
+        """
+        with self._transaction():
+            request = self._matching(release_id)
+            if request.state == verdict:
+                return request
+            if accepted and verdict == APPROVED and request.state == DENIED:
+                raise DataError(
+                    "the release was running when it was denied, and cannot go on; let its curator start a "
+                    "new one"
+                )
+            return self._decided(request, verdict, by, reason)
+
+    def request(self, release_id: str) -> Request:
+        """The request with this release id, or a unique prefix of it.
 
         Raises:
             DataError: no request or several requests match.
         """
-        matches = [r for r in self.requests() if r.terms.release_id.startswith(release_id)]
-        if len(matches) != 1 or not release_id:
-            raise DataError(
-                f"expected the id of one requested release, found {len(matches)}; "
-                "`dpmosaic party releases` lists them"
-            )
-        with self._transaction():
-            self._database.execute(
-                "UPDATE request SET decision = ? WHERE release_id = ?",
-                (decision, matches[0].terms.release_id),
-            )
-        return Request(matches[0].terms, decision)
+        with self._lock:
+            return self._matching(release_id)
 
     def requests(self) -> list[Request]:
         """All requests, in order of arrival."""
         with self._lock:
-            rows = self._database.execute("SELECT terms, decision FROM request ORDER BY rowid").fetchall()
-        return [Request(decode_terms(terms), decision) for terms, decision in rows]
+            rows = self._database.execute("SELECT release_id FROM request ORDER BY rowid").fetchall()
+            return [self._matching(release_id) for (release_id,) in rows]
 
-    def _row(self, release_id: str) -> tuple[bytes, str] | None:
-        row: tuple[bytes, str] | None = self._database.execute(
-            "SELECT terms, decision FROM request WHERE release_id = ?", (release_id,)
+    def _matching(self, prefix: str) -> Request:
+        rows = self._database.execute(
+            "SELECT release_id FROM request WHERE substr(release_id, 1, ?) = ?", (len(prefix), prefix)
+        ).fetchall()
+        found = self._find(rows[0][0]) if len(rows) == 1 and prefix else None
+        if found is None:
+            raise DataError(
+                f"expected the id of one requested release, found {len(rows)}; `dpmosaic party releases` "
+                "lists them"
+            )
+        return found
+
+    def _find(self, release_id: str) -> Request | None:
+        row = self._database.execute(
+            "SELECT terms, curator, signature, at FROM request WHERE release_id = ?", (release_id,)
         ).fetchone()
-        return row
+        if row is None:
+            return None
+        decisions = self._database.execute(
+            "SELECT verdict, by, at, reason, signature FROM decision WHERE release_id = ? ORDER BY number",
+            (release_id,),
+        ).fetchall()
+        terms, curator, signature, at = row
+        return Request(
+            decode_terms(terms), curator, signature, at, tuple(Decision(*fields) for fields in decisions)
+        )
+
+    def _add(self, request: Request) -> Request:
+        (pending,) = self._database.execute(
+            "SELECT count(*) FROM request WHERE release_id NOT IN (SELECT release_id FROM decision)"
+        ).fetchone()
+        if pending >= _MAX_PENDING:
+            raise PolicyError("too many releases wait for this party's operator; ask for a decision")
+        self._database.execute(
+            "INSERT INTO request VALUES (?, ?, ?, ?, ?)",
+            (
+                request.terms.release_id,
+                encode_terms(request.terms),
+                request.curator,
+                request.signature,
+                request.at,
+            ),
+        )
+        if self._automatic:
+            return self._decided(request, APPROVED, "policy.toml", "approval = false")
+        return request
+
+    def _decided(self, request: Request, verdict: str, by: str, reason: str) -> Request:
+        number = len(request.decisions)
+        decision = Decision(verdict, by, self._now(), reason)
+        decision = decision.signed(self._identity, encode_terms(request.terms), number)
+        self._database.execute(
+            "INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (request.terms.release_id, number, *astuple(decision)),
+        )
+        return replace(request, decisions=(*request.decisions, decision))
+
+    def _now(self) -> str:
+        return self._clock().isoformat(timespec="seconds")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:

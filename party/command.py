@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Column
-from rich.table import Table as Grid
 
 from ..common.card import Card, FederationList, as_text, read_json
 from ..common.crypto.certificates import shown
 from ..common.errors import DataError
 from ..common.keyring import REQUEST
 from . import policy_file
-from .approvals import APPROVED, DENIED, Approvals
-from .home import LEDGER, REQUESTS, PartyHome
+from .home import LEDGER, PartyHome
 from .ledger import Ledger
 from .ledger_rows import CERTIFIED
+from .printing import print_rows
+from .release_commands import approve, deny, releases, show
 from .serving.daemon import serve as serve_party
 
 party_commands = typer.Typer(help="One institution: its keys, its policy, its daemon.", no_args_is_help=True)
@@ -126,7 +122,7 @@ def ledger(folder: _Folder, json_output: _Json = False) -> None:
         for e in entries
     ]
     columns = ("release", "state", "granted_rho", "spent_rho", "reserved_rho", "queries")
-    _print(columns, rows, json_output)
+    print_rows(columns, rows, json_output)
 
 
 @party_commands.command()
@@ -147,39 +143,12 @@ def abandon(
     typer.echo(f"abandoned {matches[0].release_id}")
 
 
-@party_commands.command()
-def releases(folder: _Folder, json_output: _Json = False) -> None:
-    """Print the releases that curators requested, and the decisions."""
-    with _approvals(folder) as approvals:
-        with_terms = [(r.terms, r.decision) for r in approvals.requests()]
-    rows = [(t.release_id, t.protocol, t.adjacency.value, t.granted_rho, d) for t, d in with_terms]
-    _print(("release", "protocol", "adjacency", "granted_rho", "decision"), rows, json_output)
-
-
-@party_commands.command()
-def approve(
-    folder: _Folder, release: Annotated[str, typer.Argument(help="Release id, or a unique prefix.")]
-) -> None:
-    """Approve a release that the policy allows; its curator can then resume it."""
-    with _approvals(folder) as approvals:
-        typer.echo(f"approved {approvals.decide(release, APPROVED).terms.release_id}")
-
-
-@party_commands.command()
-def deny(
-    folder: _Folder, release: Annotated[str, typer.Argument(help="Release id, or a unique prefix.")]
-) -> None:
-    """Deny a release. A release that was accepted before continues: stop the party to end it."""
-    with _approvals(folder) as approvals:
-        typer.echo(f"denied {approvals.decide(release, DENIED).terms.release_id}")
+for _command in (releases, show, approve, deny):
+    party_commands.command()(_command)
 
 
 def _ledger(folder: Path) -> contextlib.closing[Ledger]:
     return contextlib.closing(Ledger(PartyHome.open(folder).folder / LEDGER))
-
-
-def _approvals(folder: Path) -> contextlib.closing[Approvals]:
-    return contextlib.closing(Approvals(PartyHome.open(folder).file(REQUESTS)))
 
 
 def _show(member: Card) -> None:
@@ -188,13 +157,3 @@ def _show(member: Card) -> None:
     typer.echo(f"  certificate  {shown(member.certificate.fingerprint)}")
     left = member.certificate.not_after - datetime.now(UTC)
     typer.echo(f"  expires      {member.certificate.not_after:%Y-%m-%d}, in {left.days} days")
-
-
-def _print(columns: tuple[str, ...], rows: Sequence[tuple[str | int | float, ...]], as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows]))
-        return
-    grid = Grid(Column(columns[0], no_wrap=True), *columns[1:])
-    for row in rows:
-        grid.add_row(*(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row))
-    Console().print(grid)

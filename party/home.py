@@ -31,6 +31,7 @@ from .ledger import Ledger
 from .ledger_rows import create_database
 from .party import Party
 from .policy_file import Settings
+from .records import read_records
 
 _TRUSTED = "trusted"
 LEDGER, REQUESTS, SHAREABLE_LOG = "ledger.sqlite", "requests.sqlite", "shareable.log"
@@ -173,11 +174,20 @@ class PartyHome:
             settings.policy,
             {card.name: card.identity for pinned in self.trusted() for card in pinned.parties},
             [pinned.curator.identity for pinned in self.trusted()],
-            approvals.check if settings.approval else None,
+            approvals,
         )
-        rows = settings.source().read(settings.domain)
-        institution = Institution(self.keyring.name, self.keyring.identity, rows, rules)
+        source, order = settings.source(), None
+        if settings.key is None:
+            rows = source.read(settings.domain)
+        else:
+            most = settings.policy.max_rows_per_person
+            rows, order = read_records(source, settings.domain, settings.key, most)
+        institution = Institution(self.keyring.name, self.keyring.identity, rows, rules, order)
         return Party(institution, ledger, fresh_key)
+
+    def approvals(self, *, automatic: bool = False) -> Approvals:
+        """Requests and decisions; for `automatic` see `Approvals`."""
+        return Approvals(self.file(REQUESTS), self.keyring.identity, automatic=automatic)
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from ..common.crypto.identity import Identity, verify
@@ -11,6 +11,7 @@ from ..common.errors import PolicyError, ProtocolError
 from ..common.messages import ReleaseTerms
 from ..common.protocols.partition import Partition
 from ..common.statement import TERMS
+from .approvals import Approvals
 from .policy import Policy
 
 
@@ -22,16 +23,16 @@ class Rules:
         policy: limits of the institution.
         known: names and public keys of the pinned parties; for protocols between parties.
         curators: identities of the pinned curators; None to accept any (simulations).
-        approve: raises to refuse a new release that the policy allows but that awaits manual approval.
+        approvals: decisions of the institution's operator; None if there is no operator (simulations).
     """
 
     policy: Policy
     known: Mapping[str, bytes] = field(default_factory=dict)
     curators: Collection[bytes] | None = None
-    approve: Callable[[ReleaseTerms], None] | None = None
+    approvals: Approvals | None = None
 
     def signer(self, terms: bytes, signature: bytes) -> bytes:
-        """Identity of the pinned curator that signed these terms; empty if any curator is accepted.
+        """The identity of the pinned curator that signed these terms; empty if any curator is accepted.
 
         Args:
             terms: encoded terms, as received.
@@ -43,9 +44,32 @@ class Rules:
         if self.curators is None:
             return b""
         for curator in self.curators:
-            if _is_signed(curator, terms, signature):
+            if is_signed(curator, terms, signature):
                 return curator
         raise PolicyError("the terms are not signed by a pinned curator; pin the curator with its card")
+
+    def check_approved(self, terms: ReleaseTerms, curator: bytes, signature: bytes) -> None:
+        """Refuses a new release that the operator did not approve.
+
+        Args:
+            terms: its terms.
+            curator: identity of the curator that signed them.
+            signature: its signature.
+
+        Raises:
+            PolicyError: they are not approved yet, or denied.
+        """
+        if self.approvals is not None:
+            self.approvals.check(terms, curator, signature)
+
+    def check_running(self, release_id: str) -> None:
+        """Refuses every message of a release that the operator denied.
+
+        Raises:
+            PolicyError: it was denied.
+        """
+        if self.approvals is not None:
+            self.approvals.check_running(release_id)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +81,14 @@ class Institution:
         identity: long-term key.
         table: rows, as read when the party was started.
         rules: limits and trusted peers.
+        order: digest of the key of each row (`order_digest`); None without a key column.
     """
 
     name: str
     identity: Identity
     table: Table
     rules: Rules
+    order: bytes | None = None
 
     def check_partition(self, plan: Partition) -> None:
         """Refuses a plan that does not match this institution, or names parties that it did not pin.
@@ -72,7 +98,8 @@ class Institution:
 
         Raises:
             ProtocolError: the plan does not match this party.
-            PolicyError: a party of the plan is not pinned, or pinned with another key.
+            PolicyError: a party of the plan is not pinned, or pinned with another key, or the policy says
+                otherwise about whose records the parties hold.
         """
         own = [entry for entry in plan.roster if entry.name == self.name]
         # A plan may leave out attributes that another party of the slice answers for.
@@ -97,9 +124,33 @@ class Institution:
                     f"the plan names party {entry.name!r} with an identity that is not pinned here; compare "
                     "fingerprints with its operator and pin it"
                 )
+        self.rules.policy.records.check_plan(plan, own[0], self.rules.known)
+
+    def check_keys(self, terms: ReleaseTerms) -> None:
+        """Refuses a release whose rows of one person this party cannot bound or, with `masked`, cannot align.
+
+        Raises:
+            PolicyError: the party's source names no key column.
+        """
+        if self.order is not None:
+            return
+        if terms.purpose.rows_per_person > 1:
+            raise PolicyError(
+                "the release covers several rows of a person, but this party has no key column to bound "
+                "them; its owner names one, or plan rows_per_person = 1"
+            )
+        slices = [entry.slice for entry in terms.plan.roster]
+        (own,) = [entry.slice for entry in terms.plan.roster if entry.name == self.name]
+        guaranteed = self.rules.policy.records.order_guaranteed
+        if terms.masked is not None and slices.count(own) > 1 and not guaranteed:
+            raise PolicyError(
+                "the plan joins rows of several parties, and this party has no key column to compare their "
+                "order; its owner names one, or states that the order is guaranteed"
+            )
 
 
-def _is_signed(curator: bytes, terms: bytes, signature: bytes) -> bool:
+def is_signed(curator: bytes, terms: bytes, signature: bytes) -> bool:
+    """Whether the curator with this identity signed these encoded terms."""
     try:
         verify(curator, TERMS, terms, signature)
     except ProtocolError:

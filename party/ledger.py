@@ -208,7 +208,7 @@ class Ledger:
             query: query to charge.
             rho: cost, as the party computed it.
             data_digest: digest of the rows that it will be answered from.
-            noise_key: 32 fresh bytes; stored if the query is new.
+            noise_key: 32 fresh bytes, or none if this party does not answer; stored if the query is new.
             sign: signs a link as the party.
 
         Raises:
@@ -221,20 +221,10 @@ class Ledger:
             self._database.execute("BEGIN IMMEDIATE")
             terms, release = self._open(query.release_id, "granted, spent, data_digest")
             granted, spent = Fraction(release[0]), Fraction(release[1])
-            if release[2] != data_digest:
-                raise ProtocolError(
-                    "the party's data changed after it accepted the release; start a new release"
-                )
-            known = self._row(
-                "SELECT query, rho, noise_key, sampler FROM answer WHERE release_id = ? AND query_id = ?",
-                query.release_id,
-                query.query_id,
-            )
+            _check_data(release[2], data_digest)
+            known = self._entry(query)
             if known is not None:
-                if known[0] != encoded:
-                    raise ProtocolError("this query id was used for another query; use a new id")
-                _check_sampler(known[3])
-                return LedgerEntry(query.query_id, Fraction(known[1]), known[2])
+                return known
             if spent + rho > granted:
                 raise BudgetError("the query costs more than is left of the release's budget at this party")
             self._database.execute(
@@ -242,6 +232,7 @@ class Ledger:
             )
             digest = hashlib.sha256(encoded).digest()
             link = next_link(self._last_link(query.release_id, terms), query.query_id, digest, rho)
+            entry = LedgerEntry(query.query_id, rho, noise_key, link, sign(link))
             self._note("charged", query.release_id, link)
             self._database.execute(
                 "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -253,10 +244,28 @@ class Ledger:
                     noise.SAMPLER,
                     noise_key,
                     link,
-                    sign(link),
+                    entry.signature,
                 ),
             )
-        return LedgerEntry(query.query_id, rho, noise_key)
+        return entry
+
+    def charged(self, query: MarginalQuery | ScoreQuery, data_digest: str) -> LedgerEntry:
+        """The entry of a query that was charged before.
+
+        Args:
+            query: the query.
+            data_digest: digest of the rows that it will be answered from.
+
+        Raises:
+            ProtocolError: the query was not charged, or its id was used for another query or other data.
+        """
+        release = self.release(query.release_id)
+        _check_data(release.data_digest, data_digest)
+        with self._lock:
+            entry = self._entry(query)
+        if entry is None:
+            raise ProtocolError("the query is not charged at this party yet; charge it before it is answered")
+        return entry
 
     def bind(self, query: MarginalQuery | ScoreQuery, values: Mapping[str, str]) -> None:
         """Binds a charged query to values under its noise or masks, and to its answer, before they are used.
@@ -400,8 +409,7 @@ class Ledger:
         if row is not None and row[0]:
             raise PartyUnavailable(
                 "the release is closed, but another process reads the ledger, so that its log still contains "
-                "erased "
-                "keys; ask again"
+                "erased keys; ask again"
             )
 
     def _note(self, event: str, release_id: str, digest: bytes) -> Mark:
@@ -420,6 +428,20 @@ class Ledger:
             (query.release_id, query.query_id),
         )
         return dict(rows.fetchall())
+
+    def _entry(self, query: MarginalQuery | ScoreQuery) -> LedgerEntry | None:
+        row = self._row(
+            "SELECT query, sampler, rho, noise_key, link, signature FROM answer "
+            "WHERE release_id = ? AND query_id = ?",
+            query.release_id,
+            query.query_id,
+        )
+        if row is None:
+            return None
+        if row[0] != encode_asked(query):
+            raise ProtocolError("this query id was used for another query; use a new id")
+        _check_sampler(row[1])
+        return LedgerEntry(query.query_id, Fraction(row[2]), *row[3:])
 
     def _last_link(self, release_id: str, terms: bytes) -> bytes:
         row = self._row(
@@ -441,9 +463,13 @@ def _check_sampler(version: int) -> None:
         raise ProtocolError(
             f"the query was charged when version {version} of the sampler drew noise, and this is version "
             f"{noise.SAMPLER}, which could draw other noise for the same charge; abandon the release, or "
-            "install "
-            "the earlier version of the software to finish it"
+            "install the earlier version of the software to finish it"
         )
+
+
+def _check_data(accepted: str, current: str) -> None:
+    if accepted != current:
+        raise ProtocolError("the party's data changed after it accepted the release; start a new release")
 
 
 def _unknown() -> ProtocolError:

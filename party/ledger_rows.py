@@ -97,11 +97,21 @@ class LedgerSummary:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One charged query: its cost and the key of its noise."""
+    """One charged query.
+
+    Attributes:
+        query_id: unique within the release.
+        zcdp_rho: cost, as the party computed it.
+        noise_key: key of the noise; empty if the party is charged for it but does not answer.
+        link: link of the entry in the chain of the release.
+        signature: the party's signature over the link.
+    """
 
     query_id: str
     zcdp_rho: Fraction
     noise_key: bytes
+    link: bytes
+    signature: bytes
 
 
 def create_database(path: Path) -> None:
@@ -137,8 +147,7 @@ def open_database(path: Path | None) -> sqlite3.Connection:
     if not path.exists():
         raise DataError(
             f"expected a ledger at {path}, found none; only `dpmosaic party init` creates one. If it was "
-            "lost, the "
-            "operator's guide says how to go on without granting its budgets again"
+            "lost, the operator's guide says how to go on without granting its budgets again"
         )
     check_database(path)
     database = _connected(f"{path.absolute().as_uri()}?mode=rw")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from ..common.acceptance import accept
@@ -50,7 +50,7 @@ class Party:
         self._ledger = ledger
         self._keys = keys
         self._digest = institution.table.digest()
-        self._releases = Releases(ledger, self._begin)
+        self._releases = Releases(ledger, self._begin, institution.rules.check_running)
 
     def describe(self) -> PartyDescription:
         """Public facts about the party."""
@@ -88,14 +88,15 @@ class Party:
             raise _not_the_curator()
         self._ledger.check_contains(seen)
         terms = decode_terms(encoded)
+        rules.check_running(terms.release_id)
         answerer = answerer_of(terms.protocol)
 
         def admit(reserved: Fraction) -> None:
             rules.policy.check_terms(terms, institution.table.record_count, reserved)
             institution.check_partition(terms.plan)
+            institution.check_keys(terms)
             answerer.check_terms(terms, institution)
-            if rules.approve is not None:
-                rules.approve(terms)
+            rules.check_approved(terms, curator, signature)
 
         release = self._ledger.reserve(terms, self._digest, self._keys(), admit, signature, curator)
         self._releases.add(terms)
@@ -119,14 +120,18 @@ class Party:
         self._releases.of(introduction.release_id).introduce(introduction)
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
-        """Sealed frames for another party: a matrix minus its mask, or a step of a score query."""
+        """Frames for another party: a matrix minus its mask, its proof, a step of a score query, or a tag."""
         answerer = self._releases.of(request.release_id)
         if request.query_id:
             return answerer.scores.named(request.query_id).open(request.step, request.recipient)
+        if request.record_order:
+            return answerer.order_tag(request.recipient)
+        if request.coins:
+            return answerer.prove(request.chain, request.recipient, request.coins)
         return answerer.open(request.chain, request.recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Stores an opening of another party, a message of the dealer, or references."""
+        """Stores an opening or tag of another party, a message of the dealer, or references."""
         answerer = self._releases.of(delivery.release_id)
         if delivery.query_id:
             answerer.scores.named(delivery.query_id).deliver(delivery, chunks)
@@ -137,24 +142,32 @@ class Party:
         """Computes shares of products from the deliveries."""
         self._releases.of(request.release_id).multiply(request.chains)
 
-    def answer(self, query: MarginalQuery) -> Iterator[bytes]:
-        """The frames of a noisy answer.
+    def charge(self, query: MarginalQuery) -> bytes:
+        """Charges a query that all parties of the slice charge before any answers; see `Answerer.charge`.
+
+        Returns:
+            The party's signature over the entry in its ledger.
 
         Raises:
             ProtocolError: the release, an attribute or the form is unknown, or the id was used before.
             PolicyError: the policy does not allow it.
             BudgetError: it exceeds the grant of the release.
         """
-        answerer = self._releases.of(query.release_id)
-        if query.form not in answerer.forms:
-            raise ProtocolError(
-                f"the protocol {answerer.account.terms.protocol!r} has no answers of the form "
-                f"{query.form.name}; compare versions"
-            )
-        shape = self._checked(answerer, query.clique)
-        if query.boxes:
-            box_labels(shape, query.boxes)
-        return answerer.answer(query)
+        return self._asked(query).charge(query)
+
+    def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
+        """The frames of a noisy answer.
+
+        Args:
+            query: query to answer.
+            charges: what `charge` returned at each party of the slice; empty if the party charges alone.
+
+        Raises:
+            ProtocolError: see `charge`; or a charge is missing or not signed by its party.
+            PolicyError: the policy does not allow it.
+            BudgetError: it exceeds the grant of the release.
+        """
+        return self._asked(query).answer(query, charges)
 
     def prepare_scores(self, query: ScoreQuery) -> None:
         """Charges a score query before anything for it is opened; a repeated query costs nothing."""
@@ -169,6 +182,7 @@ class Party:
 
     def certify(self, claim: Claim) -> Statement:
         """Signs a certificate that states at least the charged cost, and all entries of the release."""
+        self._institution.rules.check_running(claim.release_id)
         entries, link, mark = self._ledger.certify(claim)
         self._releases.drop_closed()
         return state(self._institution.identity, entries, link, claim, mark)
@@ -187,6 +201,19 @@ class Party:
         institution = self._institution
         account = Account(terms, self._ledger, self._digest, institution.identity, self._keys)
         return answerer_of(terms.protocol)(institution, account)
+
+    def _asked(self, query: MarginalQuery) -> Answerer:
+        """The answerer of a query, if the query is allowed."""
+        answerer = self._releases.of(query.release_id)
+        if query.form not in answerer.forms:
+            raise ProtocolError(
+                f"the protocol {answerer.account.terms.protocol!r} has no answers of the form "
+                f"{query.form.name}; compare versions"
+            )
+        shape = self._checked(answerer, query.clique)
+        if query.boxes:
+            box_labels(shape, query.boxes)
+        return answerer
 
     def _checked(self, answerer: Answerer, clique: Clique) -> tuple[int, ...]:
         """The shape of a clique, if it may be queried."""

@@ -2,12 +2,75 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ..common.errors import PolicyError
 from ..common.messages import PROTOCOL_VERSION, ReleaseTerms
 from ..common.privacy.cost import Adjacency
+from ..common.protocols.masked.plan import CURATOR_DEALS, MaskedPlan
+from ..common.protocols.partition import Partition, RosterEntry
+
+
+@dataclass(frozen=True)
+class Records:
+    """Whose records a party holds, and with whom it shares them. The defaults allow no other party in a plan.
+
+    Attributes:
+        same_as: names of the pinned parties that hold other columns of the same people; None if the party
+            does not say.
+        together: take part only in releases in which all of them take part, so that every ledger counts what
+            the same records spend.
+        order_guaranteed: their rows are in the same order by other means than a comparison of keys.
+    """
+
+    same_as: frozenset[str] | None = None
+    together: bool = False
+    order_guaranteed: bool = False
+
+    def check_plan(self, plan: Partition, own: RosterEntry, pinned: Mapping[str, bytes]) -> None:
+        """Refuses a plan that counts a record twice, or that joins the rows of different people.
+
+        Args:
+            plan: plan whose parties are all pinned.
+            own: entry of this party.
+            pinned: names and identities of the pinned parties.
+
+        Raises:
+            PolicyError: the plan contradicts what the policy says about records; names the party.
+        """
+        others = [entry for entry in plan.roster if entry is not own]
+        if self.same_as is None:
+            if others:
+                raise PolicyError(
+                    "the plan names other parties, and the policy does not say whose records they hold; its "
+                    "owner states same_as in [records]"
+                )
+            return
+        unknown = sorted(self.same_as - set(pinned))
+        if others and unknown:
+            raise PolicyError(
+                f"same_as of the policy names {unknown[0]!r}, which is not pinned here; its owner corrects "
+                "the name or pins the party"
+            )
+        same = {pinned[name] for name in self.same_as if name in pinned}
+        for entry in others:
+            if entry.slice != own.slice and entry.identity in same:
+                raise PolicyError(
+                    f"the plan puts {entry.name!r} into another slice, but it holds the same records as this "
+                    "party, which would count twice; put both into one slice"
+                )
+            if entry.slice == own.slice and entry.identity not in same:
+                raise PolicyError(
+                    f"the plan puts {entry.name!r} into the slice of this party, but same_as of the policy "
+                    "does not name it; put it into another slice, or its owner adds it"
+                )
+        if self.together and not same <= {entry.identity for entry in others}:
+            raise PolicyError(
+                "the policy takes part only together with all parties that hold the same records; add them "
+                "to the plan"
+            )
 
 
 @dataclass(frozen=True)
@@ -23,6 +86,14 @@ class Policy:
         max_cells: upper limit of the cells of a marginal.
         min_tolerated: with `masked`, smallest number of colluding parties that a release must tolerate; at
             most all parties other than this one.
+        records: whose records the party holds.
+        max_rows_per_person: largest number of rows of one person that are used; a release covers at least so
+            many.
+        min_parties: smallest number of parties with distinct identities in a release.
+        veto_evaluators: names of parties that may not evaluate scores.
+        dealers: allowed dealers of a masked release.
+        require_check: with `masked`, whether a release must check openings, so that no other party of a slice
+            learns more about this one's records by opening wrong rows.
     """
 
     protocols: frozenset[str] = frozenset()
@@ -32,6 +103,12 @@ class Policy:
     min_records: int = 1
     max_cells: int = 0
     min_tolerated: int = 1
+    records: Records = field(default_factory=Records)
+    max_rows_per_person: int = 1
+    min_parties: int = 1
+    veto_evaluators: frozenset[str] = frozenset()
+    dealers: frozenset[str] = frozenset({CURATOR_DEALS})
+    require_check: bool = False
 
     def check_terms(self, terms: ReleaseTerms, record_count: int, reserved: Fraction) -> None:
         """Refuses a release that the policy does not allow.
@@ -62,13 +139,9 @@ class Policy:
             raise PolicyError(
                 "the party has fewer records than its policy requires; its owner can lower min_records"
             )
+        self._check_people(terms)
         if terms.masked is not None:
-            others = len(terms.masked.roster) - 1
-            if terms.masked.tolerated < min(self.min_tolerated, others):
-                raise PolicyError(
-                    "the release tolerates fewer collusions than min_tolerated of the policy; raise its "
-                    "number of tolerated collusions"
-                )
+            self._check_masked(terms.masked)
         if not terms.purpose.budget.allows(granted):
             raise PolicyError(
                 "the release states a smaller epsilon, delta or rho than it requests; correct its promise"
@@ -77,6 +150,37 @@ class Policy:
             raise PolicyError("the release requests more than max_release_rho; lower its epsilon")
         if reserved + granted > self.lifetime_rho:
             raise PolicyError("the release requests more than is left of lifetime_rho; lower its epsilon")
+
+    def _check_people(self, terms: ReleaseTerms) -> None:
+        if len({entry.identity for entry in terms.plan.roster}) < self.min_parties:
+            raise PolicyError(
+                "the release has fewer parties than min_parties of the policy; plan it with more parties"
+            )
+        if terms.purpose.rows_per_person < self.max_rows_per_person:
+            raise PolicyError(
+                "the release covers fewer rows of a person than max_rows_per_person of the policy; plan it "
+                f"with rows_per_person = {self.max_rows_per_person}"
+            )
+
+    def _check_masked(self, plan: MaskedPlan) -> None:
+        if plan.tolerated < min(self.min_tolerated, len(plan.roster) - 1):
+            raise PolicyError(
+                "the release tolerates fewer collusions than min_tolerated of the policy; raise its "
+                "number of tolerated collusions"
+            )
+        if self.require_check and len(plan.roster) > 1 and not plan.check:
+            raise PolicyError(
+                "the release checks no openings, and require_check of the policy demands it; add "
+                'check = "one-hot" to its plan'
+            )
+        if plan.dealer not in self.dealers:
+            raise PolicyError(f"the policy does not allow the dealer {plan.dealer!r}; its owner can add it")
+        vetoed = sorted({plan.roster[place].name for place in plan.evaluators} & self.veto_evaluators)
+        if vetoed:
+            raise PolicyError(
+                f"the policy vetoes {vetoed[0]!r} as evaluator of scores; order the parties of the plan so "
+                "that others are the first and the last"
+            )
 
     def check_cells(self, cells: int) -> None:
         """Refuses a marginal that is too large."""

@@ -12,11 +12,13 @@ from typing import Any
 from ..common.data.domain import Domain
 from ..common.errors import DataError
 from ..common.privacy.cost import Adjacency
-from .policy import Policy
+from ..common.protocols.masked.plan import CURATOR_DEALS
+from .policy import Policy, Records
 from .sources.catalogue import source_of
 from .sources.source import Source
 
 NAME = "policy.toml"
+_GUARANTEED = "guaranteed"
 
 TEMPLATE = """\
 # What this institution allows. Everything is closed until somebody opens it here.
@@ -35,6 +37,15 @@ domain = "domain.json"
 # What another installed package brings, with its options:
 # kind = "NAME"
 # options = { key = "value" }
+# The column that names the person of each row, written alike by all parties of a slice. Only keyed digests of
+# it leave the party. Rows of one person beyond max_rows_per_person are left out.
+# key = "patient_id"
+
+[records]
+# One record is one row of one slice. Without same_as, the party takes part only alone.
+# same_as = []                   # the pinned parties that hold other columns of the same people; [] for none
+together = false                 # only if all of them take part, so that every ledger counts what is spent
+# order = "guaranteed"           # without a key: their rows come in the same order, which nobody compares
 
 [serve]
 listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach it
@@ -47,12 +58,26 @@ max_release_rho = 0.0            # upper limit of one release, zCDP; epsilon 1 a
 lifetime_rho = 0.0               # upper limit of all releases together, zCDP
 max_cells = 0                    # upper limit of the cells of one marginal, such as 1000000
 min_records = 100                # with fewer rows the party takes part in nothing
+max_rows_per_person = 1          # needs a key; a release has to cover, and charge, at least so many
+min_parties = 1                  # least number of parties with different identities
 min_tolerated = 1                # masked: so many other parties may collude and see no more than promised
+veto_evaluators = []             # masked: parties that may not compute scores from shares
+dealers = ["curator"]            # masked: who may deal the randomness
+# require_check = true           # masked: the other parties must prove that they open each record once
 approval = true                  # a person approves every release: dpmosaic party approve
 """
 
 _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
-    "source": {"domain": str, "file": str, "query": str, "database": str, "kind": str, "options": dict},
+    "source": {
+        "domain": str,
+        "file": str,
+        "query": str,
+        "database": str,
+        "kind": str,
+        "options": dict,
+        "key": str,
+    },
+    "records": {"same_as": list, "together": bool, "order": str},
     "serve": {"listen": str, "metrics": str},
     "policy": {
         "protocols": list,
@@ -62,6 +87,11 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "max_cells": int,
         "min_records": int,
         "min_tolerated": int,
+        "max_rows_per_person": int,
+        "min_parties": int,
+        "veto_evaluators": list,
+        "dealers": list,
+        "require_check": bool,
         "approval": bool,
     },
 }
@@ -77,6 +107,7 @@ class Settings:
         listen: host and port.
         metrics: host and port for Prometheus; None for no metrics.
         domain: of the party's attributes.
+        key: column that names the person of each row; None if there is none.
     """
 
     policy: Policy
@@ -84,6 +115,7 @@ class Settings:
     listen: str
     metrics: str | None
     domain: Domain
+    key: str | None
     _source: Mapping[str, Any]
     _folder: Path
 
@@ -105,12 +137,15 @@ class Settings:
         source, policy = form.get("source", {}), form.get("policy", {})
         if "domain" not in source:
             raise DataError(f"{NAME}: expected the key domain in [source]; name the domain file")
+        key, records = source.get("key"), _records(form.get("records", {}))
+        _check_key(key, records, policy)
         return cls(
-            _policy(policy),
+            _policy(policy, records),
             policy.get("approval", True),
             form.get("serve", {}).get("listen", "127.0.0.1:7443"),
             form.get("serve", {}).get("metrics"),
             Domain.load(home / source["domain"]),
+            key,
             source,
             home,
         )
@@ -138,11 +173,34 @@ def _check_keys(name: str, form: Mapping[str, Any]) -> None:
                 raise DataError(f"{name}: the key {key} in [{section}] has a value of another type; fix it")
 
 
-def _policy(entries: Mapping[str, Any]) -> Policy:
+def _records(entries: Mapping[str, Any]) -> Records:
+    if entries.get("order", _GUARANTEED) != _GUARANTEED:
+        raise DataError(f"{NAME}: order in [records] can only be {_GUARANTEED!r}; fix it or take it out")
+    same_as = entries.get("same_as")
+    if not all(isinstance(name, str) for name in same_as or []):
+        raise DataError(f"{NAME}: same_as is a list of names; fix it")
+    return Records(
+        None if same_as is None else frozenset(same_as), entries.get("together", False), "order" in entries
+    )
+
+
+def _check_key(key: str | None, records: Records, policy: Mapping[str, Any]) -> None:
+    if key is not None and records.order_guaranteed:
+        raise DataError(
+            f"{NAME}: with a key in [source] the order of the rows is compared; take order in [records] out"
+        )
+    if key is None and policy.get("max_rows_per_person", 1) > 1:
+        raise DataError(f"{NAME}: max_rows_per_person above 1 needs a key in [source]; name the column")
+
+
+def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
     for key in ("max_release_rho", "lifetime_rho", "max_cells", "min_records", "min_tolerated"):
         if not 0 <= entries.get(key, 0) < float("inf"):
             raise DataError(f"{NAME}: {key} is a finite number and not negative; fix it")
-    for key in ("protocols", "adjacencies"):
+    for key in ("max_rows_per_person", "min_parties"):
+        if entries.get(key, 1) < 1:
+            raise DataError(f"{NAME}: {key} is at least 1; fix it")
+    for key in ("protocols", "adjacencies", "veto_evaluators", "dealers"):
         if not all(isinstance(name, str) for name in entries.get(key, [])):
             raise DataError(f"{NAME}: {key} is a list of names; fix it")
     return Policy(
@@ -153,4 +211,10 @@ def _policy(entries: Mapping[str, Any]) -> Policy:
         min_records=entries.get("min_records", 1),
         max_cells=entries.get("max_cells", 0),
         min_tolerated=entries.get("min_tolerated", 1),
+        records=records,
+        max_rows_per_person=entries.get("max_rows_per_person", 1),
+        min_parties=entries.get("min_parties", 1),
+        veto_evaluators=frozenset(entries.get("veto_evaluators", [])),
+        dealers=frozenset(entries.get("dealers", [CURATOR_DEALS])),
+        require_check=entries.get("require_check", False),
     )

@@ -25,21 +25,30 @@ class Releases:
     Args:
         ledger: ledger of the party.
         begin: creates the answerer of an accepted release.
+        check_running: raises to refuse a message of a release that was stopped, given its id.
     """
 
-    def __init__(self, ledger: Ledger, begin: Callable[[ReleaseTerms], Answerer]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        begin: Callable[[ReleaseTerms], Answerer],
+        check_running: Callable[[str], None],
+    ) -> None:
         self._ledger = ledger
         self._begin = begin
+        self._check_running = check_running
         self._lock = threading.Lock()
         self._answerers: OrderedDict[str, Answerer] = OrderedDict()
 
     def of(self, release_id: str) -> Answerer:
-        """The answerer of a release.
+        """The answerer of a release, for one message of it.
 
         Raises:
+            PolicyError: it was stopped.
             ProtocolError: it was not accepted, or is closed.
         """
         self.drop_closed()
+        self._check_running(release_id)
         with self._lock:
             known = self._answerers.get(release_id)
             if known is None:

@@ -42,6 +42,9 @@ def simulate(
     collusions: Annotated[
         int | None, typer.Option(help="masked: number of parties that may collude; 1 by default.")
     ] = None,
+    check: Annotated[
+        str, typer.Option(help="masked: one-hot, to have parties prove that they open each record once.")
+    ] = "",
     mechanism: Annotated[
         str, typer.Option(help="Name of the mechanism; `dpmosaic mechanisms` lists them.")
     ] = "mosaic",
@@ -103,6 +106,7 @@ def simulate(
             grid=grid,
             protocol=protocol,
             collusions=collusions,
+            check=check,
             mechanism=chosen,
             workload=workload,
             adjacency=Adjacency.named(adjacency),

@@ -30,6 +30,10 @@ _POLICY = """\
 domain = "domain.json"
 file = "rows.parquet"
 
+[records]
+same_as = {same_as}
+order = "guaranteed"
+
 [policy]
 protocols = ["masked", "indicator", "trusted"]
 adjacencies = ["zero-out", "replace-one"]
@@ -85,7 +89,9 @@ class LocalNetwork:
         for row, layout in zip(names, cut.slices, strict=True):
             for name, group in zip(row, layout.groups, strict=True):
                 home = PartyHome.create(network.party(name), name)
-                (home.folder / policy_file.NAME).write_text(_POLICY, encoding="utf-8")
+                same_as = json.dumps([other for other in row if other != name])
+                policy = _POLICY.format(same_as=same_as)
+                (home.folder / policy_file.NAME).write_text(policy, encoding="utf-8")
                 held = as_text(domain.project(group).to_json())
                 (home.folder / "domain.json").write_text(held, encoding="utf-8")
                 _write_piece(source, group, start, layout.rows, home.folder / "rows.parquet")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from ..common.crypto.identity import Identity
@@ -14,7 +15,7 @@ from ..common.wire.refusals import decode_refusal, encode_refusal
 from ..party.institution import Institution, Rules
 from ..party.ledger import Ledger
 from ..party.party import Party
-from ..party.policy import Policy
+from ..party.policy import Policy, Records
 from ..party.serving.servicer import PartyServicer
 
 _NOBODY = b""
@@ -63,7 +64,7 @@ def start_parties(
 
     Args:
         pieces: for each slice, the table of each party.
-        policy: policy of every party.
+        policy: policy of every party, but for whose records it holds, which follows from the pieces.
         keys: source of the parties' keys.
 
     Returns:
@@ -73,12 +74,15 @@ def start_parties(
     identities = {name: Identity.from_seed(keys.child_key("identity", name)) for row in names for name in row}
     peers = {name: identity.public for name, identity in identities.items()}
 
-    def started(name: str, table: Table) -> InProcessConnection:
-        institution = Institution(name, identities[name], table, Rules(policy, peers))
+    def started(name: str, row: Sequence[str], table: Table) -> InProcessConnection:
+        # The pieces of a slice are cut from one table, whose rows keep their order.
+        records = Records(frozenset(row) - {name}, order_guaranteed=True)
+        rules = Rules(replace(policy, records=records), peers)
+        institution = Institution(name, identities[name], table, rules)
         return InProcessConnection(PartyServicer(Party(institution, Ledger(), keys.child(name).key)))
 
     return [
-        [started(name, table) for name, table in zip(row, tables, strict=True)]
+        [started(name, row, table) for name, table in zip(row, tables, strict=True)]
         for row, tables in zip(names, pieces, strict=True)
     ]
 

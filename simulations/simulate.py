@@ -76,6 +76,7 @@ def simulate(
     workload: Workload | str = "2way",
     adjacency: Adjacency = Adjacency.ZERO_OUT,
     collusions: int | None = None,
+    check: str = "",
     record_wise: bool = False,
     rows: int | None = None,
     seed: int | None = None,
@@ -93,6 +94,7 @@ def simulate(
         adjacency: which tables are neighbours.
         collusions: with "masked", number of parties that may collude without breaking the promise; by
             default 1, or 0 for a single party. Zero gives the noise of a trusted place.
+        check: with "masked", "one-hot" to have parties prove that they open each record once.
         record_wise: with "indicator", follow the paper exactly: noise on every record, even if one party
             holds the whole clique.
         rows: number of synthetic rows; by default as many as the table has.
@@ -113,6 +115,7 @@ def simulate(
         budget,
         collusions,
         rows,
+        check=check,
     )
     if record_wise and order.protocol is not INDICATOR:
         raise DataError(

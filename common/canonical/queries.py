@@ -7,8 +7,8 @@ import hashlib
 from ..messages import MarginalQuery, ScoreQuery
 from .form import flag, integer, items, octets, real, record, text
 
-MARGINAL, SCORE = "dpmosaic marginal query", "dpmosaic score query"
-VERSION = 1
+MARGINAL, MARGINAL_VERSION = "dpmosaic marginal query", 2
+SCORE, SCORE_VERSION = "dpmosaic score query", 1
 
 
 def encode_asked(query: MarginalQuery | ScoreQuery) -> bytes:
@@ -30,8 +30,9 @@ def _marginal(query: MarginalQuery) -> bytes:
         real(query.sigma),
         items(items(integer(start) + integer(stop) for start, stop in box) for box in query.boxes),
         flag(query.interaction),
+        items(map(real, query.other_sigmas)),
     )
-    return record(MARGINAL, VERSION, fields)
+    return record(MARGINAL, MARGINAL_VERSION, fields)
 
 
 def _score(query: ScoreQuery) -> bytes:
@@ -44,4 +45,4 @@ def _score(query: ScoreQuery) -> bytes:
         integer(query.largest_reference),
         integer(query.largest_total),
     )
-    return record(SCORE, VERSION, fields)
+    return record(SCORE, SCORE_VERSION, fields)

@@ -14,7 +14,7 @@ from ..protocols.masked.ring import Ring
 from ..protocols.partition import Partition, RosterEntry
 from .form import Reader, integer, items, octets, real, record, text
 
-KIND, VERSION = "dpmosaic release terms", 2
+KIND, VERSION = "dpmosaic release terms", 3
 
 
 def encode_terms(terms: ReleaseTerms) -> bytes:
@@ -86,14 +86,15 @@ def _encoded_masked(plan: MaskedPlan) -> bytes:
             integer(plan.ring.bits),
             items(map(integer, plan.evaluators)),
             text(plan.dealer),
+            text(plan.check),
         )
     )
 
 
 def _decoded_masked(reader: Reader, plan: Partition) -> MaskedPlan:
     tolerated, ring_bits = reader.integer(), reader.integer()
-    evaluators, dealer = reader.items(reader.integer), reader.text()
-    return MaskedPlan(plan.domain, plan.roster, tolerated, Ring(ring_bits), evaluators, dealer)
+    evaluators, dealer, check = reader.items(reader.integer), reader.text(), reader.text()
+    return MaskedPlan(plan.domain, plan.roster, tolerated, Ring(ring_bits), evaluators, dealer, check)
 
 
 def _encoded_purpose(purpose: Purpose) -> bytes:
@@ -101,12 +102,12 @@ def _encoded_purpose(purpose: Purpose) -> bytes:
     promise = (budget.epsilon, budget.delta, budget.zcdp_rho)
     words = (purpose.domain_digest, purpose.mechanism, purpose.workload, purpose.workload_digest)
     optional = (items([] if number is None else [real(number)]) for number in promise)
-    return b"".join((*optional, *map(text, words)))
+    return b"".join((*optional, *map(text, words), integer(purpose.rows_per_person)))
 
 
 def _decoded_purpose(reader: Reader) -> Purpose:
     budget = Budget(_decoded_optional(reader), _decoded_optional(reader), _decoded_optional(reader))
-    return Purpose(budget, reader.text(), reader.text(), reader.text(), reader.text())
+    return Purpose(budget, reader.text(), reader.text(), reader.text(), reader.text(), reader.integer())
 
 
 def _decoded_optional(reader: Reader) -> float | None:

@@ -18,8 +18,10 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Protocol
 
 from ..errors import BudgetError
 
@@ -40,6 +42,21 @@ MAX_INTERACTION_CELLS = 1 << 40
 """Largest number of cells of its marginal; the proof sums an error over them."""
 
 
+class Neighbours(Protocol):
+    """Sensitivities of queries to the records that differ between neighbouring tables."""
+
+    @property
+    def squared_sensitivity(self) -> int:
+        """Squared L2 sensitivity of a marginal."""
+
+    @property
+    def squared_score_sensitivity(self) -> int:
+        """Squared sensitivity of an L1 distance of a marginal to a reference."""
+
+    def squared_interaction_sensitivity(self, shape: Sequence[int]) -> Fraction:
+        """Squared L2 sensitivity of the interaction of a marginal of this shape."""
+
+
 class Adjacency(enum.Enum):
     """Definition of neighbouring tables; the value is its name in plans and certificates."""
 
@@ -52,6 +69,11 @@ class Adjacency(enum.Enum):
     def squared_sensitivity(self) -> int:
         """Squared L2 sensitivity of a marginal: one cell changes by 1, or two cells do."""
         return 1 if self is Adjacency.ZERO_OUT else 2
+
+    @property
+    def squared_score_sensitivity(self) -> int:
+        """Squared sensitivity of an L1 distance: every cell that changes by 1 changes it by at most 1."""
+        return self.squared_sensitivity**2
 
     def squared_interaction_sensitivity(self, shape: Sequence[int]) -> Fraction:
         """Squared L2 sensitivity of the interaction of a marginal of this shape.
@@ -83,6 +105,50 @@ class Adjacency(enum.Enum):
             raise BudgetError(f"adjacency: expected one of {known}, got {name!r}") from None
 
 
+@dataclass(frozen=True)
+class PrivacyUnit:
+    """What differs between neighbouring tables: a person with up to a number of records of one slice.
+
+    m records change every query by at most m times what one record changes, so each cost is m^2 times that
+    of one record (group privacy; mu becomes m mu).
+
+    Attributes:
+        adjacency: what becomes of each record.
+        rows_per_person: number m of records, at least 1.
+    """
+
+    adjacency: Adjacency
+    rows_per_person: int = 1
+
+    @property
+    def squared_sensitivity(self) -> int:
+        """Squared L2 sensitivity of a marginal."""
+        return self.rows_per_person**2 * self.adjacency.squared_sensitivity
+
+    @property
+    def squared_score_sensitivity(self) -> int:
+        """Squared sensitivity of an L1 distance of a marginal to a reference."""
+        return self.rows_per_person**2 * self.adjacency.squared_score_sensitivity
+
+    def squared_interaction_sensitivity(self, shape: Sequence[int]) -> Fraction:
+        """Squared L2 sensitivity of an interaction; see `Adjacency.squared_interaction_sensitivity`."""
+        return self.rows_per_person**2 * self.adjacency.squared_interaction_sensitivity(shape)
+
+    @property
+    def in_words(self) -> str:
+        """What one record is, and who is protected, for readers."""
+        if self.rows_per_person == 1:
+            return (
+                "One record is one row of one slice. The promise is for one record: a person with several "
+                "rows, or with rows in several slices, is protected by the sum over these rows."
+            )
+        return (
+            "One record is one row of one slice. The promise is for a person with up to "
+            f"{self.rows_per_person} rows of one slice; the parties left out further rows. A person with "
+            "rows in several slices is protected by the sum over these slices."
+        )
+
+
 def grid_of(sigma: float) -> int:
     """The grid g of noise of scale sigma: multiples of 1/g, with g the least power of two >= 256 / sigma."""
     if sigma < _MIN_SIGMA:
@@ -94,20 +160,20 @@ def grid_of(sigma: float) -> int:
     return 1 << max(0, math.ceil(math.log2(_MIN_GRID_SIGMA / sigma)))
 
 
-def gaussian_cost(sigma: float, adjacency: Adjacency, interaction: Sequence[int] = ()) -> Fraction:
+def gaussian_cost(sigma: float, adjacency: Neighbours, interaction: Sequence[int] = ()) -> Fraction:
     """The zCDP cost of one marginal with discrete Gaussian noise of scale sigma, rounded up to 2^-64.
 
     Guarantee: rho-zCDP, and mu-GDP with mu^2 = 2 rho, under `adjacency`.
 
     Args:
         sigma: noise scale of every cell, in counts.
-        adjacency: definition of neighbouring tables.
+        adjacency: which tables are neighbours.
         interaction: shape of the marginal if only its noisy interaction is released; else empty.
     """
     return _cost(sigma, _squared_sensitivity(adjacency, interaction))
 
 
-def score_cost(sigma: float, adjacency: Adjacency, count: int) -> Fraction:
+def score_cost(sigma: float, adjacency: Neighbours, count: int) -> Fraction:
     """The zCDP cost of L1 distances of `count` marginals to references, each with noise of scale sigma.
 
     A record changes one cell by 1, and so each distance by at most 1; under replace-one two cells, and each
@@ -115,16 +181,17 @@ def score_cost(sigma: float, adjacency: Adjacency, count: int) -> Fraction:
 
     Guarantee: rho-zCDP, and mu-GDP with mu^2 = 2 rho, under `adjacency`.
     """
-    return count * _cost(sigma, adjacency.squared_sensitivity**2)
+    return count * _cost(sigma, adjacency.squared_score_sensitivity)
 
 
-def score_sigma(rho: Fraction, adjacency: Adjacency, count: int) -> float:
+def score_sigma(rho: Fraction, adjacency: Neighbours, count: int) -> float:
     """The smallest scale, to a float's precision, at which `count` scores cost at most rho.
 
     Raises:
         BudgetError: rho is less than 2^-62 for each score; costs are not that precise.
     """
-    return gaussian_sigma(rho / (count * adjacency.squared_sensitivity), adjacency)
+    more = Fraction(adjacency.squared_score_sensitivity, adjacency.squared_sensitivity)
+    return gaussian_sigma(rho / (count * more), adjacency)
 
 
 def exponential_cost(epsilon: float) -> Fraction:
@@ -135,12 +202,12 @@ def exponential_cost(epsilon: float) -> Fraction:
     return _rounded_up(Fraction(epsilon) ** 2 / 8)
 
 
-def gaussian_sigma(rho: Fraction, adjacency: Adjacency, interaction: Sequence[int] = ()) -> float:
+def gaussian_sigma(rho: Fraction, adjacency: Neighbours, interaction: Sequence[int] = ()) -> float:
     """The smallest scale, to a float's precision, whose cost is at most rho.
 
     Args:
         rho: budget of the measurement.
-        adjacency: definition of neighbouring tables.
+        adjacency: which tables are neighbours.
         interaction: see `gaussian_cost`.
 
     Raises:
@@ -169,7 +236,7 @@ def charged_variance(sigma: float, factor: float = 1.0) -> Fraction:
     return (Fraction(factor) * Fraction(sigma)) ** 2 - _SMOOTHING_VARIANCE / grid_of(sigma) ** 2
 
 
-def _squared_sensitivity(adjacency: Adjacency, interaction: Sequence[int]) -> Fraction | int:
+def _squared_sensitivity(adjacency: Neighbours, interaction: Sequence[int]) -> Fraction | int:
     if interaction:
         return adjacency.squared_interaction_sensitivity(interaction)
     return adjacency.squared_sensitivity

@@ -113,6 +113,17 @@ class DistributedNoise:
         # A draw ends within two blocks of the tail; a block is 1 wide, or a sixteenth of a sigma at most.
         return self.parties * math.ceil((TAIL_SIGMAS + 1) * self.share_scale(sigma) + 2)
 
+    def largest_total(self, sigma: float, cells: int) -> int:
+        """Bound on the absolute sum of all parties' noise over many cells, in units of 1/g.
+
+        Exceeded with probability below 2^-160: a discrete Gaussian is sub-Gaussian with its own scale, and so
+        are sums of independent ones.
+
+        Source: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020).
+        """
+        scale = self.share_scale(sigma) * math.sqrt(self.parties * cells)
+        return min(cells * self.largest(sigma), math.ceil((TAIL_SIGMAS + 1) * scale))
+
     def draw(self, sigma: float, size: int, stream: RandomStream) -> NDArray[np.int64]:
         """One party's noise, in units of 1/g.
 

@@ -42,7 +42,6 @@ class Protocol:
         private: the result keeps the promise that is stated; what does not reproduces a paper's text.
         tolerates_collusions: a release states how many parties may collude.
         one_party: one party holds the whole table.
-        charges_alike: every party is charged what the certificate states; else its own part of each query.
     """
 
     name: str
@@ -53,7 +52,6 @@ class Protocol:
     private: bool = True
     tolerates_collusions: bool = False
     one_party: bool = False
-    charges_alike: bool = True
 
 
 _REPRODUCES_A_PAPER = (
@@ -86,7 +84,6 @@ INDICATOR = Protocol(
     "no other role: each party adds noise before anything leaves it",
     "No other role was trusted: every party added noise to its own records before anything left it. The "
     "price is accuracy: dependence between attributes of different parties is mostly lost in that noise.",
-    charges_alike=False,
 )
 THEOREM = Protocol(
     "theorem",
@@ -103,7 +100,6 @@ INDICATOR_MLE = Protocol(
     "not private as the paper charges it: averages e copies, which costs e rho",
     _REPRODUCES_A_PAPER,
     private=False,
-    charges_alike=False,
 )
 
 BUILT_IN: Mapping[str, Protocol] = {

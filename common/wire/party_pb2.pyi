@@ -16,6 +16,9 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_SCORE_STEP: _ClassVar[DeliveryKind]
     DELIVERY_KIND_SCORE_REFERENCES: _ClassVar[DeliveryKind]
     DELIVERY_KIND_DEALT_SCORES: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_RECORD_ORDER: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_PROOF: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_ATTESTATION: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -30,6 +33,9 @@ DELIVERY_KIND_DEALT_PRODUCT: DeliveryKind
 DELIVERY_KIND_SCORE_STEP: DeliveryKind
 DELIVERY_KIND_SCORE_REFERENCES: DeliveryKind
 DELIVERY_KIND_DEALT_SCORES: DeliveryKind
+DELIVERY_KIND_RECORD_ORDER: DeliveryKind
+DELIVERY_KIND_PROOF: DeliveryKind
+DELIVERY_KIND_ATTESTATION: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm
@@ -116,34 +122,40 @@ class Part(_message.Message):
     def __init__(self, attributes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class OpeningRequest(_message.Message):
-    __slots__ = ("release_id", "chain", "recipient", "query_id", "step")
+    __slots__ = ("release_id", "chain", "recipient", "query_id", "step", "record_order", "coins")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     CHAIN_FIELD_NUMBER: _ClassVar[int]
     RECIPIENT_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
+    RECORD_ORDER_FIELD_NUMBER: _ClassVar[int]
+    COINS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     chain: _containers.RepeatedCompositeFieldContainer[Part]
     recipient: int
     query_id: str
     step: int
-    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ...) -> None: ...
+    record_order: bool
+    coins: bytes
+    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., record_order: _Optional[bool] = ..., coins: _Optional[bytes] = ...) -> None: ...
 
 class Delivery(_message.Message):
-    __slots__ = ("release_id", "kind", "chain", "sender", "query_id", "step")
+    __slots__ = ("release_id", "kind", "chain", "sender", "query_id", "step", "coins")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CHAIN_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
+    COINS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     kind: DeliveryKind
     chain: _containers.RepeatedCompositeFieldContainer[Part]
     sender: int
     query_id: str
     step: int
-    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sender: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ...) -> None: ...
+    coins: bytes
+    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sender: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., coins: _Optional[bytes] = ...) -> None: ...
 
 class DeliveryFrame(_message.Message):
     __slots__ = ("header", "payload")
@@ -176,7 +188,7 @@ class Box(_message.Message):
     def __init__(self, starts: _Optional[_Iterable[int]] = ..., stops: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MarginalQuery(_message.Message):
-    __slots__ = ("release_id", "query_id", "form", "clique", "sigma", "boxes", "interaction")
+    __slots__ = ("release_id", "query_id", "form", "clique", "sigma", "boxes", "interaction", "other_sigmas")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     FORM_FIELD_NUMBER: _ClassVar[int]
@@ -184,6 +196,7 @@ class MarginalQuery(_message.Message):
     SIGMA_FIELD_NUMBER: _ClassVar[int]
     BOXES_FIELD_NUMBER: _ClassVar[int]
     INTERACTION_FIELD_NUMBER: _ClassVar[int]
+    OTHER_SIGMAS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     query_id: str
     form: AnswerForm
@@ -191,7 +204,22 @@ class MarginalQuery(_message.Message):
     sigma: float
     boxes: _containers.RepeatedCompositeFieldContainer[Box]
     interaction: bool
-    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., clique: _Optional[_Iterable[str]] = ..., sigma: _Optional[float] = ..., boxes: _Optional[_Iterable[_Union[Box, _Mapping]]] = ..., interaction: _Optional[bool] = ...) -> None: ...
+    other_sigmas: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., clique: _Optional[_Iterable[str]] = ..., sigma: _Optional[float] = ..., boxes: _Optional[_Iterable[_Union[Box, _Mapping]]] = ..., interaction: _Optional[bool] = ..., other_sigmas: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class Charged(_message.Message):
+    __slots__ = ("signature",)
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    signature: bytes
+    def __init__(self, signature: _Optional[bytes] = ...) -> None: ...
+
+class AnswerRequest(_message.Message):
+    __slots__ = ("query", "charges")
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    CHARGES_FIELD_NUMBER: _ClassVar[int]
+    query: MarginalQuery
+    charges: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, query: _Optional[_Union[MarginalQuery, _Mapping]] = ..., charges: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class ScoreQuery(_message.Message):
     __slots__ = ("release_id", "query_id", "cliques", "sigma", "references", "largest_reference", "largest_total")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..errors import ProtocolError
 from ..messages import AnswerForm, MarginalQuery, MultiplyRequest, OpeningRequest, ScoreQuery
@@ -13,7 +13,42 @@ from .parsing import parsed
 
 def encode_query(query: MarginalQuery) -> bytes:
     """Bytes of a MarginalQuery."""
-    message = pb.MarginalQuery(
+    return _query_message(query).SerializeToString()
+
+
+def decode_query(data: bytes) -> MarginalQuery:
+    """The MarginalQuery of these bytes."""
+    return _query_of(parsed(pb.MarginalQuery, data))
+
+
+def encode_answer_request(query: MarginalQuery, charges: Sequence[bytes]) -> bytes:
+    """Bytes of an AnswerRequest.
+
+    Args:
+        query: query to answer.
+        charges: signatures of all parties of the slice over their charges; empty if the party is alone.
+    """
+    return pb.AnswerRequest(query=_query_message(query), charges=charges).SerializeToString()
+
+
+def decode_answer_request(data: bytes) -> tuple[MarginalQuery, tuple[bytes, ...]]:
+    """The query and the charges of an AnswerRequest; the signatures are not verified here."""
+    message = parsed(pb.AnswerRequest, data)
+    return _query_of(message.query), tuple(message.charges)
+
+
+def encode_charged(signature: bytes) -> bytes:
+    """Bytes of a Charged: a party's signature over the ledger entry of a query."""
+    return pb.Charged(signature=signature).SerializeToString()
+
+
+def decode_charged(data: bytes) -> bytes:
+    """The signature of a Charged, which is not verified here."""
+    return parsed(pb.Charged, data).signature
+
+
+def _query_message(query: MarginalQuery) -> pb.MarginalQuery:
+    return pb.MarginalQuery(
         release_id=query.release_id,
         query_id=query.query_id,
         form=pb.AnswerForm.Name(query.form.value),
@@ -21,13 +56,11 @@ def encode_query(query: MarginalQuery) -> bytes:
         sigma=query.sigma,
         boxes=[pb.Box(starts=[a for a, _ in box], stops=[b for _, b in box]) for box in query.boxes],
         interaction=query.interaction,
+        other_sigmas=query.other_sigmas,
     )
-    return message.SerializeToString()
 
 
-def decode_query(data: bytes) -> MarginalQuery:
-    """The MarginalQuery of these bytes."""
-    message = parsed(pb.MarginalQuery, data)
+def _query_of(message: pb.MarginalQuery) -> MarginalQuery:
     try:
         return MarginalQuery(
             release_id=message.release_id,
@@ -37,6 +70,7 @@ def decode_query(data: bytes) -> MarginalQuery:
             sigma=message.sigma,
             boxes=tuple(tuple(zip(box.starts, box.stops, strict=True)) for box in message.boxes),
             interaction=message.interaction,
+            other_sigmas=tuple(message.other_sigmas),
         )
     except ValueError as cause:
         raise ProtocolError(f"expected a consistent query: {cause}; compare versions") from None
@@ -81,6 +115,8 @@ def encode_opening_request(request: OpeningRequest) -> bytes:
         recipient=request.recipient,
         query_id=request.query_id,
         step=request.step,
+        record_order=request.record_order,
+        coins=request.coins,
     )
     return message.SerializeToString()
 
@@ -88,13 +124,18 @@ def encode_opening_request(request: OpeningRequest) -> bytes:
 def decode_opening_request(data: bytes) -> OpeningRequest:
     """The OpeningRequest of these bytes."""
     message = parsed(pb.OpeningRequest, data)
-    return OpeningRequest(
-        message.release_id,
-        decoded_chain(message.chain),
-        message.recipient,
-        message.query_id,
-        message.step,
-    )
+    try:
+        return OpeningRequest(
+            message.release_id,
+            decoded_chain(message.chain),
+            message.recipient,
+            message.query_id,
+            message.step,
+            message.record_order,
+            message.coins,
+        )
+    except ValueError as cause:
+        raise ProtocolError(f"expected a consistent request: {cause}; compare versions") from None
 
 
 def encode_multiply_request(request: MultiplyRequest) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import errors
+from ..printable import printable
 from . import party_pb2 as pb
 from .parsing import parsed
 
@@ -32,4 +33,4 @@ def decode_refusal(data: bytes) -> errors.MosaicError:
         message = parsed(pb.Refusal, data)
     except errors.ProtocolError as error:
         return error
-    return _KINDS.get(message.code, errors.ProtocolError)(message.message)
+    return _KINDS.get(message.code, errors.ProtocolError)(printable(message.message))

@@ -26,6 +26,7 @@ def encode_delivery(delivery: Delivery) -> bytes:
         sender=delivery.sender,
         query_id=delivery.query_id,
         step=delivery.step,
+        coins=delivery.coins,
     )
     return pb.DeliveryFrame(header=header).SerializeToString()
 
@@ -46,9 +47,18 @@ def decode_delivery(frames: Iterator[bytes]) -> tuple[Delivery, Iterator[bytes]]
         raise ProtocolError(
             "expected the header frame of a delivery, got another; compare versions"
         ) from None
-    delivery = Delivery(
-        header.release_id, kind, decoded_chain(header.chain), header.sender, header.query_id, header.step
-    )
+    try:
+        delivery = Delivery(
+            header.release_id,
+            kind,
+            decoded_chain(header.chain),
+            header.sender,
+            header.query_id,
+            header.step,
+            header.coins,
+        )
+    except ValueError as cause:
+        raise ProtocolError(f"expected a consistent delivery: {cause}; compare versions") from None
     return delivery, decode_payload(frames)
 
 

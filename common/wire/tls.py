@@ -21,6 +21,7 @@ METHODS = (
     "Multiply",
     "PrepareScores",
     "AnswerScores",
+    "Charge",
     "Answer",
     "Certify",
     "Abandon",

@@ -41,10 +41,13 @@ def costs_of(plan: Partition, ledgers: Mapping[str, Sequence[Entry]]) -> list[Co
     slices = []
     for number in range(plan.slice_count):
         names = [plan.roster[place].name for place in plan.members(number)]
-        costs = {tuple(entry.zcdp_rho for entry in ledgers.get(name, ())) for name in names}
-        if len(costs) > 1:
+        charged = {
+            tuple((entry.query_id, entry.query, entry.zcdp_rho) for entry in ledgers.get(name, ()))
+            for name in names
+        }
+        if len(charged) > 1:
             raise ProtocolError(f"the parties of slice {number + 1} charged the same records differently")
-        slices.append(costs.pop())
+        slices.append([rho for _, _, rho in charged.pop()])
     if len(set(map(len, slices))) > 1:
         raise ProtocolError("the ledgers of different slices have different numbers of entries")
     return list(zip(*slices, strict=True))
@@ -114,16 +117,16 @@ def _charged(
 
 def _priced(stated: StatedCharge, terms: ReleaseTerms) -> Costs:
     """The cost of the stated noise for each slice; empty if it cannot be that of a query to parties."""
-    adjacency, sigmas = terms.adjacency, stated.noise_sigmas_by_slice
+    unit, sigmas = terms.unit, stated.noise_sigmas_by_slice
     known = set(stated.clique) <= set(terms.plan.domain.names)
     if stated.kind == AnswerKind.OTHER or stated.steps or not known or len(sigmas) != terms.plan.slice_count:
         return ()
     if not all(each and all(0 < sigma < math.inf for sigma in each) for each in sigmas):
         return ()
     if stated.kind == AnswerKind.SCORES:
-        return tuple(score_cost(each[0], adjacency, len(each)) for each in sigmas if len(set(each)) == 1)
+        return tuple(score_cost(each[0], unit, len(each)) for each in sigmas if len(set(each)) == 1)
     shape = _shape(stated, terms)
-    return tuple(sum((gaussian_cost(s, adjacency, shape) for s in each), Fraction(0)) for each in sigmas)
+    return tuple(sum((gaussian_cost(s, unit, shape) for s in each), Fraction(0)) for each in sigmas)
 
 
 def _shape(stated: StatedCharge, terms: ReleaseTerms) -> tuple[int, ...]:

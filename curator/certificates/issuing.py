@@ -149,8 +149,8 @@ def _second_opinions(
         return {}
     # A privacy loss distribution takes seconds: one for each factor.
     factors = {1.0, *(observer.noise_factor for observer in observers)}
-    adjacency = Adjacency.named(plan.adjacency)
-    return {factor: checked_epsilon(accountant, delta, adjacency, factor) for factor in factors}
+    adjacency, rows = Adjacency.named(plan.adjacency), plan.rows_per_person
+    return {factor: checked_epsilon(accountant, delta, adjacency, factor, rows) for factor in factors}
 
 
 def _rho_seen(accountant: Accountant, noise_factor: float) -> float:

@@ -11,7 +11,7 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 
 from ...common.privacy.budget import Accountant
 from ...common.privacy.conversion import gaussian_epsilon
-from ...common.privacy.cost import Adjacency, charged_variance, grid_of
+from ...common.privacy.cost import Adjacency, PrivacyUnit, charged_variance, grid_of
 
 _ROUNDING = 1e-5
 """What rounding losses to multiples of an interval may add to mu^2, as a share of it."""
@@ -27,15 +27,19 @@ _Noise = tuple[float, bool | tuple[int, ...]]
 
 
 def checked_epsilon(
-    accountant: Accountant, delta: float, adjacency: Adjacency, noise_factor: float = 1.0
+    accountant: Accountant,
+    delta: float,
+    adjacency: Adjacency,
+    noise_factor: float = 1.0,
+    rows_per_person: int = 1,
 ) -> float | None:
     """Upper bound on epsilon at delta, from the probability masses of the discrete noise itself.
 
     One record changes one cell of a marginal by 1 (two cells under replace-one), so the privacy loss of a
     measurement is that of one noise variable against its shift, for any number of cells. It changes every
-    score by 1 (by 2 under replace-one), so each score counts. An interaction counts as the Gaussian that it
-    is charged as. The bound takes the scales as given; the Gaussian accounting of the grant covers that they
-    were chosen adaptively.
+    score by 1 (by 2 under replace-one), so each score counts. A person with m records shifts each at most m
+    times as far. An interaction counts as the Gaussian that it is charged as. The bound takes the scales as
+    given; the Gaussian accounting of the grant covers that they were chosen adaptively.
 
     dp-accounting rounds losses to multiples of an interval h such that their distribution only gets worse.
     Each rounding picks one of two losses h apart, and no such pair is easier to tell from the other than two
@@ -51,6 +55,7 @@ def checked_epsilon(
         delta: delta in (0, 1).
         adjacency: which tables are neighbours.
         noise_factor: scale of the evaluated noise as a multiple of the charged scale, on the same grid.
+        rows_per_person: number of records in which neighbouring tables differ.
 
     Returns:
         None if a charge is not Gaussian, if nothing was charged, or if 64-bit floats are too coarse for so
@@ -66,6 +71,7 @@ def checked_epsilon(
         )
         for piece in slices
     }
+    unit = PrivacyUnit(adjacency, rows_per_person)
     most = max(sum(count for _, count in variables) for variables in noise) * adjacency.squared_sensitivity
     float_error = _FLOAT_ERROR + _FLOAT_ERROR_EACH * most
     if float_error > delta / 4:
@@ -74,7 +80,7 @@ def checked_epsilon(
     interval = mu * math.sqrt(_ROUNDING * 8 / math.pi / most)
     truncated = _TRUNCATED * delta
     found = max(
-        _distribution(variables, noise_factor, adjacency, interval, truncated).get_epsilon_for_delta(
+        _distribution(variables, noise_factor, unit, interval, truncated).get_epsilon_for_delta(
             delta - float_error
         )
         for variables in noise
@@ -87,15 +93,15 @@ def checked_epsilon(
 def _distribution(
     variables: frozenset[tuple[_Noise, int]],
     factor: float,
-    adjacency: Adjacency,
+    unit: PrivacyUnit,
     interval: float,
     truncated: float,
 ) -> pld.PrivacyLossDistribution:
-    changed = adjacency.squared_sensitivity
+    changed = unit.adjacency.squared_sensitivity
     # Gaussians compose to one Gaussian.
     gaussian = sum(
         (
-            count * adjacency.squared_interaction_sensitivity(kind) / charged_variance(sigma, factor)
+            count * unit.squared_interaction_sensitivity(kind) / charged_variance(sigma, factor)
             for (sigma, kind), count in variables
             if isinstance(kind, tuple) and kind
         ),
@@ -104,7 +110,7 @@ def _distribution(
     losses = [
         pld.from_discrete_gaussian_mechanism(
             sigma=grid_of(sigma) * sigma * factor,
-            sensitivity=grid_of(sigma) * (changed if scored else 1),
+            sensitivity=grid_of(sigma) * unit.rows_per_person * (changed if scored else 1),
             value_discretization_interval=interval,
             use_connect_dots=True,
         ).self_compose(count if scored else count * changed, truncated)

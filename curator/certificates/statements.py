@@ -60,6 +60,8 @@ class StatedPlan:
         parties: attributes of each party, slice by slice.
         protocol: name of the measurement protocol.
         adjacency: which tables are neighbours.
+        rows_per_person: rows of one person in one slice that the promise covers.
+        privacy_unit: what one record is and who is protected, in words.
         mechanism: name, variant and parameters.
         workload: which marginals matter.
         budget: the promise, as it was asked for.
@@ -68,6 +70,7 @@ class StatedPlan:
         collusions: number of parties that may collude; None where the protocol tolerates none.
         dealer: role that deals randomness; None where there is none.
         evaluators: names of the two parties that compute scores from shares; empty where there are none.
+        check: what parties prove of their openings; empty for nothing.
     """
 
     attributes: Mapping[str, int]
@@ -76,6 +79,8 @@ class StatedPlan:
     parties: tuple[tuple[Clique, ...], ...]
     protocol: str
     adjacency: str
+    rows_per_person: int
+    privacy_unit: str
     mechanism: Mapping[str, Any]
     workload: tuple[WeightedClique, ...]
     budget: Budget
@@ -84,12 +89,15 @@ class StatedPlan:
     collusions: int | None = field(default=None, metadata=OPTIONAL)
     dealer: str | None = field(default=None, metadata=OPTIONAL)
     evaluators: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    check: str = field(default="", metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):
             raise ValueError("expected the name of the mechanism")
         if len(self.record_counts) != len(self.parties):
             raise ValueError("expected the number of records and the parties of each slice")
+        if self.rows_per_person < 1:
+            raise ValueError("expected at least one row of each person")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from .check import Check
 
 
 def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) -> Iterator[Check]:
-    """Compares promise, table, purpose and trust with the signed terms.
+    """Compares promise, record, table, purpose and trust with the signed terms.
 
     Args:
         certificate: certificate of the release.
@@ -25,6 +25,7 @@ def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) 
         spent: cost of the release according to the parties' signed ledgers, zCDP.
     """
     yield _check_promise(certificate, terms, spent)
+    yield _check_record(certificate, terms)
     yield _check_table(certificate, terms.plan)
     yield _check_purpose(certificate, terms)
     yield _check_trust(certificate, terms)
@@ -44,6 +45,13 @@ def _check_promise(certificate: Certificate, terms: ReleaseTerms, spent: Fractio
     return Check(
         "promise", True, f"{granted}; the ledgers give epsilon {reached:.6g} at delta {signed.delta:.3g}"
     )
+
+
+def _check_record(certificate: Certificate, terms: ReleaseTerms) -> Check:
+    plan, signed = certificate.plan, terms.unit
+    if (plan.rows_per_person, plan.privacy_unit) != (signed.rows_per_person, signed.in_words):
+        return Check("record", False, "protects another number of rows of a person than the signed terms")
+    return Check("record", True, signed.in_words)
 
 
 def _check_table(certificate: Certificate, signed: Partition) -> Check:
@@ -84,19 +92,25 @@ def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:
 def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
     plan, masked = certificate.plan, terms.masked
     signed = (
-        (None, None, ())
+        (None, None, (), "")
         if masked is None
-        else (masked.tolerated, masked.dealer, tuple(masked.roster[i].name for i in masked.evaluators))
+        else (
+            masked.tolerated,
+            masked.dealer,
+            tuple(masked.roster[i].name for i in masked.evaluators),
+            masked.check,
+        )
     )
     if (plan.protocol, plan.adjacency) != (terms.protocol, terms.adjacency.value) or signed != (
         plan.collusions,
         plan.dealer,
         plan.evaluators,
+        plan.check,
     ):
         return Check(
             "trust",
             False,
-            "another protocol, adjacency, dealer, evaluators or number of collusions than signed",
+            "another protocol, adjacency, dealer, evaluators, check or number of collusions than signed",
         )
     roles = "" if masked is None else f", at most {masked.tolerated} may collude, {masked.dealer} deals"
     return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{roles}, as signed")

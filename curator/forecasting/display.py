@@ -6,7 +6,9 @@ import math
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from ...common.printable import printable
 from .forecast import Forecast
 
 _SHOWN = 20
@@ -22,12 +24,12 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
     for step in forecast.outlook.steps:
         sigmas = "" if step.sigmas is None else _range(*step.sigmas)
         rho = f"{step.zcdp_rho:.4g}"
-        steps.add_row(step.title, step.name, str(step.times), str(step.marginals), rho, sigmas)
+        steps.add_row(Text(step.title), Text(step.name), str(step.times), str(step.marginals), rho, sigmas)
     console.print(steps)
     parties = Table("party", "receives, MiB at most", "sends, MiB at most")
     each = zip(forecast.parties, forecast.traffic.received, forecast.traffic.sent, strict=True)
     for name, received, sent in each:
-        parties.add_row(name, f"{received / 2**20:.1f}", f"{sent / 2**20:.1f}")
+        parties.add_row(Text(name), f"{received / 2**20:.1f}", f"{sent / 2**20:.1f}")
     console.print(parties)
     console.print(
         f"About {forecast.seconds:.0f} s without fitting the model, for links of "
@@ -38,7 +40,7 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
     for marginal in found[:_SHOWN]:
         never = math.isinf(marginal.least_sigma)
         marginals.add_row(
-            " x ".join(marginal.clique),
+            Text(printable(" x ".join(marginal.clique))),
             str(marginal.cells),
             "never measured" if never else _range(marginal.least_sigma, marginal.largest_sigma),
             "" if never else _range(marginal.least_error, marginal.largest_error),

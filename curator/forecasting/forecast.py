@@ -27,6 +27,9 @@ from .traffic import Traffic, masked_traffic, plain_traffic
 _PRODUCTS_PER_S = 2e8
 """Multiplications of ring words per second on two cores, including the curator's dealing; a rough value."""
 
+_NEVER_PROPOSED = "0" * 32
+"""Id of terms that no party sees."""
+
 
 @dataclass(frozen=True)
 class Forecast:
@@ -91,7 +94,7 @@ def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_
     granted = order.granted
     federation = connect(plan.domain, links, plan.left_out)
     latency = max(_latency(federation, place) for place in range(len(federation.members)))
-    terms = order.proposal("forecast").terms(federation)
+    terms = order.proposal(_NEVER_PROPOSED).terms(federation)
     noise = _Planned(federation, terms, granted)
     seen = outlook(order.mechanism, noise, order.workload)
     if terms.masked is not None:
@@ -129,11 +132,11 @@ class _Planned:
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         if self._terms.masked is None:
             return self._plain.expected_sigma(clique, zcdp_rho, interaction)
-        return masked_sigma(self._terms.masked, self._terms.adjacency, clique, zcdp_rho, interaction)
+        return masked_sigma(self._terms.masked, self._terms.unit, clique, zcdp_rho, interaction)
 
     def expected_score_sigma(self, count: int, zcdp_rho: Fraction) -> float:
         factor = 1.0 if self._terms.masked is None else self._terms.masked.noise.factor
-        return factor * score_sigma(zcdp_rho, self._terms.adjacency, count)
+        return factor * score_sigma(zcdp_rho, self._terms.unit, count)
 
 
 def _latency(federation: Federation, place: int) -> float:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...common.data.domain import Clique
 from ...common.protocols.indicator import divide
+from ...common.protocols.masked.field import WORD_BYTES
+from ...common.protocols.masked.one_hot import PROOF_ELEMENTS, attestation_elements
 from ...common.protocols.masked.plan import Chain, MaskedPlan
 from ...common.protocols.scores.query import score_shape
 from ..mechanisms.parts.steps import Asks, Step
 from ..parties.federation import Federation
 
 _REFERENCE_BYTES = 8
+_TAG_BYTES = 32
+"""Bytes of a keyed digest of the order of records."""
 
 
 @dataclass
@@ -66,6 +71,8 @@ def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str,
     asked = dict.fromkeys(clique for step in steps for clique in step.cliques)
     feasible = {clique: plan.domain.cells(clique) for clique in asked if plan.feasible(clique)}
     for number in range(plan.slice_count):
+        for sender, recipient in itertools.permutations(plan.members(number), 2):
+            traffic.relay(sender, recipient, _TAG_BYTES)
         for chain in dict.fromkeys(plan.chain(clique, number) for clique in feasible):
             if len(chain) > 1:
                 _multiplied(traffic, plan, chain, number)
@@ -95,6 +102,8 @@ def plain_traffic(federation: Federation, steps: Sequence[Step], word_bytes: int
             for place, size in sent[clique].items():
                 traffic.sent[place] += step.times * size
                 traffic.calls += step.times
+            # Before the first answer of a slice, each of its parties charges the query.
+            traffic.calls += step.times * sum(len(s) for s in federation.slices if len(s) > 1)
     return traffic
 
 
@@ -139,6 +148,9 @@ def _opened(
     if len(chain) == 1:
         traffic._relayed.add((owner, chain, recipient))
     traffic.relay(owner, recipient, plan.opening_bytes(chain, number))
+    if plan.check:
+        traffic.relay(owner, recipient, PROOF_ELEMENTS * WORD_BYTES)
+        traffic.deal(recipient, attestation_elements(plan.records(number)) * WORD_BYTES)
 
 
 def _scored(traffic: Traffic, plan: MaskedPlan, cliques: Sequence[Clique], times: int, sigma: float) -> None:

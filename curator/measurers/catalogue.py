@@ -11,7 +11,7 @@ from ...common.errors import DataError
 from ...common.extensions import MEASURERS as GROUP
 from ...common.extensions import extensions
 from ...common.messages import Acceptance, ReleaseTerms
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import PrivacyUnit
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import INDICATOR, MASKED, TRUSTED
 from ..parties.asking import Asking
@@ -20,8 +20,8 @@ from .federation import FederationMeasurer
 from .masked import MaskedMeasurer, masked_plan
 from .measurer import Measurer
 
-Plan = Callable[[Federation, Fraction, Adjacency, int | None], Partition]
-"""From the parties, the grant, the adjacency and the collusions to tolerate (None for the default)."""
+Plan = Callable[[Federation, Fraction, PrivacyUnit, int | None], Partition]
+"""From the parties, the grant, the privacy unit and the collusions to tolerate (None for the default)."""
 
 Begin = Callable[
     [Federation, ReleaseTerms, tuple[Acceptance, ...], Fraction, RandomStream, Asking | None], Measurer
@@ -44,7 +44,7 @@ class Measuring:
 
 
 def _partition(
-    federation: Federation, granted: Fraction, adjacency: Adjacency, tolerated: int | None
+    federation: Federation, granted: Fraction, unit: PrivacyUnit, tolerated: int | None
 ) -> Partition:
     """Nothing but the partition: these parties answer each for itself."""
     return federation.partition

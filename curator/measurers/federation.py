@@ -27,7 +27,7 @@ from .scores import Batch, ScoringMeasurer, local_scores, score_charge
 
 @dataclass(frozen=True, eq=False)
 class _Share:
-    """The query to one party of a slice: its part of the clique and the scale of its noise."""
+    """What one party of a slice answers: its part of the clique and the scale of its noise."""
 
     member: Member
     part: Clique
@@ -38,7 +38,8 @@ class FederationMeasurer(ScoringMeasurer):
     """Measures through the parties of a federation.
 
     If one party of a slice holds the whole clique, it sends one noisy histogram. Otherwise each party that
-    holds a part of it sends noisy indicator vectors for every record (RandDPGen, Algorithm 1).
+    holds a part of it sends noisy indicator vectors for every record (RandDPGen, Algorithm 1). All parties of
+    a slice charge what they answer together, also those that hold no part, before the first answers.
 
     Args:
         federation: the parties, which accepted the terms.
@@ -61,7 +62,7 @@ class FederationMeasurer(ScoringMeasurer):
         self._federation = federation
         self._protocol = registry.protocol_named(terms.protocol)
         self._release_id = terms.release_id
-        self._adjacency = terms.adjacency
+        self._unit = terms.unit
         self._record_wise = record_wise
         self._asked = 0
         self._asking = asking or Asking()
@@ -86,7 +87,7 @@ class FederationMeasurer(ScoringMeasurer):
         return self._protocol.scores is registry.Scores.ALWAYS
 
     def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
-        return score_charge(step, len(cliques), zcdp_rho, self._adjacency, slices=1)
+        return score_charge(step, len(cliques), zcdp_rho, self._unit, slices=1)
 
     def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
         self._asked += 1
@@ -103,8 +104,7 @@ class FederationMeasurer(ScoringMeasurer):
         slices = [self._shares(members, query) for members in self._federation.slices]
         shape = self._interaction(query)
         costs = [
-            sum((gaussian_cost(s.sigma, self._adjacency, shape) for s in shares), Fraction(0))
-            for shares in slices
+            sum((gaussian_cost(s.sigma, self._unit, shape) for s in shares), Fraction(0)) for shares in slices
         ]
         sigmas = tuple(tuple(share.sigma for share in shares) for shares in slices)
         # One record lies in one slice: slices compose in parallel, and the most expensive one counts.
@@ -112,16 +112,18 @@ class FederationMeasurer(ScoringMeasurer):
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         self._asked += 1
-        slices = [self._shares(members, query) for members in self._federation.slices]
+        federation = self._federation
+        slices = [self._shares(members, query) for members in federation.slices]
 
         def summed() -> NDArray[np.float64]:
             values = np.zeros(len(query.boxes) or self.domain.cells(query.clique))
-            for shares, records in zip(slices, self._federation.record_counts, strict=True):
-                values += self._slice_values(shares, query, records)
+            for members, shares, records in zip(
+                federation.slices, slices, federation.record_counts, strict=True
+            ):
+                values += self._slice_values(members, shares, query, records)
             return values
 
-        asked = [self._ask(s, AnswerForm.HISTOGRAM, query) for shares in slices for s in shares]
-        described = b"".join(map(encode_asked, asked))
+        described = b"".join(encode_asked(self._marginal_query(shares, query)) for shares in slices)
         values = self._asking.ask(f"{self._asked:06d}", described, summed, _nothing_delivered)
         gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)
@@ -146,7 +148,7 @@ class FederationMeasurer(ScoringMeasurer):
 
     def _sigma(self, rho: Fraction, shape: tuple[int, ...]) -> float:
         """Scale of the noise that a party adds for this part of the budget."""
-        return gaussian_sigma(rho, self._adjacency, shape)
+        return gaussian_sigma(rho, self._unit, shape)
 
     def _sums_first(self, shares: Sequence[_Share]) -> bool:
         return len(shares) == 1 and not self._record_wise
@@ -157,20 +159,23 @@ class FederationMeasurer(ScoringMeasurer):
         cells = [self.domain.cells(share.part) for share in shares]
         return indicator.product_variance(records, cells, [share.sigma for share in shares])
 
-    def _slice_values(self, shares: Sequence[_Share], query: Query, records: int) -> NDArray[np.float64]:
+    def _slice_values(
+        self, members: Sequence[Member], shares: Sequence[_Share], query: Query, records: int
+    ) -> NDArray[np.float64]:
         """A slice's noisy cells or sums over boxes, in counts."""
+        asked = self._marginal_query(shares, query)
+        charges = _charged(members, asked)
         sigmas = [share.sigma for share in shares]
         cells = [self.domain.cells(share.part) for share in shares]
         if self._sums_first(shares):
             shape = self._interaction(query)
             words = difference_count(shape) if shape else len(query.boxes) or cells[0]
-            asked = self._ask(shares[0], AnswerForm.HISTOGRAM, query)
-            (counts,) = shares[0].member.client.answer(asked, 1, words, 1)
+            (counts,) = shares[0].member.client.answer(asked, 1, words, 1, charges)
             values = counts.ravel() / grid_of(sigmas[0])
             return from_differences(values, shape) if shape else values
         rows = indicator.block_rows(cells)
         streams = [
-            share.member.client.answer(self._ask(share, AnswerForm.RECORD_WISE, query), records, n, rows)
+            share.member.client.answer(asked, records, n, rows, charges)
             for share, n in zip(shares, cells, strict=True)
         ]
         product = np.zeros(cells)
@@ -181,11 +186,20 @@ class FederationMeasurer(ScoringMeasurer):
         values = product.reshape(self.domain.shape(held)).transpose(axes).ravel()
         return box_sums(values, self.domain.shape(query.clique), query.boxes) if query.boxes else values
 
-    def _ask(self, share: _Share, form: AnswerForm, query: Query) -> MarginalQuery:
-        asked = MarginalQuery(self._release_id, f"{self._asked:06d}", form, share.part, share.sigma)
-        if form is AnswerForm.RECORD_WISE:
-            return asked
-        return replace(asked, boxes=query.boxes, interaction=bool(self._interaction(query)))
+    def _marginal_query(self, shares: Sequence[_Share], query: Query) -> MarginalQuery:
+        """The query to the parties of a slice, each of which derives its own part."""
+        sums_first = self._sums_first(shares)
+        form = AnswerForm.HISTOGRAM if sums_first else AnswerForm.RECORD_WISE
+        sigma, *others = (share.sigma for share in shares)
+        asked = MarginalQuery(self._release_id, f"{self._asked:06d}", form, query.clique, sigma)
+        if sums_first:
+            return replace(asked, boxes=query.boxes, interaction=bool(self._interaction(query)))
+        return replace(asked, other_sigmas=tuple(others))
+
+
+def _charged(members: Sequence[Member], asked: MarginalQuery) -> list[bytes]:
+    """The signed charges of all parties of a slice; none if there is one, which charges as it answers."""
+    return [member.client.charge(asked) for member in members] if len(members) > 1 else []
 
 
 def _nothing_delivered() -> None:

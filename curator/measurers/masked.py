@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import secrets
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -11,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.canonical.queries import encode_asked
-from ...common.crypto.randomness import RandomStream
+from ...common.crypto.randomness import KEY_BYTES, RandomStream
 from ...common.data.domain import Clique
 from ...common.data.interactions import difference_count, from_differences
 from ...common.errors import BudgetError, DataError
@@ -28,8 +31,9 @@ from ...common.messages import (
     ReleaseTerms,
 )
 from ...common.privacy.budget import Charge
-from ...common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
+from ...common.privacy.cost import Neighbours, gaussian_cost, gaussian_sigma, grid_of
 from ...common.privacy.distributed import DistributedNoise
+from ...common.protocols.masked.bounds import marginal_bounds
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
@@ -47,7 +51,7 @@ _INTERACTION = 3
 
 
 def masked_plan(
-    federation: Federation, granted: Fraction, adjacency: Adjacency, tolerated: int | None = None
+    federation: Federation, granted: Fraction, adjacency: Neighbours, tolerated: int | None = None
 ) -> MaskedPlan:
     """The plan of a release over these parties.
 
@@ -78,7 +82,7 @@ def masked_plan(
 
 
 def masked_sigma(
-    plan: MaskedPlan, adjacency: Adjacency, clique: Clique, zcdp_rho: Fraction, interaction: bool = False
+    plan: MaskedPlan, adjacency: Neighbours, clique: Clique, zcdp_rho: Fraction, interaction: bool = False
 ) -> float:
     """Standard deviation of every cell at this cost; infinite if the openings exceed their limit."""
     if not plan.feasible(clique):
@@ -115,31 +119,38 @@ class MaskedMeasurer(ScoringMeasurer):
         self._plan = terms.masked
         self._clients = [member.client for member in federation.members]
         self._release_id = terms.release_id
-        self._adjacency = terms.adjacency
-        self._dealer = Dealer(self._plan, terms.release_id, keys)
+        self._unit = terms.unit
+        self._dealer = Dealer(terms, self._plan, keys)
         self._opened: set[tuple[int, Chain, int]] = set()
         self._multiplied: set[tuple[int, Chain]] = set()
+        self._compared: set[int] = set()
         self._asked = 0
         self._asking = asking or Asking()
         self.observers = observers_of(self._plan)
-        introduced = zip(self._clients, self._dealer.seeds, strict=True) if acceptances else ()
-        for client, seed in introduced:
-            introduction = Introduction(terms.release_id, acceptances, seed)
-            self._asking.persist(partial(client.introduce, introduction), self._forget)
+        if acceptances:
+            self._introduce(acceptances)
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         """Standard deviation of every cell; infinite if the clique's openings exceed their limit."""
-        return masked_sigma(self._plan, self._adjacency, clique, zcdp_rho, interaction)
+        return masked_sigma(self._plan, self._unit, clique, zcdp_rho, interaction)
 
     @property
     def scores_exactly(self) -> bool:
         """Whether the plan names evaluators, or there is only one party."""
         return bool(self._plan.evaluators) or len(self._clients) == 1
 
+    def _introduce(self, acceptances: tuple[Acceptance, ...]) -> None:
+        for client, seed in zip(self._clients, self._dealer.seeds, strict=True):
+            introduction = Introduction(self._release_id, acceptances, seed)
+            self._asking.persist(partial(client.introduce, introduction), self._forget)
+        # Slices whose rows differ in order are refused before anything is charged.
+        for number in range(self._plan.slice_count):
+            self._asking.persist(partial(self._compare_order, number), self._forget)
+
     def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
         for clique in cliques:
             self._check_feasible(clique)
-        charge = score_charge(step, len(cliques), zcdp_rho, self._adjacency, self._plan.slice_count)
+        charge = score_charge(step, len(cliques), zcdp_rho, self._unit, self._plan.slice_count)
         self._check_noise(self._plan.largest(charge.sigmas[0][0], _LARGEST * self.record_count))
         return charge
 
@@ -161,11 +172,11 @@ class MaskedMeasurer(ScoringMeasurer):
     def _charge(self, query: Query) -> Charge:
         self._check_feasible(query.clique)
         shape = self._plan.domain.shape(query.clique) if query.interaction else ()
-        sigma = gaussian_sigma(query.zcdp_rho, self._adjacency, shape)
+        sigma = gaussian_sigma(query.zcdp_rho, self._unit, shape)
         self._check_noise(self._plan.largest(sigma, interaction=shape))
         # One noise variable hides a record, in any slice.
         sigmas = ((sigma,),) * self._plan.slice_count
-        cost = gaussian_cost(sigma, self._adjacency, shape)
+        cost = gaussian_cost(sigma, self._unit, shape)
         return Charge(query.step, query.clique, cost, sigmas, interaction=shape)
 
     def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
@@ -175,11 +186,18 @@ class MaskedMeasurer(ScoringMeasurer):
         return [self._measurement(a, charge) for a, charge in zip(asked, charges, strict=True)]
 
     def _check_feasible(self, clique: Clique) -> None:
-        if not self._plan.feasible(clique):
+        if self._plan.feasible(clique):
+            return
+        longest = max(len(self._plan.chain(clique, n)) for n in range(self._plan.slice_count))
+        if self._plan.check and longest > 2:
             raise DataError(
-                f"measuring {', '.join(clique)} needs an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
-                "choose a smaller marginal or a partition in which fewer parties hold it"
+                f"measuring {', '.join(clique)} needs openings of what three parties hold, which are not "
+                "checked; choose a smaller marginal, or leave check out of the plan"
             )
+        raise DataError(
+            f"measuring {', '.join(clique)} needs an opening of more than {MAX_OPENING_BYTES >> 30} GiB; "
+            "choose a smaller marginal or a partition in which fewer parties hold it"
+        )
 
     def _check_noise(self, largest: int) -> None:
         if not self._plan.ring.holds(largest):
@@ -198,7 +216,20 @@ class MaskedMeasurer(ScoringMeasurer):
                 if len(chain) > 2:
                     self._multiply([chain], number)
 
+    def _compare_order(self, number: int) -> None:
+        """The parties of a slice compare the order of their records, unless they did."""
+        if number in self._compared:
+            return
+        members = self._plan.members(number)
+        for sender, recipient in itertools.permutations(members, 2):
+            request = OpeningRequest(self._release_id, (), recipient, record_order=True)
+            delivery = Delivery(self._release_id, DeliveryKind.RECORD_ORDER, (), sender)
+            self._clients[sender].relay(request, delivery, self._clients[recipient])
+        self._compared.add(number)
+
     def _multiply(self, chains: Sequence[Chain], number: int) -> None:
+        if chains:
+            self._compare_order(number)
         for chain in chains:
             for k in range(2, len(chain) + 1):
                 self._exchange(chain[: k - 1], chain[k - 1], number)
@@ -226,9 +257,21 @@ class MaskedMeasurer(ScoringMeasurer):
         request = OpeningRequest(self._release_id, chain, recipient)
         delivery = Delivery(self._release_id, DeliveryKind.OPENING, chain, owner)
         self._clients[owner].relay(request, delivery, self._clients[recipient])
+        if self._plan.check:
+            self._check(owner, chain, recipient)
         if len(chain) == 1:
             # The parties keep openings of single parts; others serve one product.
             self._opened.add((owner, chain, recipient))
+
+    def _check(self, owner: int, chain: Chain, recipient: int) -> None:
+        """Has an opening proved to its receiver, by coins that its owner could not know when it opened."""
+        coins = secrets.token_bytes(KEY_BYTES)
+        request = OpeningRequest(self._release_id, chain, recipient, coins=coins)
+        proof = Delivery(self._release_id, DeliveryKind.PROOF, chain, owner, coins=coins)
+        self._clients[owner].relay(request, proof, self._clients[recipient])
+        attestation = self._dealer.attestation(owner, chain, recipient, coins)
+        delivery = replace(proof, kind=DeliveryKind.ATTESTATION)
+        self._clients[recipient].deal(delivery, [attestation.astype("<u8")])
 
     def _deal(self, chain: Chain, number: int) -> None:
         delivery = Delivery(self._release_id, DeliveryKind.DEALT_ROWS, chain)
@@ -253,10 +296,19 @@ class MaskedMeasurer(ScoringMeasurer):
     def _measurement(self, asked: MarginalQuery, charge: Charge) -> Measurement:
         def counted() -> NDArray[np.float64]:
             self._prepare([asked.clique])
-            counts = opened_sum(self._plan.ring, self._shares(asked)) / grid_of(asked.sigma)
+            opened = opened_sum(self._plan.ring, self._shares(asked))
+            bounds.check(opened)
+            counts = opened / grid_of(asked.sigma)
             return from_differences(counts, shape) if asked.interaction else counts
 
         shape = self.domain.shape(asked.clique)
+        bounds = marginal_bounds(
+            self._plan,
+            asked.sigma,
+            len(asked.boxes) or self.domain.cells(asked.clique),
+            boxes=bool(asked.boxes),
+            interaction=shape if asked.interaction else (),
+        )
         counts = self._asking.ask(asked.query_id, encode_asked(asked), counted, self._forget)
         total = self._plan.noise.total_sigma(asked.sigma)
         rho = float(charge.zcdp_rho)
@@ -266,6 +318,7 @@ class MaskedMeasurer(ScoringMeasurer):
         """Forgets all deliveries: a party that restarted lost what was delivered to it."""
         self._opened.clear()
         self._multiplied.clear()
+        self._compared.clear()
 
     def _shares(self, asked: MarginalQuery) -> Iterator[NDArray[np.int64]]:
         words = len(asked.boxes) or self.domain.cells(asked.clique)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ...common.data.domain import Clique
 from ...common.messages import Delivery, DeliveryKind, OpeningRequest, ScoreQuery
 from ...common.privacy.budget import Charge
-from ...common.privacy.cost import Adjacency, grid_of, score_cost, score_sigma
+from ...common.privacy.cost import Neighbours, grid_of, score_cost, score_sigma
+from ...common.protocols.masked.bounds import score_bounds
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.scores.query import Integers, references_digest, score_shape
@@ -100,7 +101,7 @@ class ScoringMeasurer(Measurer):
         return sigma
 
 
-def score_charge(step: str, count: int, rho: Fraction, adjacency: Adjacency, slices: int) -> Charge:
+def score_charge(step: str, count: int, rho: Fraction, adjacency: Neighbours, slices: int) -> Charge:
     """The charge of `count` scores at a total cost of at most rho.
 
     A record of any slice changes every score, so all noise variables count.
@@ -145,7 +146,9 @@ def shared_scores(
         _relay(clients, query, step, zero, one)
         _relay(clients, query, step, one, zero)
     answers = (client.answer_scores(query) for client in clients)
-    return opened_sum(plan.ring, answers) / grid_of(query.sigma)
+    opened = opened_sum(plan.ring, answers)
+    score_bounds(plan, query.sigma, query.largest_total).check(opened)
+    return opened / grid_of(query.sigma)
 
 
 def _send_references(client: PartyClient, query: ScoreQuery, references: Integers) -> None:

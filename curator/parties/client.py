@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -126,8 +126,12 @@ class PartyClient:
         """Asks the party to compute its shares of products."""
         self._single("Multiply", [queries.encode_multiply_request(request)])
 
+    def charge(self, query: MarginalQuery) -> bytes:
+        """Asks the party to charge a query for all parties of its slice; its signature of the charge."""
+        return queries.decode_charged(self._single("Charge", [queries.encode_query(query)]))
+
     def answer(
-        self, query: MarginalQuery, rows: int, cells: int, block_rows: int
+        self, query: MarginalQuery, rows: int, cells: int, block_rows: int, charges: Sequence[bytes] = ()
     ) -> Iterator[NDArray[np.int64]]:
         """The party's noisy integers, in blocks of rows.
 
@@ -136,11 +140,12 @@ class PartyClient:
             rows: expected rows: 1 for a histogram, the slice's records for indicator vectors.
             cells: integers per row.
             block_rows: rows per block, except for the last block.
+            charges: what `charge` returned at each party of the slice; empty if the party charges alone.
 
         Yields:
             Shape (block_rows, cells), int64, in units of 1/grid of the query's sigma.
         """
-        frames = self._connection.call("Answer", [queries.encode_query(query)])
+        frames = self._connection.call("Answer", [queries.encode_answer_request(query, charges)])
         return streams.decode_answer(frames, rows, cells, block_rows)
 
     def prepare_scores(self, query: ScoreQuery) -> None:

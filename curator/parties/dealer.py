@@ -11,9 +11,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...common.canonical.queries import query_digest
+from ...common.canonical.terms import terms_digest
 from ...common.crypto.randomness import RandomStream
-from ...common.messages import ScoreQuery
+from ...common.messages import ReleaseTerms, ScoreQuery
 from ...common.protocols.masked import products
+from ...common.protocols.masked.field import Elements
+from ...common.protocols.masked.masks import proof_stream, release_masks
+from ...common.protocols.masked.one_hot import Challenge, attest
 from ...common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ...common.protocols.masked.ring import Words
 from ...common.protocols.scores.dealer import deal
@@ -24,15 +28,19 @@ class Dealer:
     """The dealer of one release.
 
     Args:
+        terms: terms of the release.
         plan: plan of the release.
-        release_id: identifier of the release.
         keys: source of the parties' seeds; the same keys deal the same randomness again.
     """
 
-    def __init__(self, plan: MaskedPlan, release_id: str, keys: RandomStream) -> None:
+    def __init__(self, terms: ReleaseTerms, plan: MaskedPlan, keys: RandomStream) -> None:
         self._plan = plan
-        self.seeds = tuple(keys.child_key("mask seed", release_id, entry.name) for entry in plan.roster)
+        names = [entry.name for entry in plan.roster]
+        self.seeds = tuple(keys.child_key("mask seed", terms.release_id, name) for name in names)
         """For each party of the roster, 32 secret bytes."""
+        digest = terms_digest(terms)
+        self.masks = tuple(release_masks(seed, digest) for seed in self.seeds)
+        """For each party of the roster, the source of its masks and dealt shares."""
 
     def rows(self, chain: Chain, number: int) -> Iterator[Words]:
         """The last holder's share of the row-wise product of the masks, in blocks of rows.
@@ -84,6 +92,22 @@ class Dealer:
             for chain, product in products_of(plan, lefts, rights, total):
                 yield chain, self._dealt(chain, number, product)
 
+    def attestation(self, owner: int, chain: Chain, recipient: int, coins: bytes) -> Elements:
+        """Its message to the receiver of an opening, once the receiver has the owner's proof (`one_hot`).
+
+        Args:
+            owner: index of the owner in the roster.
+            chain: the opened part.
+            recipient: index of the receiver in the roster.
+            coins: coins of the proof.
+        """
+        number, cells = self._plan.roster[owner].slice, self._plan.cells(chain)
+        stream = self._stream(owner, "mask", chain)
+        masks = (self._plan.ring.uniform(stream, size, cells) for size in self._blocks(number, 4 * cells))
+        challenge = Challenge.from_coins(coins, self._plan.records(number), cells)
+        proof = proof_stream(self.masks[owner], recipient, coins, chain)
+        return attest(challenge, challenge.sketch(masks, masks=True), proof, RandomStream.from_os())
+
     def scores(self, query: ScoreQuery, shape: ScoreShape) -> bytes:
         """The dealt string for evaluator 1 of a score query; it is used only for this query.
 
@@ -92,7 +116,7 @@ class Dealer:
             shape: shape of its batch.
         """
         digest = query_digest(query)
-        zero, one = (RandomStream(self.seeds[i]).child("scores", digest) for i in self._plan.evaluators)
+        zero, one = (self.masks[i].child("scores", digest) for i in self._plan.evaluators)
         return deal(shape, (zero, one))
 
     def _dealt(self, chain: Chain, number: int, product: Words) -> Words:
@@ -102,7 +126,7 @@ class Dealer:
         return products.dealt_share(product, shares)
 
     def _stream(self, party: int, kind: str, chain: Chain) -> RandomStream:
-        return RandomStream(self.seeds[party]).child(kind, *labels(chain))
+        return self.masks[party].child(kind, *labels(chain))
 
     def _blocks(self, number: int, cells: int) -> Iterator[int]:
         """Number of rows of each block of a slice."""

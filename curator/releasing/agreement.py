@@ -14,7 +14,8 @@ from ...common.data.domain import Domain
 from ...common.errors import ApprovalPending, MosaicError, PartyUnavailable, PolicyError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import Adjacency, PrivacyUnit
+from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.registry import Protocol
 from ..measurers.catalogue import measuring
 from ..measurers.federation import FederationMeasurer
@@ -39,6 +40,7 @@ class Proposal:
         granted: upper limit of all costs, zCDP.
         purpose: the promise, and what the answers are for.
         collusions: tolerated collusions; None for the protocol's default.
+        check: check of openings (`MaskedPlan`); empty for none.
         copies: factor by which parties are charged more than is granted.
     """
 
@@ -48,6 +50,7 @@ class Proposal:
     granted: Fraction
     purpose: Purpose
     collusions: int | None = None
+    check: str = ""
     copies: int = 1
 
     @property
@@ -60,7 +63,10 @@ class Proposal:
     def terms(self, federation: Federation) -> ReleaseTerms:
         """The terms of the release over these parties."""
         name = self.protocol.name
-        plan = measuring(name).plan(federation, self.granted, self.adjacency, self.collusions)
+        unit = PrivacyUnit(self.adjacency, self.purpose.rows_per_person)
+        plan = measuring(name).plan(federation, self.granted, unit, self.collusions)
+        if isinstance(plan, MaskedPlan):
+            plan = replace(plan, check=self.check)
         return ReleaseTerms(
             self.release_id,
             PROTOCOL_VERSION,

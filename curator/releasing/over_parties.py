@@ -114,6 +114,8 @@ def order_of(plan: ReleasePlan) -> ReleaseOrder:
         plan.budget,
         plan.collusions,
         plan.rows,
+        plan.rows_per_person,
+        plan.check,
     )
 
 

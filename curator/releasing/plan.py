@@ -21,11 +21,16 @@ _TEMPLATE = """\
 
 [release]
 domain = {domain}        # domain of the whole table
+# The promise is for one record, which is one row of one slice. A person with several rows, or with rows in
+# several slices, is protected by the sum over these rows.
 epsilon = 1.0                   # the promise
 delta = 1e-9
+# rows_per_person = 2           # the promise for a person with up to so many rows of one slice, with more
+                                # noise; every party needs a key column and max_rows_per_person
 adjacency = "zero-out"          # or "replace-one"
 protocol = "masked"             # or "indicator", "trusted": see the README
 collusions = 1                  # masked: number of parties that may collude
+# check = "one-hot"             # masked: parties prove that they open each record once
 mechanism = "mosaic"            # `dpmosaic mechanisms` lists all
 variant = "default"
 # settings = {{ time_limit = 60 }}  # parameters of the mechanism
@@ -37,7 +42,8 @@ call_seconds = 3600.0           # deadline of one call to a party
 tries = 6                       # of a call to a party that cannot be reached
 # listen = "0.0.0.0:7444"       # for parties that dial the curator
 
-# The parties of a slice hold the same records in the same order: ask them, cards do not state it.
+# The parties of a slice hold the same records in the same order, and different slices hold different people.
+# Ask the parties, cards do not state it; each refuses a plan that contradicts its policy.
 """
 
 _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
@@ -49,11 +55,13 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "adjacency": str,
         "protocol": str,
         "collusions": int,
+        "check": str,
         "mechanism": str,
         "variant": str,
         "settings": dict,
         "workload": str,
         "rows": int,
+        "rows_per_person": int,
     },
     "network": {"call_seconds": (int, float), "tries": int, "listen": str},
     "slice": {"parties": list, "leaves_out": dict},
@@ -73,11 +81,13 @@ class ReleasePlan:
         adjacency: which tables are neighbours.
         protocol: measurement protocol.
         collusions: tolerated collusions; None for the protocol's default.
+        check: check of openings (`MaskedPlan`); empty for none.
         mechanism: name of the mechanism.
         variant: variant of the mechanism.
         settings: parameters of the mechanism, as text.
         workload: name of the workload, or path of a JSON file.
         rows: number of synthetic rows; None for as many as the table has.
+        rows_per_person: rows of one person in one slice that the promise covers.
         call_s: deadline of one call, in seconds.
         tries: tries of a call to an unreachable party.
         listen: host and port for parties that dial the curator; None if no party does.
@@ -91,11 +101,13 @@ class ReleasePlan:
     adjacency: Adjacency
     protocol: Protocol
     collusions: int | None
+    check: str
     mechanism: str
     variant: str
     settings: Mapping[str, str]
     workload: str
     rows: int | None
+    rows_per_person: int
     call_s: float
     tries: int
     listen: str | None
@@ -131,6 +143,8 @@ class ReleasePlan:
             )
         if release.get("rows", 1) < 1 or network.get("tries", 1) < 1 or network.get("call_seconds", 1) <= 0:
             raise DataError("plan: expected positive rows, tries and call_seconds, got another value; fix it")
+        if release.get("rows_per_person", 1) < 1:
+            raise DataError("plan: expected rows_per_person of at least 1, got another value; fix it")
         slices = tuple(tuple(map(str, piece["parties"])) for piece in form["slice"])
         named = [name for piece in slices for name in piece]
         if not all(slices) or len(set(named)) < len(named):
@@ -151,11 +165,13 @@ class ReleasePlan:
             Adjacency.named(release.get("adjacency", Adjacency.ZERO_OUT.value)),
             protocol,
             release.get("collusions"),
+            release.get("check", ""),
             release.get("mechanism", "mosaic"),
             release.get("variant", "default"),
             {key: _as_text(value) for key, value in release.get("settings", {}).items()},
             str(folder / workload) if workload.endswith(".json") else workload,
             release.get("rows"),
+            release.get("rows_per_person", 1),
             float(network.get("call_seconds", 3600.0)),
             network.get("tries", 6),
             network.get("listen"),

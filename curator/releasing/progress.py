@@ -12,7 +12,9 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
+from ...common.printable import printable
 from ..mechanisms.parts.fitted import Progress as Done
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.activity import AWAY, IDLE, Activity
@@ -32,7 +34,7 @@ def progress_bar(console: Console, activity: Activity | None = None) -> Iterator
         yield ignore
         return
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} % of the budget"),
         TimeElapsedColumn(),
@@ -43,7 +45,7 @@ def progress_bar(console: Console, activity: Activity | None = None) -> Iterator
     def report(done: Done) -> None:
         where = f"round {done.round}: " if done.round else ""
         what = " x ".join(done.clique) if done.clique else done.step
-        bar.update(task, completed=done.spent, description=where + what)
+        bar.update(task, completed=done.spent, description=printable(where + what))
 
     def rendered() -> RenderableType:
         return bar if activity is None else Group(bar, parties(activity))
@@ -57,9 +59,9 @@ def parties(activity: Activity) -> Table:
     table = Table("party", "doing", "sent, MiB", "received, MiB", "last heard", box=None)
     for one in activity.snapshot():
         colour = {IDLE: "dim", AWAY: "red"}.get(one.doing, "green")
-        doing = f"[{colour}]{one.doing}[/] {one.seconds:.0f} s"
+        doing = Text.assemble((one.doing, colour), f" {one.seconds:.0f} s")
         mib = (f"{size / 2**20:.1f}" for size in (one.sent, one.received))
-        table.add_row(one.party, doing, *mib, f"{one.silent_s:.0f} s ago")
+        table.add_row(Text(one.party), doing, *mib, f"{one.silent_s:.0f} s ago")
     return table
 
 

@@ -14,7 +14,7 @@ from ...common.errors import DataError
 from ...common.extensions import origin
 from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
-from ...common.privacy.cost import Adjacency
+from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol
@@ -42,6 +42,8 @@ class ReleaseOrder:
         budget: privacy budget of the release.
         collusions: tolerated collusions; None for the protocol's default.
         rows: number of synthetic rows; None for as many as the table has.
+        rows_per_person: rows of one person in one slice that the promise covers.
+        check: check of openings (`MaskedPlan`); empty for none.
     """
 
     domain: Domain
@@ -52,14 +54,22 @@ class ReleaseOrder:
     budget: Budget
     collusions: int | None = None
     rows: int | None = None
+    rows_per_person: int = 1
+    check: str = ""
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
             raise DataError(f"rows: expected at least 1, got {self.rows}; ask for more")
+        if self.rows_per_person < 1:
+            raise DataError(f"rows_per_person: expected at least 1, got {self.rows_per_person}; cover more")
         if self.collusions is not None and not self.protocol.tolerates_collusions:
             raise DataError(
                 f"collusions: the protocol {self.protocol.name!r} tolerates none; leave them out or choose "
                 "'masked'"
+            )
+        if self.check and not self.protocol.tolerates_collusions:
+            raise DataError(
+                f"check: the protocol {self.protocol.name!r} opens nothing; leave it out or choose 'masked'"
             )
 
     @property
@@ -75,8 +85,11 @@ class ReleaseOrder:
             json.dumps(to_json_values(self.mechanism.describe()), sort_keys=True),
             self.workload.in_words,
             self.workload.digest(),
+            self.rows_per_person,
         )
-        return Proposal(release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions)
+        return Proposal(
+            release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions, self.check
+        )
 
 
 @dataclass(frozen=True)
@@ -182,6 +195,8 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         parties=layout.parties,
         protocol=order.protocol.name,
         adjacency=order.adjacency.value,
+        rows_per_person=order.rows_per_person,
+        privacy_unit=PrivacyUnit(order.adjacency, order.rows_per_person).in_words,
         mechanism=to_json_values(order.mechanism.describe()),
         workload=tuple(WeightedClique(clique, weight) for clique, weight in workload),
         budget=order.budget,
@@ -189,5 +204,6 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         names=layout.names,
         collusions=None if masked is None else masked.tolerated,
         dealer=None if masked is None else masked.dealer,
+        check="" if masked is None else masked.check,
         evaluators=tuple(masked.roster[place].name for place in masked.evaluators) if masked else (),
     )

@@ -47,15 +47,33 @@ class Answerer(ABC):
 
     @property
     def domain(self) -> Domain:
-        """Attributes that may be queried."""
-        return self.institution.table.domain
+        """Attributes that may be queried: those of the whole table."""
+        return self.account.terms.plan.domain
+
+    def charge(self, query: MarginalQuery) -> bytes:
+        """Charges a query that all parties of the slice charge before any answers; refuses by default.
+
+        Args:
+            query: see `answer`.
+
+        Returns:
+            The party's signature over the entry in its ledger.
+
+        Raises:
+            ProtocolError: the query does not fit the protocol.
+            BudgetError: the query exceeds the grant of the release.
+        """
+        raise ProtocolError(
+            f"the protocol {self.account.terms.protocol!r} charges when it answers; query the answer"
+        )
 
     @abstractmethod
-    def answer(self, query: MarginalQuery) -> Iterator[bytes]:
+    def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
         """The frames of a noisy answer; the query is charged before this returns.
 
         Args:
             query: query of one of `forms`, with clique and boxes checked against domain and policy.
+            charges: what `charge` returned at each party of the slice, if the protocol charges jointly.
 
         Raises:
             ProtocolError: the query does not fit the protocol.
@@ -74,8 +92,16 @@ class Answerer(ABC):
         """Receives the other participants and the seed of the party's masks."""
         raise self._nothing_shared()
 
+    def order_tag(self, recipient: int) -> Iterator[bytes]:
+        """A keyed digest of the order of the party's records, for another party."""
+        raise self._nothing_shared()
+
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """A matrix minus its mask, in frames sealed for another party."""
+        raise self._nothing_shared()
+
+    def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
+        """The proof that an opening is one-hot, in frames sealed for another party."""
         raise self._nothing_shared()
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:

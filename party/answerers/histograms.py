@@ -6,27 +6,30 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...common.messages import AnswerForm, MarginalQuery
+from ...common.crypto.randomness import RandomStream
+from ...common.data.table import Table
+from ...common.messages import MarginalQuery
 from ...common.privacy.cost import grid_of
 from ...common.privacy.noise import TAIL_SIGMAS
 from ...common.protocols.indicator import noisy_histogram
 from ...common.wire.streams import encode_answer
-from .answerer import Answerer
+from ..account import Account
 
 
-class HistogramAnswerer(Answerer):
-    """Answers with noisy counts of cells or boxes, or with differences of noisy counts."""
+def histogram(account: Account, table: Table, query: MarginalQuery, stream: RandomStream) -> Iterator[bytes]:
+    """The frames of noisy counts of cells or boxes, or of differences of noisy counts.
 
-    forms = frozenset({AnswerForm.HISTOGRAM})
-
-    def answer(self, query: MarginalQuery) -> Iterator[bytes]:
-        """The frames of the histogram with noise; see `Answerer.answer`."""
-        table, interaction = self.institution.table, self.interaction_shape(query)
-        stream = self.account.charge(query, interaction)
-        counts = noisy_histogram(table, query.clique, query.sigma, stream, query.boxes, query.interaction)
-        # A difference counts a record once, and sums the noise of 2^k cells.
-        words = word_bytes(table.record_count, query.sigma, cells=1 << len(interaction))
-        return encode_answer([self.account.answered(query, counts)], words)
+    Args:
+        account: account of the release; binds the answer.
+        table: rows of the party, which hold the whole clique.
+        query: a charged query.
+        stream: noise of the query.
+    """
+    counts = noisy_histogram(table, query.clique, query.sigma, stream, query.boxes, query.interaction)
+    # A difference counts a record once, and sums the noise of 2^k cells.
+    cells = 1 << len(query.clique) if query.interaction else 1
+    answer = account.answered(query, counts)
+    return encode_answer([answer], word_bytes(table.record_count, query.sigma, cells))
 
 
 def word_bytes(largest_count: int, sigma: float, cells: int = 1) -> int:

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from ...common.messages import ScoreQuery
-from .histograms import HistogramAnswerer
+from collections.abc import Iterator, Sequence
+
+from ...common.errors import ProtocolError
+from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms, ScoreQuery
+from ..institution import Institution
+from .answerer import Answerer
+from .histograms import histogram
 from .scores import LocalScores, ScoreRun
 
 
-class TrustedAnswerer(HistogramAnswerer):
+class TrustedAnswerer(Answerer):
     """Answers queries from the whole table."""
+
+    forms = frozenset({AnswerForm.HISTOGRAM})
+
+    @classmethod
+    def check_terms(cls, terms: ReleaseTerms, institution: Institution) -> None:
+        """Refuses a plan with other parties: they would be charged apart for the same records."""
+        if len(terms.plan.roster) != 1:
+            raise ProtocolError(
+                "the protocol 'trusted' is for one party that holds the whole table, got a plan of several; "
+                "use another protocol"
+            )
+
+    def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
+        """The frames of the histogram with noise; see `Answerer.answer`."""
+        stream = self.account.charge(query, self.interaction_shape(query))
+        return histogram(self.account, self.institution.table, query, stream)
 
     def score_run(self, query: ScoreQuery) -> ScoreRun:
         """Scores that this party computes without others."""

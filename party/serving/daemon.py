@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from ...common.stopping import Stop
-from ..approvals import Approvals
-from ..home import LEDGER, REQUESTS, SHAREABLE_LOG, PartyHome, Reread
+from ..home import LEDGER, SHAREABLE_LOG, PartyHome, Reread
 from ..ledger import Ledger
 from ..policy_file import Settings
 from .attachment import Attachment
@@ -52,7 +51,7 @@ def serve(
     with home.claimed(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
         settings = Settings.load(home.folder)
         home.check_files()
-        ledger, approvals = Ledger(home.folder / LEDGER), Approvals(home.file(REQUESTS))
+        ledger, approvals = Ledger(home.folder / LEDGER), home.approvals(automatic=not settings.approval)
         log: Log = EventLog(log_to, shareable)
         party = home.party(settings, ledger, approvals)
         checks = _checks(home, settings, ledger)

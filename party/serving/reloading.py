@@ -96,13 +96,16 @@ class Certificates:
     def _reload(self) -> None:
         if (side := self._side()) == self._shown:
             return
-        self._held.append((time.monotonic() + _HOLD_S, self._begun_handshake()))
-        self._next = certificate_configuration(side)
+        config = certificate_configuration(side)
+        holding = self._begun_handshake()
+        self._next = config
         try:
             # gRPC takes the new ones when a connection arrives.
             self._begun_handshake().close()
         finally:
             self._next = None
+            # From now on: gRPC may have replaced the earlier ones just before.
+            self._held.append((time.monotonic() + _HOLD_S, holding))
         self._shown = side
         self._log(Event("reload"))
 

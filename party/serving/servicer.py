@@ -69,9 +69,14 @@ class PartyServicer:
             case "AnswerScores":
                 scores = queries.decode_score_query(_only(requests))
                 yield from self._stream(scores.release_id, caller, lambda: party.answer_scores(scores))
+            case "Charge":
+                charged = queries.decode_query(_only(requests))
+                yield from self._stream(
+                    charged.release_id, caller, lambda: iter([queries.encode_charged(party.charge(charged))])
+                )
             case "Answer":
-                query = queries.decode_query(_only(requests))
-                yield from self._stream(query.release_id, caller, lambda: party.answer(query))
+                query, charges = queries.decode_answer_request(_only(requests))
+                yield from self._stream(query.release_id, caller, lambda: party.answer(query, charges))
             case "Certify":
                 claim = statements.decode_claim(_only(requests))
                 yield from self._stream(

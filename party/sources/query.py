@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
-from .source import CONFIG, encoded_columns
+from .source import CONFIG, encoded_columns, key_texts
 
 
 @dataclass(frozen=True)
@@ -50,19 +51,32 @@ class QuerySource:
 
     def read(self, domain: Domain) -> Table:
         """The columns of the domain, encoded; see `Source`."""
-        missing = [name for name in domain if name not in self._names]
-        if missing:
-            raise DataError(f"source query: it gives no column {missing[0]!r}; fix the query or the domain")
-        places = [self._names.index(name) for name in domain]
         with self._connected() as connection:
-            self._run(connection, f"CREATE TEMP TABLE rows ({self._numbered}) AS {self._select}")
-            kinds = self._run(connection, "DESCRIBE rows")["column_type"]
-            table = encoded_columns(
-                domain, places, kinds, lambda cell: self._run(connection, f"SELECT {cell} AS cell FROM rows")
-            )
+            return self._table(connection, domain)
+
+    def read_with_key(self, domain: Domain, key: str) -> tuple[Table, Sequence[str]]:
+        """The columns of the domain, encoded, and the keys, of one run of the query; see `Source`."""
+        place = self._place(key)
+        with self._connected() as connection:
+            table = self._table(connection, domain)
+            return table, key_texts(key, place, lambda cell: self._cells(connection, cell))
+
+    def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
+        places = [self._place(name) for name in domain]
+        self._run(connection, f"CREATE TEMP TABLE rows ({self._numbered}) AS {self._select}")
+        kinds = self._run(connection, "DESCRIBE rows")["column_type"]
+        table = encoded_columns(domain, places, kinds, lambda cell: self._cells(connection, cell))
         if not table.record_count:
             raise DataError("source query: it gives no rows; an empty table has nothing to release")
         return table
+
+    def _cells(self, connection: duckdb.DuckDBPyConnection, cell: str) -> dict[str, NDArray[Any]]:
+        return self._run(connection, f"SELECT {cell} AS cell FROM rows")
+
+    def _place(self, name: str) -> int:
+        if name not in self._names:
+            raise DataError(f"source query: it gives no column {name!r}; fix the query or the domain")
+        return self._names.index(name)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:

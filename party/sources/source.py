@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import duckdb
+import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
@@ -44,6 +45,13 @@ class Source(Protocol):
             DataError: a column is missing, a value has no code, there is no row, or the rows cannot be read.
         """
 
+    def read_with_key(self, domain: Domain, key: str) -> tuple[Table, Sequence[str]]:
+        """The columns of the domain, encoded, and the cells of the key column as texts, of the same rows.
+
+        Raises:
+            DataError: as for `read`, or a row has no key.
+        """
+
 
 @dataclass(frozen=True)
 class FileSource:
@@ -73,15 +81,26 @@ class FileSource:
 
     def read(self, domain: Domain) -> Table:
         """The columns of the domain, encoded; see Source."""
-        places = [self._place(name) for name in domain]
         with self.connect() as connection:
-            kinds = self.query(connection, "DESCRIBE file")["column_type"]
-            table = encoded_columns(
-                domain, places, kinds, lambda cell: self.query(connection, f"SELECT {cell} AS cell FROM file")
-            )
+            return self._table(connection, domain)
+
+    def read_with_key(self, domain: Domain, key: str) -> tuple[Table, Sequence[str]]:
+        """The columns of the domain, encoded, and the keys; see Source."""
+        place = self._place(key)
+        with self.connect() as connection:
+            table = self._table(connection, domain)
+            return table, key_texts(key, place, lambda cell: self._cells(connection, cell))
+
+    def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
+        places = [self._place(name) for name in domain]
+        kinds = self.query(connection, "DESCRIBE file")["column_type"]
+        table = encoded_columns(domain, places, kinds, lambda cell: self._cells(connection, cell))
         if not table.record_count:
             raise DataError(f"{self.path.name} has no rows; an empty table has nothing to release")
         return table
+
+    def _cells(self, connection: duckdb.DuckDBPyConnection, cell: str) -> dict[str, NDArray[Any]]:
+        return self.query(connection, f"SELECT {cell} AS cell FROM file")
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A database in memory with the file as the view `file`, its columns c0, c1, ... in order."""
@@ -188,6 +207,26 @@ def encoded_columns(
         cells = select(f"c{place}" if as_is else f"c{place}::VARCHAR")["cell"]
         encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
     return Table(domain, tuple(encoded))
+
+
+def key_texts(name: str, place: int, select: Callable[[str], dict[str, NDArray[Any]]]) -> list[str]:
+    """The cells of a key column as texts, in row order.
+
+    Args:
+        name: name of the column.
+        place: number of the column.
+        select: the cells of an expression, as the column `cell`.
+
+    Raises:
+        DataError: a row has no key.
+    """
+    cells = select(f"c{place}::VARCHAR")["cell"]
+    keys: list[str] = cells.tolist()
+    if np.ma.is_masked(cells) or not all(keys):
+        raise DataError(
+            f"key column {name!r}: expected a key in every row, found a row without; fix the rows"
+        )
+    return keys
 
 
 def open_source(path: str | Path) -> FileSource:

@@ -55,6 +55,22 @@ class SourceContract:
         assert table.domain.names == ("code",)
         assert table.column("code").tolist() == [3, 0, 2, 0, 1]
 
+    def test_it_reads_keys_of_the_same_rows_as_text(self, people: Source) -> None:
+        """A column that is not in the domain may name the person of each row."""
+        table, keys = people.read_with_key(Domain((DOMAIN["kind"],)), "code")
+        assert table.digest() == people.read(table.domain).digest()
+        assert list(keys) == ["3", "0", "2", "0", "1"]
+
+    def test_it_refuses_a_row_without_a_key(self, people: Source) -> None:
+        """The error names the column."""
+        with pytest.raises(DataError, match="'kind': expected a key in every row"):
+            people.read_with_key(DOMAIN, "kind")
+
+    def test_it_refuses_a_key_column_that_it_lacks(self, people: Source) -> None:
+        """The error names the column."""
+        with pytest.raises(DataError, match="absent"):
+            people.read_with_key(DOMAIN, "absent")
+
     def test_it_refuses_a_domain_with_a_column_that_it_lacks(self, people: Source) -> None:
         """The error names the column."""
         with pytest.raises(DataError, match="absent"):

@@ -60,7 +60,7 @@ class Trial:
     tolerated: int | None = None
     adjacency: Adjacency = Adjacency.ZERO_OUT
     seed: int = 1
-    release_id: str = "r"
+    release_id: str = "0" * 32
 
     @property
     def keys(self) -> RandomStream:

@@ -6,6 +6,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.party.ledger import Ledger
 from support.lone_party import DOMAIN, TERMS, started
 from support.masked import masked, release  # noqa: F401
+from support.operators import operator  # noqa: F401
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from dpmosaic.curator.certificates.verify import sign_terms
 from dpmosaic.party.ledger import Ledger
 from support.parties import party_of as make_party
 from support.parties import policy_for
-from support.terms import alone, terms_of
+from support.terms import RELEASE_ID, alone, terms_of
 
 TABLE = Table.from_codes(Domain.coded({"a": 4}), np.array([[0], [3], [1]]))
-QUERY = MarginalQuery("r", "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
+QUERY = MarginalQuery(RELEASE_ID, "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
 CURATOR, PARTY = (Identity.from_seed(bytes([n]) * 32) for n in (1, 2))
 TERMS = terms_of(plan=alone(TABLE.domain, 3, "p", PARTY.public))
 
@@ -44,11 +44,11 @@ def party(ledger):
 
 
 def claim(spent, certificate=bytes(32)):
-    return Claim("r", certificate, float(spent))
+    return Claim(RELEASE_ID, certificate, float(spent))
 
 
 def test_a_party_signs_all_that_it_charged(party, ledger):
-    spent = ledger.spent("r")
+    spent = ledger.spent(RELEASE_ID)
     said = party.certify(claim(spent))
     assert [entry.query_id for entry in said.entries] == ["q1", "q2"]
     assert check_statement(said, PARTY.public, encode_terms(TERMS), bytes(32)) == spent
@@ -59,27 +59,27 @@ def test_after_a_restart_a_party_signs_the_same_and_continues_the_chain(party, l
     reopened = Ledger(tmp_path / "ledger.sqlite")
     again = party_of(reopened)
     list(again.answer(replace(QUERY, query_id="q3", sigma=5.0)))
-    said = again.certify(claim(reopened.spent("r")))
+    said = again.certify(claim(reopened.spent(RELEASE_ID)))
     assert len(said.entries) == 3
     check_statement(said, PARTY.public, encode_terms(TERMS), bytes(32))
-    assert again.certify(claim(reopened.spent("r"))) == said
+    assert again.certify(claim(reopened.spent(RELEASE_ID))) == said
     reopened.close()
 
 
 def test_refuses_to_sign_a_certificate_with_a_lower_cost_than_was_charged(party, ledger):
     with pytest.raises(BudgetError, match="a lower cost"):
-        party.certify(claim(float(ledger.spent("r")) * 0.999))
+        party.certify(claim(float(ledger.spent(RELEASE_ID)) * 0.999))
 
 
 def test_one_certificate_of_a_release_is_signed(party, ledger):
-    party.certify(claim(ledger.spent("r")))
+    party.certify(claim(ledger.spent(RELEASE_ID)))
     with pytest.raises(ProtocolError, match="another certificate"):
-        party.certify(claim(ledger.spent("r"), bytes([1]) * 32))
+        party.certify(claim(ledger.spent(RELEASE_ID), bytes([1]) * 32))
 
 
 @pytest.mark.parametrize("query_id", ["q1", "q3"], ids=["an old query", "a new query"])
 def test_after_its_certificate_a_release_answers_nothing_more(party, ledger, query_id):
-    party.certify(claim(ledger.spent("r")))
+    party.certify(claim(ledger.spent(RELEASE_ID)))
     with pytest.raises(ProtocolError, match="is certified at this party: its keys are erased"):
         list(party.answer(replace(QUERY, query_id=query_id)))
 

@@ -15,6 +15,7 @@ from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.keyring import write_private
 from dpmosaic.party.home import LEDGER, REQUESTS, PartyHome, Reread
 from dpmosaic.party.ledger import Ledger
+from dpmosaic.party.policy_file import Settings
 from dpmosaic.party.serving.daemon import serve
 from support.ledgers import DATA, SECRET, TERMS, anything
 
@@ -157,3 +158,14 @@ def test_what_a_party_relies_on_may_be_read_and_not_changed_by_others(home, name
         path.chmod(kept | extra)
         with pytest.raises(DataError, match=f"other users can change .*run chmod {kept:03o} "):
             serve(home, io.StringIO())
+
+
+def test_a_key_column_bounds_the_rows_of_a_person_and_stays_at_the_party(home):
+    (home.folder / "rows.csv").write_text("id,a\np,0\nq,1\np,1\nq,0\np,1\n")
+    source = '[source]\ndomain = "domain.json"\nfile = "rows.csv"\nkey = "id"\n'
+    (home.folder / "policy.toml").write_text(source + "[policy]\nmax_rows_per_person = 2\napproval = false\n")
+    ledger = Ledger()
+    party = home.party(Settings.load(home.folder), ledger, None)
+    description = party.describe()
+    assert (description.record_count, description.domain) == (4, DOMAIN)
+    ledger.close()

@@ -23,7 +23,7 @@ from dpmosaic.common.wire.queries import encode_query
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.lone_party import DOMAIN, IDENTITY, POLICY, QUERY, TERMS, started
-from support.terms import terms_for
+from support.terms import RELEASE_ID, id_of, terms_for
 
 
 def test_a_party_describes_itself_without_values(party):
@@ -53,14 +53,17 @@ def test_a_party_has_one_key_for_each_release_also_after_a_restart(table, tmp_pa
 
 
 def keys_of(party):
-    accepted = [party.accept(encode_terms(terms_for(party, release_id=release))) for release in ("r", "s")]
+    accepted = [
+        party.accept(encode_terms(terms_for(party, release_id=release)))
+        for release in (RELEASE_ID, id_of("s"))
+    ]
     return [one.ephemeral for one in accepted]
 
 
 @pytest.mark.parametrize(
     ("change", "kind", "reason"),
     [
-        ({"release_id": "s"}, ProtocolError, "accept it first"),
+        ({"release_id": id_of("s")}, ProtocolError, "accept it first"),
         ({"clique": ("a", "z")}, ProtocolError, "attributes that can be queried"),
         ({"clique": ("b", "a")}, ProtocolError, "attributes that can be queried, in domain order"),
         ({"clique": ("a", "a")}, DataError, "named twice: a"),
@@ -75,7 +78,7 @@ def test_a_query_that_does_not_fit_is_refused_with_a_typed_error_and_not_charged
 ):
     with pytest.raises(kind, match=reason):
         party.answer(replace(QUERY, form=form, **change))
-    assert ledger.spent("r") == 0
+    assert ledger.spent(RELEASE_ID) == 0
     party.answer(QUERY)
 
 
@@ -84,18 +87,18 @@ def test_a_query_without_attributes_is_refused_before_it_reaches_the_party(party
         replace(QUERY, clique=())
     data = encode_query(replace(QUERY, clique=("?",))).replace(b"\x22\x01?", b"")
     with pytest.raises(ProtocolError, match="at least one attribute"):
-        list(PartyServicer(party).serve("Answer", iter([data]), b""))
-    assert ledger.spent("r") == 0
+        list(PartyServicer(party).serve("Charge", iter([data]), b""))
+    assert ledger.spent(RELEASE_ID) == 0
 
 
 @pytest.mark.parametrize(
-    "method", ["Accept", "Introduce", "Open", "Multiply", "PrepareScores", "AnswerScores", "Answer"]
+    "method", ["Accept", "Introduce", "Open", "Multiply", "PrepareScores", "AnswerScores", "Charge", "Answer"]
 )
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_method_with_one_request_refuses_none_and_several(party, ledger, method, count):
     with pytest.raises(ProtocolError, match="expected one request, got none or several"):
         list(PartyServicer(party).serve(method, iter([encode_query(QUERY)] * count), b""))
-    assert ledger.spent("r") == 0
+    assert ledger.spent(RELEASE_ID) == 0
 
 
 @pytest.mark.parametrize("protocol", ["theorem", "indicator-mle"])
@@ -118,16 +121,16 @@ def test_a_release_that_the_policy_refuses_reserves_nothing(table, ledger):
 def test_releases_have_grants_of_their_own_and_share_the_lifetime(table, ledger):
     party = started(table, ledger, replace(POLICY, lifetime_rho=Fraction(2)))
     cost = gaussian_cost(3.0, Adjacency.ZERO_OUT)
-    for release in ("r", "s"):
+    for release in (RELEASE_ID, id_of("s")):
         party.accept(encode_terms(terms_for(party, release_id=release)))
     dear = replace(QUERY, sigma=gaussian_sigma(Fraction(1), Adjacency.ZERO_OUT))
     party.answer(dear)
     with pytest.raises(BudgetError):
         party.answer(replace(QUERY, query_id="q2"))
-    party.answer(replace(QUERY, release_id="s"))
-    assert ledger.spent("s") == cost
+    party.answer(replace(QUERY, release_id=id_of("s")))
+    assert ledger.spent(id_of("s")) == cost
     with pytest.raises(PolicyError, match="lifetime_rho"):
-        party.accept(encode_terms(terms_for(party, release_id="t", granted_rho=2.0**-40)))
+        party.accept(encode_terms(terms_for(party, release_id=id_of("t"), granted_rho=2.0**-40)))
     assert ledger.reserved() == 2
 
 
@@ -148,7 +151,7 @@ def test_refuses_queries_after_the_data_of_an_accepted_release_changed(table, pa
     for query in (QUERY, replace(QUERY, query_id="q2")):
         with pytest.raises(ProtocolError, match="data changed"):
             changed.answer(query)
-    assert ledger.spent("r") == gaussian_cost(3.0, Adjacency.ZERO_OUT)
+    assert ledger.spent(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
 def test_no_error_of_a_party_contains_its_data():
@@ -183,7 +186,7 @@ def test_no_error_of_a_party_contains_its_data():
         {"query_id": "5", "clique": ("z",)},
         {"query_id": "6", "sigma": 0.01},
         {"query_id": "7", "sigma": 2.0**-30},
-        {"query_id": "8", "release_id": "s"},
+        {"query_id": "8", "release_id": id_of("s")},
         {"query_id": "9", "form": AnswerForm.SHARE},
         {"query_id": "10", "boxes": (((0, 90_001),),)},
         {"query_id": "11", "form": AnswerForm.RECORD_WISE, "boxes": (((0, 1),),)},

@@ -128,3 +128,16 @@ def test_one_other_party_may_collude_by_default():
 
 def test_tolerated_collusions_are_checked_only_for_masked_releases():
     replace(POLICY, min_tolerated=9).check_terms(TERMS, 50, Fraction(0))
+
+
+def test_a_release_without_the_check_that_the_policy_requires_is_refused():
+    policy = replace(POLICY, protocols=frozenset({"masked"}), require_check=True)
+    terms = masked(2, 1)
+    with pytest.raises(PolicyError, match="checks no openings"):
+        policy.check_terms(terms, 50, Fraction(0))
+    policy.check_terms(replace(terms, plan=replace(terms.plan, check="one-hot")), 50, Fraction(0))
+
+
+def test_a_single_party_opens_nothing_that_a_policy_could_require_to_be_checked():
+    policy = replace(POLICY, protocols=frozenset({"masked"}), require_check=True)
+    policy.check_terms(masked(1, 0), 50, Fraction(0))

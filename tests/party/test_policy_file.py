@@ -5,7 +5,7 @@ import pytest
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.party import policy_file
-from dpmosaic.party.policy import Policy
+from dpmosaic.party.policy import Policy, Records
 from dpmosaic.party.policy_file import Settings
 from dpmosaic.party.sources.query import QuerySource
 from dpmosaic.party.sources.source import FileSource
@@ -22,6 +22,8 @@ def settings(folder, text):
 def test_the_file_that_init_writes_allows_nothing(tmp_path):
     made = settings(tmp_path, policy_file.TEMPLATE)
     assert made.approval
+    assert made.key is None
+    assert made.policy.records.same_as is None
     assert made.policy == Policy(min_records=100)
 
 
@@ -40,14 +42,25 @@ lifetime_rho = 2
 max_cells = 7
 min_records = 8
 min_tolerated = 2
+max_rows_per_person = 3
+min_parties = 4
+veto_evaluators = ["lab"]
+dealers = ["curator", "dealer"]
+require_check = true
 approval = false
+[records]
+same_as = ["clinic"]
+together = true
 [serve]
 listen = "0.0.0.0:1"
 """
-    made = settings(tmp_path, SOURCE + text)
+    made = settings(tmp_path, SOURCE + 'key = "id"\n' + text)
     assert made.policy == Policy(
-        frozenset({"masked"}), frozenset({Adjacency.REPLACE_ONE}), Fraction(1, 2), Fraction(2), 8, 7, 2
-    )
+        frozenset({"masked"}), frozenset({Adjacency.REPLACE_ONE}), Fraction(1, 2), Fraction(2), 8, 7, 2,
+        Records(frozenset({"clinic"}), together=True), 3, 4, frozenset({"lab"}),
+        frozenset({"curator", "dealer"}), require_check=True,
+    )  # fmt: skip
+    assert made.key == "id"
     assert (made.approval, made.listen) == (False, "0.0.0.0:1")
 
 
@@ -65,12 +78,24 @@ listen = "0.0.0.0:1"
         (SOURCE + "[policy]\nlifetime_rho = inf\n", "finite"),
         (SOURCE + "[policy]\nlifetime_rho = nan\n", "finite"),
         (SOURCE + "[policy]\nprotocols = [1]\n", "list of names"),
+        (SOURCE + "[policy]\nveto_evaluators = [1]\n", "list of names"),
+        (SOURCE + "[policy]\nmin_parties = 0\n", "at least 1"),
+        (SOURCE + "[policy]\nmax_rows_per_person = 0\n", "at least 1"),
+        (SOURCE + "[policy]\nmax_rows_per_person = 2\n", "needs a key"),
+        (SOURCE + "[records]\nsame_as = [1]\n", "list of names"),
+        (SOURCE + '[records]\norder = "sorted"\n', "'guaranteed'"),
+        (SOURCE + 'key = "id"\n[records]\norder = "guaranteed"\n', "take order"),
         (SOURCE + "[policy\n", "not TOML"),
     ],
 )
 def test_an_inconsistent_policy_is_refused(tmp_path, text, reason):
     with pytest.raises(DataError, match=reason):
         settings(tmp_path, text)
+
+
+def test_a_guaranteed_order_is_read(tmp_path):
+    made = settings(tmp_path, SOURCE + '[records]\nsame_as = []\norder = "guaranteed"\n')
+    assert made.policy.records == Records(frozenset(), order_guaranteed=True)
 
 
 def test_an_adjacency_that_does_not_exist_is_refused(tmp_path):

@@ -14,9 +14,9 @@ from dpmosaic.party.ledger import Ledger
 from support.lone_party import IDENTITY, QUERY, TERMS, started
 from support.masked import Release
 from support.parties import party_of, policy_for
-from support.terms import terms_for
+from support.terms import RELEASE_ID, id_of, terms_for
 
-SHARE = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0)
+SHARE = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
 CURATOR = Identity.from_seed(b"c" * 32)
 
 
@@ -56,15 +56,15 @@ def test_the_number_of_active_releases_is_limited_and_others_are_decoded_again(
 ):
     monkeypatch.setattr(releases, "MAX_ACTIVE", 2)
     party = started(table, ledger)
-    for release_id in ("r", "s", "t"):
+    for release_id in (RELEASE_ID, id_of("s"), id_of("t")):
         party.accept(encode_terms(terms_for(party, release_id=release_id)))
     decoded.clear()
     first = list(party.answer(QUERY))
     assert len(decoded) == 1
-    for release_id in ("t", "r", "t", "r"):
+    for release_id in (id_of("t"), RELEASE_ID) * 2:
         party.answer(replace(QUERY, release_id=release_id))
     assert len(decoded) == 1
-    party.answer(replace(QUERY, release_id="s"))
+    party.answer(replace(QUERY, release_id=id_of("s")))
     assert len(decoded) == 2
     assert list(party.answer(QUERY)) == first
 
@@ -73,7 +73,7 @@ def test_a_removed_release_needs_its_deliveries_again(monkeypatch):
     monkeypatch.setattr(releases, "MAX_ACTIVE", 1)
     release = Release().accept().introduce().prepare(("a", "c"))
     first = release.frames(SHARE)
-    others = replace(release.terms, release_id="s")
+    others = replace(release.terms, release_id=id_of("s"))
     for party in release.parties.values():
         party.accept(encode_terms(others))
     with pytest.raises(DeliveriesLost):

@@ -8,6 +8,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.privacy import noise
 from support.lone_party import QUERY, RECORD_WISE
+from support.terms import RELEASE_ID
 
 DRAWN = {
     0.5: "6085e3f25eb0b181",
@@ -41,11 +42,11 @@ def other_sampler(monkeypatch):
 @pytest.mark.parametrize("query", [QUERY, RECORD_WISE], ids=["histogram", "record-wise"])
 def test_an_answer_is_not_repeated_by_a_sampler_of_another_version(party, ledger, query, monkeypatch):
     list(party.answer(query))
-    spent = ledger.spent("r")
+    spent = ledger.spent(RELEASE_ID)
     monkeypatch.setattr(noise, "SAMPLER", noise.SAMPLER + 1)
     with pytest.raises(ProtocolError, match="version 1 of the sampler drew noise, and this is version 2"):
         party.answer(query)
-    assert ledger.spent("r") == spent
+    assert ledger.spent(RELEASE_ID) == spent
 
 
 @pytest.mark.parametrize("query", [QUERY, RECORD_WISE], ids=["histogram", "record-wise"])

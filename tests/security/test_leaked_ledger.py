@@ -13,6 +13,7 @@ from dpmosaic.common.crypto.envelope import unseal
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.statement import Claim
 from support.masked import Release
+from support.terms import RELEASE_ID
 
 NORTH, EAST = 0, 1
 CHAIN = (("a",),)
@@ -34,11 +35,11 @@ def opening_of_north(path, wire):
 
 
 def certified(party):
-    party.certify(Claim("r", bytes(32), 0.0))
+    party.certify(Claim(RELEASE_ID, bytes(32), 0.0))
 
 
 def abandoned(party):
-    party.abandon("r")
+    party.abandon(RELEASE_ID)
 
 
 @pytest.mark.parametrize("end", [certified, abandoned])
@@ -47,7 +48,7 @@ def test_a_ledger_that_leaks_after_the_end_opens_no_other_partys_rows(tmp_path, 
     wire = release.sealed(NORTH, CHAIN, EAST)
     # Until the end the ledger is as confidential as the rows.
     assert opening_of_north(tmp_path / "east.sqlite", wire)
-    secret = release.ledgers["east"].release("r").secret
+    secret = release.ledgers["east"].release(RELEASE_ID).secret
     end(release.parties["east"])
     assert opening_of_north(tmp_path / "east.sqlite", wire) is None
     files = list(tmp_path.glob("east.sqlite*"))

@@ -18,9 +18,10 @@ from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.masked.ring import Ring
 from support.masked_views import table_of
 from support.taps import Curator
+from support.terms import RELEASE_ID
 from support.words import ALPHA, likely_noise, uniformity
 
-ASKED = MarginalQuery("release", "q", AnswerForm.SHARE, ("x",), 2.0)
+ASKED = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("x",), 2.0)
 PAIR = Domain.coded({"x": 1200, "y": 1200})
 INCONSISTENT = {
     "another sigma": replace(ASKED, sigma=4.0),
@@ -61,7 +62,7 @@ def test_answers_to_different_queries_with_one_id_sum_to_uniform_words(other, le
     assert (np.abs(nonsense - truth) < 10**6).mean() < 0.01
     for ledger, query, (sigma, values) in zip(ledgers, queries, drawn, strict=True):
         assert sigma == query.sigma
-        assert ledger.spent("release") == gaussian_cost(query.sigma, Adjacency.ZERO_OUT)
+        assert ledger.spent(RELEASE_ID) == gaussian_cost(query.sigma, Adjacency.ZERO_OUT)
         assert likely_noise(values, noise.share_scale(query.sigma)) > ALPHA
 
 
@@ -73,7 +74,7 @@ def test_answers_to_the_same_query_sum_to_the_counts_and_repeat_at_no_cost(ledge
     assert likely_noise(errors, sigma) > ALPHA
     assert uniformity(Ring(32).words(opened)) < ALPHA
     assert sum_of(curator, [ASKED] * 3).tolist() == opened.tolist()
-    assert [ledger.spent("release") for ledger in ledgers] == [gaussian_cost(2.0, Adjacency.ZERO_OUT)] * 3
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [gaussian_cost(2.0, Adjacency.ZERO_OUT)] * 3
 
 
 def test_the_sum_without_one_party_is_uniform():
@@ -108,4 +109,4 @@ def test_refuses_another_query_with_a_used_id(other, ledgers):
     sum_of(curator, [ASKED] * 3)
     with pytest.raises(ProtocolError, match="was used for another query"):
         list(curator.clients[0].answer(other, 1, 1200, 1))
-    assert ledgers[0].spent("release") == gaussian_cost(2.0, Adjacency.ZERO_OUT)
+    assert ledgers[0].spent(RELEASE_ID) == gaussian_cost(2.0, Adjacency.ZERO_OUT)

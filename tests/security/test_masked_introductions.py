@@ -17,6 +17,7 @@ from dpmosaic.common.messages import (
 )
 from support.masked_views import table_of
 from support.taps import Curator
+from support.terms import RELEASE_ID, id_of
 
 OUTSIDER = Identity.from_seed(bytes(range(32)))
 OUTSIDERS_KEY = EphemeralKey.from_seed(bytes(range(32))).public
@@ -49,23 +50,23 @@ def test_an_introduction_with_another_identity_is_refused_and_nothing_is_answere
     curator = Curator(table_of("random"), "1x3")
     terms = curator.terms()
     acceptances = curator.federation.accept(terms)
-    wrong = Introduction("release", tuple(substitute(terms, list(acceptances))), bytes(32))
-    query = MarginalQuery("release", "q", AnswerForm.SHARE, ("a",), 1.0)
+    wrong = Introduction(RELEASE_ID, tuple(substitute(terms, list(acceptances))), bytes(32))
+    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a",), 1.0)
     for client in curator.clients:
         with pytest.raises(ProtocolError):
             client.introduce(wrong)
         with pytest.raises(ProtocolError, match="introduce them first"):
             list(client.answer(query, 1, 6, 1))
-    assert [ledger.release("release").introduction for ledger in ledgers] == [None] * 3
-    assert [ledger.spent("release") for ledger in ledgers] == [0] * 3
+    assert [ledger.release(RELEASE_ID).introduction for ledger in ledgers] == [None] * 3
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 3
 
 
 def test_acceptances_of_another_release_are_refused():
     curator = Curator(table_of("random"), "1x3")
-    curator.federation.accept(curator.terms("release"))
-    others = curator.federation.accept(curator.terms("another"))
+    curator.federation.accept(curator.terms(RELEASE_ID))
+    others = curator.federation.accept(curator.terms(id_of("another")))
     with pytest.raises(ProtocolError, match="does not verify"):
-        curator.clients[0].introduce(Introduction("release", others, bytes(32)))
+        curator.clients[0].introduce(Introduction(RELEASE_ID, others, bytes(32)))
 
 
 def test_parties_with_different_terms_refuse_each_others_acceptances():
@@ -77,7 +78,7 @@ def test_parties_with_different_terms_refuse_each_others_acceptances():
     )
     for client in curator.clients:
         with pytest.raises(ProtocolError, match="does not verify"):
-            client.introduce(Introduction("release", acceptances, bytes(32)))
+            client.introduce(Introduction(RELEASE_ID, acceptances, bytes(32)))
 
 
 @pytest.mark.parametrize("place", range(3))
@@ -98,4 +99,4 @@ def test_a_second_introduction_with_other_masks_is_refused():
     curator.measurer()
     acceptances = curator.federation.accept(curator.terms())
     with pytest.raises(ProtocolError, match="introduced with other parties or masks"):
-        curator.clients[0].introduce(Introduction("release", acceptances, bytes(32)))
+        curator.clients[0].introduce(Introduction(RELEASE_ID, acceptances, bytes(32)))

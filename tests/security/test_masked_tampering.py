@@ -17,6 +17,7 @@ from dpmosaic.common.messages import (
 from dpmosaic.curator.measurers.measurer import Query
 from support.masked_views import table_of
 from support.taps import Curator
+from support.terms import RELEASE_ID, id_of
 
 WIDE = Domain.coded({"x": 400, "y": 3})
 
@@ -75,15 +76,15 @@ def assert_nothing_is_answered(curator, ledgers, chain):
     domain = curator.table.domain
     clique = domain.canonical(name for part in chain for name in part)
     cells, ring = domain.cells(clique), curator.terms().masked.ring
-    dealt = Delivery("release", DeliveryKind.DEALT_PRODUCT, chain)
+    dealt = Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCT, chain)
     curator.clients[1].deal(dealt, [np.zeros(cells, dtype=ring.dtype)])
-    query = MarginalQuery("release", "q", AnswerForm.SHARE, clique, 1.0)
+    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, clique, 1.0)
     for client in curator.clients:
         with pytest.raises(ProtocolError, match="deliver all of them"):
-            client.multiply(MultiplyRequest("release", (chain,)))
+            client.multiply(MultiplyRequest(RELEASE_ID, (chain,)))
         with pytest.raises(ProtocolError, match="a product that was not computed"):
             list(client.answer(query, 1, cells, 1))
-    assert [ledger.spent("release") for ledger in ledgers] == [0] * len(ledgers)
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * len(ledgers)
 
 
 def test_unaltered_openings_have_a_salt_and_three_frames_and_are_accepted():
@@ -102,7 +103,7 @@ def part(text):
     return (tuple(text),)
 
 
-def opening(held, sender, release_id="release"):
+def opening(held, sender, release_id=RELEASE_ID):
     return Delivery(release_id, DeliveryKind.OPENING, part(held), sender)
 
 
@@ -114,8 +115,8 @@ REPLAYED = {
     "as from the recipient": ((0, "a", 1), opening("a", 1), 1),
     "as another part": ((0, "a", 2), opening("b", 0), 2),
     "as a larger part": ((0, "a", 2), opening("ab", 0), 2),
-    "in another release": ((0, "a", 2), opening("a", 0, "another"), 2),
-    "as the dealer's rows": ((0, "a", 2), Delivery("release", DeliveryKind.DEALT_ROWS, (("a",), ("e",))), 2),
+    "in another release": ((0, "a", 2), opening("a", 0, id_of("another")), 2),
+    "as the dealer's rows": ((0, "a", 2), Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, (("a",), ("e",))), 2),
 }
 
 
@@ -123,7 +124,7 @@ REPLAYED = {
 def test_an_opening_is_accepted_only_by_its_recipient_and_for_its_chain(taken, delivery, recipient):
     curator = Curator(table_of("random", TWINS, records=20), "1x3")
     curator.measurer()
-    curator.measurer("another")
+    curator.measurer(id_of("another"))
     sender, held, meant_for = taken
     frames = curator.open(sender, part(held), meant_for)
     with pytest.raises(ProtocolError):

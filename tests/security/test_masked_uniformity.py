@@ -112,7 +112,7 @@ def dealt_words(monkeypatch, kind, *, share):
         kind: "product share" or "row-wise share".
         share: whether the left parties draw fresh shares in every run; else they draw none.
     """
-    plan = Curator(table_of("random", records=4), "1x3").terms().masked
+    terms = Curator(table_of("random", records=4), "1x3").terms()
     child, runs = RandomStream.child, []
     for run in range(300):
 
@@ -123,7 +123,7 @@ def dealt_words(monkeypatch, kind, *, share):
 
         with monkeypatch.context() as patched:
             patched.setattr(RandomStream, "child", drawn)
-            dealer = Dealer(plan, "release", RandomStream.from_seed(5))
+            dealer = Dealer(terms, terms.masked, RandomStream.from_seed(5))
             if kind == "row-wise share":
                 runs.append(np.vstack(list(dealer.rows((("c",), ("a",)), 0))).ravel())
             else:

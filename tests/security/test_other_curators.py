@@ -23,18 +23,21 @@ from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.party.ledger import Ledger
 from support.lone_party import DOMAIN, IDENTITY, POLICY, QUERY, TERMS
 from support.parties import Link, party_of
+from support.terms import RELEASE_ID, id_of
 
 FIRST, SECOND = Identity.from_seed(b"1" * 32), Identity.from_seed(b"2" * 32)
+SCORES = ScoreQuery(RELEASE_ID, "s", (("a",),), 3.0, bytes(32), 1, 1)
 CALLS = {
-    "Introduce": [codec.encode_introduction(Introduction("r", (), bytes(32)))],
-    "Open": [queries.encode_opening_request(OpeningRequest("r", (("a",),), 1))],
-    "Deliver": [streams.encode_delivery(Delivery("r", DeliveryKind.DEALT_ROWS, (("a",),)))],
-    "Multiply": [queries.encode_multiply_request(MultiplyRequest("r", ((("a",), ("b",)),)))],
-    "Answer": [queries.encode_query(QUERY)],
-    "PrepareScores": [queries.encode_score_query(ScoreQuery("r", "s", (("a",),), 3.0, bytes(32), 1, 1))],
-    "AnswerScores": [queries.encode_score_query(ScoreQuery("r", "s", (("a",),), 3.0, bytes(32), 1, 1))],
-    "Certify": [statements.encode_claim(Claim("r", bytes(32), 1.0))],
-    "Abandon": [codec.encode_abandon_request("r")],
+    "Introduce": [codec.encode_introduction(Introduction(RELEASE_ID, (), bytes(32)))],
+    "Open": [queries.encode_opening_request(OpeningRequest(RELEASE_ID, (("a",),), 1))],
+    "Deliver": [streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, (("a",),)))],
+    "Multiply": [queries.encode_multiply_request(MultiplyRequest(RELEASE_ID, ((("a",), ("b",)),)))],
+    "Charge": [queries.encode_query(QUERY)],
+    "Answer": [queries.encode_answer_request(QUERY, ())],
+    "PrepareScores": [queries.encode_score_query(SCORES)],
+    "AnswerScores": [queries.encode_score_query(SCORES)],
+    "Certify": [statements.encode_claim(Claim(RELEASE_ID, bytes(32), 1.0))],
+    "Abandon": [codec.encode_abandon_request(RELEASE_ID)],
 }
 
 
@@ -64,7 +67,7 @@ def test_only_the_curator_that_signed_the_terms_may_call(party, ledger, method, 
     with pytest.raises(PolicyError, match="not from the curator that signed the terms"):
         list(Link(party, caller).call(method, CALLS[method]))
     assert ledger.mark() == before
-    assert ledger.open_releases() == {"r"}
+    assert ledger.open_releases() == {RELEASE_ID}
 
 
 def test_another_pinned_curator_cannot_bring_terms_that_it_did_not_sign(party, ledger):
@@ -77,10 +80,10 @@ def test_the_curator_of_the_release_asks_certifies_and_ends(party, ledger):
     client = PartyClient(Link(party, FIRST.public))
     client.accept(TERMS, sign_terms(FIRST, TERMS))
     list(client.answer(QUERY, 1, 6000, 1))
-    client.abandon("r")
-    client.abandon("r")
+    client.abandon(RELEASE_ID)
+    client.abandon(RELEASE_ID)
     assert [entry.state for entry in ledger.summaries()] == ["abandoned"]
-    second = replace(TERMS, release_id="s")
+    second = replace(TERMS, release_id=id_of("s"))
     client.accept(second, sign_terms(FIRST, second))
-    client.certify(Claim("s", bytes(32), 0.0))
+    client.certify(Claim(id_of("s"), bytes(32), 0.0))
     assert [entry.state for entry in ledger.summaries()] == ["abandoned", "certified"]

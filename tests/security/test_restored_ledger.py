@@ -16,6 +16,7 @@ from dpmosaic.party.ledger import Ledger
 from support.lone_party import DOMAIN, IDENTITY, TERMS, started
 from support.masked import Release
 from support.parties import Link
+from support.terms import RELEASE_ID, id_of
 
 RESTORED = "was restored from an old copy or replaced"
 
@@ -33,12 +34,12 @@ def test_the_other_parties_refuse_a_party_whose_ledger_was_restored(tmp_path):
     release = Release(folder=tmp_path)
     shutil.copy2(tmp_path / "north.sqlite", tmp_path / "copy")
     release.accept().introduce()
-    query = MarginalQuery("r", "q", AnswerForm.SHARE, ("a",), 3.0)
+    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a",), 3.0)
     list(release.parties["north"].answer(query))
-    release.terms = replace(release.terms, release_id="second")
+    release.terms = replace(release.terms, release_id=id_of(2))
     release.accept().introduce()
     restore(release, "north", tmp_path / "copy")
-    release.terms = replace(release.terms, release_id="third")
+    release.terms = replace(release.terms, release_id=id_of(3))
     release.accept()
     release.parties["north"].introduce(release.introduction("north"))
     for name in ("east", "west", "south"):
@@ -51,10 +52,10 @@ def test_a_party_whose_ledger_lacks_what_the_curator_saw_refuses_itself(tmp_path
     kept, lost = (PartyClient(Link(started(table, Ledger()))) for _ in range(2))
     Marks(tmp_path / "marks.json").follow("north", IDENTITY.public, START, kept.accept(TERMS).mark)
     seen = Marks(tmp_path / "marks.json").of(IDENTITY.public)
-    kept.accept(replace(TERMS, release_id="s"), b"", seen)
-    lost.accept(replace(TERMS, release_id="s"))
+    kept.accept(replace(TERMS, release_id=id_of("s")), b"", seen)
+    lost.accept(replace(TERMS, release_id=id_of("s")))
     with pytest.raises(ProtocolError, match=f"ledger of this party {RESTORED}"):
-        lost.accept(replace(TERMS, release_id="t"), b"", seen)
+        lost.accept(replace(TERMS, release_id=id_of("t")), b"", seen)
 
 
 def test_the_curator_refuses_a_party_that_states_an_earlier_mark():

@@ -11,14 +11,14 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import PROTOCOL_VERSION, AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.wire.codec import encode_description, encode_signed_terms
-from dpmosaic.common.wire.queries import encode_query
+from dpmosaic.common.wire.queries import encode_answer_request
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.simulations.network import InProcessConnection, policy_for, start_parties
-from support.terms import terms_for, terms_of
+from support.terms import RELEASE_ID, id_of, terms_for, terms_of
 
 TERMS = terms_of()
 POLICY = policy_for("indicator", Adjacency.ZERO_OUT, 1.0)
-QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
 TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
 
 
@@ -104,7 +104,7 @@ def test_the_policy_of_a_party_refuses_through_the_connection(change, reason):
     [
         ({"sigma": 0.1}, 40, errors.BudgetError, "more than is left"),
         ({"clique": ("z",)}, 40, errors.ProtocolError, "attributes that can be queried"),
-        ({"release_id": "s"}, 40, errors.ProtocolError, "accept it first"),
+        ({"release_id": id_of("s")}, 40, errors.ProtocolError, "accept it first"),
         ({}, 41, errors.ProtocolError, "more or fewer integers"),
     ],
 )
@@ -117,13 +117,12 @@ def test_refuses_an_invalid_query_through_the_connection(change, cells, kind, re
 
 def test_refuses_an_unknown_method():
     with pytest.raises(errors.ProtocolError, match="no method 'Records'"):
-        list(one_party().call("Records", [encode_query(QUERY)]))
+        list(one_party().call("Records", [encode_answer_request(QUERY, ())]))
 
 
 def test_only_bytes_cross_the_connection():
     tap = Tap(one_party())
     client = PartyClient(tap)
-    client.describe()
     client.accept(terms_for(client))
     list(client.answer(QUERY, 1, 40, 1))
     list(client.answer(replace(QUERY, query_id="q2", form=AnswerForm.RECORD_WISE), 3, 40, 2))
@@ -141,12 +140,10 @@ def test_a_connection_counts_the_bytes_of_all_requests_and_replies():
     client.accept(terms_for(client))
     list(client.answer(QUERY, 1, 40, 1))
     with pytest.raises(errors.ProtocolError):
-        list(client.answer(replace(QUERY, release_id="s"), 1, 40, 1))
+        list(client.answer(replace(QUERY, release_id=id_of("s")), 1, 40, 1))
     assert connection.bytes_in + connection.bytes_out == sum(map(len, tap.crossed))
-    assert connection.bytes_in == sum(
-        len(data)
-        for data in (encode_signed_terms(encode_terms(TERMS), b""), encode_query(QUERY), encode_query(QUERY))
-    )
+    terms = encode_signed_terms(encode_terms(terms_for(client)), b"")
+    assert connection.bytes_in == len(terms) + 2 * len(encode_answer_request(QUERY, ()))
 
 
 def test_the_servicer_reads_requests_one_by_one():
@@ -167,7 +164,7 @@ def test_parties_of_a_simulation_allow_only_its_release():
     connection = one_party()
     histogram(connection)
     with pytest.raises(errors.PolicyError, match="lifetime_rho"):
-        PartyClient(connection).accept(replace(TERMS, release_id="s"))
+        PartyClient(connection).accept(replace(TERMS, release_id=id_of("s")))
 
 
 def test_a_seed_determines_all_answers():

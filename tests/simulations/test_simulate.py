@@ -225,6 +225,8 @@ def test_replace_one_adds_more_noise_for_the_same_promise():
         ({"collusions": -1, "grid": "2x2"}, BudgetError, "tolerated collusions: expected 0 to 3"),
         ({"collusions": 0, "protocol": "trusted"}, DataError, "tolerates none; leave them out"),
         ({"collusions": 0, "protocol": "indicator"}, DataError, "tolerates none; leave them out"),
+        ({"check": "two-hot", "grid": "2x2"}, DataError, "check: expected 'one-hot' or none"),
+        ({"check": "one-hot", "protocol": "trusted"}, DataError, "opens nothing"),
         ({"rows": 0}, DataError, "rows: expected at least 1"),
         ({"mechanism": dpmosaic.RandDPGen(maxsize=2)}, DataError, "cells"),
         ({"mechanism": dpmosaic.RandDPGen(max_model_mb=1e-6)}, ModelError, "max_model_mb"),

@@ -7,6 +7,7 @@ import numpy as np
 from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
 
 DOMAIN = Domain(
     (
@@ -53,6 +54,8 @@ def certificate_form(domain=DOMAIN):
             "parties": [[names[:half], names[half:]]] * 2,
             "protocol": "masked",
             "adjacency": "zero-out",
+            "rows_per_person": 1,
+            "privacy_unit": PrivacyUnit(Adjacency.ZERO_OUT).in_words,
             "mechanism": {"name": "randdpgen"},
             "workload": [{"clique": list(pair), "weight": 1.0} for pair in pairs],
             "budget": {"epsilon": 1.0, "delta": 1e-9, "zcdp_rho": None},

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.party.ledger import Ledger
-from support.terms import terms_of
+from support.terms import RELEASE_ID, terms_of
 
 TERMS = terms_of()
-QUERY = MarginalQuery("r", "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
+QUERY = MarginalQuery(RELEASE_ID, "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
 OTHER = replace(QUERY, query_id="q2")
 HALF = Fraction(1, 2)
 DATA = "d" * 64

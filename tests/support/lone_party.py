@@ -17,12 +17,12 @@ from dpmosaic.common.privacy.cost import Adjacency, grid_of
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.policy import Policy
 from support.parties import party_of
-from support.terms import alone, terms_of
+from support.terms import RELEASE_ID, alone, terms_of
 
 DOMAIN = Domain.coded({"a": 100, "b": 60, "c": 3})
 IDENTITY = Identity.from_seed(b"n" * 32)
 TERMS = terms_of(plan=alone(DOMAIN, 700, identity=IDENTITY.public))
-QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 3.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, ("a", "b"), 3.0)
 RECORD_WISE = replace(QUERY, form=AnswerForm.RECORD_WISE, clique=("b", "c"))
 POLICY = Policy(
     protocols=frozenset({"trusted", "indicator"}),

@@ -1,6 +1,7 @@
 """A whole release by the protocol `masked`, with real parties and an honest curator."""
 
 import hashlib
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 
@@ -36,6 +37,8 @@ from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy
 from support.ledgers import ledger_at
+from support.parties import sharing
+from support.terms import RELEASE_ID
 from support.terms import terms_of as support_terms_of
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 2})
@@ -78,7 +81,7 @@ def rows_of(plan, number):
     return Table.from_codes(plan.domain, np.column_stack(codes))
 
 
-def party_of(name, plan=None, *, ledger=None, table=None, policy=POLICY, seed=1, peers=None):
+def party_of(name, plan=None, *, ledger=None, table=None, policy=POLICY, seed=1, peers=None, order=None):
     """A party of the plan; by default it has the plan's rows and pinned all other parties."""
     plan = plan or plan_of()
     entry = next(entry for entry in plan.roster if entry.name == name)
@@ -86,7 +89,8 @@ def party_of(name, plan=None, *, ledger=None, table=None, policy=POLICY, seed=1,
         table = rows_of(plan, entry.slice).project(entry.attributes)
     if peers is None:
         peers = {other.name: other.identity for other in plan.roster if other is not entry}
-    institution = Institution(name, identity(name), table, Rules(policy, peers))
+    neighbours = {other.name for other in plan.roster if other.slice == entry.slice and other is not entry}
+    institution = Institution(name, identity(name), table, Rules(sharing(policy, neighbours), peers), order)
     return Party(institution, ledger or Ledger(), RandomStream.from_seed(seed).child(name).key)
 
 
@@ -110,7 +114,7 @@ class Release:
         self.terms, self.folder, self.policy = terms or terms_of(), folder, policy
         self.plan = self.terms.masked
         self.names = [entry.name for entry in self.plan.roster]
-        self.dealer = Dealer(self.plan, self.terms.release_id, RandomStream.from_seed(9))
+        self.dealer = Dealer(self.terms, self.plan, RandomStream.from_seed(9))
         self.ledgers, self.parties = {}, {}
         for name in self.names:
             self.start(name)
@@ -135,6 +139,15 @@ class Release:
     def introduce(self):
         for name in self.names:
             self.parties[name].introduce(self.introduction(name))
+        return self.compare_orders()
+
+    def compare_orders(self):
+        """All parties of a slice exchange the tags of the order of their records."""
+        for number in range(self.plan.slice_count):
+            for owner, recipient in itertools.permutations(self.plan.members(number), 2):
+                request = OpeningRequest(self.terms.release_id, (), recipient, record_order=True)
+                tag = list(self.parties[self.names[owner]].open(request))
+                self.deliver(DeliveryKind.RECORD_ORDER, (), recipient, tag, owner)
         return self
 
     def sealed(self, owner, chain, recipient):
@@ -185,7 +198,8 @@ class Release:
                     yield self.names[party], lambda p=party, c=chain: self.multiply(p, c)
 
     def prepare(self, clique):
-        """Takes all steps before the answer."""
+        """Takes all steps before the answer, also if parties were started again."""
+        self.compare_orders()
         for step in self.deliveries(clique):
             step()
         for _, step in self.products(clique):
@@ -223,7 +237,7 @@ def masked():
     """The building blocks of releases by the protocol `masked`."""
 
     class Parts:
-        query = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0)
+        query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
         domain, records, grid, policy = DOMAIN, RECORDS, GRID, POLICY
 
     for part in (Release, identity, plan_of, terms_of, rows_of, party_of, signed):

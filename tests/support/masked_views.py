@@ -5,7 +5,6 @@ from collections import defaultdict
 
 import numpy as np
 
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.masked.plan import labels
@@ -68,17 +67,19 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
         found = measurer.measure([Query(clique, rho, "test") for clique in CLIQUES * REPEATS])
 
     def mask(party, chain, rows):
-        stream = RandomStream(measurer._dealer.seeds[party]).child("mask", *labels(chain))
+        stream = measurer._dealer.masks[party].child("mask", *labels(chain))
         return ring.uniform(stream, rows, plan.cells(chain))
 
     views = defaultdict(dict)
     for place, method, requests, replies in curator.wire.crossed:
         if method == "Answer":
-            cells = plan.domain.cells(queries.decode_query(requests[0]).clique)
+            cells = plan.domain.cells(queries.decode_answer_request(requests[0])[0].clique)
             (answer,) = streams.decode_answer(replies, 1, cells, 1)
             answers[place].append(ring.words(answer[0]))
         elif method == "Deliver":
             delivery, chunks = streams.decode_delivery(iter(requests))
+            if delivery.kind is DeliveryKind.RECORD_ORDER:
+                continue
             rows = 1 if delivery.kind is DeliveryKind.DEALT_PRODUCT else RECORDS
             cells = plan.cells(delivery.chain)
             chunks = list(chunks)

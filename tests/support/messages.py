@@ -27,8 +27,9 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
-from support.terms import terms_of
+from support.terms import RELEASE_ID, terms_of
 
+RELEASE_IDS = st.text("0123456789abcdef", min_size=32, max_size=32)
 TEXTS = st.text(max_size=6)
 NAMES = st.text(min_size=1, max_size=6)
 WORDS = st.integers(0, 2**32 - 1)
@@ -91,7 +92,8 @@ def plans(draw):
     tolerated, bits = draw(st.integers(0, len(roster) - 1)), draw(st.sampled_from([32, 64]))
     places = draw(st.permutations(range(len(roster))))
     evaluators = tuple(places[:2]) if len(roster) > 1 and tolerated <= 1 and draw(st.booleans()) else ()
-    return MaskedPlan(domain, tuple(roster), tolerated, Ring(bits), evaluators)
+    check = draw(st.sampled_from(["", "one-hot"])) if bits == 32 else ""
+    return MaskedPlan(domain, tuple(roster), tolerated, Ring(bits), evaluators, check=check)
 
 
 DESCRIPTIONS = st.builds(
@@ -110,7 +112,7 @@ BUDGETS = st.builds(Budget, zcdp_rho=POSITIVE, delta=st.none() | st.floats(1e-30
 PURPOSES = st.builds(Purpose, BUDGETS, TEXTS, TEXTS, TEXTS, TEXTS)
 UNMASKED_TERMS = st.builds(
     ReleaseTerms,
-    NAMES,
+    RELEASE_IDS,
     WORDS,
     NAMES.filter(lambda name: name != "masked"),
     st.sampled_from(Adjacency),
@@ -120,7 +122,7 @@ UNMASKED_TERMS = st.builds(
 )
 MASKED_TERMS = st.builds(
     ReleaseTerms,
-    NAMES,
+    RELEASE_IDS,
     WORDS,
     st.just("masked"),
     st.sampled_from(Adjacency),
@@ -130,22 +132,34 @@ MASKED_TERMS = st.builds(
 )
 TERMS = UNMASKED_TERMS | MASKED_TERMS
 BOXES = st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=3).map(tuple), max_size=3).map(tuple)
-QUERIES = st.builds(
-    MarginalQuery,
-    release_id=NAMES,
-    query_id=NAMES,
-    form=st.sampled_from(AnswerForm),
-    clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
-    sigma=POSITIVE,
-    boxes=BOXES,
-) | st.builds(
-    MarginalQuery,
-    release_id=NAMES,
-    query_id=NAMES,
-    form=st.sampled_from(AnswerForm),
-    clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
-    sigma=POSITIVE,
-    interaction=st.just(True),
+QUERIES = (
+    st.builds(
+        MarginalQuery,
+        release_id=NAMES,
+        query_id=NAMES,
+        form=st.sampled_from(AnswerForm),
+        clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+        sigma=POSITIVE,
+        boxes=BOXES,
+    )
+    | st.builds(
+        MarginalQuery,
+        release_id=NAMES,
+        query_id=NAMES,
+        form=st.sampled_from(AnswerForm),
+        clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+        sigma=POSITIVE,
+        interaction=st.just(True),
+    )
+    | st.builds(
+        MarginalQuery,
+        release_id=NAMES,
+        query_id=NAMES,
+        form=st.just(AnswerForm.RECORD_WISE),
+        clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+        sigma=POSITIVE,
+        other_sigmas=st.lists(POSITIVE, max_size=3).map(tuple),
+    )
 )
 CHAINS = st.lists(st.lists(TEXTS, max_size=3).map(tuple), max_size=3).map(tuple)
 MARKS = st.builds(Mark, st.integers(0, 2**63 - 1), st.binary(min_size=32, max_size=32))
@@ -177,14 +191,14 @@ ROSTER = (
     RosterEntry("s", 1, ("b",), 5, b"k" * 32),
 )
 PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32), (1, 2))
-RELEASE = terms_of("r", "trusted", granted=0.5, plan=Partition(PLAN.domain, ROSTER[:1]), version=1)
+RELEASE = terms_of(RELEASE_ID, "trusted", granted=0.5, plan=Partition(PLAN.domain, ROSTER[:1]), version=1)
 MASKED = replace(RELEASE, protocol="masked", plan=PLAN)
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 2.5, (((0, 1), (1, 3)), ((1, 2), (0, 1))))
 MARK = Mark(7, b"h" * 32)
 ACCEPTANCE = Acceptance(b"e" * 32, b"s" * 64, MARK)
 INTRODUCTION = Introduction("r", (ACCEPTANCE, Acceptance(b"f" * 32, b"t" * 64, START)), b"m" * 32)
 CHAIN = (("a", "b"), ("c",))
-OPENING_REQUEST = OpeningRequest("r", CHAIN, 2, "q", 3)
+OPENING_REQUEST = OpeningRequest("r", CHAIN, 2, "q", 3, coins=b"c" * 32)
 MULTIPLY_REQUEST = MultiplyRequest("r", (CHAIN, (("a",), ("b",))))
-DELIVERY = Delivery("r", DeliveryKind.OPENING, CHAIN, 2, "q", 3)
+DELIVERY = Delivery("r", DeliveryKind.OPENING, CHAIN, 2, "q", 3, coins=b"c" * 32)
 SCORE_QUERY = ScoreQuery("r", "q", (("a", "b"), ("c",)), 2.5, b"h" * 32, 7, 9)

@@ -1,6 +1,7 @@
 """Parties in this process over encoded messages, their pieces of a table, and releases over them."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,9 +20,9 @@ from dpmosaic.curator.parties.federation import connect
 from dpmosaic.party.institution import Institution, Rules
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
-from dpmosaic.party.policy import Policy
+from dpmosaic.party.policy import Policy, Records
 from dpmosaic.party.serving.servicer import PartyServicer
-from support.terms import terms_of
+from support.terms import RELEASE_ID, terms_of
 
 
 def random_table(domain, records, seed=7):
@@ -68,6 +69,11 @@ def policy_for(protocol, adjacency=Adjacency.ZERO_OUT, granted_rho=1.0):
     )
 
 
+def sharing(policy, neighbours=()):
+    """The policy of a party whose records these parties hold too, in an order that nobody compares."""
+    return replace(policy, records=Records(frozenset(neighbours), order_guaranteed=True))
+
+
 class Link:
     """Carries encoded messages to a party in this process, and its errors as encoded refusals.
 
@@ -109,17 +115,19 @@ def started(pieces, policy, keys):
     """
     names = [[f"party-{i}-{j}" for j, _ in enumerate(row, start=1)] for i, row in enumerate(pieces, start=1)]
     own = {name: Identity.from_seed(keys.child_key("identity", name)) for row in names for name in row}
-    rules = Rules(policy, {name: identity.public for name, identity in own.items()})
+    pinned = {name: identity.public for name, identity in own.items()}
+
+    def party(name, row, table):
+        institution = Institution(name, own[name], table, Rules(sharing(policy, {*row} - {name}), pinned))
+        return Party(institution, Ledger(), keys.child(name).key)
+
     return [
-        [
-            Link(Party(Institution(name, own[name], table, rules), Ledger(), keys.child(name).key))
-            for name, table in zip(row, tables, strict=True)
-        ]
+        [Link(party(name, row, table)) for name, table in zip(row, tables, strict=True)]
         for row, tables in zip(names, pieces, strict=True)
     ]
 
 
-def masked_terms(federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=None, release_id="release"):
+def masked_terms(federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=None, release_id=RELEASE_ID):
     plan = masked_plan(federation, granted, adjacency, tolerated)
     return terms_of(release_id, MASKED.name, adjacency, float(granted), plan)
 
@@ -151,7 +159,7 @@ def measurer_over(
         acceptances = federation.accept(terms)
         dealing = RandomStream.from_seed(seed).child("dealer") if dealer is None else dealer
         return MaskedMeasurer(federation, terms, acceptances, granted, dealing)
-    terms = terms_of("release", protocol, adjacency, float(granted), federation.partition)
+    terms = terms_of(RELEASE_ID, protocol, adjacency, float(granted), federation.partition)
     federation.accept(terms)
     return FederationMeasurer(federation, terms, granted)
 

@@ -133,10 +133,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
         for to, sender in ((ZERO, ONE), (ONE, ZERO)):
             difference = np.frombuffer(received[query, to, sender, 1], dtype=ring.dtype)
             views["received, with the receiver's share"][query, to] = difference + shares[to][number]
-        masking = [
-            RandomStream(dealer.seeds[place]).child("scores", query_digest(asked[query]))
-            for place in (ZERO, ONE)
-        ]
+        masking = [dealer.masks[place].child("scores", query_digest(asked[query])) for place in (ZERO, ONE)]
         masks = sum(dealing.draw_masks(shape, stream).words for stream in masking)
         relayed = sum(
             np.frombuffer(sealed[query, to, sender, 1], dtype=ring.dtype)

@@ -14,6 +14,7 @@ from dpmosaic.common.privacy.cost import Adjacency, grid_of, score_cost
 from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.scores.query import references_digest, score_shape
 from dpmosaic.common.wire.streams import decode_answer
+from support.terms import RELEASE_ID
 
 NORTH, EAST, WEST, SOUTH = range(4)
 ZERO, ONE = EAST, SOUTH
@@ -29,7 +30,7 @@ ANYTHING = np.arange(sum(CELLS), dtype=np.int64) % 7
 def query_of(references=ANYTHING, **changes):
     totals = [int(part.sum()) for part in np.split(references, np.cumsum(CELLS)[:-1])]
     digest = references_digest([references])
-    query = ScoreQuery("r", "s", CLIQUES, SIGMA, digest, int(references.max()), max(totals))
+    query = ScoreQuery(RELEASE_ID, "s", CLIQUES, SIGMA, digest, int(references.max()), max(totals))
     return replace(query, **changes)
 
 
@@ -65,7 +66,7 @@ class Scoring:
         return self
 
     def deliver(self, to, kind, chunks, sender=0, step=0):
-        self.party(to).deliver(Delivery("r", kind, (), sender, self.query.query_id, step), chunks)
+        self.party(to).deliver(Delivery(RELEASE_ID, kind, (), sender, self.query.query_id, step), chunks)
 
     def send_references(self, to=None, references=None):
         words = self.references if references is None else references
@@ -78,7 +79,7 @@ class Scoring:
         self.deliver(self.one if to is None else to, DeliveryKind.DEALT_SCORES, [dealt])
 
     def sealed(self, step, sender, to):
-        return list(self.party(sender).open(OpeningRequest("r", (), to, self.query.query_id, step)))
+        return list(self.party(sender).open(OpeningRequest(RELEASE_ID, (), to, self.query.query_id, step)))
 
     def hand(self, step, sender, to, frames):
         self.deliver(to, DeliveryKind.SCORE_STEP, frames, sender, step)

@@ -13,6 +13,7 @@ from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.parties.federation import connect
 from support.parties import cut, masked_terms, policy_for, started
+from support.terms import RELEASE_ID
 
 GRANTED = {32: Fraction(1), 64: Fraction(3 * 10**11)}
 """Budgets that make a release choose the ring."""
@@ -85,16 +86,16 @@ class Curator:
         self.clients = [member.client for member in self.federation.members]
         self.dealing = RandomStream.from_seed(seed).child("dealer")
 
-    def terms(self, release_id="release"):
+    def terms(self, release_id=RELEASE_ID):
         return masked_terms(self.federation, self.granted, tolerated=self.tolerated, release_id=release_id)
 
-    def measurer(self, release_id="release"):
+    def measurer(self, release_id=RELEASE_ID):
         """Starts a release according to the protocol."""
         terms = self.terms(release_id)
         acceptances = self.federation.accept(terms)
         return MaskedMeasurer(self.federation, terms, acceptances, self.granted, self.dealing)
 
-    def open(self, sender, chain, recipient, release_id="release"):
+    def open(self, sender, chain, recipient, release_id=RELEASE_ID):
         """The sealed frames of an opening."""
         request = OpeningRequest(release_id, chain, recipient)
         return list(self.links[sender].call("Open", [queries.encode_opening_request(request)]))

@@ -8,6 +8,14 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 
+
+def id_of(label):
+    """The id of the release that a test calls by this label."""
+    return str(label).encode().hex().ljust(32, "0")
+
+
+RELEASE_ID = id_of("r")
+
 PURPOSE = Purpose(Budget(zcdp_rho=1e300), "d" * 64, '{"name": "mosaic"}', "1 marginals", "w" * 64)
 """Promises so little that any grant keeps the promise."""
 
@@ -22,7 +30,7 @@ SOMEBODY = alone(Domain.coded({"a": 2}), 9)
 
 
 def terms_of(
-    release_id="r",
+    release_id=RELEASE_ID,
     protocol="indicator",
     adjacency=Adjacency.ZERO_OUT,
     granted=1.0,

@@ -28,11 +28,11 @@ from dpmosaic.common.wire.tls import METHODS, TlsSide, secure_channel
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.party.serving.server import PartyServer
-from support.terms import terms_for, terms_of
+from support.terms import RELEASE_ID, terms_for, terms_of
 
 TERMS = terms_of()
-QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
-DELIVERY = streams.encode_delivery(Delivery("r", DeliveryKind.DEALT_PRODUCT, (("a",), ("b",))))
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
+DELIVERY = streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCT, (("a",), ("b",))))
 
 
 class Scripted:

@@ -13,10 +13,10 @@ from dpmosaic.common.wire import attached
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.party.serving.attachment import Attachment
-from support.terms import terms_for, terms_of
+from support.terms import RELEASE_ID, terms_for, terms_of
 
 TERMS = terms_of()
-QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
 
 
 class Scripted:

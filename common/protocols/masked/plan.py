@@ -18,6 +18,7 @@ from ...privacy.cost import grid_of
 from ...privacy.distributed import DistributedNoise
 from ..indicator import divide
 from ..partition import Partition
+from .one_hot import CHECK, RING_BITS
 from .ring import Ring, Words
 
 Chain = tuple[Clique, ...]
@@ -44,12 +45,15 @@ class MaskedPlan(Partition):
         evaluators: indices in the roster of the two parties that compute scores from shares; empty if there
             are no scores. Together, the two could see every marginal that is scored.
         dealer: role that deals the randomness; alone, it must not collude with a party of a slice.
+        check: "one-hot" if every opening is proved to be one-hot (`one_hot`), so that a clique may have parts
+            of two parties at most; else empty.
     """
 
     tolerated: int
     ring: Ring
     evaluators: tuple[int, ...] = ()
     dealer: str = CURATOR_DEALS
+    check: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,6 +68,13 @@ class MaskedPlan(Partition):
             )
         if self.dealer != CURATOR_DEALS:
             raise DataError(f"a plan must name the dealer {CURATOR_DEALS!r}; no other role deals")
+        if self.check not in ("", CHECK):
+            raise DataError(f"check: expected {CHECK!r} or none, got another; fix the plan")
+        if self.check and self.ring.bits != RING_BITS:
+            raise DataError(
+                f"check: expected records and a budget that fit {RING_BITS} bits, got more; lower the "
+                "budget, or leave the check out"
+            )
         # Refuses a number of tolerated collusions that leaves no honest party.
         DistributedNoise(len(self.roster), self.tolerated)
 
@@ -103,10 +114,11 @@ class MaskedPlan(Partition):
         return self.records(number) * self.cells(chain) * self.ring.word_bytes
 
     def feasible(self, clique: Clique) -> bool:
-        """Whether no slice needs an opening larger than `MAX_OPENING_BYTES` for this clique."""
+        """Whether no slice needs an opening for this clique that is too large, or that cannot be checked."""
         if clique not in self._feasible:
             self._feasible[clique] = all(
                 self.opening_bytes(opened, number) <= MAX_OPENING_BYTES
+                and (len(opened) == 1 or not self.check)
                 for number in range(self.slice_count)
                 for opened in _opened(self.chain(clique, number))
             )

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ....common.canonical.queries import query_digest
 from ....common.data.boxes import box_sums
-from ....common.data.domain import Domain
 from ....common.errors import ProtocolError
 from ....common.messages import (
     AnswerForm,
@@ -43,20 +42,23 @@ class MaskedAnswerer(Answerer):
         super().__init__(institution, account)
         self._session: MaskedSession | None = None
 
-    @property
-    def domain(self) -> Domain:
-        """Attributes of the whole table."""
-        return _plan(self.account.terms).domain
-
     def introduce(self, introduction: Introduction) -> None:
         """Receives and verifies the acceptances of all parties."""
         session = self._introduced(introduction)
         self.account.introduce(introduction)
         self._session = self._session or session
 
+    def order_tag(self, recipient: int) -> Iterator[bytes]:
+        """A keyed digest of the order of the party's records, for another party of the slice."""
+        return self._introduced_session().order_tag(recipient)
+
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """A matrix minus its mask, in frames sealed for another party of the slice."""
         return self._introduced_session().open(chain, recipient)
+
+    def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
+        """The proof that an opening is one-hot, in frames sealed for another party of the slice."""
+        return self._introduced_session().prove(chain, recipient, coins)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""
@@ -72,7 +74,7 @@ class MaskedAnswerer(Answerer):
             self.institution.rules.policy.check_cells(session.cells(chain))
         session.multiply(chains)
 
-    def answer(self, query: MarginalQuery) -> Iterator[bytes]:
+    def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
         """The frames of this party's share plus its noise and its mask; see `Answerer.answer`."""
         session, interaction = self._introduced_session(), self.interaction_shape(query)
         plan, ring = session.plan, session.plan.ring
@@ -100,7 +102,13 @@ class MaskedAnswerer(Answerer):
     def _introduced(self, introduction: Introduction) -> MaskedSession:
         account, institution = self.account, self.institution
         return MaskedSession(
-            institution.table, account.terms, institution.name, account.secret(), introduction, account.keys
+            institution.table,
+            account.terms,
+            institution.name,
+            account.secret(),
+            introduction,
+            institution.order,
+            account.keys,
         )
 
 

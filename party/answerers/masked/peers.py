@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ....common.acceptance import check_acceptance
 from ....common.canonical.terms import terms_digest
 from ....common.crypto.agreement import EphemeralKey
+from ....common.crypto.digests import keyed_digest
 from ....common.crypto.envelope import seal, unseal
 from ....common.crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
 from ....common.errors import ProtocolError
@@ -85,6 +86,23 @@ class Peers:
         if len(salt) != KEY_BYTES:
             raise ProtocolError("expected a sealed stream to begin with its salt; ask for the stream again")
         return unseal(key, context + salt, iterator)
+
+    def tag_for(self, recipient: int, what: Sequence[str], content: bytes) -> bytes:
+        """A keyed digest of a content, with which another party compares its own; see `keyed_digest`.
+
+        Args:
+            recipient: index of the other party in the roster.
+            what: labels of the content; bound to it with sender, recipient and the signed terms.
+            content: what is compared.
+
+        Raises:
+            ProtocolError: there is no such party.
+        """
+        return keyed_digest(*self._envelope(recipient, self._me, recipient, what), content)
+
+    def tag_from(self, sender: int, what: Sequence[str], content: bytes) -> bytes:
+        """The keyed digest that another party sends if it has the same content; see `tag_for`."""
+        return keyed_digest(*self._envelope(sender, sender, self._me, what), content)
 
     def _envelope(self, other: int, sender: int, to: int, what: Sequence[str]) -> tuple[bytes, bytes]:
         if other not in self._keys:

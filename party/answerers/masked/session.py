@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import difference_count
@@ -15,6 +16,7 @@ from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
 from ....common.privacy.cost import grid_of
 from ....common.protocols.masked import products, reveal
+from ....common.protocols.masked.masks import release_masks
 from ....common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     Chain,
@@ -25,7 +27,9 @@ from ....common.protocols.masked.plan import (
 )
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
+from .checks import Checks
 from .openings import Openings
+from .order import RecordOrder
 from .peers import Peers
 
 
@@ -41,6 +45,7 @@ class MaskedSession:
         name: name of the party.
         secret: secret of this release in the ledger.
         introduction: introduction from the curator; its acceptances are verified here.
+        order: digest of the key of each row; None if the policy guarantees the order of the rows.
         salts: source of salts.
 
     Raises:
@@ -54,6 +59,7 @@ class MaskedSession:
         name: str,
         secret: bytes,
         introduction: Introduction,
+        order: bytes | None,
         salts: FreshKeys,
     ) -> None:
         if terms.masked is None:
@@ -69,8 +75,11 @@ class MaskedSession:
         # Attributes that are not in the plan cannot be queried in this release.
         self._table = table.project(plan.roster[self.me].attributes)
         self.peers = Peers(terms, plan, self.me, secret, introduction.acceptances, salts)
-        self.masks = RandomStream(introduction.mask_seed)
+        neighbours = {i: names[i] for i in plan.members(self._slice) if i != self.me}
+        self._order = RecordOrder(self.peers, neighbours, order)
+        self.masks = release_masks(introduction.mask_seed, terms_digest(terms))
         self._openings = Openings(plan.ring)
+        self._checks = Checks(plan, self.me, self.masks, self.peers)
         self._products: dict[Chain, Words] = {}
         self._dealt: dict[Chain, Words] = {}
 
@@ -83,6 +92,10 @@ class MaskedSession:
         self._check(chain, parts=2)
         return self.plan.cells(chain)
 
+    def order_tag(self, recipient: int) -> Iterator[bytes]:
+        """The tag of the order of this party's records, for another party of the slice."""
+        return self._order.tag(recipient)
+
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """A matrix of this party minus its mask, sealed for another party of the slice.
 
@@ -92,18 +105,37 @@ class MaskedSession:
 
         Yields:
             Sealed frames.
+
+        Raises:
+            DeliveriesLost: the order of the records was not compared with every party of the slice.
+        """
+        self._check_neighbour(recipient)
+        self._order.check()
+        self._check(chain)
+        self._check_size(chain)
+        rows = self._rows_at_once(chain)
+        opened = (products.opening(block, mask).data for mask, block in self._masked(chain, rows))
+        return self.peers.seal(recipient, ["opening", *labels(chain)], opened)
+
+    def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
+        """The proof that an opening of this party is one-hot, sealed for its receiver.
+
+        Args:
+            chain: one part of this party.
+            recipient: index of the other party in the roster.
+            coins: coins of the dealer.
         """
         self._check_neighbour(recipient)
         self._check(chain)
         self._check_size(chain)
         rows = self._rows_at_once(chain)
-        masks = self.masks.child("mask", *labels(chain))
-        cells = self.plan.cells(chain)
-        opened = (
-            products.opening(block, self.plan.ring.uniform(masks, len(block), cells)).data
-            for block in self._matrix(chain, rows)
+        return self._checks.prove(
+            chain,
+            recipient,
+            coins,
+            lambda: (mask for mask, _ in self._masked(chain, rows)),
+            lambda: (products.opening(block, mask) for mask, block in self._masked(chain, rows)),
         )
-        return self.peers.seal(recipient, ["opening", *labels(chain)], opened)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""
@@ -115,7 +147,19 @@ class MaskedSession:
                 self._check(chain, holder=sender)
                 self._check_size(chain)
                 opened = self.peers.unseal(sender, ["opening", *labels(chain)], chunks)
+                self._checks.forget(sender, chain)
                 self._openings.put((sender, chain), records, self.plan.cells(chain), opened)
+            case DeliveryKind.RECORD_ORDER:
+                self._order.compare(sender, chunks)
+            case DeliveryKind.PROOF:
+                self._check_neighbour(sender)
+                self._check(chain, holder=sender)
+                self._checks.receive(delivery, chunks)
+            case DeliveryKind.ATTESTATION:
+                self._check_neighbour(sender)
+                self._check(chain, holder=sender)
+                blocks = self._openings.blocks((sender, chain), self._rows_at_once(chain))
+                self._checks.decide(delivery, chunks, blocks)
             case DeliveryKind.DEALT_ROWS:
                 self._check(chain, parts=2)
                 self._check_size(chain)
@@ -219,9 +263,17 @@ class MaskedSession:
 
     def _opened(self, chain: Chain, rows: int) -> Iterator[Words]:
         """The sum of the openings of a chain's other holders, block by block."""
+        for holder in self._holders(chain):
+            self._checks.require(holder, chain)
         matrices = [self._openings.blocks((i, chain), rows) for i in self._holders(chain)]
         for blocks in zip(*matrices, strict=True):
             yield sum(blocks[1:], start=blocks[0])
+
+    def _masked(self, chain: Chain, rows: int) -> Iterator[tuple[Words, Words]]:
+        """The mask and the matrix of this party, block by block."""
+        stream, cells = self.masks.child("mask", *labels(chain)), self.plan.cells(chain)
+        for block in self._matrix(chain, rows):
+            yield self.plan.ring.uniform(stream, len(block), cells), block
 
     def _matrix(self, chain: Chain, rows: int) -> Iterator[Words]:
         """This party's matrix: indicators of its own part, or its share of a row-wise product."""

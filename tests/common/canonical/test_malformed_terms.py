@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dpmosaic.common.canonical.form import integer, items, octets, real, record, text
 from dpmosaic.common.canonical.terms import KIND, VERSION, decode_terms
 from dpmosaic.common.errors import ProtocolError
+from support.terms import RELEASE_ID
 
 A, B = ("a", 2), ("b", 3)
 
@@ -29,18 +30,19 @@ def partition(attributes=(A, B), roster=WHOLE):
     return items(text(name) + integer(size) for name, size in attributes) + items(roster)
 
 
-def masked(tolerated=0, ring_bits=32, evaluators=(), dealer="curator"):
+def masked(tolerated=0, ring_bits=32, evaluators=(), dealer="curator", check=""):
     """What a plan of the protocol `masked` adds, consistent or not."""
-    return integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators)) + text(dealer)
+    numbers = integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators))
+    return numbers + text(dealer) + text(check)
 
 
-def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64)):
-    """Epsilon, delta and rho, each left out or given, and texts."""
-    return b"".join((*(items(map(real, number)) for number in numbers), *map(text, words)))
+def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64), rows=1):
+    """Epsilon, delta and rho, each left out or given, texts, and the rows of a person."""
+    return b"".join((*(items(map(real, number)) for number in numbers), *map(text, words), integer(rows)))
 
 
 def terms(
-    plans=(), kind=KIND, version=VERSION, *, release_id="r", protocol="masked", adjacency="zero-out",
+    plans=(), kind=KIND, version=VERSION, *, release_id=RELEASE_ID, protocol="masked", adjacency="zero-out",
     rho=None, plan=None, made_for=None,
 ):  # fmt: skip
     """Encoded terms, consistent or not."""
@@ -66,10 +68,17 @@ def float_of(value):
     "change",
     [
         {"release_id": ""},
+        {"release_id": "r"},
+        {"release_id": "a" * 31},
+        {"release_id": "a" * 33},
+        {"release_id": "A" * 32},
+        {"release_id": "a" * 32 + "\n"},
+        {"release_id": "x[/green]"},
         {"protocol": ""},
         {"adjacency": "swap"},
         {"rho": real(0.0)},
         {"rho": real(-1.0)},
+        {"made_for": purpose(rows=0)},
     ],
 )
 def test_inconsistent_terms_are_refused(change):
@@ -122,6 +131,8 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ),
         ({"tolerated": 1}, "tolerated collusions"),
         ({"dealer": "somebody"}, "the dealer 'curator'"),
+        ({"check": "two-hot"}, "expected 'one-hot' or none"),
+        ({"check": "one-hot", "ring_bits": 64}, "expected records and a budget that fit 32 bits"),
         ({"ring_bits": 0}, "32 or 64 bits"),
         ({"ring_bits": 33}, "32 or 64 bits"),
         ({"evaluators": [0, 1]}, "two evaluators or none"),
@@ -232,6 +243,6 @@ def test_a_plan_of_a_distant_slice_is_refused_without_a_loop_over_slices():
 @pytest.mark.parametrize("tag", [b"\x01", b"\x06"], ids=["text", "items"])
 def test_a_length_past_the_end_is_refused_without_memory_for_it(tag, length):
     whole = terms(protocol="p")
-    at = whole.index(text("r")) if tag == b"\x01" else whole.index(items([]))
+    at = whole.index(text(RELEASE_ID)) if tag == b"\x01" else whole.index(items([]))
     stated = whole[:at] + tag + length.to_bytes(4, "big") + whole[at + 5 :]
     assert peak_of_refusing(stated, "a length beyond its end") < 2**20

@@ -31,6 +31,7 @@ def test_marginal_queries_have_the_bytes_of_the_vectors(vector):
         value["sigma"],
         pairs(value["boxes"]),
         value["interaction"],
+        tuple(value["other_sigmas"]),
     )
     assert encode_asked(query).hex() == vector["bytes"]
     assert query_digest(query) == vector["sha256"]
@@ -79,6 +80,12 @@ def test_only_equal_queries_have_equal_bytes(one, other):
 )
 def test_every_field_of_a_query_changes_its_bytes(change):
     assert encode_asked(replace(QUERY, **change)) != encode_asked(QUERY)
+
+
+def test_every_sigma_changes_the_bytes_of_a_query():
+    of_two = replace(QUERY, boxes=(), form=AnswerForm.RECORD_WISE, other_sigmas=(2.5,))
+    others = [replace(of_two, other_sigmas=others) for others in [(), (2.0,), (2.5, 2.5)]]
+    assert encode_asked(of_two) not in map(encode_asked, others)
 
 
 def test_an_interaction_changes_the_bytes_of_a_query():

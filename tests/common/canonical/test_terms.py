@@ -18,7 +18,7 @@ from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from support.messages import MASKED, MASKED_TERMS, PLAN, RELEASE, ROSTER, TERMS, UNMASKED_TERMS
-from support.terms import PURPOSE
+from support.terms import PURPOSE, id_of
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").read_text())["terms"]
 
@@ -42,6 +42,7 @@ def stated(terms):
             "ring_bits": masked.ring.bits,
             "evaluators": list(masked.evaluators),
             "dealer": masked.dealer,
+            "check": masked.check,
         },
         "epsilon": purpose.budget.epsilon,
         "delta": purpose.budget.delta,
@@ -50,6 +51,7 @@ def stated(terms):
         "mechanism": purpose.mechanism,
         "workload": purpose.workload,
         "workload_digest": purpose.workload_digest,
+        "rows_per_person": purpose.rows_per_person,
     }
 
 
@@ -113,7 +115,7 @@ def test_only_equal_terms_have_equal_bytes(one, other):
 @pytest.mark.parametrize(
     "change",
     [
-        {"release_id": "R"},
+        {"release_id": id_of("R")},
         {"protocol_version": 2},
         {"protocol": "trusted", "plan": Partition(PLAN.domain, ROSTER)},
         {"adjacency": Adjacency.REPLACE_ONE},

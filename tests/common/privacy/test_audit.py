@@ -28,7 +28,7 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.policy import Policy
 from support.parties import party_of
-from support.terms import alone, terms_of
+from support.terms import RELEASE_ID, alone, terms_of
 
 EPSILON, DELTA, RUNS = 1.0, 1e-5, 40_000
 SIGMA = gaussian_sigma(Budget(EPSILON, DELTA).granted(gaussian_only=True), Adjacency.ZERO_OUT)
@@ -121,11 +121,11 @@ def test_a_party_never_draws_one_noise_for_two_queries(protocol, form):
         plan = MaskedPlan(plan.domain, plan.roster, 0, Ring(32))
     accepted = party.accept(encode_terms(terms_of(protocol=protocol, granted=10.0, plan=plan)))
     if protocol == "masked":
-        party.introduce(Introduction("r", (accepted,), bytes(32)))
+        party.introduce(Introduction(RELEASE_ID, (accepted,), bytes(32)))
     rows = table.record_count if form is AnswerForm.RECORD_WISE else 1
     answers = set()
     for number in range(20):
-        query = MarginalQuery("r", str(number), form, ("a",), SIGMA)
+        query = MarginalQuery(RELEASE_ID, str(number), form, ("a",), SIGMA)
         (block,) = decode_answer(party.answer(query), rows, 3, rows)
         answers.add(block.tobytes())
     assert len(answers) == 20

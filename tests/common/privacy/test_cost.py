@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dpmosaic.common.errors import BudgetError
 from dpmosaic.common.privacy.cost import (
     Adjacency,
+    PrivacyUnit,
     charged_variance,
     exponential_cost,
     gaussian_cost,
@@ -259,3 +260,19 @@ def test_wider_noise_on_one_grid_has_the_variance_that_it_is_charged_as(sigma, f
     variance = charged_variance(sigma, factor)
     assert variance == (Fraction(factor) * Fraction(sigma)) ** 2 - Fraction(5, 2 * grid_of(sigma) ** 2)
     assert gaussian_cost(sigma, Adjacency.ZERO_OUT) >= 1 / (2 * charged_variance(sigma))
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_a_person_with_several_rows_costs_their_square(rows, adjacency):
+    unit = PrivacyUnit(adjacency, rows)
+    once = (
+        gaussian_cost(4.0, adjacency),
+        gaussian_cost(4.0, adjacency, (2, 3)),
+        score_cost(4.0, adjacency, 3),
+    )
+    together = (gaussian_cost(4.0, unit), gaussian_cost(4.0, unit, (2, 3)), score_cost(4.0, unit, 3))
+    assert [float(cost) for cost in together] == pytest.approx([rows**2 * float(cost) for cost in once])
+    for rho in (Fraction(1, 100), Fraction(1, 3)):
+        assert rho * Fraction(999, 1000) < gaussian_cost(gaussian_sigma(rho, unit), unit) <= rho
+        assert rho * Fraction(999, 1000) < score_cost(score_sigma(rho, unit, 3), unit, 3) <= rho

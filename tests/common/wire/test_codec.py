@@ -30,6 +30,7 @@ from support.messages import (
     SCORE_QUERIES,
     SCORE_QUERY,
 )
+from support.terms import id_of
 
 
 def decode_header(data):
@@ -76,6 +77,13 @@ def test_signed_terms_come_as_the_bytes_that_were_signed(terms, signature):
     assert codec.decode_signed_terms(sent) == (terms, signature, MARK)
 
 
+@given(QUERIES, st.lists(st.binary(max_size=70), max_size=3))
+def test_a_query_comes_with_the_charges_of_the_slice(query, charges):
+    sent = queries.encode_answer_request(query, charges)
+    assert queries.decode_answer_request(sent) == (query, tuple(charges))
+    assert [queries.decode_charged(queries.encode_charged(charge)) for charge in charges] == charges
+
+
 @pytest.mark.parametrize("name", MESSAGES)
 @given(data=st.data())
 def test_every_message_survives_the_trip_and_has_the_same_bytes_again(name, data):
@@ -100,25 +108,29 @@ def test_neither_kind_of_query_decodes_as_the_other(query, score):
         ("description", {"identity": b"x" * 32}),
         ("acceptance", {"ephemeral": b"x" * 32}),
         ("acceptance", {"signature": b"x" * 64}),
-        ("introduction", {"release_id": "R"}),
+        ("introduction", {"release_id": id_of("R")}),
         ("introduction", {"acceptances": INTRODUCTION.acceptances[::-1]}),
         ("introduction", {"acceptances": INTRODUCTION.acceptances[:1]}),
         ("introduction", {"mask_seed": b"x" * 32}),
-        ("opening request", {"release_id": "R"}),
+        ("opening request", {"release_id": id_of("R")}),
         ("opening request", {"chain": (("a",), ("b",), ("c",))}),
         ("opening request", {"recipient": 1}),
         ("opening request", {"query_id": ""}),
         ("opening request", {"step": 0}),
-        ("multiply request", {"release_id": "R"}),
+        ("opening request", {"coins": b"d" * 32}),
+        ("opening request", {"coins": b""}),
+        ("multiply request", {"release_id": id_of("R")}),
         ("multiply request", {"chains": MULTIPLY_REQUEST.chains[::-1]}),
-        ("delivery", {"release_id": "R"}),
+        ("delivery", {"release_id": id_of("R")}),
         ("delivery", {"kind": DeliveryKind.DEALT_ROWS}),
         ("delivery", {"kind": DeliveryKind.DEALT_PRODUCT}),
         ("delivery", {"chain": CHAIN[::-1]}),
         ("delivery", {"sender": 0}),
         ("delivery", {"query_id": ""}),
         ("delivery", {"step": 0}),
-        ("score query", {"release_id": "R"}),
+        ("delivery", {"coins": b"d" * 32}),
+        ("delivery", {"coins": b""}),
+        ("score query", {"release_id": id_of("R")}),
         ("score query", {"query_id": "Q"}),
         ("score query", {"cliques": (("a",), ("b",), ("c",))}),
         ("score query", {"cliques": (("c",), ("a", "b"))}),

@@ -61,9 +61,9 @@ def factors(monkeypatch):
     computed = []
     original = module.checked_epsilon
 
-    def watched(accountant, delta, adjacency, noise_factor):
+    def watched(accountant, delta, adjacency, noise_factor, rows_per_person):
         computed.append(noise_factor)
-        return original(accountant, delta, adjacency, noise_factor)
+        return original(accountant, delta, adjacency, noise_factor, rows_per_person)
 
     monkeypatch.setattr(module, "checked_epsilon", watched)
     return computed

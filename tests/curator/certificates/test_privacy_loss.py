@@ -9,6 +9,7 @@ from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
 from dpmosaic.common.privacy.conversion import gaussian_epsilon
 from dpmosaic.common.privacy.cost import (
     Adjacency,
+    PrivacyUnit,
     charged_variance,
     gaussian_cost,
     gaussian_sigma,
@@ -86,6 +87,14 @@ def test_the_bound_on_rounding_holds_for_coarse_intervals_and_hides_nothing_larg
 def test_states_no_epsilon_if_delta_is_below_the_precision_of_floats():
     accountant = spend(Budget(1.0, 1e-13), Adjacency.ZERO_OUT, [Fraction(1)])
     assert checked_epsilon(accountant, 1e-13, Adjacency.ZERO_OUT) is None
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_a_person_with_several_rows_has_the_epsilon_of_the_promise_and_not_of_one_row(adjacency):
+    accountant = spend(Budget(1.0, 1e-9), PrivacyUnit(adjacency, 3), [Fraction(1, 2), Fraction(1, 4)])
+    checked = checked_epsilon(accountant, 1e-9, adjacency, rows_per_person=3)
+    assert 0.8 < checked <= 1.0005
+    assert checked_epsilon(accountant, 1e-9, adjacency) < 0.4 * checked
 
 
 def test_detects_less_noise_than_was_charged():

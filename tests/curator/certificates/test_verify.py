@@ -108,7 +108,7 @@ def test_verifies_a_certificate_that_all_parties_signed(signed):
     assert all(line.passed for line in lines), [line for line in lines if not line.passed]
     assert [line.what for line in lines] == [
         "label", "curator c", "parties", *(f"party {name}" for name in NAMES),
-        "promise", "table", "purpose", "trust", "charges", "budget", "recomputed",
+        "promise", "record", "table", "purpose", "trust", "charges", "budget", "recomputed",
     ]  # fmt: skip
     kinds = {charge.kind for charge in signed.charges}
     assert kinds == {"interaction", "scores"}
@@ -136,9 +136,12 @@ FALSE_STATEMENTS = [
     (("plan", "workload", 0, "weight"), 2.0, {"purpose"}),
     (("plan", "protocol"), "trusted", {"trust"}),
     (("plan", "adjacency"), "replace-one", {"trust", "recomputed"}),
+    (("plan", "rows_per_person"), 2, {"record", "recomputed"}),
+    (("plan", "privacy_unit"), "Everybody is protected, whatever their rows.", {"record"}),
     (("plan", "collusions"), 3, {"trust"}),
     (("plan", "dealer"), "nobody", {"trust"}),
     (("plan", "evaluators"), ["party-1-2", "party-2-1"], {"trust"}),
+    (("plan", "check"), "one-hot", {"trust"}),
     (("charges", 0, "zcdp_rho"), 1e-9, {"charges"}),
     (("charges", 0, "noise_sigmas_by_slice", 0, 0), 1e9, {"charges"}),
     (("charges"), lambda all: all[:-1], {"charges"}),

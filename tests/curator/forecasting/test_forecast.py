@@ -89,6 +89,17 @@ def forecastable():
                         yield pytest.param(name, variant, keys, id=f"{name} {variant} {case}")
 
 
+def test_proofs_of_openings_are_in_the_forecast_and_the_check_in_the_certificate(tmp_path):
+    checked = Setting(tmp_path, "2x2", mechanism="mst", check="one-hot")
+    plain = Setting(tmp_path, "2x2", mechanism="mst")
+    said, before = checked.forecast(), checked.bytes
+    # Two parties of each slice open two columns to each other, and prove each with 65 words of 8 bytes.
+    assert said.traffic.total - plain.forecast().traffic.total > 2 * 4 * 65 * 8
+    released = checked.release()
+    assert checked.bytes - before < said.traffic.total + 120_000
+    assert released.certificate.plan.check == "one-hot"
+
+
 @pytest.mark.parametrize(("mechanism", "variant", "keys"), list(forecastable()))
 def test_steps_bytes_and_noise_of_a_release_are_within_its_forecast(tmp_path, mechanism, variant, keys):
     promise = {} if variant == "default" else {"epsilon": 2.0, "delta": 1e-9, "rho": None}

@@ -17,7 +17,7 @@ from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
 from support.parties import cut, policy_for, random_table, started
-from support.terms import terms_of
+from support.terms import RELEASE_ID, terms_of
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 2, "d": 4})
 RECORDS = 40
@@ -46,7 +46,7 @@ def measurer(
     grid = grid or [(RECORDS // 2, groups)] * 2
     policy = policy_for(protocol, adjacency, float(granted))
     federation = connect(table.domain, started(cut(table, grid), policy, RandomStream.from_seed(5)))
-    terms = terms_of("release", protocol, adjacency, float(granted), federation.partition)
+    terms = terms_of(RELEASE_ID, protocol, adjacency, float(granted), federation.partition)
     federation.accept(terms)
     return FederationMeasurer(federation, terms, granted, **options)
 
@@ -151,7 +151,7 @@ def test_charges_only_the_interaction_if_one_party_of_each_slice_holds_the_cliqu
     sigma = gaussian_sigma(rho, adjacency, shape)
     assert charge.zcdp_rho == gaussian_cost(sigma, adjacency, shape) <= rho
     assert (charge.sigmas, charge.interaction) == (((sigma,),) * len(ledgers), shape)
-    assert [ledger.spent("release") for ledger in ledgers] == [charge.zcdp_rho] * len(ledgers)
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [charge.zcdp_rho] * len(ledgers)
 
 
 @pytest.mark.parametrize("protocol", ["trusted", "indicator"])
@@ -195,10 +195,13 @@ def test_charges_and_projects_the_marginal_if_several_parties_hold_the_clique(ho
     interaction, marginal = source.accountant.charges
     assert interaction == marginal
     assert interaction.interaction == ()
-    # Each party of the clique is charged twice, for its own noise.
-    spent = [ledger.spent("release") for ledger in ledgers if ledger.spent("release")]
-    costs = [2 * gaussian_cost(s, Adjacency.ZERO_OUT) for sigmas in interaction.sigmas for s in sigmas]
-    assert sorted(spent) == sorted(costs)
+    # Each party is charged twice, for the noise of all parties of its slice.
+    costs = [
+        sum(2 * gaussian_cost(sigma, Adjacency.ZERO_OUT) for sigma in sigmas)
+        for sigmas, members in zip(interaction.sigmas, source._federation.slices, strict=True)
+        for _ in members
+    ]
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == costs
     assert source.expected_sigma(clique, rho, interaction=True) == source.expected_sigma(clique, rho)
 
 

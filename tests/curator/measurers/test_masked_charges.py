@@ -11,6 +11,7 @@ from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigm
 from dpmosaic.curator.measurers.measurer import Query
 from support.grids import CLIQUES, GRIDS, release, table_of
 from support.parties import Link
+from support.terms import RELEASE_ID
 
 TWO_VALUES_AT_LEAST = [clique for clique in CLIQUES if "e" not in clique]
 BOXES = (((0, 1), (0, 3)), ((1, 2), (0, 1)), ((1, 2), (1, 2)))
@@ -32,7 +33,7 @@ def test_every_ledger_charges_exactly_what_the_accountant_charges(ledgers, grid,
     for rho, clique in zip(rhos, [("a",), ("b", "d"), ("a", "b", "c", "d")], strict=True):
         measurer.measure([Query(clique, rho, "test")])
         spent = measurer.accountant.spent
-        assert [ledger.spent("release") for ledger in ledgers] == [spent] * len(ledgers)
+        assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [spent] * len(ledgers)
     costs = [gaussian_cost(gaussian_sigma(rho, adjacency), adjacency) for rho in rhos]
     assert [charge.zcdp_rho for charge in measurer.accountant.charges] == costs
     assert all(cost <= rho for cost, rho in zip(costs, rhos, strict=True))
@@ -55,7 +56,7 @@ def test_refuses_a_clique_whose_openings_exceed_the_limit_uncharged_and_unasked(
     with pytest.raises(DataError, match="x, y, z needs an opening of more than 4 GiB"):
         measurer.measure([Query(("z",), Fraction(1, 4), "test"), Query(HUGE.names, Fraction(1, 4), "test")])
     assert measurer.accountant.charges == ()
-    assert [ledger.spent("release") for ledger in ledgers] == [0, 0]
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0, 0]
 
 
 def test_the_expected_noise_is_infinite_if_openings_exceed_the_limit():
@@ -73,4 +74,4 @@ def test_refuses_a_batch_that_exceeds_the_budget_and_asks_no_party(ledgers, monk
         measurer.measure([Query(("a", "d"), Fraction(1, 2), "x"), Query(("b",), Fraction(3, 4), "x")])
     assert measurer.accountant.charges == ()
     assert measurer.accountant.spent == 0
-    assert [ledger.spent("release") for ledger in ledgers] == [0] * 4
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4

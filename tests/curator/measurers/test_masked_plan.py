@@ -15,7 +15,7 @@ from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
 from support.grids import DOMAIN, EXACT, RECORDS, release, table_of
 from support.parties import Link, policy_for, started
-from support.terms import terms_of
+from support.terms import RELEASE_ID, terms_of
 
 
 def test_refuses_a_query_whose_noise_does_not_fit_the_ring_uncharged(ledgers, monkeypatch):
@@ -24,7 +24,7 @@ def test_refuses_a_query_whose_noise_does_not_fit_the_ring_uncharged(ledgers, mo
     with pytest.raises(BudgetError, match="noise that fits the plan's ring"):
         measurer.measure([Query(("a",), Fraction(1, 10**16), "test")])
     assert measurer.accountant.charges == ()
-    assert [ledger.spent("release") for ledger in ledgers] == [0] * 4
+    assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
 
 @pytest.mark.parametrize("records", [1, RECORDS, 3000])

@@ -93,6 +93,8 @@ def spied(monkeypatch, seeds):
         return share(self, query)
 
     def seeded(self, *labels):
+        if labels[0] == "masks of a release":  # the vectors give this key, not the seed
+            return self._key
         return next(planned) if labels[0] == "mask seed" else child_key(self, *labels)
 
     monkeypatch.setattr(Openings, "put", put_seen)

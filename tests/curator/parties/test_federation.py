@@ -24,13 +24,15 @@ from dpmosaic.common.wire.codec import decode_signed_terms, encode_acceptance, e
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.party.ledger import Ledger
-from dpmosaic.party.policy import Policy
+from dpmosaic.party.policy import Policy, Records
 from support.parties import Link, cut, party_of, policy_for, started
-from support.terms import terms_of
+from support.terms import RELEASE_ID, terms_of
 
 DOMAIN = Domain.from_json({"a": 2, "b": ["x", "y"], "c": {"type": "numeric", "min": 0, "max": 3, "bins": 4}})
 TERMS = terms_of()
 POLICY = policy_for("indicator")
+OWN = Records(same_as=frozenset())
+"""Nobody else holds columns of the same records."""
 
 
 class FakeConnection:
@@ -98,21 +100,23 @@ def test_members_are_all_parties_slice_by_slice(ragged):
 
 def test_acceptances_are_signed_and_in_the_order_of_members(ragged):
     federation = connect(DOMAIN, started(ragged, POLICY, RandomStream.from_seed(1)))
-    acceptances = federation.accept(TERMS)
+    terms = terms_of(plan=federation.partition)
+    acceptances = federation.accept(terms)
     assert len({accepted.ephemeral for accepted in acceptances}) == 6
     for member, accepted in zip(federation.members, acceptances, strict=True):
-        signed = hashlib.sha256(encode_terms(TERMS)).digest() + accepted.ephemeral
+        signed = hashlib.sha256(encode_terms(terms)).digest() + accepted.mark.signed() + accepted.ephemeral
         verify(member.description.identity, "acceptance of a release", signed, accepted.signature)
 
 
 def test_every_party_reserves_the_budget_and_can_be_asked(ragged):
     federation = connect(DOMAIN, started(ragged, POLICY, RandomStream.from_seed(1)))
-    federation.accept(TERMS)
+    federation.accept(terms_of(plan=federation.partition))
     for piece in federation.slices:
         for member in piece:
-            query = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, member.attributes, 9.0)
-            cells = DOMAIN.cells(member.attributes)
-            (counts,) = member.client.answer(query, 1, cells, 1)
+            name, cells = member.description.name, DOMAIN.cells(member.attributes)
+            query = MarginalQuery(RELEASE_ID, name, AnswerForm.HISTOGRAM, member.attributes, 9.0)
+            charges = [other.client.charge(query) for other in piece]
+            (counts,) = member.client.answer(query, 1, cells, 1, charges)
             assert counts.shape == (1, cells)
 
 
@@ -196,16 +200,20 @@ def test_every_party_is_asked_for_the_same_terms():
 
 
 def test_the_refusal_of_a_party_ends_the_acceptance(table):
-    policy = Policy(frozenset({"indicator"}), frozenset(Adjacency), Fraction(1, 2), Fraction(1, 2))
+    policy = Policy(
+        frozenset({"indicator"}), frozenset(Adjacency), Fraction(1, 2), Fraction(1, 2), records=OWN
+    )
     ledger = Ledger()
-    strict = party_of("strict", table, policy, ledger=ledger)
     last = holding("last", *DOMAIN, records=5)
+    known = {"last": last.description.identity}
+    strict = party_of("strict", table, policy, ledger=ledger, known=known)
     federation = connect(DOMAIN, [[Link(strict)], [last]])
+    terms = terms_of(plan=federation.partition)
     with pytest.raises(PolicyError, match="max_release_rho"):
-        federation.accept(TERMS)
+        federation.accept(terms)
     assert ledger.reserved() == 0
     assert last.accepted == []
-    federation.accept(replace(TERMS, granted_rho=0.5))
+    federation.accept(replace(terms, granted_rho=0.5))
     assert ledger.reserved() == Fraction(1, 2)
     ledger.close()
 

@@ -23,6 +23,7 @@ from dpmosaic.curator.releasing.over_parties import order_of
 from dpmosaic.curator.releasing.plan import ReleasePlan, draft
 from support.parties import policy_for, started
 from support.releases import release_of_plan
+from support.terms import RELEASE_ID
 
 DOMAIN = Domain.coded({"a": 4, "b": 3, "c": 5})
 RHO = 1e6
@@ -74,10 +75,10 @@ def test_a_release_over_overlapping_schemas_measures_the_whole_table(tmp_path, p
 
 def test_a_party_does_not_open_attributes_that_the_plan_leaves_out(tmp_path):
     overlap = Overlap(tmp_path, "masked")
-    proposal = order_of(overlap.plan).proposal("r")
+    proposal = order_of(overlap.plan).proposal(RELEASE_ID)
     agreement = agree(DOMAIN, [overlap.links], proposal, left_out=overlap.plan.left_out)
     agreement.measurer(RandomStream.from_seed(1))
-    asked = encode_opening_request(OpeningRequest("r", (("b",),), 0))
+    asked = encode_opening_request(OpeningRequest(RELEASE_ID, (("b",),), 0))
     with pytest.raises(ProtocolError, match="a part of the party that opens it"):
         list(overlap.links[1].call("Open", [asked]))
 

@@ -8,6 +8,7 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.curator.releasing.over_parties import order_of
 from dpmosaic.curator.releasing.plan import ReleasePlan, draft
 
 KEY = new_tls_key()
@@ -99,6 +100,12 @@ def test_omitted_keys_of_a_plan_have_the_stated_defaults(tmp_path):
     )
     assert plan.settings == {}
     assert (plan.collusions, plan.rows, plan.call_s, plan.tries) == (None, None, 3600.0, 6)
+    assert plan.rows_per_person == 1
+
+
+def test_the_rows_of_a_person_that_a_plan_covers_come_into_the_terms(tmp_path):
+    plan = loaded(tmp_path, RELEASE + "rho = 1\nrows_per_person = 2\n" + SLICE)
+    assert order_of(plan).proposal("r").purpose.rows_per_person == 2
 
 
 def test_settings_of_the_mechanism_are_text_as_on_the_command_line(tmp_path):
@@ -122,10 +129,12 @@ def test_a_workload_file_is_relative_to_the_plan(tmp_path):
         (RELEASE + 'protocol = "indicator-mle"\n' + SLICE, "'indicator-mle'"),
         (RELEASE + 'protocol = "trusted"\n' + SLICE, "one party"),
         (RELEASE + 'protocol = "indicator"\ncollusions = 1\n' + SLICE, "collusions"),
+        (RELEASE + "check = true\n" + SLICE, "another type"),
         (RELEASE + "rows = 0\n" + SLICE, "positive"),
         (RELEASE + "sigma = 0\n" + SLICE, "unknown key 'sigma'"),
         (RELEASE + 'epsilon = "1"\n' + SLICE, "another type"),
         (RELEASE + "rows = true\n" + SLICE, "another type"),
+        (RELEASE + "rows_per_person = 0\n" + SLICE, "rows_per_person of at least 1"),
         (RELEASE + "[network]\ntries = 0\n" + SLICE, "positive"),
         (RELEASE + "[[slice]]\n", "a list of parties"),
         (RELEASE + "[[slice]]\nparties = []\n", "at least one party"),

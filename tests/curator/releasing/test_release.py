@@ -21,7 +21,7 @@ from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.releasing.agreement import Proposal, agree
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
 from dpmosaic.simulations.contracts.trial import Trial
-from support.terms import PURPOSE
+from support.terms import PURPOSE, RELEASE_ID, id_of
 
 DOMAIN = Domain.coded({"a": 3, "b": 2})
 TABLE = Table.from_codes(DOMAIN, np.column_stack([np.arange(60) % 3, np.arange(60) % 2]))
@@ -87,6 +87,12 @@ def test_refuses_collusions_of_a_protocol_that_tolerates_none(protocol):
         order(protocol, collusions=0)
 
 
+@pytest.mark.parametrize("protocol", [TRUSTED, INDICATOR])
+def test_refuses_the_check_of_openings_of_a_protocol_that_opens_nothing(protocol):
+    with pytest.raises(DataError, match=f"'{protocol.name}' opens nothing"):
+        order(protocol, check="one-hot")
+
+
 def test_refuses_a_layout_whose_slices_and_parties_differ():
     asked = order()
     with pytest.raises(ValueError, match="parties of each slice"):
@@ -103,12 +109,12 @@ def test_parties_are_asked_to_accept_the_sealed_terms():
 
     def sealing(proposed):
         sealed.append(proposed)
-        return replace(proposed, release_id="sealed"), b""
+        return replace(proposed, release_id=id_of("sealed")), b""
 
-    proposal = Proposal("r", MASKED, Adjacency.ZERO_OUT, trial.granted, PURPOSE)
+    proposal = Proposal(RELEASE_ID, MASKED, Adjacency.ZERO_OUT, trial.granted, PURPOSE)
     agreement = agree(DOMAIN, trial.parties(TABLE), proposal, sealing=sealing)
-    assert [terms.release_id for terms in sealed] == ["r"]
-    assert agreement.terms.release_id == "sealed"
+    assert [terms.release_id for terms in sealed] == [RELEASE_ID]
+    assert agreement.terms.release_id == id_of("sealed")
     assert len(agreement.acceptances) == 2
 
 
@@ -118,7 +124,7 @@ def test_asks_nothing_of_a_party_with_another_identity_than_its_card(wrong):
     links = trial.parties(TABLE)
     described = [PartyClient(link).describe() for row in links for link in row]
     known = {party.name: party.identity for party in described[1:]} | wrong
-    proposal = Proposal("r", MASKED, Adjacency.ZERO_OUT, trial.granted, PURPOSE)
+    proposal = Proposal(RELEASE_ID, MASKED, Adjacency.ZERO_OUT, trial.granted, PURPOSE)
     with pytest.raises(PolicyError, match="'party-1-1': expected the identity of its enrolled card"):
         agree(DOMAIN, links, proposal, identities=known)
     assert [link.servicer for row in links for link in row]
@@ -126,7 +132,7 @@ def test_asks_nothing_of_a_party_with_another_identity_than_its_card(wrong):
 
 
 def test_parties_are_charged_at_least_the_cost_of_all_copies():
-    proposal = Proposal("r", INDICATOR, Adjacency.ZERO_OUT, Fraction(1, 3), PURPOSE, copies=7)
+    proposal = Proposal(RELEASE_ID, INDICATOR, Adjacency.ZERO_OUT, Fraction(1, 3), PURPOSE, copies=7)
     assert Fraction(proposal.charged_rho) >= Fraction(7, 3)
     assert proposal.charged_rho == pytest.approx(7 / 3)
     assert replace(proposal, copies=1).charged_rho == float(Fraction(1, 3))

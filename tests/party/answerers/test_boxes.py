@@ -13,7 +13,7 @@ from dpmosaic.common.messages import (
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
 from support.lone_party import QUERY, RECORD_WISE, asked, started
-from support.terms import terms_for
+from support.terms import RELEASE_ID, terms_for
 
 BOXES = (((0, 50), (0, 60)), ((50, 51), (7, 8)), ((60, 100), (30, 60)))
 
@@ -34,7 +34,7 @@ def test_a_histogram_of_boxes_has_their_sums_and_the_noise_of_single_cells(table
 
 def test_boxes_cost_what_one_histogram_costs(party, ledger):
     party.answer(replace(QUERY, boxes=BOXES))
-    assert ledger.spent("r") == gaussian_cost(3.0, Adjacency.ZERO_OUT)
+    assert ledger.spent(RELEASE_ID) == gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,17 @@ def test_boxes_cost_what_one_histogram_costs(party, ledger):
 def test_boxes_that_do_not_fit_are_refused_before_anything_is_charged(party, ledger, boxes, reason, form):
     with pytest.raises(DataError, match=reason):
         party.answer(replace(QUERY, form=form, boxes=boxes))
-    assert ledger.spent("r") == 0
+    assert ledger.spent(RELEASE_ID) == 0
 
 
 def test_boxes_of_a_clique_that_is_too_large_are_refused(party, ledger):
     boxes = (((0, 100), (0, 60), (0, 3)),)
     with pytest.raises(PolicyError, match="max_cells"):
         party.answer(replace(QUERY, clique=("a", "b", "c"), boxes=boxes))
-    assert ledger.spent("r") == 0
+    assert ledger.spent(RELEASE_ID) == 0
 
 
 def test_indicator_vectors_have_no_boxes(party, ledger):
     with pytest.raises(ProtocolError, match="neither boxes nor interactions"):
         party.answer(replace(RECORD_WISE, boxes=(((0, 1), (0, 1)),)))
-    assert ledger.spent("r") == 0
+    assert ledger.spent(RELEASE_ID) == 0

@@ -21,11 +21,11 @@ from dpmosaic.common.protocols.scores.query import references_digest
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.ledger import Ledger
 from support.parties import party_of
-from support.terms import terms_for
+from support.terms import RELEASE_ID, id_of, terms_for
 
 TABLE = Table.from_codes(Domain.coded({"a": 2, "c": 4}), np.array([[0, 1], [1, 3], [1, 3], [0, 0], [1, 2]]))
 LOCAL = ScoreQuery(
-    "r", "s", (("a",), ("a", "c")), 0.01, references_digest([np.ones(10, dtype=np.int64)]), 1, 8
+    RELEASE_ID, "s", (("a",), ("a", "c")), 0.01, references_digest([np.ones(10, dtype=np.int64)]), 1, 8
 )
 
 
@@ -43,7 +43,9 @@ def alone(masked):
 
 
 def references_for(party, words):
-    party.deliver(Delivery("r", DeliveryKind.SCORE_REFERENCES, query_id="s"), [words.astype("<i8").tobytes()])
+    party.deliver(
+        Delivery(RELEASE_ID, DeliveryKind.SCORE_REFERENCES, query_id="s"), [words.astype("<i8").tobytes()]
+    )
 
 
 def test_a_single_party_scores_by_itself_is_charged_once_and_repeats_its_bytes(alone):
@@ -57,7 +59,7 @@ def test_a_single_party_scores_by_itself_is_charged_once_and_repeats_its_bytes(a
     alone.prepare_scores(LOCAL)
     assert list(alone.answer_scores(LOCAL)) == frames
     cost = score_cost(0.01, Adjacency.REPLACE_ONE, 2)
-    assert alone.ledger.spent("r") == cost > Fraction(3) * score_cost(0.01, Adjacency.ZERO_OUT, 2)
+    assert alone.ledger.spent(RELEASE_ID) == cost > Fraction(3) * score_cost(0.01, Adjacency.ZERO_OUT, 2)
 
 
 def test_a_single_party_answers_after_it_has_the_references_and_opens_nothing(alone):
@@ -69,15 +71,17 @@ def test_a_single_party_answers_after_it_has_the_references_and_opens_nothing(al
     with pytest.raises(ProtocolError, match="not those of the score query"):
         references_for(alone, np.zeros(10, dtype=np.int64))
     with pytest.raises(ProtocolError, match="only the references"):
-        alone.deliver(Delivery("r", DeliveryKind.DEALT_SCORES, query_id="s"), [])
+        alone.deliver(Delivery(RELEASE_ID, DeliveryKind.DEALT_SCORES, query_id="s"), [])
     with pytest.raises(ProtocolError, match="opens nothing"):
-        alone.open(OpeningRequest("r", (), 0, "s", 0))
+        alone.open(OpeningRequest(RELEASE_ID, (), 0, "s", 0))
 
 
 def test_a_release_by_noisy_indicators_has_no_scores(alone):
     alone.accept(
-        encode_terms(terms_for(alone, release_id="i", adjacency=Adjacency.REPLACE_ONE, granted_rho=1e6))
+        encode_terms(
+            terms_for(alone, release_id=id_of("i"), adjacency=Adjacency.REPLACE_ONE, granted_rho=1e6)
+        )
     )
     with pytest.raises(ProtocolError, match="'indicator' has no scores"):
-        alone.prepare_scores(replace(LOCAL, release_id="i"))
-    assert alone.ledger.spent("i") == 0
+        alone.prepare_scores(replace(LOCAL, release_id=id_of("i")))
+    assert alone.ledger.spent(id_of("i")) == 0

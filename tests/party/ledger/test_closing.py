@@ -11,8 +11,9 @@ from dpmosaic.common.errors import PartyUnavailable, ProtocolError
 from dpmosaic.common.statement import Claim, Entry
 from dpmosaic.party.ledger import Ledger
 from support.ledgers import DATA, HALF, KEY, OTHER, QUERY, SECOND_KEY, SECRET, TERMS, anything
+from support.terms import RELEASE_ID, id_of
 
-CLAIM = Claim("r", b"c" * 32, 1.0)
+CLAIM = Claim(RELEASE_ID, b"c" * 32, 1.0)
 SECRETS = {"secret": b"SECRET-of-release", "introduction": b"MASKSEED-and-more", "noise key": b"NOISE-KEY"}
 
 
@@ -21,7 +22,7 @@ def certified(ledger):
 
 
 def abandoned(ledger):
-    ledger.abandon("r")
+    ledger.abandon(RELEASE_ID)
 
 
 ENDS = pytest.mark.parametrize("end", [certified, abandoned])
@@ -43,15 +44,15 @@ def used(path):
     """A ledger with an introduced release and enough entries to split pages many times."""
     ledger = Ledger.create(path)
     ledger._database.execute("PRAGMA synchronous = OFF")
-    for release_id, secret in (("r", key("secret")), ("s", bytes(32))):
+    for release_id, secret in ((RELEASE_ID, key("secret")), (id_of("s"), bytes(32))):
         ledger.reserve(replace(TERMS, release_id=release_id), DATA, secret, anything)
-    ledger.introduce("r", key("introduction"), b"keys", {})
+    ledger.introduce(RELEASE_ID, key("introduction"), b"keys", {})
     for number in range(200):
         query_id = f"{number * 77 % 200:06d}"
         asked = replace(QUERY, query_id=query_id, boxes=(((number, number + 1),),) * (1 + number % 40))
         ledger.charge(asked, Fraction(1, 400), DATA, key("noise key", number))
         ledger.bind(asked, {"answer": "digest"})
-        ledger.charge(replace(asked, release_id="s"), Fraction(1, 400), DATA, bytes(32))
+        ledger.charge(replace(asked, release_id=id_of("s")), Fraction(1, 400), DATA, bytes(32))
     yield ledger
     ledger.close()
 
@@ -66,8 +67,10 @@ def test_the_files_hold_no_key_of_a_release_that_ended(used, path, end):
 @ENDS
 def test_keys_of_other_releases_stay(used, end):
     end(used)
-    assert used.release("s").secret == bytes(32)
-    assert used.charge(replace(QUERY, release_id="s", query_id="new"), HALF, DATA, KEY).noise_key == KEY
+    assert used.release(id_of("s")).secret == bytes(32)
+    assert (
+        used.charge(replace(QUERY, release_id=id_of("s"), query_id="new"), HALF, DATA, KEY).noise_key == KEY
+    )
 
 
 @ENDS
@@ -90,9 +93,9 @@ def test_a_reader_that_keeps_the_log_alive_is_reported_and_the_call_can_be_repea
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM release").fetchone()
     with pytest.raises(PartyUnavailable, match="another process reads the ledger"):
-        ledger.abandon("r")
+        ledger.abandon(RELEASE_ID)
     reader.execute("COMMIT")
-    ledger.abandon("r")
+    ledger.abandon(RELEASE_ID)
     assert os.path.getsize(path.with_name(path.name + "-wal")) == 0
     reader.close()
 
@@ -104,9 +107,9 @@ def test_a_reader_that_keeps_the_log_alive_is_reported_and_the_call_can_be_repea
         lambda ledger: ledger.charge(QUERY, HALF, DATA, SECOND_KEY),
         lambda ledger: ledger.charge(OTHER, HALF, DATA, SECOND_KEY),
         lambda ledger: ledger.bind(QUERY, {"answer": "digest"}),
-        lambda ledger: ledger.introduce("r", b"introduction", b"keys", {}),
+        lambda ledger: ledger.introduce(RELEASE_ID, b"introduction", b"keys", {}),
         lambda ledger: ledger.reserve(TERMS, DATA, SECRET, anything),
-        lambda ledger: ledger.release("r"),
+        lambda ledger: ledger.release(RELEASE_ID),
     ],
     ids=["repeat", "charge", "bind", "introduce", "reserve", "release"],
 )
@@ -115,7 +118,7 @@ def test_a_release_that_ended_takes_part_in_nothing_more(ledger, end, action):
     end(ledger)
     with pytest.raises(ProtocolError, match=f"the release is {end.__name__} at this party"):
         action(ledger)
-    assert ledger.spent("r") == HALF
+    assert ledger.spent(RELEASE_ID) == HALF
 
 
 @ENDS
@@ -140,12 +143,12 @@ def test_an_end_can_be_repeated_and_not_changed(ledger):
     abandoned(ledger)
     with pytest.raises(ProtocolError, match="is abandoned at this party"):
         certified(ledger)
-    ledger.reserve(replace(TERMS, release_id="s"), DATA, SECRET, anything)
-    ledger.certify(replace(CLAIM, release_id="s"))
-    ledger.abandon("s")
+    ledger.reserve(replace(TERMS, release_id=id_of("s")), DATA, SECRET, anything)
+    ledger.certify(replace(CLAIM, release_id=id_of("s")))
+    ledger.abandon(id_of("s"))
     assert [summary.state for summary in ledger.summaries()] == ["abandoned", "certified"]
 
 
 def test_an_unknown_release_is_not_abandoned(ledger):
     with pytest.raises(ProtocolError, match="accept it first"):
-        ledger.abandon("s")
+        ledger.abandon(id_of("s"))

@@ -22,6 +22,7 @@ from support.ledgers import (
     anything,
     together,
 )
+from support.terms import RELEASE_ID, id_of
 
 
 def in_another_process(path, body):
@@ -34,7 +35,7 @@ from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.party.ledger import Ledger
 ledger = Ledger(Path({str(path)!r}))
 def charge():
-    query = MarginalQuery("r", "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
+    query = MarginalQuery({RELEASE_ID!r}, "q1", AnswerForm.HISTOGRAM, ("a",), 2.0)
     return ledger.charge(query, Fraction(1, 2), {DATA!r}, {KEY!r})
 {body}
 """
@@ -44,10 +45,10 @@ def charge():
 
 def test_threads_with_different_introductions_leave_one(ledger):
     introductions = [bytes([place]) for place in range(6)]
-    outcomes = together([lambda i=i: ledger.introduce("r", i, i, {}) for i in introductions])
+    outcomes = together([lambda i=i: ledger.introduce(RELEASE_ID, i, i, {}) for i in introductions])
     (first,) = [place for place, outcome in enumerate(outcomes) if outcome is None]
     assert sum(isinstance(outcome, ProtocolError) for outcome in outcomes) == 5
-    assert ledger.release("r").introduction == introductions[first]
+    assert ledger.release(RELEASE_ID).introduction == introductions[first]
 
 
 def test_threads_that_charge_one_id_get_one_key_and_charge_once(ledger):
@@ -55,7 +56,7 @@ def test_threads_that_charge_one_id_get_one_key_and_charge_once(ledger):
     entries = together([lambda key=key: ledger.charge(QUERY, HALF, DATA, key) for key in keys])
     assert len(set(entries)) == 1
     assert entries[0].noise_key in keys
-    assert ledger.spent("r") == HALF
+    assert ledger.spent(RELEASE_ID) == HALF
 
 
 def test_threads_that_race_for_the_rest_of_a_grant_do_not_exceed_it(ledger):
@@ -64,7 +65,7 @@ def test_threads_that_race_for_the_rest_of_a_grant_do_not_exceed_it(ledger):
     outcomes = together([lambda query=query: ledger.charge(query, rho, DATA, KEY) for query in queries])
     assert sum(isinstance(outcome, LedgerEntry) for outcome in outcomes) == 3
     assert sum(isinstance(outcome, BudgetError) for outcome in outcomes) == 5
-    assert ledger.spent("r") == 1
+    assert ledger.spent(RELEASE_ID) == 1
 
 
 def test_two_ledgers_on_one_file_charge_one_id_once(ledger, path):
@@ -74,21 +75,21 @@ def test_two_ledgers_on_one_file_charge_one_id_once(ledger, path):
         [lambda book=book, key=key: book.charge(QUERY, HALF, DATA, key) for book, key in tasks]
     )
     assert len(set(entries)) == 1
-    assert ledger.spent("r") == second.spent("r") == HALF
+    assert ledger.spent(RELEASE_ID) == second.spent(RELEASE_ID) == HALF
     second.close()
 
 
 def test_two_ledgers_on_one_file_reserve_a_release_once_with_one_secret(ledger, path):
     second = Ledger(path)
     for number in range(20):
-        terms = replace(TERMS, release_id=str(number))
+        terms = replace(TERMS, release_id=id_of(number))
         first, other = together(
             [
                 lambda book=book, t=terms, secret=secret: book.reserve(t, DATA, secret, anything)
                 for book, secret in ((ledger, SECRET), (second, SECOND_SECRET))
             ]
         )
-        assert first == other == ledger.release(str(number))
+        assert first == other == ledger.release(id_of(number))
         assert first.secret in (SECRET, SECOND_SECRET)
     assert ledger.reserved() == 21
     second.close()
@@ -101,7 +102,7 @@ def test_releases_that_race_for_the_rest_of_a_lifetime_do_not_exceed_it(ledger, 
         if reserved + 1 > 3:
             raise PolicyError("full")
 
-    tasks = [(book, replace(TERMS, release_id=f"x{i}")) for i in range(4) for book in (ledger, second)]
+    tasks = [(book, replace(TERMS, release_id=id_of(f"x{i}"))) for i in range(4) for book in (ledger, second)]
     together(
         [lambda book=book, t=terms: book.reserve(t, DATA, SECRET, room_for_three) for book, terms in tasks]
     )
@@ -111,9 +112,9 @@ def test_releases_that_race_for_the_rest_of_a_lifetime_do_not_exceed_it(ledger, 
 
 def test_a_charge_survives_a_process_killed_right_after_it(ledger, path):
     in_another_process(path, "charge(); os._exit(7)")
-    assert ledger.spent("r") == HALF
+    assert ledger.spent(RELEASE_ID) == HALF
     assert ledger.charge(QUERY, HALF, DATA, SECOND_KEY).noise_key == KEY
-    assert ledger.spent("r") == HALF
+    assert ledger.spent(RELEASE_ID) == HALF
 
 
 def test_a_process_killed_between_the_two_writes_of_a_charge_leaves_neither(ledger, path):
@@ -128,13 +129,13 @@ ledger._database.set_trace_callback(die)
 charge()
 """,
     )
-    assert ledger.spent("r") == 0
+    assert ledger.spent(RELEASE_ID) == 0
     assert ledger.charge(QUERY, HALF, DATA, SECOND_KEY).noise_key == SECOND_KEY
 
 
 def test_an_error_between_the_two_writes_of_a_charge_leaves_neither(ledger):
     with pytest.raises(sqlite3.IntegrityError):
         ledger.charge(QUERY, HALF, DATA, "text that the column of keys refuses")
-    assert ledger.spent("r") == 0
+    assert ledger.spent(RELEASE_ID) == 0
     ledger.charge(QUERY, HALF, DATA, KEY)
-    assert ledger.spent("r") == HALF
+    assert ledger.spent(RELEASE_ID) == HALF

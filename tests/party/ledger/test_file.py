@@ -18,14 +18,15 @@ from support.ledgers import (
     TERMS,
     anything,
 )
+from support.terms import RELEASE_ID
 
 
 def test_a_new_ledger_is_empty(path):
     ledger = Ledger.create(path)
     assert ledger.reserved() == 0
-    assert ledger.spent("r") == 0
+    assert ledger.spent(RELEASE_ID) == 0
     with pytest.raises(ProtocolError, match="has not accepted; accept it first"):
-        ledger.release("r")
+        ledger.release(RELEASE_ID)
     ledger.close()
 
 
@@ -34,9 +35,9 @@ def test_a_restart_keeps_all_entries(ledger, path):
     ledger.close()
     again = Ledger(path)
     assert again.reserve(TERMS, DATA, SECOND_SECRET, anything).secret == SECRET
-    assert (again.reserved(), again.spent("r")) == (1, HALF)
+    assert (again.reserved(), again.spent(RELEASE_ID)) == (1, HALF)
     assert again.charge(QUERY, HALF, DATA, SECOND_KEY) == first
-    assert again.spent("r") == HALF
+    assert again.spent(RELEASE_ID) == HALF
     with pytest.raises(BudgetError):
         again.charge(OTHER, HALF * 2, DATA, KEY)
     again.close()

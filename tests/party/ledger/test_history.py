@@ -9,11 +9,12 @@ from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.history import START, Mark
 from dpmosaic.party.ledger import Ledger
 from support.ledgers import DATA, HALF, KEY, OTHER, QUERY, SECRET, TERMS, anything
+from support.terms import RELEASE_ID, id_of
 
 PEER = b"p" * 32
 
 
-def introduced(ledger, mark, release_id="r"):
+def introduced(ledger, mark, release_id=RELEASE_ID):
     ledger.introduce(release_id, b"introduction", b"keys", {PEER: ("east", mark)})
 
 
@@ -22,15 +23,15 @@ def test_every_event_moves_the_mark_and_a_repetition_does_not(ledger):
     for step in (
         lambda: ledger.charge(QUERY, HALF, DATA, KEY),
         lambda: ledger.charge(OTHER, HALF, DATA, KEY),
-        lambda: ledger.reserve(replace(TERMS, release_id="s"), DATA, SECRET, anything),
-        lambda: ledger.abandon("s"),
-        lambda: ledger.abandon("r"),
+        lambda: ledger.reserve(replace(TERMS, release_id=id_of("s")), DATA, SECRET, anything),
+        lambda: ledger.abandon(id_of("s")),
+        lambda: ledger.abandon(RELEASE_ID),
     ):
         step()
         marks.append(ledger.mark())
     assert [mark.events for mark in marks] == list(range(7))
     assert len({mark.head for mark in marks}) == 7
-    ledger.abandon("r")
+    ledger.abandon(RELEASE_ID)
     assert ledger.mark() == marks[-1]
     for mark in marks:
         ledger.check_contains(mark)
@@ -55,13 +56,13 @@ def test_a_ledger_restored_from_an_old_copy_lacks_what_others_have_seen(ledger, 
 @pytest.mark.parametrize("stale", [Mark(4, b"h" * 32), Mark(5, b"o" * 32), START])
 def test_a_peer_whose_ledger_lost_events_is_refused_also_after_a_restart(ledger, path, stale):
     introduced(ledger, Mark(5, b"h" * 32))
-    ledger.reserve(replace(TERMS, release_id="s"), DATA, SECRET, anything)
+    ledger.reserve(replace(TERMS, release_id=id_of("s")), DATA, SECRET, anything)
     ledger.close()
     again = Ledger(path)
     with pytest.raises(ProtocolError, match="ledger of party 'east' was restored from an old copy"):
-        introduced(again, stale, "s")
-    assert again.release("s").introduction is None
-    introduced(again, Mark(5, b"h" * 32), "s")
+        introduced(again, stale, id_of("s"))
+    assert again.release(id_of("s")).introduction is None
+    introduced(again, Mark(5, b"h" * 32), id_of("s"))
     again.close()
 
 

@@ -8,7 +8,7 @@ from dpmosaic.common.errors import DataError, MissingExtraError
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.serving.events import Event
 from dpmosaic.party.serving.metrics import Metrics
-from support.terms import terms_of
+from support.terms import RELEASE_ID, terms_of
 
 
 def broken():
@@ -64,7 +64,7 @@ def test_methods_that_do_not_exist_are_counted_together(served):
 def test_health_releases_and_the_share_of_the_budget_are_current(served, ledger):
     _, read = served
     assert read()["dpmosaic_party_releases"] == "0.0"
-    terms = terms_of("secret-name")
+    terms = terms_of()
     ledger.reserve(terms, "digest", bytes(32), lambda reserved: None)
     found = read()
     assert found["dpmosaic_party_releases"] == "1.0"
@@ -72,7 +72,7 @@ def test_health_releases_and_the_share_of_the_budget_are_current(served, ledger)
     assert found['dpmosaic_party_budget_share{kind="spent"}'] == "0.0"
     assert found['dpmosaic_party_healthy{what="ledger"}'] == "1.0"
     assert found['dpmosaic_party_healthy{what="source"}'] == "0.0"
-    assert "secret-name" not in str(found)
+    assert RELEASE_ID not in str(found)
 
 
 @pytest.mark.parametrize("address", ["localhost:port", "127.0.0.1:70000", ""])

@@ -292,3 +292,11 @@ def test_a_plan_with_a_huge_slice_number_is_refused_without_a_loop_over_slices()
     finally:
         tracemalloc.stop()
     assert peak < 1 << 20
+
+
+def test_with_the_check_a_clique_of_three_parties_is_not_feasible():
+    roster = tuple(RosterEntry(name, 0, (name,), 10, bytes(32)) for name in "abc")
+    plan = MaskedPlan(Domain.coded({"a": 2, "b": 2, "c": 2}), roster, 1, Ring(32))
+    checked = replace(plan, check="one-hot")
+    assert (plan.feasible(("a", "b", "c")), checked.feasible(("a", "b", "c"))) == (True, False)
+    assert checked.feasible(("a", "c"))

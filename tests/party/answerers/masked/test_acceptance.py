@@ -10,6 +10,7 @@ from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.history import START
 from dpmosaic.common.messages import Acceptance
 from dpmosaic.party.ledger import Ledger
+from support.terms import RELEASE_ID, id_of
 
 NORTH, EAST, WEST, SOUTH = range(4)
 
@@ -50,7 +51,7 @@ def test_a_plan_may_leave_out_attributes_of_the_party_that_another_one_answers_f
     ledger = Ledger()
     masked.party_of("north", plan, ledger=ledger, table=held).accept(encode_terms(masked.terms_of(plan)))
     assert ledger.reserved() == 1
-    assert ledger.release("r").data_digest == held.digest()
+    assert ledger.release(RELEASE_ID).data_digest == held.digest()
 
 
 def test_a_plan_without_attributes_of_the_party_is_refused(masked):
@@ -144,7 +145,9 @@ FORGED = {
     "by another party": lambda m: m.signed("west", m.terms_of(), key_of(m)),
     "with another party's key": lambda m: m.party_of("west").accept(encode_terms(m.terms_of())),
     "for another budget": lambda m: m.party_of("east").accept(encode_terms(m.terms_of(granted_rho=2.0))),
-    "for another release": lambda m: m.party_of("east").accept(encode_terms(m.terms_of(release_id="s"))),
+    "for another release": lambda m: m.party_of("east").accept(
+        encode_terms(m.terms_of(release_id=id_of("s")))
+    ),
     "for another plan": lambda m: m.party_of("east").accept(encode_terms(m.terms_of(m.plan_of(bits=64)))),
     "for another purpose": lambda m: m.signed("east", m.terms_of(), key_of(m), "anything"),
     "for a key that was swapped": lambda m: replace(
@@ -167,7 +170,7 @@ def test_an_acceptance_not_signed_by_the_plans_party_for_these_terms_is_refused(
     acceptances = (release.acceptances[NORTH], FORGED[forgery](masked), *release.acceptances[WEST:])
     with pytest.raises(ProtocolError, match="'acceptance of a release' does not verify"):
         release.parties[name].introduce(release.introduction(name, acceptances=acceptances))
-    assert release.ledgers[name].release("r").introduction is None
+    assert release.ledgers[name].release(RELEASE_ID).introduction is None
     release.introduce()
 
 
@@ -181,7 +184,7 @@ def test_an_introduction_has_one_acceptance_of_every_party(masked, places):
     acceptances = tuple(release.acceptances[place] for place in places)
     with pytest.raises(ProtocolError, match="one acceptance for each party"):
         release.parties["north"].introduce(release.introduction("north", acceptances=acceptances))
-    assert release.ledgers["north"].release("r").introduction is None
+    assert release.ledgers["north"].release(RELEASE_ID).introduction is None
 
 
 def test_acceptances_in_another_order_than_the_rosters_are_refused(masked):
@@ -198,7 +201,7 @@ def test_an_invalid_key_is_refused_even_if_it_is_signed(masked, ephemeral):
     acceptances = (release.acceptances[NORTH], forged, *release.acceptances[WEST:])
     with pytest.raises(ProtocolError, match="not a valid X25519 key"):
         release.parties["north"].introduce(release.introduction("north", acceptances=acceptances))
-    assert release.ledgers["north"].release("r").introduction is None
+    assert release.ledgers["north"].release(RELEASE_ID).introduction is None
 
 
 def test_a_release_that_was_not_accepted_cannot_be_introduced(masked):

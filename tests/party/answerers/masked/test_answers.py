@@ -20,11 +20,12 @@ from dpmosaic.common.messages import (
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost, gaussian_sigma, grid_of
 from dpmosaic.common.wire import codec, queries, streams
 from dpmosaic.party.serving.servicer import PartyServicer
+from support.terms import RELEASE_ID
 
 NORTH, EAST, WEST, SOUTH = range(4)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
 PAIR = (A, C)
-QUERY = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
 GRIDS = {
     "three parties and one": None,
     "four parties": {"p": (0, A), "q": (0, B), "r": (0, C), "s": (0, D)},
@@ -138,18 +139,24 @@ def test_the_same_steps_as_encoded_messages_give_the_same_bytes(masked):
 
     for party, name in enumerate(encoded.names):
         served(party, "Introduce", codec.encode_introduction(encoded.introduction(name)))
+    for owner, recipient in itertools.permutations((NORTH, EAST, WEST), 2):
+        tag = OpeningRequest(RELEASE_ID, (), recipient, record_order=True)
+        frames = served(owner, "Open", queries.encode_opening_request(tag))
+        announced = streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.RECORD_ORDER, (), owner))
+        assert served(recipient, "Deliver", announced, *frames) == [codec.encode_acknowledgement()]
     for owner, part, recipient in [(NORTH, A, EAST), (EAST, C, NORTH)]:
         frames = served(
-            owner, "Open", queries.encode_opening_request(OpeningRequest("r", (part,), recipient))
+            owner, "Open", queries.encode_opening_request(OpeningRequest(RELEASE_ID, (part,), recipient))
         )
-        announced = streams.encode_delivery(Delivery("r", DeliveryKind.OPENING, (part,), owner))
+        announced = streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.OPENING, (part,), owner))
         assert served(recipient, "Deliver", announced, *frames) == [codec.encode_acknowledgement()]
     ((_, words),) = encoded.dealer.products([PAIR], 0)
-    announced = streams.encode_delivery(Delivery("r", DeliveryKind.DEALT_PRODUCT, PAIR))
+    announced = streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCT, PAIR))
     served(EAST, "Deliver", announced, *streams.encode_payload([words.tobytes()]))
     for party in (NORTH, EAST):
-        served(party, "Multiply", queries.encode_multiply_request(MultiplyRequest("r", (PAIR,))))
-    answers = {name: served(i, "Answer", queries.encode_query(QUERY)) for i, name in enumerate(encoded.names)}
+        served(party, "Multiply", queries.encode_multiply_request(MultiplyRequest(RELEASE_ID, (PAIR,))))
+    asked = queries.encode_answer_request(QUERY, ())
+    answers = {name: served(i, "Answer", asked) for i, name in enumerate(encoded.names)}
     assert answers == plain.introduce().prepare(("a", "c")).frames(QUERY)
 
 

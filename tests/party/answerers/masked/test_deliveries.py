@@ -9,11 +9,12 @@ import pytest
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto import envelope
 from dpmosaic.common.crypto.agreement import EphemeralKey
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
+from dpmosaic.common.protocols.masked.masks import release_masks
 from dpmosaic.party.answerers.masked import peers as party_peers
 from dpmosaic.party.answerers.masked import session as party_masked
+from support.terms import RELEASE_ID
 
 NORTH, EAST, WEST, SOUTH = range(4)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
@@ -57,13 +58,13 @@ def one_payload_each(sealings):
 def test_an_opening_is_the_indicators_without_the_mask_sealed_under_the_key_of_the_pair(release, sealings):
     """Computed here from the secrets of the two parties."""
     terms = hashlib.sha256(encode_terms(release.terms)).digest()
-    secret = EphemeralKey.from_seed(release.ledgers["east"].release("r").secret)
+    secret = EphemeralKey.from_seed(release.ledgers["east"].release(RELEASE_ID).secret)
     key = secret.pair_key(release.acceptances[NORTH].ephemeral, terms)
     release.sealed(NORTH, (("a", "b"),), EAST)
     ((used, context, payload),) = sealings
     assert used == key
     assert context.startswith(terms)
-    mask = RandomStream(release.dealer.seeds[NORTH]).child("mask", "2", "a", "b").bytes(40 * 6 * 4)
+    mask = release_masks(release.dealer.seeds[NORTH], terms).child("mask", "2", "a", "b").bytes(40 * 6 * 4)
     shown = np.frombuffer(payload, dtype="<u4") + mask.view("<u4")
     assert np.array_equal(shown.reshape(40, 6), np.eye(6)[release.rows(0).cell_codes(("a", "b"), 0, 40)])
 
@@ -84,6 +85,7 @@ def test_a_repeated_opening_is_the_same_matrix_also_after_a_restart(masked, tmp_
             step()
         for name in release.names:
             release.start(name, seed=seed)
+        release.compare_orders()
     half = len(sealings) // 2
     assert [payload for _, _, payload in sealings[:half]] == [payload for _, _, payload in sealings[half:]]
     assert one_payload_each(sealings)
@@ -134,7 +136,7 @@ def test_one_wrong_chain_of_many_stops_all_of_them(release):
     with pytest.raises(ProtocolError, match="compare the plan"):
         release.multiply(NORTH, PAIR, (C, D))
     with pytest.raises(ProtocolError, match="multiply first"):
-        release.parties["north"].answer(MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0))
+        release.parties["north"].answer(MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0))
 
 
 @pytest.mark.parametrize("chain", [(A, B), (A, B, C), (A, C, B)])
@@ -215,7 +217,7 @@ def test_an_incomplete_or_reordered_opening_is_refused_and_the_earlier_one_stays
         release.deliver(OPENING, (C,), EAST, frames, NORTH)
     for _, step in release.products(("c", "d")):
         step()
-    query = MarginalQuery("r", "q", AnswerForm.SHARE, ("c", "d"), 0.1)
+    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("c", "d"), 0.1)
     assert np.allclose(release.counts(query), release.exact(("c", "d")), atol=2)
 
 
@@ -256,7 +258,7 @@ def test_a_dealt_share_of_another_length_is_refused_however_it_is_cut(release, k
 def test_a_dealt_share_may_be_dealt_again_before_it_is_used(masked):
     release = masked.Release(masked.terms_of(granted_rho=1e8)).accept().introduce()
     release.deliver(DEALT_PRODUCT, PAIR, EAST, [bytes(2 * 4 * 4)])
-    query = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 1e-3)
+    query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 1e-3)
     assert np.allclose(release.prepare(("a", "c")).counts(query), release.exact(("a", "c")), atol=0.03)
 
 
@@ -275,5 +277,5 @@ def test_openings_of_one_product_are_freed_and_those_of_single_parts_kept(releas
     release.deal((A, D))
     for party in (NORTH, WEST):
         release.multiply(party, (A, D))
-        query = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "d"), 3.0)
+        query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "d"), 3.0)
         release.parties[release.names[party]].answer(query)

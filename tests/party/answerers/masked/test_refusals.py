@@ -18,11 +18,12 @@ from dpmosaic.common.messages import (
     OpeningRequest,
 )
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
+from support.terms import RELEASE_ID, id_of
 
 NORTH, EAST, WEST, SOUTH = range(4)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
 PAIR = (A, C)
-QUERY = MarginalQuery("r", "q", AnswerForm.SHARE, ("a", "c"), 3.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
 COST = gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
@@ -31,13 +32,15 @@ def generous(masked, **plan):
     return masked.terms_of(masked.plan_of(**plan), granted_rho=1e8)
 
 
-EAST_OPENS = Delivery("r", DeliveryKind.OPENING, (C,), EAST)
+EAST_OPENS = Delivery(RELEASE_ID, DeliveryKind.OPENING, (C,), EAST)
 ATTEMPTS = {
-    "open": lambda party: party.open(OpeningRequest("r", (A,), EAST)),
+    "open": lambda party: party.open(OpeningRequest(RELEASE_ID, (A,), EAST)),
     "deliver an opening": lambda party: party.deliver(EAST_OPENS, [b""]),
-    "deliver rows": lambda party: party.deliver(Delivery("r", DeliveryKind.DEALT_ROWS, PAIR), [b""]),
-    "deliver a product": lambda party: party.deliver(Delivery("r", DeliveryKind.DEALT_PRODUCT, PAIR), [b""]),
-    "multiply": lambda party: party.multiply(MultiplyRequest("r", (PAIR,))),
+    "deliver rows": lambda party: party.deliver(Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, PAIR), [b""]),
+    "deliver a product": lambda party: party.deliver(
+        Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCT, PAIR), [b""]
+    ),
+    "multiply": lambda party: party.multiply(MultiplyRequest(RELEASE_ID, (PAIR,))),
     "answer": lambda party: party.answer(QUERY),
     "answer without a product": lambda party: party.answer(replace(QUERY, clique=("a", "b"))),
 }
@@ -108,7 +111,7 @@ def test_a_query_without_its_product_is_refused_uncharged_and_others_are_answere
 
 def test_deliveries_of_one_release_are_refused_in_another(masked):
     one = masked.Release().accept().introduce()
-    other = masked.Release(masked.terms_of(release_id="s"))
+    other = masked.Release(masked.terms_of(release_id=id_of("s")))
     other.parties = one.parties
     other.accept().introduce()
     one.prepare(("a", "c"))
@@ -117,7 +120,7 @@ def test_deliveries_of_one_release_are_refused_in_another(masked):
     with pytest.raises(ProtocolError, match="does not open"):
         other.deliver(DeliveryKind.OPENING, (C,), NORTH, one.sealed(EAST, (C,), NORTH), EAST)
     with pytest.raises(ProtocolError, match="multiply first"):
-        other.parties["north"].answer(replace(QUERY, release_id="s"))
+        other.parties["north"].answer(replace(QUERY, release_id=id_of("s")))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +128,7 @@ def test_deliveries_of_one_release_are_refused_in_another(masked):
     [
         ({"form": AnswerForm.HISTOGRAM, "clique": ("a", "b")}, ProtocolError, "no answers of the form"),
         ({"form": AnswerForm.RECORD_WISE, "clique": ("a",)}, ProtocolError, "no answers of the form"),
-        ({"release_id": "s"}, ProtocolError, "accept it first"),
+        ({"release_id": id_of("s")}, ProtocolError, "accept it first"),
         ({"clique": ("a", "z")}, ProtocolError, "attributes that can be queried"),
         ({"clique": ("c", "a")}, ProtocolError, "in domain order"),
         ({"clique": ("a", "a")}, DataError, "named twice"),

@@ -13,11 +13,12 @@ from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
 from dpmosaic.common.wire.streams import decode_answer
 from dpmosaic.party.answerers.masked.session import MaskedSession
 from dpmosaic.party.ledger import Ledger
+from support.terms import RELEASE_ID
 
 NORTH, EAST, WEST, SOUTH = range(4)
 A, C, D = ("a",), ("c",), ("d",)
 THREE = ("a", "c", "d")
-QUERY = MarginalQuery("r", "q", AnswerForm.SHARE, THREE, 3.0)
+QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, THREE, 3.0)
 COST = gaussian_cost(3.0, Adjacency.ZERO_OUT)
 
 
@@ -142,6 +143,7 @@ def test_an_answered_query_is_not_answered_from_another_product(masked, tmp_path
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(THREE)
     first = release.frames(QUERY)
     release.start("east", seed=2)
+    release.compare_orders()
     for step in release.deliveries(THREE):
         step()
     release.deliver(DeliveryKind.DEALT_PRODUCT, (A, D, C), EAST, [bytes(16 * 4)])

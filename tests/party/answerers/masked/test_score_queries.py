@@ -25,6 +25,7 @@ from support.scoring import (
     assert_nothing_charged,
     plan_with,
 )
+from support.terms import id_of
 
 
 @pytest.mark.parametrize("evaluators", [(ZERO, ONE), (ONE, ZERO)], ids=["1 and 3", "3 and 1"])
@@ -78,7 +79,7 @@ REFUSED = {
     "a total that overflows the ring": ({"largest_total": 1 << 40}, ProtocolError, "larger ring"),
     "noise that overflows the ring": ({"sigma": 2.0**30}, ProtocolError, "larger ring"),
     "too fine a noise": ({"sigma": 2.0**-21}, BudgetError, "lower the budget"),
-    "another release": ({"release_id": "other"}, ProtocolError, "not accepted"),
+    "another release": ({"release_id": id_of("other")}, ProtocolError, "not accepted"),
 }
 
 

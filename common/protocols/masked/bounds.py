@@ -1,0 +1,78 @@
+"""Public bounds of opened answers: whatever the records are, honest parties' answers lie within them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ProtocolError
+from ...privacy.cost import grid_of
+from .plan import MaskedPlan
+
+
+@dataclass(frozen=True)
+class AnswerBounds:
+    """Bounds of an opened sum, in units of 1/grid.
+
+    Attributes:
+        least: smallest value of an entry.
+        largest: largest value of an entry.
+        totals: smallest and largest sum of all entries; None if no public fact bounds it.
+    """
+
+    least: int
+    largest: int
+    totals: tuple[int, int] | None = None
+
+    def check(self, values: NDArray[np.int64]) -> None:
+        """Run by the curator: refuses a sum that no honest parties' answers add up to.
+
+        It finds a record of a large weight only: weights that cancel each other, or that the noise hides,
+        lie within the bounds.
+
+        Args:
+            values: shape (entries,).
+
+        Raises:
+            ProtocolError: an entry or their total is out of bounds.
+        """
+        inside = bool(np.all((self.least <= values) & (values <= self.largest)))
+        if inside and self.totals is not None:
+            # Python's integers: the total of a large marginal may exceed 64 bits.
+            inside = self.totals[0] <= int(values.sum(dtype=object)) <= self.totals[1]
+        if not inside:
+            raise ProtocolError(
+                "expected an answer that some table of this many records has, got another: a party did not "
+                "follow the protocol, and the answer is not used; ask the parties' operators, then start a "
+                "new release"
+            )
+
+
+def marginal_bounds(
+    plan: MaskedPlan, sigma: float, entries: int, *, boxes: bool = False, interaction: Sequence[int] = ()
+) -> AnswerBounds:
+    """Bounds of a noisy marginal, of sums over disjoint boxes, or of an interaction's differences.
+
+    Args:
+        plan: plan of the release.
+        sigma: charged scale of the noise, in counts.
+        entries: number of cells or boxes.
+        boxes: whether the entries are boxes, outside of which records may lie.
+        interaction: shape of the marginal if its differences are answered; else empty.
+    """
+    if interaction:
+        largest = plan.largest(sigma, interaction=interaction)
+        return AnswerBounds(-largest, largest)
+    records, noise = grid_of(sigma) * plan.record_count, plan.noise.largest(sigma)
+    noise_total = plan.noise.largest_total(sigma, entries)
+    return AnswerBounds(
+        -noise, records + noise, ((0 if boxes else records) - noise_total, records + noise_total)
+    )
+
+
+def score_bounds(plan: MaskedPlan, sigma: float, largest_total: int) -> AnswerBounds:
+    """Bounds of noisy L1 distances to references whose absolute values sum to at most `largest_total`."""
+    return AnswerBounds(-plan.noise.largest(sigma), plan.largest(sigma, plan.record_count + largest_total))

@@ -1,0 +1,129 @@
+"""Integers modulo the prime 2^61 - 1, as arrays of 64-bit words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...crypto.randomness import RandomStream
+
+Elements = NDArray[np.uint64]
+"""An array of field elements, each below `PRIME`."""
+
+BITS = 61
+PRIME = (1 << BITS) - 1
+WORD_BYTES = 8
+_LIMB = 21
+_LIMBS = 3
+
+
+def elements(integers: Sequence[int]) -> Elements:
+    """These integers modulo the prime."""
+    return np.array([integer % PRIME for integer in integers], dtype=np.uint64)
+
+
+def uniform(stream: RandomStream, count: int) -> Elements:
+    """The stream's next uniform elements, shape (count,); a word that is no element is drawn again."""
+    found = stream.words(count) & np.uint64(PRIME)
+    while (outside := np.flatnonzero(found == PRIME)).size:
+        found[outside] = stream.words(outside.size) & np.uint64(PRIME)
+    return found
+
+
+def plus(left: Elements, right: Elements) -> Elements:
+    """Sums."""
+    return _below(left + right)
+
+
+def minus(left: Elements, right: Elements) -> Elements:
+    """Differences."""
+    return _below(left + (np.uint64(PRIME) - right))
+
+
+def times(left: Elements, right: Elements) -> Elements:
+    """Products; 31-bit halves, whose products are added before they could exceed 64 bits."""
+    half, low = np.uint64(31), np.uint64((1 << 31) - 1)
+    a, b, c, d = left >> half, left & low, right >> half, right & low
+    middle = a * d + b * c
+    quarter = np.uint64(30)
+    total = (a * c << np.uint64(1)) + (middle >> quarter) + b * d
+    return _below(total + ((middle & np.uint64((1 << 30) - 1)) << half))
+
+
+def total(values: Elements) -> int:
+    """The sum of all elements."""
+    low = int((values & np.uint64((1 << 32) - 1)).sum(dtype=np.uint64))
+    return (low + (int((values >> np.uint64(32)).sum(dtype=np.uint64)) << 32)) % PRIME
+
+
+def dot(left: Elements, right: Elements) -> int:
+    """The sum of the products of two vectors."""
+    return total(times(left, right))
+
+
+def limbs(values: Elements) -> list[NDArray[np.float64]]:
+    """Pieces of 21 bits, the lowest first, exact as float64."""
+    mask = np.uint64((1 << _LIMB) - 1)
+    return [((values >> np.uint64(_LIMB * i)) & mask).astype(np.float64) for i in range(_LIMBS)]
+
+
+def from_limbs(pieces: Sequence[NDArray[np.float64]], step: int = _LIMB) -> Elements:
+    """The sum of pieces times 2^(step i); every piece holds integers below 2^53."""
+    found = np.zeros(pieces[0].shape, dtype=np.uint64)
+    for i, piece in enumerate(pieces):
+        found = plus(found, _shifted(piece.astype(np.uint64), step * i % BITS))
+    return found
+
+
+def product(left: Elements, right: Elements) -> Elements:
+    """The matrix product, shapes (m, k) and (k, n) with k below 2^9; exact by float64 products of limbs."""
+    pieces = [np.zeros((left.shape[0], right.shape[1])) for _ in range(2 * _LIMBS - 1)]
+    for i, low in enumerate(limbs(left)):
+        for j, high in enumerate(limbs(right)):
+            pieces[i + j] += low @ high
+    return from_limbs(pieces)
+
+
+def interpolation(known: int, at: Sequence[int]) -> Elements:
+    """Lagrange's coefficients: from the values at 0 .. known - 1 to those at other points.
+
+    Args:
+        known: number of known points; the polynomial has a smaller degree.
+        at: other points, each different from the known ones.
+
+    Returns:
+        Shape (points, known).
+    """
+    nodes, inverses = range(known), _inverses(known)
+    rows = []
+    for x in at:
+        whole = math.prod(x - k for k in nodes) % PRIME
+        rows.append(elements([whole * pow(x - k, -1, PRIME) * inverses[k] for k in nodes]))
+    return np.array(rows, dtype=np.uint64)
+
+
+@lru_cache
+def _inverses(known: int) -> tuple[int, ...]:
+    """For each known point, the inverse of the product of its differences from the others."""
+    return tuple(
+        pow(math.prod(k - other for other in range(known) if other != k), -1, PRIME) for k in range(known)
+    )
+
+
+def _below(values: Elements) -> Elements:
+    """Values below 2^64 modulo the prime."""
+    folded = (values >> np.uint64(BITS)) + (values & np.uint64(PRIME))
+    return np.where(folded >= PRIME, folded - np.uint64(PRIME), folded)
+
+
+def _shifted(values: Elements, by: int) -> Elements:
+    """Values below 2^61 times 2^by, for by below 61: the bits that leave at the top return at the bottom."""
+    if not by:
+        return _below(values)
+    kept = np.uint64(BITS - by)
+    low = values & np.uint64((1 << (BITS - by)) - 1)
+    return _below((low << np.uint64(by)) + (values >> kept))

@@ -1,0 +1,265 @@
+"""A requested release in plain sentences: what an operator reads before deciding on it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from ..common.canonical.terms import encode_terms
+from ..common.crypto.certificates import shown
+from ..common.errors import PolicyError
+from ..common.messages import ReleaseTerms
+from ..common.privacy.conversion import gaussian_epsilon
+from ..common.privacy.cost import Adjacency
+from ..common.protocols.registry import find_protocol
+from .approvals import Request
+from .home import PartyHome
+from .institution import is_signed
+from .ledger import Ledger
+from .policy import Policy
+
+_USUAL_DELTA = 1e-9
+"""Delta at which a promise in rho is shown as an epsilon as well."""
+
+_NEIGHBOURS = {
+    Adjacency.ZERO_OUT: "protected is the difference between a record and an empty one; the number of "
+    "records is public",
+    Adjacency.REPLACE_ONE: "protected is the difference between a record and any other one",
+}
+
+
+def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -> dict[str, Any]:
+    """All that concerns a decision, as JSON values.
+
+    Args:
+        request: the requested release.
+        home: folder of the party.
+        policy: limits of the party, as its file states them now.
+        ledger: ledger of the party.
+    """
+    terms = request.terms
+    public = home.keyring.identity.public
+    entry = next((e for e in ledger.summaries() if e.release_id == terms.release_id), None)
+    return {
+        "release": terms.release_id,
+        "requested_at": request.at,
+        "state": request.state,
+        "curator": _curator(request, home),
+        "protocol": {"name": terms.protocol, "trusted": _trusted(terms.protocol)},
+        "adjacency": terms.adjacency.value,
+        "promise": {
+            "epsilon": terms.purpose.budget.epsilon,
+            "delta": terms.purpose.budget.delta,
+            "zcdp_rho": terms.purpose.budget.zcdp_rho,
+        },
+        "rows_per_person": terms.purpose.rows_per_person,
+        "charge": _charge(terms),
+        "attributes": {name: terms.plan.domain[name].size for name in terms.plan.domain},
+        "domain_digest": terms.purpose.domain_digest,
+        "records": terms.plan.record_count,
+        "parties": _parties(terms, home),
+        "workload": {"words": terms.purpose.workload, "digest": terms.purpose.workload_digest},
+        "mechanism": _mechanism(terms.purpose.mechanism),
+        "masked": _masked(terms, home.keyring.name),
+        "lifetime": _lifetime(terms, policy, ledger.reserved(), new=entry is None),
+        "refused_by_policy": _refused(terms, policy, home, ledger.reserved()) if entry is None else None,
+        "ledger": None
+        if entry is None
+        else {"spent_rho": float(entry.spent), "queries": entry.queries, "state": entry.state},
+        "decisions": [
+            {
+                "verdict": decision.verdict,
+                "by": decision.by,
+                "at": decision.at,
+                "reason": decision.reason,
+                "signature": decision.signature.hex(),
+                "signed_by_this_party": request.is_signed(number, public),
+            }
+            for number, decision in enumerate(request.decisions)
+        ],
+    }
+
+
+def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Labels and sentences of an explanation, in the order in which they are shown.
+
+    A sentence may contain any text that a curator or another party chose; print it by `print_entries`.
+
+    Args:
+        form: as `explain` returns it.
+    """
+    yield "release", f"{form['release']}, {form['state']}; requested {form['requested_at']}"
+    curator, charge, masked = form["curator"], form["charge"], form["masked"]
+    named = f"{curator['name']}, pinned here" if curator["name"] else "NOT PINNED here any more"
+    yield "curator", f"{named}, identity {shown(curator['identity'])}"
+    if not curator["signed"]:
+        yield "", "its signature of these terms does NOT verify: deny this release"
+    yield "table", f"{form['records']} records, attributes {_sizes(form['attributes'])}"
+    for party in form["parties"]:
+        yield f"slice {party['slice']}", _party(party)
+    yield "workload", form["workload"]["words"]
+    yield "mechanism", _mechanism_in_words(form["mechanism"])
+    yield "protocol", f"{form['protocol']['name']}. Trusted: {form['protocol']['trusted']}"
+    yield "adjacency", f"{form['adjacency']}: {_NEIGHBOURS[Adjacency.named(form['adjacency'])]}"
+    yield "promise", f"{_promise(form['promise'])} for {_protected(form['rows_per_person'])}"
+    yield (
+        "charge",
+        f"up to rho {charge['zcdp_rho']:.6g} at this party, which is epsilon {charge['epsilon']:.6g} at "
+        f"delta {charge['delta']:.3g}",
+    )
+    if masked is not None:
+        yield (
+            "collusions",
+            f"{masked['tolerated']} of the {masked['others']} other parties may collude without weakening "
+            "the promise",
+        )
+        yield "dealer", f"the {masked['dealer']}, trusted to deal as written and not to collude with a party"
+        yield "evaluators", _evaluators(masked)
+    yield "left", _left(form["lifetime"])
+    yield "policy", _verdict_of_policy(form)
+    if form["ledger"] is not None:
+        yield "ledger", f"{form['ledger']['state']}; rho {form['ledger']['spent_rho']:.6g} is spent"
+    for decision in form["decisions"]:
+        yield "decision", _decision(decision)
+
+
+def _curator(request: Request, home: PartyHome) -> dict[str, Any]:
+    names = [known.curator.name for known in home.trusted() if known.curator.identity == request.curator]
+    return {
+        "name": names[0] if names else None,
+        "identity": request.curator.hex(),
+        "signed": is_signed(request.curator, encode_terms(request.terms), request.signature),
+    }
+
+
+def _trusted(protocol: str) -> str:
+    found = find_protocol(protocol)
+    return "not known to this software" if found is None else found.trust
+
+
+def _charge(terms: ReleaseTerms) -> dict[str, float]:
+    delta = terms.purpose.budget.delta or _USUAL_DELTA
+    epsilon = gaussian_epsilon(math.sqrt(2 * terms.granted_rho), delta)
+    return {"zcdp_rho": terms.granted_rho, "epsilon": epsilon, "delta": delta}
+
+
+def _parties(terms: ReleaseTerms, home: PartyHome) -> list[dict[str, Any]]:
+    pinned = _pinned(home)
+    return [
+        {
+            "name": entry.name,
+            "slice": entry.slice + 1,
+            "attributes": list(entry.attributes),
+            "records": entry.record_count,
+            "identity": entry.identity.hex(),
+            "this_party": entry.name == home.keyring.name,
+            "pinned": pinned.get(entry.name) == entry.identity,
+        }
+        for entry in terms.plan.roster
+    ]
+
+
+def _pinned(home: PartyHome) -> dict[str, bytes]:
+    """Names and identities of the pinned parties."""
+    return {card.name: card.identity for known in home.trusted() for card in known.parties}
+
+
+def _mechanism(text: str) -> Any:
+    """The mechanism's JSON values, or the text itself if it is not JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _masked(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
+    plan = terms.masked
+    if plan is None:
+        return None
+    evaluators = [plan.roster[place].name for place in plan.evaluators]
+    return {
+        "tolerated": plan.tolerated,
+        "others": len(plan.roster) - 1,
+        "dealer": plan.dealer,
+        "evaluators": evaluators,
+        "this_party_evaluates": own in evaluators,
+    }
+
+
+def _lifetime(terms: ReleaseTerms, policy: Policy, reserved: Fraction, *, new: bool) -> dict[str, float]:
+    left = policy.lifetime_rho - reserved - (Fraction(terms.granted_rho) if new else 0)
+    return {"rho": float(policy.lifetime_rho), "left_rho": float(left)}
+
+
+def _refused(terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: Fraction) -> str | None:
+    own = next((entry for entry in terms.plan.roster if entry.name == home.keyring.name), None)
+    if own is None:
+        return "the plan does not name this party"
+    try:
+        policy.check_terms(terms, own.record_count, reserved)
+        policy.records.check_plan(terms.plan, own, _pinned(home))
+    except PolicyError as refusal:
+        return str(refusal)
+    return None
+
+
+def _sizes(attributes: dict[str, int]) -> str:
+    return ", ".join(f"{name} ({size} values)" for name, size in attributes.items())
+
+
+def _party(party: dict[str, Any]) -> str:
+    pinned = "pinned here" if party["pinned"] else "NOT PINNED here"
+    who = "this party" if party["this_party"] else pinned
+    held = ", ".join(party["attributes"]) or "no attribute"
+    return f"{party['name']} ({who}) holds {held} of {party['records']} records"
+
+
+def _mechanism_in_words(mechanism: Any) -> str:
+    if not isinstance(mechanism, dict):
+        return str(mechanism)
+    parameters = (f"{key} = {json.dumps(value)}" for key, value in mechanism.items() if key != "name")
+    return ", ".join((str(mechanism.get("name", "without a name")), *parameters))
+
+
+def _promise(promise: dict[str, float | None]) -> str:
+    if promise["epsilon"] is None:
+        return f"rho {promise['zcdp_rho']:.6g}"
+    return f"epsilon {promise['epsilon']:.6g} at delta {promise['delta']:.3g}"
+
+
+def _protected(rows_per_person: int) -> str:
+    if rows_per_person == 1:
+        return "each record, which is one row of one slice"
+    return f"each person with up to {rows_per_person} rows of one slice"
+
+
+def _evaluators(masked: dict[str, Any]) -> str:
+    if not masked["evaluators"]:
+        return "none; no scores are computed"
+    own = (
+        "; this party is one of them" if masked["this_party_evaluates"] else "; this party is not one of them"
+    )
+    return f"{' and '.join(masked['evaluators'])}, who together could see every scored marginal{own}"
+
+
+def _left(lifetime: dict[str, float]) -> str:
+    if lifetime["left_rho"] < 0:
+        return f"NOTHING: lifetime_rho {lifetime['rho']:.6g} does not suffice for this release"
+    return f"rho {lifetime['left_rho']:.6g} of lifetime_rho {lifetime['rho']:.6g} after this release"
+
+
+def _verdict_of_policy(form: dict[str, Any]) -> str:
+    if form["ledger"] is not None:
+        return "allowed it"
+    return f"REFUSES it: {form['refused_by_policy']}" if form["refused_by_policy"] else "allows it"
+
+
+def _decision(decision: dict[str, Any]) -> str:
+    because = f": {decision['reason']}" if decision["reason"] else ""
+    signed = (
+        "" if decision["signed_by_this_party"] else " (NOT SIGNED by this party: somebody altered the file)"
+    )
+    return f"{decision['verdict']} by {decision['by']} at {decision['at']}{because}{signed}"

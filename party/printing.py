@@ -1,0 +1,40 @@
+"""Rows and sentences on a terminal; no text in them is read as markup, or can imitate another line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+import typer
+from rich.console import Console
+from rich.table import Column
+from rich.table import Table as Grid
+from rich.text import Text
+
+from ..common.printable import printable
+
+
+def print_rows(
+    columns: tuple[str, ...], rows: Sequence[tuple[str | int | float, ...]], as_json: bool
+) -> None:
+    """Prints rows as a table, or as a JSON list with one object for each."""
+    if as_json:
+        typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows]))
+        return
+    grid = Grid(Column(columns[0], no_wrap=True), *columns[1:])
+    for row in rows:
+        cells = (f"{value:.6g}" if isinstance(value, float) else str(value) for value in row)
+        grid.add_row(*map(_plain, cells))
+    Console().print(grid)
+
+
+def print_entries(entries: Iterable[tuple[str, str]]) -> None:
+    """Prints labels and sentences in two columns: a long sentence goes on in its own column."""
+    grid = Grid.grid("", "", padding=(0, 2))
+    for label, sentence in entries:
+        grid.add_row(_plain(label), _plain(sentence))
+    Console().print(grid)
+
+
+def _plain(text: str) -> Text:
+    return Text(printable(text), overflow="fold")

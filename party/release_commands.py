@@ -1,0 +1,111 @@
+"""The commands `dpmosaic party releases`, `show`, `approve` and `deny`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pwd
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..common.errors import DataError
+from ..common.printable import printable
+from .approvals import Approvals
+from .decisions import APPROVED, DENIED
+from .explanation import explain, in_words
+from .home import LEDGER, PartyHome
+from .ledger import Ledger
+from .ledger_rows import CERTIFIED
+from .policy_file import Settings
+from .printing import print_entries, print_rows
+
+_Folder = Annotated[Path, typer.Argument(help="The party's folder.")]
+_Release = Annotated[str, typer.Argument(help="Release id, or a unique prefix.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+_By = Annotated[str | None, typer.Option("--by", help="Who decides; default: the user of this system.")]
+_Reason = Annotated[str, typer.Option("--reason", help="Why; stored and signed with the decision.")]
+
+
+def releases(folder: _Folder, json_output: _Json = False) -> None:
+    """List the releases that curators requested, and the decisions."""
+    with contextlib.closing(PartyHome.open(folder).approvals()) as approvals:
+        requests = approvals.requests()
+    rows = [
+        (r.terms.release_id, r.terms.protocol, r.terms.adjacency.value, r.terms.granted_rho, r.state)
+        for r in requests
+    ]
+    print_rows(("release", "protocol", "adjacency", "granted_rho", "decision"), rows, json_output)
+
+
+def show(folder: _Folder, release: _Release, json_output: _Json = False) -> None:
+    """Show all that a requested release would do, and the decisions on it."""
+    with _opened(folder) as (home, approvals, ledger):
+        form = _explained(home, approvals, ledger, release)
+    if json_output:
+        typer.echo(json.dumps(form))
+    else:
+        print_entries(in_words(form))
+
+
+def approve(
+    folder: _Folder,
+    release: _Release,
+    by: _By = None,
+    reason: _Reason = "",
+    yes: Annotated[bool, typer.Option("--yes", help="The release was reviewed already.")] = False,
+) -> None:
+    """Approve a release, after showing it; its curator can then resume it."""
+    with _opened(folder) as (home, approvals, ledger):
+        form = _explained(home, approvals, ledger, release)
+        print_entries(in_words(form))
+        if not yes:
+            typer.confirm("Approve this release?", abort=True)
+        accepted = form["ledger"] is not None
+        approvals.decide(form["release"], APPROVED, _name(by), printable(reason), accepted=accepted)
+    typer.echo(f"approved {form['release']}")
+
+
+def deny(folder: _Folder, release: _Release, by: _By = None, reason: _Reason = "") -> None:
+    """Deny a release. If it is running, this stops it; if it is certified already, this comes too late."""
+    with _opened(folder) as (_, approvals, ledger):
+        release_id = approvals.request(release).terms.release_id
+        entry = next((e for e in ledger.summaries() if e.release_id == release_id), None)
+        if entry is not None and entry.state == CERTIFIED:
+            raise DataError(
+                f"the denial comes too late: release {release_id} is certified, and nothing was changed; ask "
+                "its curator not to publish it"
+            )
+        accepted = entry is not None
+        approvals.decide(release_id, DENIED, _name(by), printable(reason), accepted=accepted)
+        if accepted:
+            ledger.abandon(release_id)
+    typer.echo(f"denied {release_id}{'; it is stopped' if accepted else ''}")
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[tuple[PartyHome, Approvals, Ledger]]:
+    home = PartyHome.open(folder)
+    with (
+        contextlib.closing(home.approvals()) as approvals,
+        contextlib.closing(Ledger(home.folder / LEDGER)) as ledger,
+    ):
+        yield home, approvals, ledger
+
+
+def _explained(home: PartyHome, approvals: Approvals, ledger: Ledger, release: str) -> dict[str, Any]:
+    policy = Settings.load(home.folder).policy
+    return explain(approvals.request(release), home, policy, ledger)
+
+
+def _name(given: str | None) -> str:
+    """Who decides; the user of this process cannot be set by an environment variable."""
+    if given is not None:
+        return printable(given)
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"user {os.getuid()}"

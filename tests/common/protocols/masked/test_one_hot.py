@@ -1,0 +1,182 @@
+"""The proof that an opened matrix is one-hot: complete, sound, and telling the receiver nothing.
+
+A matrix that is not one-hot passes with probability below 2^-53; all coins are fixed.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.protocols.masked.field import (
+    PRIME,
+    elements,
+    interpolation,
+    minus,
+    plus,
+    product,
+    times,
+    uniform,
+)
+from dpmosaic.common.protocols.masked.one_hot import (
+    GROUPS,
+    PROOF_ELEMENTS,
+    Challenge,
+    attest,
+    attestation_elements,
+    holds,
+    prove,
+)
+from dpmosaic.common.protocols.masked.ring import Ring
+
+RING, COINS = Ring(32), b"c" * 32
+
+
+def matrix(codes, cells):
+    return np.eye(cells, dtype=np.uint32)[codes]
+
+
+def mask(rows, cells, seed=1):
+    return RING.uniform(RandomStream.from_seed(seed), rows, cells).copy()
+
+
+def streams(coins=COINS):
+    """Fresh streams of owner and dealer, and of owner and receiver."""
+    return [RandomStream.from_seed(3).child(role, coins.hex()) for role in ("dealer", "receiver")]
+
+
+def messages(opened, masks, coins=COINS, point=9):
+    """The challenge, the receiver's sketch, the proof and the attestation, of honest roles."""
+    challenge = Challenge.from_coins(coins, *opened.shape)
+    hidden = challenge.sketch([masks], masks=True)
+    shown = challenge.sketch([opened[:3], opened[3:]] if len(opened) > 3 else [opened], masks=False)
+    proof = prove(challenge, hidden, shown, *streams(coins))
+    attestation = attest(challenge, hidden, streams(coins)[0], RandomStream.from_seed(point))
+    return challenge, shown, proof, attestation
+
+
+def passes(matrix, masks):
+    challenge, shown, proof, attestation = messages(matrix - masks, masks)
+    return holds(challenge, shown, proof, attestation, streams()[1])
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 70), st.integers(1, 6), st.integers(0, 100))
+def test_one_hot_rows_pass_for_any_shape(rows, cells, seed):
+    codes = np.random.default_rng(seed).integers(0, cells, rows)
+    assert passes(matrix(codes, cells), mask(rows, cells, seed))
+
+
+def test_one_hot_rows_pass_under_masks_that_do_not_wrap_around():
+    """A mask of 0, and a mask of 1 under a 1, are the only words whose sum with the opening stays small."""
+    codes = np.array([0, 1, 2, 0, 1])
+    for words in ([0, 0, 0], [1, 1, 1], [2, 1, 0], [2**32 - 1, 0, 1]):
+        assert passes(matrix(codes, 3), np.tile(np.array(words, dtype=np.uint32), (5, 1)))
+
+
+def changed(change):
+    rows = matrix(np.arange(40) % 4, 4)
+    for place, value in change.items():
+        rows[place] = np.array(value) % 2**32
+    return rows
+
+
+@pytest.mark.parametrize(
+    "change",
+    {
+        "a weight": {(17, 1): 1 << 18},
+        "a weight that vanishes modulo the ring's half": {(17, 1): (1 << 31) + 1},
+        "minus one": {(17, 1): -1},
+        "no value": {(17, 1): 0},
+        "weights that cancel": {(17, 1): 1000, (21, 1): -999},
+        "two values": {(17, 0): 1},
+        "two values that cancel a third": {(17, 0): 1, (17, 2): -1},
+        "two values of one sum": {(17, 0): 2, (17, 1): -1},
+        "a weight in every row": {...: 2 * np.eye(4, dtype=np.int64)[np.arange(40) % 4]},
+    }.items(),
+    ids=lambda change: change[0],
+)
+def test_a_row_that_is_not_one_hot_fails(change):
+    assert not passes(changed(change[1]), mask(40, 4))
+
+
+def test_a_proof_that_hides_the_error_in_its_sum_fails_at_the_point():
+    """The owner adds to one group what the sum lacks, after it has seen the coins."""
+    rows, masks = changed({(17, 1): 1 << 18}), mask(40, 4)
+    challenge, shown, proof, attestation = messages(rows - masks, masks)
+    lacking = sum(map(int, (attestation[1], *proof[1 : GROUPS + 1]))) + challenge.local(shown, masks=False)
+    proof[1] = (int(proof[1]) - lacking) % PRIME
+    total = sum(map(int, (attestation[1], *proof[1 : GROUPS + 1]))) + challenge.local(shown, masks=False)
+    assert total % PRIME == 0
+    assert not holds(challenge, shown, proof, attestation, streams()[1])
+
+
+def test_every_altered_element_of_a_proof_or_attestation_fails():
+    rows, masks = matrix(np.arange(40) % 4, 4), mask(40, 4)
+    challenge, shown, proof, attestation = messages(rows - masks, masks)
+    assert (proof.size, attestation.size) == (PROOF_ELEMENTS, attestation_elements(40))
+    for message in (proof, attestation):
+        for place in range(message.size):
+            before = message[place]
+            message[place] = (int(before) + 1) % PRIME
+            assert not holds(challenge, shown, proof, attestation, streams()[1])
+            message[place] = before
+    assert holds(challenge, shown, proof, attestation, streams()[1])
+
+
+def test_a_point_at_which_a_group_would_be_shown_fails():
+    rows, masks = matrix(np.arange(40) % 4, 4), mask(40, 4)
+    challenge, shown, proof, attestation = messages(rows - masks, masks)
+    for point in (0, 1, GROUPS, PROOF_ELEMENTS):
+        attestation[0] = point
+        assert not holds(challenge, shown, proof, attestation, streams()[1])
+
+
+class Scripted:
+    """A stream of these words."""
+
+    def __init__(self, *words):
+        self.drawn = iter(words)
+
+    def words(self, count):
+        found = next(self.drawn)
+        assert found.size == count
+        return found
+
+
+def test_the_receiver_sees_the_same_of_every_table_that_its_opening_may_belong_to():
+    """For each choice of the random words with one table there is one with the other and the same messages.
+
+    Then the messages are equally likely for both tables, since the words are uniform.
+    """
+    opened, challenge = mask(40, 4, seed=5), Challenge.from_coins(COINS, 40, 4)
+    shown = challenge.sketch([opened], masks=False)
+    hidden, other = (
+        challenge.sketch([matrix(codes, 4) - opened], masks=True)
+        for codes in (np.zeros(40, dtype=int), np.arange(40) % 4)
+    )
+    blind, shares = (uniform(RandomStream.from_seed(n), size) for n, size in ((7, 6), (8, PROOF_ELEMENTS)))
+    proof = prove(challenge, hidden, shown, Scripted(blind, shares), streams()[1])
+    attestation = attest(challenge, hidden, Scripted(blind, shares), RandomStream.from_seed(9))
+
+    (weights,) = interpolation(GROUPS + 1, [int(attestation[0])])
+    one, two = (challenge.left(sketch, Scripted(blind)) for sketch in (hidden, other))
+    moved = product(weights[None, 1:], minus(one[1:], two[1:]))[0]
+    inverse = elements([pow(int(weights[0]), -1, PRIME)])
+    blind = plus(blind, times(moved, inverse))
+    zeros = np.zeros(PROOF_ELEMENTS, dtype=np.uint64)
+    values = prove(challenge, other, shown, Scripted(blind, zeros), streams()[1])
+    shares = minus(values, proof)
+
+    assert not np.array_equal(one, two)
+    again = prove(challenge, other, shown, Scripted(blind, shares), streams()[1])
+    assert again.tolist() == proof.tolist()
+    said = attest(challenge, other, Scripted(blind, shares), RandomStream.from_seed(9))
+    assert said.tolist() == attestation.tolist()
+
+
+def test_other_coins_give_another_challenge():
+    one, other = (Challenge.from_coins(coins, 40, 4) for coins in (COINS, b"d" * 32))
+    assert not np.array_equal(one.columns, other.columns)
+    assert not np.array_equal(one.rows, other.rows)

@@ -1,0 +1,160 @@
+"""What an operator reads before deciding: the whole plan, and what it costs this party."""
+
+import contextlib
+import json
+from dataclasses import replace
+
+import pytest
+
+from dpmosaic.common.crypto.certificates import shown
+from dpmosaic.common.errors import PolicyError
+from dpmosaic.common.privacy.budget import Budget
+from support.operators import CURATOR_IDENTITY, proposed
+from support.terms import RELEASE_ID, id_of
+
+PROMISE = Budget(epsilon=1.0, delta=1e-9)
+
+
+def requested(operator, **terms):
+    """The explanation of a release that waits for the operator."""
+    with (
+        operator.serving() as (party, _),
+        pytest.raises(PolicyError, match="waits for this party's operator"),
+    ):
+        proposed(party, operator.terms(**terms))
+    return json.loads(operator.run("show", RELEASE_ID[:6], "--json"))
+
+
+def test_an_explanation_contains_the_whole_plan(operator):
+    rho = float(PROMISE.granted(gaussian_only=True))
+    form = requested(operator, rho=rho, budget=PROMISE, mechanism='{"name": "mst", "rounds": 3}')
+    own = operator.home.keyring.identity.public.hex()
+    assert form["release"] == RELEASE_ID
+    assert form["state"] == "pending"
+    assert form["curator"] == {"name": "cur", "identity": CURATOR_IDENTITY.public.hex(), "signed": True}
+    assert form["protocol"]["name"] == "masked"
+    assert form["adjacency"] == "zero-out"
+    assert form["promise"] == {"epsilon": 1.0, "delta": 1e-9, "zcdp_rho": None}
+    assert form["rows_per_person"] == 1
+    assert form["charge"]["zcdp_rho"] == rho
+    assert form["charge"]["epsilon"] == pytest.approx(1.0, rel=1e-6)
+    assert form["attributes"] == {"a": 3, "b": 2}
+    assert form["records"] == 150
+    assert [(p["name"], p["slice"], p["attributes"], p["records"]) for p in form["parties"]] == [
+        ("clinic", 1, ["a"], 150),
+        ("other", 1, ["b"], 150),
+    ]
+    assert [(p["this_party"], p["pinned"]) for p in form["parties"]] == [(True, True), (False, True)]
+    assert form["parties"][0]["identity"] == own
+    assert form["workload"]["words"] == "1 pair"
+    assert form["mechanism"] == {"name": "mst", "rounds": 3}
+    assert form["masked"] == {
+        "tolerated": 1,
+        "others": 1,
+        "dealer": "curator",
+        "evaluators": ["clinic", "other"],
+        "this_party_evaluates": True,
+    }
+    assert form["lifetime"] == {"rho": 2.0, "left_rho": 2.0 - rho}
+    assert form["refused_by_policy"] is None
+    assert form["ledger"] is None
+    assert form["decisions"] == []
+
+
+def test_an_explanation_is_also_in_plain_sentences(operator):
+    requested(operator, mechanism='{"name": "mst", "rounds": 3}')
+    lines = [" ".join(line.split()) for line in operator.run("show", RELEASE_ID).splitlines()]
+    for sentence in (
+        f"curator cur, pinned here, identity {shown(CURATOR_IDENTITY.public.hex())}",
+        "table 150 records, attributes a (3 values), b (2 values)",
+        "slice 1 clinic (this party) holds a of 150 records",
+        "slice 1 other (pinned here) holds b of 150 records",
+        "workload 1 pair",
+        "mechanism mst, rounds = 3",
+        "promise rho 0.02 for each record, which is one row of one slice",
+        "charge up to rho 0.02 at this party, which is epsilon 1.10404 at delta 1e-09",
+        "collusions 1 of the 1 other parties may collude without weakening the promise",
+        "dealer the curator, trusted to deal as written and not to collude with a party",
+        "evaluators clinic and other, who together could see every scored marginal; this party is one of "
+        "them",
+        "left rho 1.98 of lifetime_rho 2 after this release",
+        "policy allows it",
+    ):
+        assert sentence in lines
+
+
+def test_what_is_left_counts_every_accepted_release(operator):
+    for number in (1, 2):
+        with operator.serving() as (party, _):
+            with pytest.raises(PolicyError):
+                proposed(party, operator.alone(id_of(number)))
+            operator.run("approve", id_of(number), "--yes")
+            proposed(party, operator.alone(id_of(number)))
+    assert requested(operator)["lifetime"]["left_rho"] == pytest.approx(0.98)
+    form = json.loads(operator.run("show", id_of(1), "--json"))
+    assert form["lifetime"]["left_rho"] == 1.0
+    assert form["ledger"] == {"spent_rho": 0.0, "queries": 0, "state": "open"}
+
+
+def test_a_policy_that_was_narrowed_since_the_request_is_shown_to_refuse(operator):
+    requested(operator)
+    path = operator.home.folder / "policy.toml"
+    path.write_text(path.read_text().replace("max_release_rho = 0.5", "max_release_rho = 0.01"))
+    assert "REFUSES it: the release requests more than max_release_rho" in operator.run("show", RELEASE_ID)
+
+
+def test_a_curator_that_is_not_pinned_any_more_is_shown_as_such(operator):
+    requested(operator)
+    operator.home.revoke("cur")
+    output = operator.run("show", RELEASE_ID)
+    assert "NOT PINNED here any more" in output
+    assert "other (NOT PINNED here)" in output
+
+
+def test_approving_shows_the_release_and_asks(operator):
+    requested(operator)
+    output = operator.run("approve", RELEASE_ID, typed="n\n")
+    assert "1 pair" in output
+    assert "Approve this release?" in output
+    assert json.loads(operator.run("show", RELEASE_ID, "--json"))["state"] == "pending"
+    operator.run("approve", RELEASE_ID, typed="y\n")
+    assert json.loads(operator.run("show", RELEASE_ID, "--json"))["state"] == "approved"
+
+
+def test_a_release_of_another_protocol_has_no_masked_part(operator):
+    with operator.serving() as (party, _), pytest.raises(PolicyError):
+        proposed(party, operator.alone())
+    form = json.loads(operator.run("show", RELEASE_ID, "--json"))
+    assert form["masked"] is None
+    assert form["mechanism"] == {"name": "mst"}
+
+
+@pytest.mark.parametrize("text", ["mst", "[" * 100_000, '"mst"', "9" * 5000])
+def test_a_mechanism_in_any_text_is_shown(operator, text):
+    requested(operator, mechanism=text)
+    shown_text = operator.run("show", RELEASE_ID).replace("\n", "").replace(" ", "")
+    assert text.strip('"')[:200] in shown_text
+
+
+def test_a_plan_that_the_policy_on_records_no_longer_allows_is_shown_to_be_refused(operator):
+    requested(operator)
+    path = operator.home.folder / "policy.toml"
+    path.write_text(path.read_text().replace('same_as = ["other"]', "same_as = []"))
+    assert "REFUSES it: the plan puts 'other' into the slice of this party" in operator.run(
+        "show", RELEASE_ID
+    )
+
+
+def test_the_rows_of_a_person_that_the_promise_covers_are_named(operator):
+    terms = operator.terms()
+    terms = replace(terms, purpose=replace(terms.purpose, rows_per_person=3))
+    with operator.serving() as (party, _), pytest.raises(PolicyError, match="key column"):
+        proposed(party, terms)
+    with (
+        contextlib.closing(operator.home.approvals()) as approvals,
+        pytest.raises(PolicyError, match="waits"),
+    ):
+        approvals.check(terms, CURATOR_IDENTITY.public, b"")
+    output = operator.run("show", RELEASE_ID)
+    assert "for each person with up to 3 rows of one slice" in output
+    assert "does NOT verify: deny this release" in output

@@ -1,0 +1,41 @@
+"""Rows of one person beyond the bound are left out, and parties with the same keys have the same digest."""
+
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import DataError
+from dpmosaic.party.records import order_digest, read_records
+from dpmosaic.party.sources.query import QuerySource
+from dpmosaic.party.sources.source import FileSource
+
+LAB, CLINIC = Domain.coded({"a": 9}), Domain.coded({"b": 9})
+PEOPLE = ("p", "q", "p", "r", "p", "q")
+
+
+def file_of(folder, name, column, keys=PEOPLE):
+    path = folder / f"{name}.csv"
+    lines = [f"{key},{number}" for number, key in enumerate(keys)]
+    path.write_text("\n".join([f"id,{column}", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(("most", "kept"), [(1, [0, 1, 3]), (2, [0, 1, 2, 3, 5]), (3, [0, 1, 2, 3, 4, 5])])
+def test_all_parties_of_a_slice_leave_out_the_same_rows(tmp_path, most, kept):
+    lab, order = read_records(FileSource(file_of(tmp_path, "lab", "a")), LAB, "id", most)
+    file_of(tmp_path, "clinic", "b")
+    ordered = QuerySource("SELECT * FROM 'clinic.csv' ORDER BY b", tmp_path)
+    clinic, same = read_records(ordered, CLINIC, "id", most)
+    assert lab.column("a").tolist() == clinic.column("b").tolist() == kept
+    assert order == same
+
+
+def test_another_order_another_key_and_another_cut_of_the_keys_have_other_digests():
+    digests = {order_digest(keys) for keys in (["p", "q"], ["q", "p"], ["pq"], ["p", "q", ""], ["p"], [])}
+    assert len(digests) == 6
+
+
+def test_a_row_without_a_key_is_refused_without_showing_others(tmp_path):
+    path = file_of(tmp_path, "lab", "a", (*PEOPLE, ""))
+    with pytest.raises(DataError, match="expected a key in every row") as refusal:
+        read_records(FileSource(path), LAB, "id", 1)
+    assert not any(character.isdigit() for character in str(refusal.value))
