@@ -19,6 +19,7 @@ from .approvals import Request
 from .home import PartyHome
 from .institution import is_signed
 from .ledger import Ledger
+from .ledger_rows import OPEN
 from .policy import Policy
 
 _USUAL_DELTA = 1e-9
@@ -121,7 +122,9 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "left", _left(form["lifetime"])
     yield "policy", _verdict_of_policy(form)
     if form["ledger"] is not None:
-        yield "ledger", f"{form['ledger']['state']}; rho {form['ledger']['spent_rho']:.6g} is spent"
+        state = form["ledger"]["state"]
+        closed = "" if state == OPEN else f"; it is {state}, and answers nothing more"
+        yield "ledger", f"accepted; rho {form['ledger']['spent_rho']:.6g} is spent{closed}"
     for decision in form["decisions"]:
         yield "decision", _decision(decision)
 

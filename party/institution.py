@@ -32,7 +32,7 @@ class Rules:
     approvals: Approvals | None = None
 
     def signer(self, terms: bytes, signature: bytes) -> bytes:
-        """The identity of the pinned curator that signed these terms; empty if any curator is accepted.
+        """Identity of the pinned curator that signed these terms; empty if any curator is accepted.
 
         Args:
             terms: encoded terms, as received.

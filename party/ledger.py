@@ -234,6 +234,7 @@ class Ledger:
             link = next_link(self._last_link(query.release_id, terms), query.query_id, digest, rho)
             entry = LedgerEntry(query.query_id, rho, noise_key, link, sign(link))
             self._note("charged", query.release_id, link)
+            entry = LedgerEntry(query.query_id, rho, noise_key, link, sign(link))
             self._database.execute(
                 "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -383,6 +384,20 @@ class Ledger:
             row = self._row("SELECT spent FROM release WHERE release_id = ?", release_id)
         return Fraction(row[0]) if row else Fraction(0)
 
+    def _entry(self, query: MarginalQuery | ScoreQuery) -> LedgerEntry | None:
+        row = self._row(
+            "SELECT query, rho, noise_key, link, signature, sampler FROM answer "
+            "WHERE release_id = ? AND query_id = ?",
+            query.release_id,
+            query.query_id,
+        )
+        if row is None:
+            return None
+        if row[0] != encode_asked(query):
+            raise ProtocolError("this query id was used for another query; use a new id")
+        _check_sampler(row[5])
+        return LedgerEntry(query.query_id, Fraction(row[1]), *row[2:5])
+
     def _open(self, release_id: str, columns: str = "release_id") -> tuple[bytes, tuple[Any, ...]]:
         """Terms and other columns of an open release."""
         row = self._row(f"SELECT {_STATE}, terms, {columns} FROM release WHERE release_id = ?", release_id)
@@ -428,20 +443,6 @@ class Ledger:
             (query.release_id, query.query_id),
         )
         return dict(rows.fetchall())
-
-    def _entry(self, query: MarginalQuery | ScoreQuery) -> LedgerEntry | None:
-        row = self._row(
-            "SELECT query, sampler, rho, noise_key, link, signature FROM answer "
-            "WHERE release_id = ? AND query_id = ?",
-            query.release_id,
-            query.query_id,
-        )
-        if row is None:
-            return None
-        if row[0] != encode_asked(query):
-            raise ProtocolError("this query id was used for another query; use a new id")
-        _check_sampler(row[1])
-        return LedgerEntry(query.query_id, Fraction(row[2]), *row[3:])
 
     def _last_link(self, release_id: str, terms: bytes) -> bytes:
         row = self._row(

@@ -73,17 +73,21 @@ def deny(folder: _Folder, release: _Release, by: _By = None, reason: _Reason = "
     """Deny a release. If it is running, this stops it; if it is certified already, this comes too late."""
     with _opened(folder) as (_, approvals, ledger):
         release_id = approvals.request(release).terms.release_id
-        entry = next((e for e in ledger.summaries() if e.release_id == release_id), None)
-        if entry is not None and entry.state == CERTIFIED:
+        accepted = _state(ledger, release_id) is not None
+        if accepted:
+            ledger.abandon(release_id)
+        if _state(ledger, release_id) == CERTIFIED:
             raise DataError(
                 f"the denial comes too late: release {release_id} is certified, and nothing was changed; ask "
                 "its curator not to publish it"
             )
-        accepted = entry is not None
         approvals.decide(release_id, DENIED, _name(by), printable(reason), accepted=accepted)
-        if accepted:
-            ledger.abandon(release_id)
-    typer.echo(f"denied {release_id}{'; it is stopped' if accepted else ''}")
+    typer.echo(f"denied {release_id}{'; it is stopped, and its keys are erased' if accepted else ''}")
+
+
+def _state(ledger: Ledger, release_id: str) -> str | None:
+    """State of an accepted release; None for another."""
+    return next((e.state for e in ledger.summaries() if e.release_id == release_id), None)
 
 
 @contextlib.contextmanager

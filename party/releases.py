@@ -47,8 +47,8 @@ class Releases:
             PolicyError: it was stopped.
             ProtocolError: it was not accepted, or is closed.
         """
-        self.drop_closed()
         self._check_running(release_id)
+        self.drop_closed()
         with self._lock:
             known = self._answerers.get(release_id)
             if known is None:

@@ -20,7 +20,7 @@ def histogram(account: Account, table: Table, query: MarginalQuery, stream: Rand
     """The frames of noisy counts of cells or boxes, or of differences of noisy counts.
 
     Args:
-        account: account of the release; binds the answer.
+        account: account of the release.
         table: rows of the party, which hold the whole clique.
         query: a charged query.
         stream: noise of the query.
@@ -28,8 +28,8 @@ def histogram(account: Account, table: Table, query: MarginalQuery, stream: Rand
     counts = noisy_histogram(table, query.clique, query.sigma, stream, query.boxes, query.interaction)
     # A difference counts a record once, and sums the noise of 2^k cells.
     cells = 1 << len(query.clique) if query.interaction else 1
-    answer = account.answered(query, counts)
-    return encode_answer([answer], word_bytes(table.record_count, query.sigma, cells))
+    words = word_bytes(table.record_count, query.sigma, cells)
+    return encode_answer([account.answered(query, counts)], words)
 
 
 def word_bytes(largest_count: int, sigma: float, cells: int = 1) -> int:

@@ -56,22 +56,21 @@ class IndicatorAnswerer(Answerer):
             raise ProtocolError(
                 "this party holds no part of the clique; query the parties of its slice that do"
             )
+        table, (part, sigma) = self.institution.table, own
         if query.form is AnswerForm.HISTOGRAM:
-            stream = self._noise(query, charges)
-            return histogram(self.account, self.institution.table, query, stream)
-        part, sigma = own
+            return histogram(self.account, table, query, self._noise(query, charges))
 
         def blocks() -> Iterator[NDArray[np.int64]]:
-            return noisy_indicators(self.institution.table, part, sigma, self._noise(query, charges))
+            return noisy_indicators(table, part, sigma, self._noise(query, charges))
 
         return encode_answer(self.account.answered_in_blocks(query, blocks), word_bytes(1, sigma))
 
     def _noise(self, query: MarginalQuery, charges: Sequence[bytes]) -> RandomStream:
-        """The noise of a query, from its start, once it is charged at every party of the slice."""
-        if len(self._slice) > 1:
-            identities = [entry.identity for entry in self._slice]
-            return self.account.charged_jointly(query, identities, charges)
-        return self.account.charge(query, self.interaction_shape(query))
+        """The noise of a query, after this party and all others of the slice charged it."""
+        if len(self._slice) == 1:
+            return self.account.charge(query, self.interaction_shape(query))
+        identities = [entry.identity for entry in self._slice]
+        return self.account.charged_jointly(query, identities, charges)
 
     def _own_part(self, query: MarginalQuery) -> tuple[Clique, float] | None:
         """This party's part of the clique and the scale of its noise; None if it holds no part.

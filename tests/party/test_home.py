@@ -107,6 +107,17 @@ def test_refuses_a_second_daemon_on_the_same_folder(home):
         assert os.path.exists(home.folder / "serve.lock")
 
 
+def test_a_key_column_bounds_the_rows_of_a_person_and_stays_at_the_party(home):
+    (home.folder / "rows.csv").write_text("id,a\np,0\nq,1\np,1\nq,0\np,1\n")
+    source = '[source]\ndomain = "domain.json"\nfile = "rows.csv"\nkey = "id"\n'
+    (home.folder / "policy.toml").write_text(source + "[policy]\nmax_rows_per_person = 2\napproval = false\n")
+    ledger = Ledger()
+    party = home.party(Settings.load(home.folder), ledger, None)
+    description = party.describe()
+    assert (description.record_count, description.domain) == (4, DOMAIN)
+    ledger.close()
+
+
 def test_a_new_home_has_an_empty_ledger_that_only_its_owner_can_read(home):
     with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
         assert ledger.summaries() == []
@@ -158,14 +169,3 @@ def test_what_a_party_relies_on_may_be_read_and_not_changed_by_others(home, name
         path.chmod(kept | extra)
         with pytest.raises(DataError, match=f"other users can change .*run chmod {kept:03o} "):
             serve(home, io.StringIO())
-
-
-def test_a_key_column_bounds_the_rows_of_a_person_and_stays_at_the_party(home):
-    (home.folder / "rows.csv").write_text("id,a\np,0\nq,1\np,1\nq,0\np,1\n")
-    source = '[source]\ndomain = "domain.json"\nfile = "rows.csv"\nkey = "id"\n'
-    (home.folder / "policy.toml").write_text(source + "[policy]\nmax_rows_per_person = 2\napproval = false\n")
-    ledger = Ledger()
-    party = home.party(Settings.load(home.folder), ledger, None)
-    description = party.describe()
-    assert (description.record_count, description.domain) == (4, DOMAIN)
-    ledger.close()

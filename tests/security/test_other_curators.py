@@ -34,8 +34,12 @@ CALLS = {
     "Multiply": [queries.encode_multiply_request(MultiplyRequest(RELEASE_ID, ((("a",), ("b",)),)))],
     "Charge": [queries.encode_query(QUERY)],
     "Answer": [queries.encode_answer_request(QUERY, ())],
-    "PrepareScores": [queries.encode_score_query(SCORES)],
-    "AnswerScores": [queries.encode_score_query(SCORES)],
+    "PrepareScores": [
+        queries.encode_score_query(ScoreQuery(RELEASE_ID, "s", (("a",),), 3.0, bytes(32), 1, 1))
+    ],
+    "AnswerScores": [
+        queries.encode_score_query(ScoreQuery(RELEASE_ID, "s", (("a",),), 3.0, bytes(32), 1, 1))
+    ],
     "Certify": [statements.encode_claim(Claim(RELEASE_ID, bytes(32), 1.0))],
     "Abandon": [codec.encode_abandon_request(RELEASE_ID)],
 }

@@ -36,10 +36,10 @@ def test_the_other_parties_refuse_a_party_whose_ledger_was_restored(tmp_path):
     release.accept().introduce()
     query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a",), 3.0)
     list(release.parties["north"].answer(query))
-    release.terms = replace(release.terms, release_id=id_of(2))
+    release.terms = replace(release.terms, release_id=id_of("second"))
     release.accept().introduce()
     restore(release, "north", tmp_path / "copy")
-    release.terms = replace(release.terms, release_id=id_of(3))
+    release.terms = replace(release.terms, release_id=id_of("third"))
     release.accept()
     release.parties["north"].introduce(release.introduction("north"))
     for name in ("east", "west", "south"):
