@@ -232,7 +232,6 @@ class Ledger:
             )
             digest = hashlib.sha256(encoded).digest()
             link = next_link(self._last_link(query.release_id, terms), query.query_id, digest, rho)
-            entry = LedgerEntry(query.query_id, rho, noise_key, link, sign(link))
             self._note("charged", query.release_id, link)
             entry = LedgerEntry(query.query_id, rho, noise_key, link, sign(link))
             self._database.execute(

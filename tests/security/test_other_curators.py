@@ -26,7 +26,6 @@ from support.parties import Link, party_of
 from support.terms import RELEASE_ID, id_of
 
 FIRST, SECOND = Identity.from_seed(b"1" * 32), Identity.from_seed(b"2" * 32)
-SCORES = ScoreQuery(RELEASE_ID, "s", (("a",),), 3.0, bytes(32), 1, 1)
 CALLS = {
     "Introduce": [codec.encode_introduction(Introduction(RELEASE_ID, (), bytes(32)))],
     "Open": [queries.encode_opening_request(OpeningRequest(RELEASE_ID, (("a",),), 1))],
