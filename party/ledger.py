@@ -420,8 +420,7 @@ class Ledger:
         if row is not None and row[0]:
             raise PartyUnavailable(
                 "the release is closed, but another process reads the ledger, so that its log still contains "
-                "erased "
-                "keys; ask again"
+                "erased keys; ask again"
             )
 
     def _note(self, event: str, release_id: str, digest: bytes) -> Mark:
@@ -461,8 +460,7 @@ def _check_sampler(version: int) -> None:
         raise ProtocolError(
             f"the query was charged when version {version} of the sampler drew noise, and this is version "
             f"{noise.SAMPLER}, which could draw other noise for the same charge; abandon the release, or "
-            "install "
-            "the earlier version of the software to finish it"
+            "install the earlier version of the software to finish it"
         )
 
 

@@ -95,7 +95,7 @@ class Operator:
         """The party on its files, as its daemon runs it, and its ledger."""
         settings = Settings.load(self.home.folder)
         with (
-            contextlib.closing(Ledger(self.home.file(LEDGER))) as ledger,
+            contextlib.closing(Ledger(self.home.folder / LEDGER)) as ledger,
             contextlib.closing(self.home.approvals(automatic=not settings.approval)) as approvals,
         ):
             yield self.home.party(settings, ledger, approvals), ledger
