@@ -112,7 +112,7 @@ class Operator:
 def proposed(party, terms):
     """The party's acceptance of terms that the pinned curator signed."""
     encoded = encode_terms(terms)
-    return party.accept(encoded, CURATOR_IDENTITY.sign(TERMS, encoded))
+    return party.accept(encoded, CURATOR_IDENTITY.sign(TERMS, encoded), CURATOR_IDENTITY.public)
 
 
 @pytest.fixture

@@ -60,9 +60,9 @@ def test_a_peer_whose_ledger_lost_events_is_refused_also_after_a_restart(ledger,
     ledger.close()
     again = Ledger(path)
     with pytest.raises(ProtocolError, match="ledger of party 'east' was restored from an old copy"):
-        introduced(again, stale, "s")
+        introduced(again, stale, id_of("s"))
     assert again.release(id_of("s")).introduction is None
-    introduced(again, Mark(5, b"h" * 32), "s")
+    introduced(again, Mark(5, b"h" * 32), id_of("s"))
     again.close()
 
 
