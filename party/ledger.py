@@ -181,10 +181,13 @@ class Ledger:
                 raise ProtocolError("this release was introduced with other parties or masks; use a new id")
             for identity, (name, mark) in peers.items():
                 row = self._row("SELECT events, head FROM peer WHERE identity = ?", identity)
-                mark.check_follows(START if row is None else Mark(*row), name)
-                self._database.execute(
-                    "INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (identity, mark.events, mark.head)
-                )
+                seen = START if row is None else Mark(*row)
+                if known is None:
+                    mark.check_follows(seen, name)
+                if mark.events > seen.events:
+                    self._database.execute(
+                        "INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (identity, mark.events, mark.head)
+                    )
             if known is None:
                 self._database.execute(
                     "UPDATE release SET introduction = ?, introduced_keys = ? WHERE release_id = ?",
