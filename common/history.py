@@ -15,8 +15,7 @@ HEAD_BYTES = 32
 _PREFIX = b"dpmosaic ledger history 1"
 _REMEDY = (
     "was restored from an old copy or replaced, and may have forgotten charges; its operator sets up a new "
-    "party, "
-    "as the operator's guide says"
+    "party, as the operator's guide says"
 )
 
 

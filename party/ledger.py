@@ -164,7 +164,7 @@ class Ledger:
     def introduce(
         self, release_id: str, introduction: bytes, keys: bytes, peers: Mapping[bytes, tuple[str, Mark]]
     ) -> None:
-        """Stores an introduction. Repeating it has no effect.
+        """Stores an introduction, and the marks in it; repeating it stores newer marks and nothing else.
 
         Args:
             release_id: id of an open release.
@@ -179,22 +179,22 @@ class Ledger:
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
             _, (known,) = self._open(release_id, "introduced_keys")
-            if known is not None:
-                if known != keys:
-                    raise ProtocolError(
-                        "this release was introduced with other parties or masks; use a new id"
-                    )
-                return
+            if known not in (None, keys):
+                raise ProtocolError("this release was introduced with other parties or masks; use a new id")
             for identity, (name, mark) in peers.items():
                 row = self._row("SELECT events, head FROM peer WHERE identity = ?", identity)
-                mark.check_follows(START if row is None else Mark(*row), name)
+                seen = START if row is None else Mark(*row)
+                if known is None:
+                    mark.check_follows(seen, name)
+                if mark.events > seen.events:
+                    self._database.execute(
+                        "INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (identity, mark.events, mark.head)
+                    )
+            if known is None:
                 self._database.execute(
-                    "INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (identity, mark.events, mark.head)
+                    "UPDATE release SET introduction = ?, introduced_keys = ? WHERE release_id = ?",
+                    (introduction, keys, release_id),
                 )
-            self._database.execute(
-                "UPDATE release SET introduction = ?, introduced_keys = ? WHERE release_id = ?",
-                (introduction, keys, release_id),
-            )
 
     def charge(
         self,
@@ -434,8 +434,7 @@ class Ledger:
         if row is not None and row[0]:
             raise PartyUnavailable(
                 "the release is closed, but another process reads the ledger, so that its log still contains "
-                "erased "
-                "keys; ask again"
+                "erased keys; ask again"
             )
 
     def _note(self, event: str, release_id: str, digest: bytes) -> Mark:
@@ -483,8 +482,7 @@ def _check_sampler(version: int) -> None:
         raise ProtocolError(
             f"the query was charged when version {version} of the sampler drew noise, and this is version "
             f"{noise.SAMPLER}, which could draw other noise for the same charge; abandon the release, or "
-            "install "
-            "the earlier version of the software to finish it"
+            "install the earlier version of the software to finish it"
         )
 
 

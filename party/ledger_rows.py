@@ -147,8 +147,7 @@ def open_database(path: Path | None) -> sqlite3.Connection:
     if not path.exists():
         raise DataError(
             f"expected a ledger at {path}, found none; only `dpmosaic party init` creates one. If it was "
-            "lost, the "
-            "operator's guide says how to go on without granting its budgets again"
+            "lost, the operator's guide says how to go on without granting its budgets again"
         )
     check_database(path)
     database = _connected(f"{path.absolute().as_uri()}?mode=rw")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import typer
 from rich.console import Console
+from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -20,7 +21,7 @@ def print_rows(
     if as_json:
         typer.echo(json.dumps([dict(zip(columns, row, strict=True)) for row in rows]))
         return
-    grid = Grid(*columns)
+    grid = Grid(Column(columns[0], no_wrap=True), *columns[1:])
     for row in rows:
         cells = (f"{value:.6g}" if isinstance(value, float) else str(value) for value in row)
         grid.add_row(*map(_plain, cells))

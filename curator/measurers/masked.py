@@ -127,13 +127,8 @@ class MaskedMeasurer(ScoringMeasurer):
         self._asked = 0
         self._asking = asking or Asking()
         self.observers = observers_of(self._plan)
-        introduced = zip(self._clients, self._dealer.seeds, strict=True) if acceptances else ()
-        for client, seed in introduced:
-            introduction = Introduction(terms.release_id, acceptances, seed)
-            self._asking.persist(partial(client.introduce, introduction), self._forget)
-        # Slices whose rows differ in order are refused before anything is charged.
-        for number in range(self._plan.slice_count):
-            self._asking.persist(partial(self._compare_order, number), self._forget)
+        if acceptances:
+            self._introduce(acceptances)
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         """Standard deviation of every cell; infinite if the clique's openings exceed their limit."""
@@ -143,6 +138,14 @@ class MaskedMeasurer(ScoringMeasurer):
     def scores_exactly(self) -> bool:
         """Whether the plan names evaluators, or there is only one party."""
         return bool(self._plan.evaluators) or len(self._clients) == 1
+
+    def _introduce(self, acceptances: tuple[Acceptance, ...]) -> None:
+        for client, seed in zip(self._clients, self._dealer.seeds, strict=True):
+            introduction = Introduction(self._release_id, acceptances, seed)
+            self._asking.persist(partial(client.introduce, introduction), self._forget)
+        # Slices whose rows differ in order are refused before anything is charged.
+        for number in range(self._plan.slice_count):
+            self._asking.persist(partial(self._compare_order, number), self._forget)
 
     def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
         for clique in cliques:

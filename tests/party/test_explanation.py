@@ -93,7 +93,7 @@ def test_what_is_left_counts_every_accepted_release(operator):
     assert requested(operator)["lifetime"]["left_rho"] == pytest.approx(0.98)
     form = json.loads(operator.run("show", id_of(1), "--json"))
     assert form["lifetime"]["left_rho"] == 1.0
-    assert form["ledger"] == {"spent_rho": 0.0, "queries": 0, "certified": False}
+    assert form["ledger"] == {"spent_rho": 0.0, "queries": 0, "state": "open"}
 
 
 def test_a_policy_that_was_narrowed_since_the_request_is_shown_to_refuse(operator):

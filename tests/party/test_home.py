@@ -1,4 +1,8 @@
+import contextlib
+import io
 import os
+import shutil
+import stat
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,9 +13,11 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.keyring import write_private
-from dpmosaic.party.home import PartyHome, Reread
+from dpmosaic.party.home import LEDGER, REQUESTS, PartyHome, Reread
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.policy_file import Settings
+from dpmosaic.party.serving.daemon import serve
+from support.ledgers import DATA, SECRET, TERMS, anything
 
 DOMAIN = Domain.coded({"a": 2})
 
@@ -110,3 +116,56 @@ def test_a_key_column_bounds_the_rows_of_a_person_and_stays_at_the_party(home):
     description = party.describe()
     assert (description.record_count, description.domain) == (4, DOMAIN)
     ledger.close()
+
+
+def test_a_new_home_has_an_empty_ledger_that_only_its_owner_can_read(home):
+    with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
+        assert ledger.summaries() == []
+    assert stat.S_IMODE((home.folder / LEDGER).stat().st_mode) == 0o600
+
+
+def test_new_keys_beside_a_ledger_keep_it(home):
+    with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
+        ledger.reserve(TERMS, DATA, SECRET, anything)
+    shutil.rmtree(home.keyring.folder)
+    PartyHome.create(home.folder, "clinic")
+    with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
+        assert ledger.reserved() == 1
+
+
+def test_a_missing_ledger_is_not_created_when_serving(home):
+    (home.folder / LEDGER).unlink()
+    with pytest.raises(DataError, match="found none; only `dpmosaic party init` creates one"):
+        serve(home, io.StringIO())
+    assert not (home.folder / LEDGER).exists()
+    with pytest.raises(DataError, match="contains keys already"):
+        PartyHome.create(home.folder, "clinic")
+    assert not (home.folder / LEDGER).exists()
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o644, 0o666])
+@pytest.mark.parametrize("name", [LEDGER, f"{LEDGER}-wal", f"{LEDGER}-shm", REQUESTS, f"{REQUESTS}-wal"])
+def test_a_secret_file_that_others_can_read_or_write_is_not_served(home, name, mode):
+    path = home.file(name)
+    home.check_files()
+    path.chmod(mode)
+    with pytest.raises(DataError, match=rf"{name}: its mode is {mode:03o}; run chmod 600 .*{name}$"):
+        serve(home, io.StringIO())
+    path.chmod(0o600)
+    home.check_files()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".", "policy.toml", "identity", "identity/trusted", "identity/tls.crt", "identity/trusted/curator.json"],
+)
+def test_what_a_party_relies_on_may_be_read_and_not_changed_by_others(home, name):
+    home.trust(federation(home))
+    path = home.folder / name
+    kept = stat.S_IMODE(path.stat().st_mode)
+    path.chmod(kept | 0o044)
+    home.check_files()
+    for extra in (0o020, 0o002):
+        path.chmod(kept | extra)
+        with pytest.raises(DataError, match=f"other users can change .*run chmod {kept:03o} "):
+            serve(home, io.StringIO())

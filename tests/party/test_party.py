@@ -53,7 +53,10 @@ def test_a_party_has_one_key_for_each_release_also_after_a_restart(table, tmp_pa
 
 
 def keys_of(party):
-    accepted = [party.accept(encode_terms(terms_for(party, release_id=release))) for release in ("r", "s")]
+    accepted = [
+        party.accept(encode_terms(terms_for(party, release_id=release)))
+        for release in (RELEASE_ID, id_of("s"))
+    ]
     return [one.ephemeral for one in accepted]
 
 

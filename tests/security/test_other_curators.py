@@ -70,7 +70,7 @@ def test_only_the_curator_that_signed_the_terms_may_call(party, ledger, method, 
     with pytest.raises(PolicyError, match="not from the curator that signed the terms"):
         list(Link(party, caller).call(method, CALLS[method]))
     assert ledger.mark() == before
-    assert ledger.open_releases() == {"r"}
+    assert ledger.open_releases() == {RELEASE_ID}
 
 
 def test_another_pinned_curator_cannot_bring_terms_that_it_did_not_sign(party, ledger):

@@ -60,7 +60,7 @@ class Slice:
             order = None if unkeyed else order_digest(keys)
             self.ledgers.append(Ledger())
             institution = Institution(name, own[name], table, Rules(policy, pinned), order)
-            party = Party(institution, self.ledgers[-1], RandomStream.from_seed(1).child(name))
+            party = Party(institution, self.ledgers[-1], RandomStream.from_seed(1).child(name).key)
             self.links.append(Link(party))
         self.federation = connect(DOMAIN, [self.links])
 

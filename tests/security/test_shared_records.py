@@ -42,7 +42,7 @@ def party_of(policy, table=TABLE, ledger=None, keys=None, name="clinic"):
     pinned = {other: identity(other).public for other in PARTIES if other != name}
     order = None if keys is None else order_digest(keys)
     institution = Institution(name, identity(name), table, Rules(policy, pinned), order)
-    return Party(institution, ledger or Ledger(), RandomStream.from_seed(1).child(name))
+    return Party(institution, ledger or Ledger(), RandomStream.from_seed(1).child(name).key)
 
 
 def partition(**slices):

@@ -95,7 +95,7 @@ class Operator:
         """The party on its files, as its daemon runs it, and its ledger."""
         settings = Settings.load(self.home.folder)
         with (
-            contextlib.closing(Ledger(self.home.file(LEDGER))) as ledger,
+            contextlib.closing(Ledger(self.home.folder / LEDGER)) as ledger,
             contextlib.closing(self.home.approvals(automatic=not settings.approval)) as approvals,
         ):
             yield self.home.party(settings, ledger, approvals), ledger
@@ -112,7 +112,7 @@ class Operator:
 def proposed(party, terms):
     """The party's acceptance of terms that the pinned curator signed."""
     encoded = encode_terms(terms)
-    return party.accept(encoded, CURATOR_IDENTITY.sign(TERMS, encoded))
+    return party.accept(encoded, CURATOR_IDENTITY.sign(TERMS, encoded), CURATOR_IDENTITY.public)
 
 
 @pytest.fixture

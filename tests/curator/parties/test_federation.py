@@ -104,7 +104,7 @@ def test_acceptances_are_signed_and_in_the_order_of_members(ragged):
     acceptances = federation.accept(terms)
     assert len({accepted.ephemeral for accepted in acceptances}) == 6
     for member, accepted in zip(federation.members, acceptances, strict=True):
-        signed = hashlib.sha256(encode_terms(terms)).digest() + accepted.ephemeral
+        signed = hashlib.sha256(encode_terms(terms)).digest() + accepted.mark.signed() + accepted.ephemeral
         verify(member.description.identity, "acceptance of a release", signed, accepted.signature)
 
 

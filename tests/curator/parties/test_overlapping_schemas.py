@@ -75,7 +75,7 @@ def test_a_release_over_overlapping_schemas_measures_the_whole_table(tmp_path, p
 
 def test_a_party_does_not_open_attributes_that_the_plan_leaves_out(tmp_path):
     overlap = Overlap(tmp_path, "masked")
-    proposal = order_of(overlap.plan).proposal("r")
+    proposal = order_of(overlap.plan).proposal(RELEASE_ID)
     agreement = agree(DOMAIN, [overlap.links], proposal, left_out=overlap.plan.left_out)
     agreement.measurer(RandomStream.from_seed(1))
     asked = encode_opening_request(OpeningRequest(RELEASE_ID, (("b",),), 0))

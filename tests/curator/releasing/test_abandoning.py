@@ -89,8 +89,14 @@ def trial(tmp_path):
     return Trial(tmp_path)
 
 
-def waits(terms):
-    raise ApprovalPending("the release waits for this party's operator")
+class Waiting:
+    """Approvals of an operator who has not decided."""
+
+    def check(self, terms, curator, signature):
+        raise ApprovalPending("the release waits for this party's operator")
+
+    def check_running(self, release_id):
+        pass
 
 
 def test_a_refusal_frees_what_the_parties_before_it_reserved(trial):
@@ -105,18 +111,18 @@ def test_a_refusal_frees_what_the_parties_before_it_reserved(trial):
 
 
 def test_a_release_that_waits_for_an_operator_keeps_its_reservation_and_is_resumed(trial):
-    trial.rule(1, approve=waits)
+    trial.rule(1, approvals=Waiting())
     with pytest.raises(ApprovalPending):
         trial.release()
     first, second = trial.reserved()
     assert first > 0 == second
-    trial.rule(1, approve=None)
+    trial.rule(1, approvals=None)
     assert trial.release().certificate.signed is not None
     assert trial.states() == [["certified"], ["certified"]]
 
 
 def test_a_party_that_cannot_be_reached_is_named_and_asked_again(trial):
-    trial.rule(1, approve=waits)
+    trial.rule(1, approvals=Waiting())
     with pytest.raises(ApprovalPending):
         trial.release()
     assert trial.abandon([Away(trial.links[0], "Abandon"), trial.links[1]]) == {

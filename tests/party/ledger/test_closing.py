@@ -44,7 +44,7 @@ def used(path):
     """A ledger with an introduced release and enough entries to split pages many times."""
     ledger = Ledger.create(path)
     ledger._database.execute("PRAGMA synchronous = OFF")
-    for release_id, secret in (("r", key("secret")), ("s", bytes(32))):
+    for release_id, secret in ((RELEASE_ID, key("secret")), (id_of("s"), bytes(32))):
         ledger.reserve(replace(TERMS, release_id=release_id), DATA, secret, anything)
     ledger.introduce(RELEASE_ID, key("introduction"), b"keys", {})
     for number in range(200):

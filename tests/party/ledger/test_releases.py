@@ -65,7 +65,7 @@ def test_other_terms_or_other_data_under_a_used_release_id_are_refused(ledger, c
 
 
 def test_an_introduction_is_stored_only_with_its_release(ledger):
-    ledger.reserve(replace(TERMS, release_id=id_of(id_of("s"))), DATA, SECOND_SECRET, anything)
+    ledger.reserve(replace(TERMS, release_id=id_of("s")), DATA, SECOND_SECRET, anything)
     ledger.introduce(RELEASE_ID, *INTRODUCTION)
     assert ledger.release(RELEASE_ID).introduction == INTRODUCTION[0]
     assert ledger.release(id_of("s")).introduction is None
