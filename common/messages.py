@@ -278,7 +278,9 @@ class MarginalQuery:
 
     def __post_init__(self) -> None:
         if not 0 < len(self.query_id) <= MAX_QUERY_ID or not self.clique:
-            raise ValueError(f"a query needs an id of 1 to {MAX_QUERY_ID} characters and an attribute")
+            raise ValueError(
+                f"a query needs an id of 1 to {MAX_QUERY_ID} characters and at least one attribute"
+            )
         if self.boxes and self.interaction:
             raise ValueError("a query is for sums over boxes or for an interaction, not for both")
         if not all(0 < sigma < math.inf for sigma in self.sigmas):

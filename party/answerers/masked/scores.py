@@ -81,11 +81,11 @@ class SharedScores:
 
     def begin(self) -> None:
         """Computes the party's cells of all cliques."""
-        shares = []
-        for clique in self._query.cliques:
+        shares = {}
+        for clique in dict.fromkeys(self._query.cliques):
             self._session.processors.check()
-            shares.append(self._session.share(clique))
-        self._cells = np.concatenate(shares)
+            shares[clique] = self._session.share(clique)
+        self._cells = np.concatenate([shares[clique] for clique in self._query.cliques])
 
     def open(self, step: int, recipient: int) -> Iterator[bytes]:
         """Step 0: the party's cells, for evaluator 0. Step k: its opening of round k - 1, for its peer."""
