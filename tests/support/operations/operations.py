@@ -112,6 +112,10 @@ def ask_of(release, what):
     except BudgetError:
         # `interleave` spends what the curator's accountant does not know of.
         return False
+    except BaseException:
+        # Some parties may have charged the query: a curator resumes with it, and never goes on with another.
+        release.measurer = None
+        raise
     return True
 
 
