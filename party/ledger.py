@@ -162,7 +162,7 @@ class Ledger:
     def introduce(
         self, release_id: str, introduction: bytes, keys: bytes, peers: Mapping[bytes, tuple[str, Mark]]
     ) -> None:
-        """Stores an introduction. Repeating it has no effect.
+        """Stores an introduction, and the marks in it; repeating it stores newer marks and nothing else.
 
         Args:
             release_id: id of an open release.
@@ -177,22 +177,22 @@ class Ledger:
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
             _, (known,) = self._open(release_id, "introduced_keys")
-            if known is not None:
-                if known != keys:
-                    raise ProtocolError(
-                        "this release was introduced with other parties or masks; use a new id"
-                    )
-                return
+            if known not in (None, keys):
+                raise ProtocolError("this release was introduced with other parties or masks; use a new id")
             for identity, (name, mark) in peers.items():
                 row = self._row("SELECT events, head FROM peer WHERE identity = ?", identity)
-                mark.check_follows(START if row is None else Mark(*row), name)
+                seen = START if row is None else Mark(*row)
+                if known is None:
+                    mark.check_follows(seen, name)
+                if mark.events > seen.events:
+                    self._database.execute(
+                        "INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (identity, mark.events, mark.head)
+                    )
+            if known is None:
                 self._database.execute(
-                    "INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (identity, mark.events, mark.head)
+                    "UPDATE release SET introduction = ?, introduced_keys = ? WHERE release_id = ?",
+                    (introduction, keys, release_id),
                 )
-            self._database.execute(
-                "UPDATE release SET introduction = ?, introduced_keys = ? WHERE release_id = ?",
-                (introduction, keys, release_id),
-            )
 
     def charge(
         self,

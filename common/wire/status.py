@@ -19,6 +19,8 @@ _STATUS: tuple[tuple[type[Exception], grpc.StatusCode], ...] = (
 )
 _MAX_TEXT = 2000
 _TLS_WORDS = ("certificate", "handshake", "ssl_error", "peer name", "wrong_version", "tls")
+_CUT_OFF = ("handshake read failed", "handshake write failed")
+"""The connection ended during the handshake: the other process stopped, and refused nothing."""
 
 
 def status_of(error: Exception) -> grpc.StatusCode:
@@ -48,7 +50,7 @@ def error_of(failed: grpc.RpcError, party: str) -> MosaicError:
             return type(refusal)(f"party {party!r}: {refusal}")
     code, details = failed.code(), (failed.details() or "").lower()
     match code:
-        case grpc.StatusCode.UNAVAILABLE if any(word in details for word in _TLS_WORDS):
+        case grpc.StatusCode.UNAVAILABLE if _is_about_tls(details):
             return ProtocolError(
                 f"party {party!r}: the TLS handshake failed: expected that each side shows the certificate "
                 "that the other pinned; compare fingerprints and expiry, exchange cards again and trust them"
@@ -73,6 +75,11 @@ def error_of(failed: grpc.RpcError, party: str) -> MosaicError:
             )
         case _:
             return PartyUnavailable(f"party {party!r}: the call ended with {code.name}; see the party's log")
+
+
+def _is_about_tls(details: str) -> bool:
+    cut_off = any(words in details for words in _CUT_OFF)
+    return not cut_off and any(word in details for word in _TLS_WORDS)
 
 
 def is_transient(failed: grpc.RpcError) -> bool:

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dpmosaic.curator.parties.connection import RetryPolicy
@@ -154,6 +155,25 @@ def test_a_party_killed_and_restarted_at_many_steps_charges_nothing_twice(networ
     released = network.run(journal, told)
     assert len(calls) > max(STEPS)
     check_one_release(network, journal, released, tmp_path)
+
+
+def test_random_parties_killed_at_random_steps_charge_nothing_twice(network, journal):
+    """Several at once as well: what the ledgers hold then is what the certificate states."""
+    rng, kills = np.random.default_rng(3), []
+
+    def told(moment, method):
+        if len(kills) < 4 and rng.random() < 0.08:
+            killed = rng.choice(network.network.all_names, int(rng.integers(1, 3)), replace=False)
+            kills.append((moment, method))
+            for name in killed:
+                network.kill(str(name))
+            for name in killed:
+                network.start(str(name))
+
+    released = network.run(journal, told)
+    assert len(kills) == 4
+    ((spent, _),) = set(network.spent(journal.release_id).values())
+    assert float(spent) == released.certificate.promise.zcdp_rho_spent
 
 
 def test_an_attached_party_killed_and_restarted_charges_nothing_twice(attached, tmp_path):

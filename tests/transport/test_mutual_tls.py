@@ -127,6 +127,25 @@ def test_a_party_that_speaks_no_tls_is_refused_by_the_curator(loopback):
         thread.join()
 
 
+def test_a_party_that_is_killed_during_the_handshake_is_unavailable_and_not_untrusted(loopback):
+    """A curator waits for it; a certificate that does not match would end the release."""
+    party = loopback()
+    with socket.create_server(("127.0.0.1", 0)) as dying:
+
+        def cut_off():
+            link, _ = dying.accept()
+            link.recv(4096)
+            link.close()
+
+        thread = threading.Thread(target=cut_off)
+        thread.start()
+        retry_policy = RetryPolicy(call_s=5, tries=1)
+        connection = party.dial(address=f"127.0.0.1:{dying.getsockname()[1]}", retry_policy=retry_policy)
+        with pytest.raises(PartyUnavailable, match="does not answer"):
+            describe(connection)
+        thread.join()
+
+
 def test_the_partys_own_certificate_is_accepted_only_for_health_checks(loopback):
     party = loopback()
     own = TlsSide(*party.party, (party.party[1],))

@@ -66,6 +66,14 @@ def test_a_peer_whose_ledger_lost_events_is_refused_also_after_a_restart(ledger,
     again.close()
 
 
+def test_a_repeated_introduction_leaves_newer_marks_behind(ledger):
+    introduced(ledger, Mark(5, b"h" * 32))
+    introduced(ledger, Mark(7, b"n" * 32))
+    ledger.reserve(replace(TERMS, release_id=id_of("s")), DATA, SECRET, anything)
+    with pytest.raises(ProtocolError, match="ledger of party 'east' was restored from an old copy"):
+        introduced(ledger, Mark(6, b"o" * 32), id_of("s"))
+
+
 def test_a_repeated_introduction_may_state_older_marks(ledger):
     introduced(ledger, Mark(5, b"h" * 32))
     introduced(ledger, Mark(4, b"h" * 32))
