@@ -110,7 +110,10 @@ class Arrival:
         trusted = expected or self.curator[1]
         own = TlsSide(*self.party, (trusted,))
         self.attachment = Attachment(
-            servicer or servicer_of(), lambda: secure_channel(address, own, trusted), DIALLED, self.events.append
+            servicer or servicer_of(),
+            lambda: secure_channel(address, own, trusted),
+            DIALLED,
+            self.events.append,
         )
         self.attachment.start()
 
@@ -132,6 +135,7 @@ def arrival():
         return started[-1]
 
     start.pair = pair
+    start.dialled = DIALLED
     yield start
     for one in started:
         one.stop()

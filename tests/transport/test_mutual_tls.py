@@ -189,4 +189,4 @@ def test_a_pinned_certificate_without_an_identity_calls_as_nobody(loopback):
 
 
 def test_an_attached_party_is_called_by_the_curator_that_it_dialled(arrival):
-    assert list(arrival(Names()).dial().call("Describe", [b""])) == [b"called by " + DIALLED]
+    assert list(arrival(Names()).dial().call("Describe", [b""])) == [b"called by " + arrival.dialled]
