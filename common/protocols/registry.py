@@ -62,10 +62,13 @@ MASKED = Protocol(
     "masked",
     Users.DAEMONS,
     Scores.AT_MOST_ONE_COLLUSION,
-    "the curator not to collude with a party, at most t of the n parties to collude with each other",
+    "the curator to deal as written and not to collude with a party, at most t of the n parties to collude "
+    "with each other",
     "No party showed its records to another party or to the curator. The parties turned every count into "
-    "random-looking shares, and the curator saw only sums with noise in them. For this the curator is "
-    "trusted not to collude with a party, and the parties not to collude beyond the table below.",
+    "random-looking shares, and the curator saw only sums with noise in them. For this the curator, who also "
+    "deals the shares' randomness, is trusted to deal it as written and not to collude with a party; one that "
+    "deals otherwise can read exact counts by itself. The parties are trusted not to collude beyond the table "
+    "below.",
     tolerates_collusions=True,
 )
 TRUSTED = Protocol(

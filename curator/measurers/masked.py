@@ -332,7 +332,7 @@ class MaskedMeasurer(ScoringMeasurer):
 def observers_of(plan: MaskedPlan) -> tuple[Observer, ...]:
     """The noise and the assumptions against each observer."""
     factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
-    dealing = "the curator, who is also the dealer, does not collude with a party of the record's slice"
+    dealing = "the curator deals as written and does not collude with a party of the record's slice"
     if plan.evaluators:
         dealing += ", nor with an evaluator of scores"
     observers = [
