@@ -370,6 +370,9 @@ def _introduce_again(world, party):
     """A curator that hides what it has seen does not get the party past the others."""
     release = world.propose("masked", Fraction(1, 1000))
     try:
+        with suppress(ApprovalPending):
+            world.agree(release)
+        world.parties[MANUAL].approvals.decide(release.release_id, APPROVED, "operator", "", accepted=False)
         world.agree(release)
     except PolicyError:
         return
