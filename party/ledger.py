@@ -144,11 +144,12 @@ class Ledger:
             row = self._row("SELECT terms, data_digest FROM release WHERE release_id = ?", terms.release_id)
             if row is None:
                 admit(self._reserved())
-                self._note("accepted", terms.release_id, hashlib.sha256(encoded).digest())
+                accepted = self._note("accepted", terms.release_id, hashlib.sha256(encoded).digest())
                 self._database.execute(
-                    "INSERT INTO release VALUES (?, ?, ?, '0', ?, ?, ?, NULL, NULL, ?, NULL, NULL)",
+                    "INSERT INTO release VALUES (?, ?, ?, ?, '0', ?, ?, ?, NULL, NULL, ?, NULL, NULL)",
                     (
                         terms.release_id,
+                        accepted.events,
                         encoded,
                         str(Fraction(terms.granted_rho)),
                         data_digest,
@@ -178,18 +179,16 @@ class Ledger:
         """
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
-            _, (known,) = self._open(release_id, "introduced_keys")
+            _, (known, accepted_at) = self._open(release_id, "introduced_keys, accepted_at")
             if known not in (None, keys):
                 raise ProtocolError("this release was introduced with other parties or masks; use a new id")
             for identity, (name, mark) in peers.items():
-                row = self._row("SELECT events, head FROM peer WHERE identity = ?", identity)
-                seen = START if row is None else Mark(*row)
                 if known is None:
-                    mark.check_follows(seen, name)
-                if mark.events > seen.events:
-                    self._database.execute(
-                        "INSERT OR REPLACE INTO peer VALUES (?, ?, ?)", (identity, mark.events, mark.head)
-                    )
+                    self._check_follows(identity, name, mark, accepted_at)
+                self._database.execute(
+                    "INSERT OR IGNORE INTO peer VALUES (?, ?, ?, ?)",
+                    (identity, mark.events, mark.head, self._mark().events),
+                )
             if known is None:
                 self._database.execute(
                     "UPDATE release SET introduction = ?, introduced_keys = ? WHERE release_id = ?",
@@ -436,6 +435,19 @@ class Ledger:
                 "the release is closed, but another process reads the ledger, so that its log still contains "
                 "erased keys; ask again"
             )
+
+    def _check_follows(self, identity: bytes, name: str, mark: Mark, accepted_at: int) -> None:
+        """Refuses a mark of another party that precedes those seen before the release was accepted here.
+
+        The other party stated it after that, so an earlier one comes from a restored ledger. Later ones may
+        have been seen since, in a release that goes on at the same time.
+        """
+        rows = self._database.execute(
+            "SELECT events, head FROM peer WHERE identity = ? AND (seen_at < ? OR events = ?)",
+            (identity, accepted_at, mark.events),
+        )
+        for row in rows.fetchall():
+            mark.check_follows(Mark(*row), name)
 
     def _note(self, event: str, release_id: str, digest: bytes) -> Mark:
         """Appends an event to the history, in the current transaction."""

@@ -16,6 +16,7 @@ _SCHEMA = """
 CREATE TABLE history (number INTEGER PRIMARY KEY, head BLOB NOT NULL) STRICT;
 CREATE TABLE release (
     release_id TEXT PRIMARY KEY,
+    accepted_at INTEGER NOT NULL REFERENCES history,
     terms BLOB NOT NULL,
     granted TEXT NOT NULL,
     spent TEXT NOT NULL,
@@ -48,7 +49,13 @@ CREATE TABLE bound (
     PRIMARY KEY (release_id, query_id, name),
     FOREIGN KEY (release_id, query_id) REFERENCES answer
 ) STRICT;
-CREATE TABLE peer (identity BLOB PRIMARY KEY, events INTEGER NOT NULL, head BLOB NOT NULL) STRICT;
+CREATE TABLE peer (
+    identity BLOB NOT NULL,
+    events INTEGER NOT NULL,
+    head BLOB NOT NULL,
+    seen_at INTEGER NOT NULL REFERENCES history,
+    PRIMARY KEY (identity, events)
+) STRICT;
 """
 OPEN, CERTIFIED, ABANDONED = "open", "certified", "abandoned"
 """States of a release."""

@@ -107,7 +107,8 @@ class Party:
             answerer.check_terms(terms, institution)
             rules.check_approved(terms, curator, signature)
 
-        release = self._ledger.reserve(terms, self._digest, self._keys(), admit, signature, curator)
+        fresh = self._keys() if self._ledger.curator(terms.release_id) is None else b""
+        release = self._ledger.reserve(terms, self._digest, fresh, admit, signature, curator)
         self._releases.add(terms)
         return accept(terms_digest(terms), institution.identity, release.secret, self._ledger.mark())
 

@@ -90,7 +90,12 @@ class Federation:
                     f"party {member.description.name!r} does not allow the protocol {terms.protocol!r}; "
                     "choose another protocol or ask its owner to allow it"
                 )
-        return tuple(_accept(member, terms, signature, marks) for member in self.members)
+        accepted = [_accept(member, terms, signature, marks) for member in self.members]
+        if terms.masked is not None and len(self.members) > 1:
+            # Parties compare the marks of the others with those that they had seen when they accepted the
+            # release first, so each states its mark again after all have accepted.
+            accepted = [_accept(member, terms, signature, marks) for member in self.members]
+        return tuple(accepted)
 
 
 def connect(

@@ -34,11 +34,14 @@ def decoded(monkeypatch):
     return seen
 
 
-def test_terms_are_decoded_once_for_a_release_at_each_party(decoded):
-    release = Release().accept().introduce().prepare(("a", "c")).prepare(("a", "c", "d"))
+def test_terms_are_decoded_when_they_come_and_not_for_later_messages(decoded):
+    release = Release().accept()
+    assert set(decoded) == {encode_terms(release.terms)}
+    decoded.clear()
+    release.introduce().prepare(("a", "c")).prepare(("a", "c", "d"))
     for number in range(5):
         release.frames(replace(SHARE, query_id=str(number)))
-    assert decoded == [encode_terms(release.terms)] * len(release.parties)
+    assert decoded == []
 
 
 def test_after_a_restart_terms_are_decoded_once_from_the_ledger(decoded, tmp_path):

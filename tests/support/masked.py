@@ -129,7 +129,9 @@ class Release:
         )
 
     def accept(self):
-        self.acceptances = tuple(self.parties[name].accept(encode_terms(self.terms)) for name in self.names)
+        for _ in range(2):
+            accepted = [self.parties[name].accept(encode_terms(self.terms)) for name in self.names]
+        self.acceptances = tuple(accepted)
         return self
 
     def introduction(self, name, **changes):

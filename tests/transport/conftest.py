@@ -21,6 +21,7 @@ from support.parties import party_of, policy_for
 
 TABLE = Table.from_codes(Domain.coded({"a": 40, "b": 3}), np.array([[7, 1], [30, 2], [7, 0]]))
 POLICY = policy_for("indicator")
+DIALLED = b"identity of the dialled curator"
 HASTY = RetryPolicy(call_s=20, tries=2, first_pause_s=0.01, arrival_s=5)
 
 
@@ -40,6 +41,7 @@ class Loopback:
     def __init__(self, servicer=None, party=None, curator=None, checks=None):
         self.party, self.curator = party or pair("north"), curator or pair("curator")
         self.pinned = [self.curator[1]]
+        self.identities = {}
         self.events = []
         self.health = Health(checks or {}, self.events.append, every_s=0.05)
         self.server = PartyServer(
@@ -55,7 +57,7 @@ class Loopback:
         self.server.start()
 
     def side(self):
-        return TlsSide(*self.party, tuple(self.pinned))
+        return TlsSide(*self.party, tuple(self.pinned), self.identities)
 
     def wait_for_reload(self):
         """Waits until connections get changed certificates."""
@@ -108,7 +110,10 @@ class Arrival:
         trusted = expected or self.curator[1]
         own = TlsSide(*self.party, (trusted,))
         self.attachment = Attachment(
-            servicer or servicer_of(), lambda: secure_channel(address, own, trusted), b"", self.events.append
+            servicer or servicer_of(),
+            lambda: secure_channel(address, own, trusted),
+            DIALLED,
+            self.events.append,
         )
         self.attachment.start()
 
@@ -130,6 +135,7 @@ def arrival():
         return started[-1]
 
     start.pair = pair
+    start.dialled = DIALLED
     yield start
     for one in started:
         one.stop()

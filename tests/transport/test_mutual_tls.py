@@ -165,3 +165,28 @@ def test_a_certificate_of_another_key_than_the_tls_key_is_refused(loopback):
 def test_bytes_that_are_not_a_certificate_are_refused():
     with pytest.raises(DataError, match="certificate in PEM"):
         Certificate(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+
+
+class Names:
+    """A servicer that answers with the identity of its caller."""
+
+    def serve(self, method, requests, caller):
+        yield b"called by " + caller
+
+
+def test_the_servicer_is_told_which_pinned_curator_calls(loopback):
+    other = loopback.pair("other")
+    party = loopback(Names())
+    party.pinned.append(other[1])
+    party.identities = {party.curator[1].fingerprint: b"first", other[1].fingerprint: b"second"}
+    party.wait_for_reload()
+    assert list(party.dial().call("Describe", [b""])) == [b"called by first"]
+    assert list(party.dial(curator=other).call("Describe", [b""])) == [b"called by second"]
+
+
+def test_a_pinned_certificate_without_an_identity_calls_as_nobody(loopback):
+    assert list(loopback(Names()).dial().call("Describe", [b""])) == [b"called by "]
+
+
+def test_an_attached_party_is_called_by_the_curator_that_it_dialled(arrival):
+    assert list(arrival(Names()).dial().call("Describe", [b""])) == [b"called by " + arrival.dialled]

@@ -74,6 +74,15 @@ def test_a_repeated_introduction_leaves_newer_marks_behind(ledger):
         introduced(ledger, Mark(6, b"o" * 32), id_of("s"))
 
 
+def test_a_release_that_goes_on_at_the_same_time_may_state_an_earlier_mark(ledger):
+    ledger.reserve(replace(TERMS, release_id=id_of("s")), DATA, SECRET, anything)
+    introduced(ledger, Mark(5, b"h" * 32), id_of("s"))
+    introduced(ledger, Mark(4, b"o" * 32))
+    ledger.reserve(replace(TERMS, release_id=id_of("t")), DATA, SECRET, anything)
+    with pytest.raises(ProtocolError, match="ledger of party 'east' was restored from an old copy"):
+        introduced(ledger, Mark(4, b"o" * 32), id_of("t"))
+
+
 def test_a_repeated_introduction_may_state_older_marks(ledger):
     introduced(ledger, Mark(5, b"h" * 32))
     introduced(ledger, Mark(4, b"h" * 32))
