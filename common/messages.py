@@ -21,6 +21,9 @@ from .protocols.registry import MASKED
 PROTOCOL_VERSION = 6
 """Incremented with every change that an older party or curator would misread."""
 
+MAX_QUERY_ID = 256
+"""Largest number of characters of a query's id."""
+
 _RELEASE_ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -274,8 +277,8 @@ class MarginalQuery:
     other_sigmas: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.query_id or not self.clique:
-            raise ValueError("a query needs an id and at least one attribute")
+        if not 0 < len(self.query_id) <= MAX_QUERY_ID or not self.clique:
+            raise ValueError(f"a query needs an id of 1 to {MAX_QUERY_ID} characters and an attribute")
         if self.boxes and self.interaction:
             raise ValueError("a query is for sums over boxes or for an interaction, not for both")
         if not all(0 < sigma < math.inf for sigma in self.sigmas):
@@ -312,8 +315,13 @@ class ScoreQuery:
     largest_total: int
 
     def __post_init__(self) -> None:
-        if not self.query_id or not self.cliques or not all(self.cliques):
-            raise ValueError("a score query needs an id and cliques of at least one attribute")
+        if not 0 < len(self.query_id) <= MAX_QUERY_ID or not self.cliques or not all(self.cliques):
+            raise ValueError(
+                f"a score query needs an id of 1 to {MAX_QUERY_ID} characters and cliques of at least one "
+                "attribute"
+            )
+        if len(self.references) != KEY_BYTES:
+            raise ValueError(f"the digest of references must have {KEY_BYTES} bytes")
         if not 0 < self.sigma < math.inf:
             raise ValueError("the sigma of a query must be a positive finite number")
         if not 0 <= self.largest_reference <= self.largest_total < 1 << 62:

@@ -16,6 +16,7 @@ from ..common.errors import ProtocolError
 from ..common.messages import Introduction, MarginalQuery, ReleaseTerms, ScoreQuery
 from ..common.privacy.cost import gaussian_cost, score_cost
 from ..common.statement import ENTRY
+from .allowance import Allowance
 from .ledger import Ledger
 from .ledger_rows import LedgerEntry
 
@@ -31,15 +32,24 @@ class Account:
         data_digest: digest of the rows that queries are answered from.
         identity: identity of the party; signs every entry.
         keys: source of noise keys and salts.
+        allowance: what the release may use of the machine.
     """
 
     def __init__(
-        self, terms: ReleaseTerms, ledger: Ledger, data_digest: str, identity: Identity, keys: FreshKeys
+        self,
+        terms: ReleaseTerms,
+        ledger: Ledger,
+        data_digest: str,
+        identity: Identity,
+        keys: FreshKeys,
+        allowance: Allowance,
     ) -> None:
         self.terms = terms
         """Terms of the release."""
         self.keys = keys
         """Source of keys and salts that never repeat, also after a restart of the process."""
+        self.allowance = allowance
+        """What the release may use of the machine."""
         self._ledger = ledger
         self._data_digest = data_digest
         self._identity = identity
@@ -208,7 +218,8 @@ class Account:
             costs = (gaussian_cost(sigma, unit, tuple(interaction)) for sigma in query.sigmas)
             cost = sum(costs, Fraction(0))
         fresh = self.keys() if answered else b""
-        return self._ledger.charge(query, cost, self._data_digest, fresh, self._sign)
+        most = self.allowance.max_queries
+        return self._ledger.charge(query, cost, self._data_digest, fresh, self._sign, most)
 
     def _sign(self, link: bytes) -> bytes:
         return self._identity.sign(ENTRY, link)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from typing import Any
 
 from ..common.canonical.queries import encode_asked
 from ..common.canonical.terms import encode_terms
-from ..common.errors import BudgetError, PartyUnavailable, ProtocolError
+from ..common.errors import BudgetError, PartyUnavailable, PolicyError, ProtocolError
 from ..common.history import START, Mark, forgotten
 from ..common.messages import MarginalQuery, ReleaseTerms, ScoreQuery
 from ..common.privacy import noise
@@ -54,6 +55,7 @@ class Ledger:
     def __init__(self, path: Path | None = None) -> None:
         self._database = open_database(path)
         self._lock = threading.Lock()
+        self._charges: dict[str, int] = {}
         weakref.finalize(self, self._database.close)
 
     @classmethod
@@ -200,6 +202,7 @@ class Ledger:
         data_digest: str,
         noise_key: bytes,
         sign: Callable[[bytes], bytes] = _unsigned,
+        max_queries: int = sys.maxsize,
     ) -> LedgerEntry:
         """Charges a query before its noise is drawn; a repeated query gets the first entry and costs nothing.
 
@@ -209,11 +212,13 @@ class Ledger:
             data_digest: digest of the rows that it will be answered from.
             noise_key: 32 fresh bytes, or none if this party does not answer; stored if the query is new.
             sign: signs a link as the party.
+            max_queries: largest number of queries of the release.
 
         Raises:
             ProtocolError: the release is unknown or closed, the id was used for another query or other data,
                 or the query was charged when noise was drawn by another version of the sampler.
             BudgetError: the query exceeds the grant of the release.
+            PolicyError: it would be one query too many.
         """
         encoded = encode_asked(query)
         with self._lock, self._database:
@@ -226,6 +231,11 @@ class Ledger:
                 return known
             if spent + rho > granted:
                 raise BudgetError("the query costs more than is left of the release's budget at this party")
+            if self._charged_queries(query.release_id) >= max_queries:
+                raise PolicyError(
+                    "the release has as many queries as max_queries of the policy allows; query larger "
+                    "marginals, or the party's owner raises the limit"
+                )
             self._database.execute(
                 "UPDATE release SET spent = ? WHERE release_id = ?", (str(spent + rho), query.release_id)
             )
@@ -246,6 +256,7 @@ class Ledger:
                     entry.signature,
                 ),
             )
+            self._charges[query.release_id] += 1
         return entry
 
     def charged(self, query: MarginalQuery | ScoreQuery, data_digest: str) -> LedgerEntry:
@@ -454,6 +465,14 @@ class Ledger:
             (query.release_id, query.query_id),
         )
         return dict(rows.fetchall())
+
+    def _charged_queries(self, release_id: str) -> int:
+        """Number of queries of a release; counted in the file once, since only this object charges."""
+        if release_id not in self._charges:
+            row = self._row("SELECT count(*) FROM answer WHERE release_id = ?", release_id)
+            assert row is not None, "a count is always a row"
+            self._charges[release_id] = row[0]
+        return self._charges[release_id]
 
     def _last_link(self, release_id: str, terms: bytes) -> bytes:
         row = self._row(

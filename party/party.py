@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 
 from ..common.acceptance import accept
@@ -27,11 +28,15 @@ from ..common.messages import (
 from ..common.statement import Claim, Statement, state
 from ..common.version import __version__
 from .account import Account
+from .allowance import Allowance, Processors
 from .answerers.answerer import Answerer
 from .answerers.catalogue import answerer_of
 from .institution import Institution
 from .ledger import Ledger
 from .releases import Releases
+
+MAX_TERMS_BYTES = 1 << 20
+"""Largest terms; more than 100 slices of 200 attributes."""
 
 
 class Party:
@@ -50,7 +55,9 @@ class Party:
         self._ledger = ledger
         self._keys = keys
         self._digest = institution.table.digest()
-        self._releases = Releases(ledger, self._begin, institution.rules.check_running)
+        policy = institution.rules.policy
+        self._releases = Releases(ledger, self._begin, self._check_running, policy.max_active_releases)
+        self._processors: dict[str, Processors] = {}
 
     def describe(self) -> PartyDescription:
         """Public facts about the party."""
@@ -77,11 +84,13 @@ class Party:
             seen: mark of this party's ledger that the curator has seen last.
 
         Raises:
-            ProtocolError: the bytes are not terms, the release id was used for other terms, the release is
-                closed, or the ledger was restored from an old copy.
+            ProtocolError: the bytes are too many or not terms, the release id was used for other terms, the
+                release is closed, or the ledger was restored from an old copy.
             PolicyError: the caller is not a pinned curator, did not sign them, or the policy does not allow
                 them.
         """
+        if len(encoded) > MAX_TERMS_BYTES:
+            raise ProtocolError("expected terms of at most 1 MiB, got more; plan fewer parties or attributes")
         institution, rules = self._institution, self._institution.rules
         curator = rules.signer(encoded, signature)
         if curator not in (b"", caller):
@@ -135,7 +144,7 @@ class Party:
         """Stores an opening or tag of another party, a message of the dealer, or references."""
         answerer = self._releases.of(delivery.release_id)
         if delivery.query_id:
-            answerer.scores.named(delivery.query_id).deliver(delivery, chunks)
+            answerer.scores.deliver(delivery, chunks)
         else:
             answerer.deliver(delivery, chunks)
 
@@ -171,7 +180,14 @@ class Party:
         return self._asked(query).answer(query, charges)
 
     def prepare_scores(self, query: ScoreQuery) -> None:
-        """Charges a score query before anything for it is opened; a repeated query costs nothing."""
+        """Charges a score query before anything for it is computed; a repeated query costs nothing.
+
+        Raises:
+            ProtocolError: the release or an attribute is unknown, or the id was used before.
+            DeliveriesLost: a product was not computed.
+            PolicyError: a clique has too many cells, or all of them together need too much memory.
+            BudgetError: it exceeds the grant of the release.
+        """
         answerer = self._releases.of(query.release_id)
         for clique in query.cliques:
             self._checked(answerer, clique)
@@ -197,10 +213,30 @@ class Party:
             self._ledger.abandon(release_id)
             self._releases.drop_closed()
 
+    def counted(self, release_id: str) -> AbstractContextManager[None]:
+        """Counts what the current thread computes meanwhile for an accepted release."""
+        known = self._processors.get(release_id)
+        return nullcontext() if known is None else known.counted()
+
+    def _check_running(self, release_id: str) -> None:
+        """Refuses every message of a release that was denied, or that used up its time to compute."""
+        self._institution.rules.check_running(release_id)
+        if release_id in self._processors:
+            self._processors[release_id].check()
+
     def _begin(self, terms: ReleaseTerms) -> Answerer:
         """The answerer of an accepted release."""
         institution = self._institution
-        account = Account(terms, self._ledger, self._digest, institution.identity, self._keys)
+        policy = institution.rules.policy
+        processors = self._processors.setdefault(terms.release_id, Processors(policy.max_cpu_seconds))
+        account = Account(
+            terms,
+            self._ledger,
+            self._digest,
+            institution.identity,
+            self._keys,
+            Allowance.of(policy, processors),
+        )
         return answerer_of(terms.protocol)(institution, account)
 
     def _asked(self, query: MarginalQuery) -> Answerer:
@@ -219,8 +255,7 @@ class Party:
     def _checked(self, answerer: Answerer, clique: Clique) -> tuple[int, ...]:
         """The shape of a clique, if it may be queried."""
         domain = answerer.domain
-        unknown = [name for name in clique if name not in domain.names]
-        if unknown or domain.canonical(clique) != clique:
+        if not set(domain.names).issuperset(clique) or domain.canonical(clique) != clique:
             raise ProtocolError("expected attributes that can be queried, in domain order; compare the plan")
         self._institution.rules.policy.check_cells(domain.cells(clique))
         return domain.shape(clique)

@@ -94,6 +94,12 @@ class Policy:
         dealers: allowed dealers of a masked release.
         require_check: with `masked`, whether a release must check openings, so that no other party of a slice
             learns more about this one's records by opening wrong rows.
+        max_memory_mb: memory that one release may reserve, MiB.
+        max_disk_mb: temporary files of one release, MiB.
+        max_cpu_seconds: seconds that the party computes for one release.
+        max_queries: number of queries that are charged in one release.
+        max_active_releases: number of releases whose deliveries are kept at the same time; so many times the
+            memory and the disk of one may be used in total.
     """
 
     protocols: frozenset[str] = frozenset()
@@ -109,6 +115,11 @@ class Policy:
     veto_evaluators: frozenset[str] = frozenset()
     dealers: frozenset[str] = frozenset({CURATOR_DEALS})
     require_check: bool = False
+    max_memory_mb: int = 2048
+    max_disk_mb: int = 16_384
+    max_cpu_seconds: int = 36_000
+    max_queries: int = 10_000
+    max_active_releases: int = 8
 
     def check_terms(self, terms: ReleaseTerms, record_count: int, reserved: Fraction) -> None:
         """Refuses a release that the policy does not allow.

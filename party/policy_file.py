@@ -64,6 +64,11 @@ min_tolerated = 1                # masked: so many other parties may collude and
 veto_evaluators = []             # masked: parties that may not compute scores from shares
 dealers = ["curator"]            # masked: who may deal the randomness
 # require_check = true           # masked: the other parties must prove that they open each record once
+max_memory_mb = 2048             # of one release: products and scores; a call needs up to 100 more
+max_disk_mb = 16384              # of one release: temporary files, in TMPDIR
+max_cpu_seconds = 36000          # of one release: time to compute
+max_queries = 10000              # of one release
+max_active_releases = 8          # so many times memory and disk of one; deliveries of others come again
 approval = true                  # a person approves every release: dpmosaic party approve
 """
 
@@ -92,9 +97,16 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "veto_evaluators": list,
         "dealers": list,
         "require_check": bool,
+        "max_memory_mb": int,
+        "max_disk_mb": int,
+        "max_cpu_seconds": int,
+        "max_queries": int,
+        "max_active_releases": int,
         "approval": bool,
     },
 }
+
+_RESOURCES = ("max_memory_mb", "max_disk_mb", "max_cpu_seconds", "max_queries", "max_active_releases")
 
 
 @dataclass(frozen=True)
@@ -197,7 +209,8 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
     for key in ("max_release_rho", "lifetime_rho", "max_cells", "min_records", "min_tolerated"):
         if not 0 <= entries.get(key, 0) < float("inf"):
             raise DataError(f"{NAME}: {key} is a finite number and not negative; fix it")
-    for key in ("max_rows_per_person", "min_parties"):
+    resources = {key: entries[key] for key in _RESOURCES if key in entries}
+    for key in ("max_rows_per_person", "min_parties", *_RESOURCES):
         if entries.get(key, 1) < 1:
             raise DataError(f"{NAME}: {key} is at least 1; fix it")
     for key in ("protocols", "adjacencies", "veto_evaluators", "dealers"):
@@ -217,4 +230,5 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
         veto_evaluators=frozenset(entries.get("veto_evaluators", [])),
         dealers=frozenset(entries.get("dealers", [CURATOR_DEALS])),
         require_check=entries.get("require_check", False),
+        **resources,
     )

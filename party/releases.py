@@ -11,9 +11,6 @@ from ..common.messages import ReleaseTerms
 from .answerers.answerer import Answerer
 from .ledger import Ledger
 
-MAX_ACTIVE = 64
-"""Largest number of active releases; the least recently used one is removed."""
-
 
 class Releases:
     """The answerers of accepted releases; thread-safe.
@@ -26,6 +23,7 @@ class Releases:
         ledger: ledger of the party.
         begin: creates the answerer of an accepted release.
         check_running: raises to refuse a message of a release that was stopped, given its id.
+        most: largest number of active releases; the least recently used one is removed.
     """
 
     def __init__(
@@ -33,10 +31,12 @@ class Releases:
         ledger: Ledger,
         begin: Callable[[ReleaseTerms], Answerer],
         check_running: Callable[[str], None],
+        most: int,
     ) -> None:
         self._ledger = ledger
         self._begin = begin
         self._check_running = check_running
+        self._most = most
         self._lock = threading.Lock()
         self._answerers: OrderedDict[str, Answerer] = OrderedDict()
 
@@ -70,6 +70,6 @@ class Releases:
 
     def _kept(self, terms: ReleaseTerms) -> Answerer:
         answerer = self._answerers[terms.release_id] = self._begin(terms)
-        while len(self._answerers) > MAX_ACTIVE:
+        while len(self._answerers) > self._most:
             self._answerers.popitem(last=False)
         return answerer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -88,7 +89,7 @@ def start_parties(
 
 
 def policy_for(protocol: str, adjacency: Adjacency, granted_rho: float) -> Policy:
-    """A policy that allows one release and nothing else.
+    """A policy that allows one release and nothing else, with the whole machine for it.
 
     Args:
         protocol: protocol of the release.
@@ -103,4 +104,8 @@ def policy_for(protocol: str, adjacency: Adjacency, granted_rho: float) -> Polic
         lifetime_rho=granted,
         max_cells=_MAX_CELLS,
         min_tolerated=0,
+        max_memory_mb=sys.maxsize,
+        max_disk_mb=sys.maxsize,
+        max_cpu_seconds=sys.maxsize,
+        max_queries=sys.maxsize,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,9 +28,8 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.attributes:
             raise DataError("a domain needs at least one attribute; name the columns of the table")
-        for name in self._positions:
-            if self.names.count(name) > 1:
-                raise DataError(f"attribute {name!r} is declared twice; declare each column once")
+        if repeated := _repeated(self.names):
+            raise DataError(f"attribute {repeated[0]!r} is declared twice; declare each column once")
 
     @classmethod
     def coded(cls, sizes: Mapping[str, int]) -> Domain:
@@ -111,8 +111,7 @@ class Domain:
             DataError: one is unknown or named twice.
         """
         positions = [self.position(name) for name in attributes]
-        repeated = {self.names[place] for place in positions if positions.count(place) > 1}
-        if repeated:
+        if repeated := _repeated(self.names[place] for place in positions):
             raise DataError(f"attributes named twice: {', '.join(sorted(repeated))}; name each once")
         return tuple(self.names[place] for place in sorted(positions))
 
@@ -159,7 +158,11 @@ def _attribute(name: str, form: object) -> Attribute:
 def _object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        repeated = sorted(_repeated(name for name, _ in pairs))
         raise DataError(f"named twice in one JSON object: {', '.join(repeated)}; name each once")
     return entries
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    """The names that occur more than once."""
+    return [name for name, times in Counter(names).items() if times > 1]

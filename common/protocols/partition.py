@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..data.domain import Clique, Domain
 from ..errors import DataError
@@ -46,7 +47,7 @@ class Partition:
         if len({entry.name for entry in self.roster}) < len(slices):
             raise DataError("two parties of the plan have the same name; give each a unique name")
         for number in range(slices[-1] + 1):
-            members = [self.roster[i] for i in self.members(number)]
+            members = [self.roster[i] for i in self._members[number]]
             held = [name for entry in members for name in entry.attributes]
             if sorted(held) != sorted(self.domain.names):
                 raise DataError(f"slice {number + 1}: its parties do not hold every attribute exactly once")
@@ -71,4 +72,12 @@ class Partition:
 
     def members(self, number: int) -> tuple[int, ...]:
         """Indices in the roster of a slice's parties."""
-        return tuple(i for i, entry in enumerate(self.roster) if entry.slice == number)
+        return self._members.get(number, ())
+
+    @cached_property
+    def _members(self) -> dict[int, tuple[int, ...]]:
+        """Indices in the roster by slice, so that a plan of many slices is checked in one pass."""
+        places: dict[int, list[int]] = {}
+        for place, entry in enumerate(self.roster):
+            places.setdefault(entry.slice, []).append(place)
+        return {number: tuple(held) for number, held in places.items()}

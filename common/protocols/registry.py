@@ -66,9 +66,9 @@ MASKED = Protocol(
     "with each other",
     "No party showed its records to another party or to the curator. The parties turned every count into "
     "random-looking shares, and the curator saw only sums with noise in them. For this the curator, who also "
-    "deals the shares' randomness, is trusted to deal it as written and not to collude with a party; one that "
-    "deals otherwise can read exact counts by itself. The parties are trusted not to collude beyond the table "
-    "below.",
+    "deals the randomness of the shares, is trusted to deal as written and not to collude with a party; one "
+    "that deals otherwise can read exact counts by itself. The parties are trusted not to collude beyond the "
+    "table below.",
     tolerates_collusions=True,
 )
 TRUSTED = Protocol(

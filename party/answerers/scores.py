@@ -18,6 +18,12 @@ from ...common.protocols.scores.query import check_references, exact_scores
 from ...common.wire.streams import encode_answer, row_blocks
 from ..account import Account
 
+MAX_RUNS = 8
+"""Largest number of score queries of a release that are kept; older ones are prepared again if needed."""
+
+_CLIQUE_BYTES = 80
+_NAME_BYTES = 88
+
 
 class ScoreRun(Protocol):
     """One score query at one party."""
@@ -25,6 +31,20 @@ class ScoreRun(Protocol):
     @property
     def word_bytes(self) -> int:
         """Bytes of one integer of the answer."""
+        ...
+
+    @property
+    def memory_bytes(self) -> int:
+        """Upper bound of the memory that the run takes from now on, apart from deliveries on their way."""
+        ...
+
+    @property
+    def delivery_bytes(self) -> int:
+        """Upper bound of the memory that one delivery takes while it is received."""
+        ...
+
+    def begin(self) -> None:
+        """Computes the exact values; called after the charge, and before all of the following."""
         ...
 
     def open(self, step: int, recipient: int) -> Iterator[bytes]:
@@ -45,7 +65,7 @@ class ScoreRun(Protocol):
 
 
 class ScoreRuns:
-    """The score queries of one release that were prepared since the party was started.
+    """The latest score queries of one release that were prepared since the party was started.
 
     Args:
         account: account of the release.
@@ -53,19 +73,47 @@ class ScoreRuns:
 
     def __init__(self, account: Account) -> None:
         self._account = account
+        self._memory = account.allowance.memory
         self._runs: dict[str, ScoreRun] = {}
 
     def prepare(self, query: ScoreQuery, run: ScoreRun) -> None:
-        """Charges a query before anything for it is opened; a repeated query costs nothing."""
-        self._account.charge(query)
-        self._account.bind(query, run.bound())
-        self._runs.setdefault(query.query_id, run)
+        """Charges a query before anything for it is computed; a repeated query costs nothing.
+
+        Raises:
+            PolicyError: there is no memory for it; nothing is charged or allocated.
+        """
+        if query.query_id not in self._runs:
+            for oldest in list(self._runs)[: 1 - MAX_RUNS]:
+                del self._runs[oldest]
+                self._memory.free([oldest])
+            self._memory.reserve({query.query_id: run.memory_bytes + _query_bytes(query)})
+        try:
+            self._account.charge(query)
+            if query.query_id not in self._runs:
+                run.begin()
+                self._runs[query.query_id] = run
+            self._account.bind(query, self._runs[query.query_id].bound())
+        finally:
+            if query.query_id not in self._runs:
+                self._memory.free([query.query_id])
+
+    def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Receives a delivery for a run.
+
+        Raises:
+            DeliveriesLost: see `named`.
+            PolicyError: there is no memory for it.
+        """
+        run = self.named(delivery.query_id)
+        with self._memory.during(run.delivery_bytes):
+            run.deliver(delivery, chunks)
 
     def answer(self, query: ScoreQuery) -> Iterator[bytes]:
         """The frames of the scores, after all deliveries."""
         run = self.named(query.query_id)
         stream = self._account.charge(query)
         self._account.bind(query, run.bound())
+        self._memory.reserve({query.query_id: run.memory_bytes + _query_bytes(query)})
         return encode_answer([self._account.answered(query, run.answer(stream))], run.word_bytes)
 
     def named(self, query_id: str) -> ScoreRun:
@@ -79,6 +127,12 @@ class ScoreRuns:
         return self._runs[query_id]
 
 
+def _query_bytes(query: ScoreQuery) -> int:
+    """Upper bound of the memory of a query itself."""
+    names = sum(_NAME_BYTES + 4 * len(name) for clique in query.cliques for name in clique)
+    return names + _CLIQUE_BYTES * len(query.cliques)
+
+
 class LocalScores:
     """Scores of a party that holds the whole table.
 
@@ -90,12 +144,26 @@ class LocalScores:
     def __init__(self, table: Table, query: ScoreQuery) -> None:
         self._table = table
         self._query = query
+        self._total_bytes = 8 * sum(map(table.domain.cells, query.cliques))
         self._references: NDArray[np.int64] | None = None
 
     @property
     def word_bytes(self) -> int:
         """8, which suffices for any score."""
         return 8
+
+    @property
+    def memory_bytes(self) -> int:
+        """See `ScoreRun`: references, and the counts while they are compared."""
+        return 4 * self._total_bytes
+
+    @property
+    def delivery_bytes(self) -> int:
+        """See `ScoreRun`."""
+        return 4 * self._total_bytes
+
+    def begin(self) -> None:
+        """Nothing: the counts are computed when they are compared."""
 
     def open(self, step: int, recipient: int) -> Iterator[bytes]:
         """Refuses: there is no other party."""

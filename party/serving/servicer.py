@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from ...common.errors import ProtocolError
+from ...common.frames import MESSAGE_BYTES
 from ...common.wire import codec, probes, queries, statements, streams
 from ..party import Party
 from .turns import Turns
@@ -23,7 +24,7 @@ class PartyServicer:
     def __init__(self, party: Party, clock: Callable[[], float] = time.time) -> None:
         self._party = party
         self._clock = clock
-        self._turns = Turns()
+        self._turns = Turns(party.counted)
 
     def serve(self, method: str, requests: Iterator[bytes], caller: bytes) -> Iterator[bytes]:
         """The encoded replies to an encoded request or a stream of requests.
@@ -36,7 +37,7 @@ class PartyServicer:
         Raises:
             MosaicError: the party refuses; the text contains no private data.
         """
-        party = self._party
+        party, requests = self._party, _bounded(requests)
         match method:
             case "Describe":
                 yield codec.encode_description(party.describe())
@@ -117,6 +118,16 @@ class PartyServicer:
             return iter([codec.encode_acknowledgement()])
 
         return self._stream(release_id, caller, acknowledged)
+
+
+def _bounded(requests: Iterator[bytes]) -> Iterator[bytes]:
+    """The requests, each checked for its size before it is decoded."""
+    for request in requests:
+        if len(request) > MESSAGE_BYTES:
+            raise ProtocolError(
+                f"expected messages of at most {MESSAGE_BYTES} bytes, got a larger one; ask for less at once"
+            )
+        yield request
 
 
 def _only(requests: Iterator[bytes]) -> bytes:

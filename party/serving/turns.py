@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from weakref import WeakValueDictionary
+
+
+def _uncounted(release_id: str) -> AbstractContextManager[None]:
+    return contextlib.nullcontext()
 
 
 class _Turn:
@@ -19,9 +25,13 @@ class Turns:
 
     A call releases the lock while it waits for the network, so that two calls that wait for each other do not
     deadlock.
+
+    Args:
+        counted: given the id of a release, a context in which a call computes for it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, counted: Callable[[str], AbstractContextManager[None]] = _uncounted) -> None:
+        self._counted = counted
         self._guard = threading.Lock()
         self._turns: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
 
@@ -31,7 +41,7 @@ class Turns:
             turn = self._turns.get(release_id)
             if turn is None:
                 turn = self._turns[release_id] = _Turn()
-        return Turn(turn)
+        return Turn(turn, lambda: self._counted(release_id))
 
 
 class Turn:
@@ -39,10 +49,12 @@ class Turn:
 
     Args:
         turn: lock of its release.
+        counted: context in which it computes.
     """
 
-    def __init__(self, turn: _Turn) -> None:
+    def __init__(self, turn: _Turn, counted: Callable[[], AbstractContextManager[None]]) -> None:
         self._turn = turn
+        self._counted = counted
 
     def replies(self, begin: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
         """The replies of a call, each computed in a turn and yielded outside.
@@ -50,12 +62,12 @@ class Turn:
         Args:
             begin: starts the call, in the first turn.
         """
-        with self._turn.lock:
+        with self._turn.lock, self._counted():
             replies = begin()
             reply = next(replies, None)
         while reply is not None:
             yield reply
-            with self._turn.lock:
+            with self._turn.lock, self._counted():
                 reply = next(replies, None)
 
     def outside(self, requests: Iterator[bytes]) -> Iterator[bytes]:

@@ -47,6 +47,11 @@ min_parties = 4
 veto_evaluators = ["lab"]
 dealers = ["curator", "dealer"]
 require_check = true
+max_memory_mb = 5
+max_disk_mb = 6
+max_cpu_seconds = 9
+max_queries = 10
+max_active_releases = 11
 approval = false
 [records]
 same_as = ["clinic"]
@@ -58,7 +63,7 @@ listen = "0.0.0.0:1"
     assert made.policy == Policy(
         frozenset({"masked"}), frozenset({Adjacency.REPLACE_ONE}), Fraction(1, 2), Fraction(2), 8, 7, 2,
         Records(frozenset({"clinic"}), together=True), 3, 4, frozenset({"lab"}),
-        frozenset({"curator", "dealer"}), require_check=True,
+        frozenset({"curator", "dealer"}), True, 5, 6, 9, 10, 11,
     )  # fmt: skip
     assert made.key == "id"
     assert (made.approval, made.listen) == (False, "0.0.0.0:1")
@@ -80,6 +85,8 @@ listen = "0.0.0.0:1"
         (SOURCE + "[policy]\nprotocols = [1]\n", "list of names"),
         (SOURCE + "[policy]\nveto_evaluators = [1]\n", "list of names"),
         (SOURCE + "[policy]\nmin_parties = 0\n", "at least 1"),
+        (SOURCE + "[policy]\nmax_memory_mb = 0\n", "at least 1"),
+        (SOURCE + "[policy]\nmax_cpu_seconds = 1.5\n", "another type"),
         (SOURCE + "[policy]\nmax_rows_per_person = 0\n", "at least 1"),
         (SOURCE + "[policy]\nmax_rows_per_person = 2\n", "needs a key"),
         (SOURCE + "[records]\nsame_as = [1]\n", "list of names"),

@@ -9,9 +9,9 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.errors import DeliveriesLost, PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.statement import TERMS as PURPOSE
-from dpmosaic.party import releases
 from dpmosaic.party.ledger import Ledger
-from support.lone_party import IDENTITY, QUERY, TERMS, started
+from support.lone_party import IDENTITY, POLICY, QUERY, TERMS, started
+from support.masked import POLICY as MASKED_POLICY
 from support.masked import Release
 from support.parties import party_of, policy_for
 from support.terms import RELEASE_ID, id_of, terms_for
@@ -54,11 +54,8 @@ def test_after_a_restart_terms_are_decoded_once_from_the_ledger(decoded, tmp_pat
     assert decoded == [encode_terms(release.terms)] * len(release.parties)
 
 
-def test_the_number_of_active_releases_is_limited_and_others_are_decoded_again(
-    table, ledger, decoded, monkeypatch
-):
-    monkeypatch.setattr(releases, "MAX_ACTIVE", 2)
-    party = started(table, ledger)
+def test_the_number_of_active_releases_is_limited_and_others_are_decoded_again(table, ledger, decoded):
+    party = started(table, ledger, replace(POLICY, max_active_releases=2))
     for release_id in (RELEASE_ID, id_of("s"), id_of("t")):
         party.accept(encode_terms(terms_for(party, release_id=release_id)))
     decoded.clear()
@@ -72,10 +69,9 @@ def test_the_number_of_active_releases_is_limited_and_others_are_decoded_again(
     assert list(party.answer(QUERY)) == first
 
 
-def test_a_removed_release_needs_its_deliveries_again(monkeypatch):
-    monkeypatch.setattr(releases, "MAX_ACTIVE", 1)
-    release = Release().accept().introduce().prepare(("a", "c"))
-    first = release.frames(SHARE)
+def test_a_removed_release_needs_its_deliveries_again():
+    release = Release(policy=replace(MASKED_POLICY, max_active_releases=1)).accept().introduce()
+    first = release.prepare(("a", "c")).frames(SHARE)
     others = replace(release.terms, release_id=id_of("s"))
     for party in release.parties.values():
         party.accept(encode_terms(others))

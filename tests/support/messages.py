@@ -181,7 +181,7 @@ SCORE_QUERIES = st.builds(
     NAMES,
     st.lists(st.lists(TEXTS, min_size=1, max_size=3).map(tuple), min_size=1, max_size=3).map(tuple),
     POSITIVE,
-    st.binary(max_size=33),
+    st.binary(min_size=32, max_size=32),
 )
 
 DESCRIPTION = PartyDescription("p", 1, "0.1", Domain.coded({"a": 2, "b": 3}), 7, ("trusted",), b"i" * 32)

@@ -88,6 +88,12 @@ class MaskedPlan(Partition):
         """Cache of `feasible`: selection repeats the same cliques."""
         return {}
 
+    @cached_property
+    def _holder(self) -> dict[tuple[int, str], int]:
+        """Index in the roster of the party that holds an attribute in a slice."""
+        entries = enumerate(self.roster)
+        return {(entry.slice, name): place for place, entry in entries for name in entry.attributes}
+
     def chain(self, clique: Clique, number: int) -> Chain:
         """The parts of a clique in a slice, in the order of multiplication.
 
@@ -102,8 +108,7 @@ class MaskedPlan(Partition):
 
     def holders(self, chain: Chain, number: int) -> tuple[int, ...]:
         """Indices in the roster of the parties that hold the parts of a chain."""
-        holder = {name: i for i in self.members(number) for name in self.roster[i].attributes}
-        return tuple(holder[part[0]] for part in chain)
+        return tuple(self._holder[number, part[0]] for part in chain)
 
     def cells(self, chain: Chain) -> int:
         """Number of columns of the product of these parts."""

@@ -54,23 +54,30 @@ class MaskedAnswerer(Answerer):
 
     def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """A matrix minus its mask, in frames sealed for another party of the slice."""
-        return self._introduced_session().open(chain, recipient)
+        session = self._introduced_session()
+        self.institution.rules.policy.check_cells(session.cells(chain, parts=1))
+        return session.open(chain, recipient)
 
     def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
         """The proof that an opening is one-hot, in frames sealed for another party of the slice."""
-        return self._introduced_session().prove(chain, recipient, coins)
+        session = self._introduced_session()
+        self.institution.rules.policy.check_cells(session.cells(chain, parts=1))
+        return session.prove(chain, recipient, coins)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""
         session = self._introduced_session()
-        if delivery.kind is DeliveryKind.DEALT_PRODUCT:
-            self.institution.rules.policy.check_cells(session.cells(delivery.chain))
+        policy, chain = self.institution.rules.policy, delivery.chain
+        if delivery.kind in (DeliveryKind.OPENING, DeliveryKind.PROOF, DeliveryKind.ATTESTATION):
+            policy.check_cells(session.cells(chain, parts=1, holder=delivery.sender))
+        elif delivery.kind in (DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_PRODUCT):
+            policy.check_cells(session.cells(chain))
         session.deliver(delivery, chunks)
 
     def multiply(self, chains: Sequence[Chain]) -> None:
         """Computes shares of products from the deliveries."""
         session = self._introduced_session()
-        for chain in chains:
+        for chain in dict.fromkeys(chains):
             self.institution.rules.policy.check_cells(session.cells(chain))
         session.multiply(chains)
 
@@ -109,6 +116,7 @@ class MaskedAnswerer(Answerer):
             introduction,
             institution.order,
             account.keys,
+            account.allowance,
         )
 
 

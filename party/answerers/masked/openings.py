@@ -14,6 +14,7 @@ import numpy as np
 from ....common.errors import DeliveriesLost
 from ....common.protocols.masked.ring import Ring, Words
 from ....common.wire.streams import row_blocks
+from ...allowance import Quota
 
 _WRITE_BYTES = 1 << 22
 
@@ -21,9 +22,12 @@ _WRITE_BYTES = 1 << 22
 class _Matrix:
     """One file; closed with its last reference, so a reader can finish after the matrix is replaced."""
 
-    def __init__(self, rows: int, cells: int) -> None:
+    def __init__(self, rows: int, cells: int, disk: Quota, size: int) -> None:
         self.rows = rows
         self.cells = cells
+        purpose = object()
+        disk.reserve({purpose: size})
+        weakref.finalize(self, disk.free, [purpose])
         self.file = tempfile.TemporaryFile()
         weakref.finalize(self, self.file.close)
 
@@ -33,10 +37,12 @@ class Openings:
 
     Args:
         ring: ring of the words.
+        disk: bytes of all files, also of those that are still written.
     """
 
-    def __init__(self, ring: Ring) -> None:
+    def __init__(self, ring: Ring, disk: Quota) -> None:
         self._ring = ring
+        self._disk = disk
         self._matrices: dict[Hashable, _Matrix] = {}
 
     def __contains__(self, key: Hashable) -> bool:
@@ -53,9 +59,11 @@ class Openings:
 
         Raises:
             ProtocolError: the number of words is not the expected one.
+            PolicyError: there is no room for it; nothing was read or written.
         """
-        matrix = _Matrix(rows, cells)
-        at_once = max(1, _WRITE_BYTES // (cells * self._ring.word_bytes))
+        row_bytes = cells * self._ring.word_bytes
+        matrix = _Matrix(rows, cells, self._disk, rows * row_bytes)
+        at_once = max(1, _WRITE_BYTES // row_bytes)
         for block in row_blocks(chunks, self._ring.dtype, rows, cells, at_once):
             matrix.file.write(block.data)
         matrix.file.flush()

@@ -19,6 +19,9 @@ from ....common.wire.streams import row_blocks
 from ..scores import read_references
 from .session import MaskedSession
 
+KEPT_WORDS, EVALUATED_WORDS = 6, 24
+"""Words for each cell of a run: what is kept, and what an evaluator needs until its last round."""
+
 
 class SharedScores:
     """Scores over the parties of a masked release.
@@ -31,7 +34,8 @@ class SharedScores:
         query: the score query.
 
     Raises:
-        ProtocolError: a product was not computed, the plan names no evaluators, or its ring is too small.
+        DeliveriesLost: a product was not computed.
+        ProtocolError: the plan names no evaluators, or its ring is too small.
     """
 
     def __init__(self, session: MaskedSession, query: ScoreQuery) -> None:
@@ -43,7 +47,9 @@ class SharedScores:
         self._digest = query_digest(query)
         cells = tuple(plan.domain.cells(clique) for clique in query.cliques)
         self._shape = score_shape(plan, cells, query.sigma, query.largest_reference, query.largest_total)
-        self._cells = np.concatenate([session.share(clique) for clique in query.cliques])
+        for clique in dict.fromkeys(query.cliques):
+            session.check_share(clique)
+        self._cells = np.zeros(0, dtype=plan.ring.dtype)
         self._others = set(range(len(plan.roster))) - set(plan.evaluators)
         evaluates = session.me in plan.evaluators
         self._index = plan.evaluators.index(session.me) if evaluates else None
@@ -59,6 +65,27 @@ class SharedScores:
     def word_bytes(self) -> int:
         """Bytes of a word of the plan's ring."""
         return self._shape.ring.word_bytes
+
+    @property
+    def memory_bytes(self) -> int:
+        """See `ScoreRun`; an evaluator keeps only cells and messages after its last round."""
+        words = self._shape.total * self._shape.ring.word_bytes
+        if self._index is None or self._score is not None:
+            return KEPT_WORDS * words
+        return (EVALUATED_WORDS + len(self._others)) * words
+
+    @property
+    def delivery_bytes(self) -> int:
+        """See `ScoreRun`."""
+        return 3 * max(self._shape.dealt_bytes, self._shape.total * 8)
+
+    def begin(self) -> None:
+        """Computes the party's cells of all cliques."""
+        shares = []
+        for clique in self._query.cliques:
+            self._session.processors.check()
+            shares.append(self._session.share(clique))
+        self._cells = np.concatenate(shares)
 
     def open(self, step: int, recipient: int) -> Iterator[bytes]:
         """Step 0: the party's cells, for evaluator 0. Step k: its opening of round k - 1, for its peer."""

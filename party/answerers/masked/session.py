@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from ....common.protocols.masked.plan import (
 )
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
+from ...allowance import Allowance
 from .checks import Checks
 from .openings import Openings
 from .order import RecordOrder
@@ -47,6 +48,7 @@ class MaskedSession:
         introduction: introduction from the curator; its acceptances are verified here.
         order: digest of the key of each row; None if the policy guarantees the order of the rows.
         salts: source of salts.
+        allowance: what the release may use of the machine.
 
     Raises:
         ProtocolError: an acceptance is not signed by the party in the plan.
@@ -61,6 +63,7 @@ class MaskedSession:
         introduction: Introduction,
         order: bytes | None,
         salts: FreshKeys,
+        allowance: Allowance,
     ) -> None:
         if terms.masked is None:
             raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no products")
@@ -72,24 +75,32 @@ class MaskedSession:
             )
         self.me = names.index(name)
         self._slice = plan.roster[self.me].slice
+        self._names = frozenset(plan.domain)
         # Attributes that are not in the plan cannot be queried in this release.
         self._table = table.project(plan.roster[self.me].attributes)
         self.peers = Peers(terms, plan, self.me, secret, introduction.acceptances, salts)
         neighbours = {i: names[i] for i in plan.members(self._slice) if i != self.me}
         self._order = RecordOrder(self.peers, neighbours, order)
         self.masks = release_masks(introduction.mask_seed, terms_digest(terms))
-        self._openings = Openings(plan.ring)
+        self._openings = Openings(plan.ring, allowance.disk)
+        self._memory = allowance.memory
+        self.processors = allowance.processors
         self._checks = Checks(plan, self.me, self.masks, self.peers)
         self._products: dict[Chain, Words] = {}
         self._dealt: dict[Chain, Words] = {}
 
-    def cells(self, chain: Chain) -> int:
+    def cells(self, chain: Chain, *, parts: int = 2, holder: int | None = None) -> int:
         """Cells of the product of a chain's parts.
 
+        Args:
+            chain: chain of this party's slice.
+            parts: least number of its parts.
+            holder: index in the roster of a party that holds one of them; this party if None.
+
         Raises:
-            ProtocolError: it is not a product of this party's slice, or the party holds no part of it.
+            ProtocolError: it is not such a chain.
         """
-        self._check(chain, parts=2)
+        self._check(chain, parts=parts, holder=holder)
         return self.plan.cells(chain)
 
     def order_tag(self, recipient: int) -> Iterator[bytes]:
@@ -165,6 +176,8 @@ class MaskedSession:
                 self._check_size(chain)
                 self._openings.put((kind, chain), records, self.plan.cells(chain), chunks)
             case DeliveryKind.DEALT_PRODUCT:
+                if chain not in self._products:
+                    self._memory.reserve({(kind, chain): self.cells(chain) * self.plan.ring.word_bytes})
                 (words,) = row_blocks(chunks, self.plan.ring.dtype, 1, self.cells(chain), 1)
                 if chain not in self._products:
                     self._dealt[chain] = words[0]
@@ -172,10 +185,28 @@ class MaskedSession:
                 raise ProtocolError(f"{kind.name} belongs to a score query; name the query")
 
     def multiply(self, chains: Sequence[Chain]) -> None:
-        """Computes the party's shares of products from the deliveries."""
-        for chain in chains:
+        """Computes the party's shares of products from the deliveries.
+
+        Raises:
+            DeliveriesLost: an opening or a share of the dealer is missing.
+            PolicyError: there is no memory for all of them; none is computed.
+        """
+        different = dict.fromkeys(chains)
+        for chain in different:
             self._check(chain, parts=2)
-        wanted = [chain for chain in chains if chain not in self._products]
+        wanted = [chain for chain in different if chain not in self._products]
+        sizes: dict[Hashable, int] = {
+            chain: self.plan.cells(chain) * self.plan.ring.word_bytes for chain in wanted
+        }
+        self._memory.reserve(sizes)
+        try:
+            self._multiply(wanted)
+        finally:
+            self._memory.free(chain for chain in wanted if chain not in self._products)
+            done = [chain for chain in wanted if chain not in self._dealt]
+            self._memory.free((DeliveryKind.DEALT_PRODUCT, chain) for chain in done)
+
+    def _multiply(self, wanted: Sequence[Chain]) -> None:
         ends_here = {chain: self._holders(chain)[-1] == self.me for chain in wanted}
         for lefts, rights in rectangles(self.plan, [chain for chain in wanted if not ends_here[chain]]):
             self._multiply_left(lefts, rights)
@@ -185,20 +216,29 @@ class MaskedSession:
             for k in range(2, len(chain)):
                 self._forget(chain[:k])
 
+    def check_share(self, clique: Clique) -> None:
+        """Refuses a marginal of which this party has no share yet.
+
+        Raises:
+            DeliveriesLost: a product was not computed.
+        """
+        chain = self.plan.chain(clique, self._slice)
+        if len(chain) > 1 and self.me in self._holders(chain) and chain not in self._products:
+            raise DeliveriesLost("the answer needs a product that was not computed; multiply first")
+
     def share(self, clique: Clique) -> Words:
         """The party's exact share of a marginal, shape (cells,); all shares sum to the exact counts.
 
         Raises:
             DeliveriesLost: a product was not computed.
         """
+        self.check_share(clique)
         ring, domain = self.plan.ring, self.plan.domain
         chain = self.plan.chain(clique, self._slice)
         if self.me not in self._holders(chain):
             return np.zeros(domain.cells(clique), dtype=ring.dtype)
         if len(chain) == 1:
             return ring.words(self._table.marginal(clique))
-        if chain not in self._products:
-            raise DeliveriesLost("the answer needs a product that was not computed; multiply first")
         held = [name for part in chain for name in part]
         axes = [held.index(name) for name in clique]
         return self._products[chain].reshape(domain.shape(held)).transpose(axes).ravel()
@@ -228,7 +268,7 @@ class MaskedSession:
             len(chain) < parts
             or not all(chain)
             or len(set(names)) < len(names)
-            or set(names) - set(self.plan.domain)
+            or not self._names.issuperset(names)
         ):
             raise ProtocolError(
                 f"expected at least {parts} parts, of attributes of the plan, each once; compare the plan"
@@ -297,6 +337,7 @@ class MaskedSession:
 
     def _multiply_left(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
         """A^T F + C_left for every left and right factor."""
+        self.processors.check()
         ring, plan = self.plan.ring, self.plan
         widths, right_widths = [plan.cells(c) for c in lefts], [plan.domain.cells(r) for r in rights]
         rows = block_rows(ring, sum(widths) + sum(right_widths))
@@ -311,6 +352,7 @@ class MaskedSession:
 
     def _multiply_right(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
         """E^T V + C_right for every left and right factor."""
+        self.processors.check()
         plan = self.plan
         missing = [left for left in lefts for right in rights if (*left, right) not in self._dealt]
         if missing:

@@ -108,7 +108,7 @@ def test_verifies_a_certificate_that_all_parties_signed(signed):
     assert all(line.passed for line in lines), [line for line in lines if not line.passed]
     assert [line.what for line in lines] == [
         "label", "curator c", "parties", *(f"party {name}" for name in NAMES),
-        "promise", "record", "table", "purpose", "trust", "charges", "budget", "recomputed",
+        "promise", "record", "table", "purpose", "trust", "charges", "budget", "recomputed", "not verified",
     ]  # fmt: skip
     kinds = {charge.kind for charge in signed.charges}
     assert kinds == {"interaction", "scores"}

@@ -10,7 +10,7 @@ import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.errors import ApprovalPending, BudgetError, PolicyError, ProtocolError
+from dpmosaic.common.errors import ApprovalPending, BudgetError, DataError, PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy import distributed, noise
 from dpmosaic.common.privacy.cost import gaussian_sigma
@@ -320,6 +320,11 @@ def decide(world, rng):
     return True
 
 
+def approve(world, release):
+    with suppress(DataError):
+        world.parties[MANUAL].approvals.decide(release.release_id, APPROVED, "operator", "", accepted=False)
+
+
 def deny_running(world, rng):
     """An operator denies a release that is running: it is stopped for good, at this party."""
     party = world.parties[MANUAL]
@@ -372,7 +377,7 @@ def _introduce_again(world, party):
     try:
         with suppress(ApprovalPending):
             world.agree(release)
-        world.parties[MANUAL].approvals.decide(release.release_id, APPROVED, "operator", "", accepted=False)
+        approve(world, release)
         world.agree(release)
     except PolicyError:
         return

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmosaic.common.errors import ProtocolError
+from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.party.allowance import Quota
 from dpmosaic.party.answerers.masked.openings import Openings
 
 
@@ -22,6 +23,11 @@ def cut(data, places):
     """The bytes in pieces that end at these places."""
     ends = [0, *sorted(min(place, len(data)) for place in places), len(data)]
     return [data[start:stop] for start, stop in itertools.pairwise(ends)]
+
+
+def on_disk(bits=32, limit=1 << 30):
+    """Openings with so many bytes of disk."""
+    return Openings(Ring(bits), Quota(limit, "max_disk_mb"))
 
 
 WHOLE = matrix(6, 2, seed=3).tobytes()
@@ -47,7 +53,7 @@ def opened_files(monkeypatch):
     block_rows=st.integers(1, 12),
 )
 def test_a_matrix_comes_back_in_blocks_however_it_was_cut(rows, cells, bits, places, block_rows):
-    words, openings = matrix(rows, cells, bits), Openings(Ring(bits))
+    words, openings = matrix(rows, cells, bits), on_disk(bits)
     openings.put("key", rows, cells, cut(words.tobytes(), places))
     blocks = list(openings.blocks("key", block_rows))
     assert all(block.shape == (block_rows, cells) for block in blocks[:-1])
@@ -56,7 +62,7 @@ def test_a_matrix_comes_back_in_blocks_however_it_was_cut(rows, cells, bits, pla
 
 
 def test_matrices_are_kept_apart_by_their_keys():
-    openings = Openings(Ring(32))
+    openings = on_disk()
     one, other = matrix(7, 3, seed=1), matrix(5, 4, seed=2)
     openings.put((1, "a"), 7, 3, [one.tobytes()])
     openings.put((2, "a"), 5, 4, [other.tobytes()])
@@ -66,7 +72,7 @@ def test_matrices_are_kept_apart_by_their_keys():
 
 
 def test_one_matrix_can_be_read_by_two_at_once():
-    words, openings = matrix(9, 2), Openings(Ring(32))
+    words, openings = matrix(9, 2), on_disk()
     openings.put("key", 9, 2, [words.tobytes()])
     pairs = zip(openings.blocks("key", 3), openings.blocks("key", 3), strict=True)
     for start, (one, other) in zip(range(0, 9, 3), pairs, strict=True):
@@ -75,7 +81,7 @@ def test_one_matrix_can_be_read_by_two_at_once():
 
 
 def test_a_reader_keeps_what_it_began_to_read(opened_files):
-    old, openings = matrix(6, 2, seed=1), Openings(Ring(32))
+    old, openings = matrix(6, 2, seed=1), on_disk()
     openings.put("key", 6, 2, [old.tobytes()])
     replaced = openings.blocks("key", 2)
     assert np.array_equal(next(replaced), old[:2])
@@ -89,7 +95,7 @@ def test_a_reader_keeps_what_it_began_to_read(opened_files):
 
 
 def test_a_block_may_be_overwritten_without_an_effect():
-    words, openings = matrix(6, 2), Openings(Ring(32))
+    words, openings = matrix(6, 2), on_disk()
     openings.put("key", 6, 2, [words.tobytes()])
     for block in openings.blocks("key", 4):
         block[...] = 0
@@ -98,11 +104,11 @@ def test_a_block_may_be_overwritten_without_an_effect():
 
 def test_refuses_to_read_a_matrix_that_was_not_stored():
     with pytest.raises(ProtocolError, match="not delivered; deliver all of them"):
-        read(Openings(Ring(32)), "key")
+        read(on_disk(), "key")
 
 
 def test_a_dropped_matrix_frees_its_space_and_may_be_dropped_again(opened_files):
-    openings = Openings(Ring(32))
+    openings = on_disk()
     openings.put("key", 6, 2, [matrix(6, 2).tobytes()])
     openings.drop("key")
     openings.drop("key")
@@ -114,7 +120,7 @@ def test_a_dropped_matrix_frees_its_space_and_may_be_dropped_again(opened_files)
 
 
 def test_files_are_closed_with_the_openings(opened_files):
-    openings = Openings(Ring(32))
+    openings = on_disk()
     for key in range(3):
         openings.put(key, 6, 2, [matrix(6, 2).tobytes()])
     assert not any(file.closed for file in opened_files)
@@ -124,7 +130,7 @@ def test_files_are_closed_with_the_openings(opened_files):
 
 @pytest.mark.parametrize("shape", [(6, 2), (4, 5)])
 def test_a_new_matrix_replaces_an_old_one_and_frees_its_space(opened_files, shape):
-    openings, new = Openings(Ring(32)), matrix(*shape, seed=2)
+    openings, new = on_disk(), matrix(*shape, seed=2)
     openings.put("key", 6, 2, [matrix(6, 2, seed=1).tobytes()])
     openings.put("key", *shape, [new.tobytes()])
     assert np.array_equal(read(openings, "key"), new)
@@ -132,7 +138,11 @@ def test_a_new_matrix_replaces_an_old_one_and_frees_its_space(opened_files, shap
 
 
 def test_the_old_matrix_stays_until_all_of_the_new_one_came():
-    openings, old, new = Openings(Ring(32)), matrix(6, 2, seed=1), matrix(6, 2, seed=2)
+    openings, old, new = (
+        on_disk(),
+        matrix(6, 2, seed=1),
+        matrix(6, 2, seed=2),
+    )
     openings.put("key", 6, 2, [old.tobytes()])
 
     def chunks():
@@ -157,7 +167,7 @@ def test_the_old_matrix_stays_until_all_of_the_new_one_came():
     ],
 )
 def test_a_stream_of_another_length_is_refused_and_nothing_changes(opened_files, chunks):
-    openings, old = Openings(Ring(32)), matrix(6, 2, seed=1)
+    openings, old = on_disk(), matrix(6, 2, seed=1)
     with pytest.raises(ProtocolError, match="more or fewer integers than expected"):
         openings.put("key", 6, 2, chunks)
     assert "key" not in openings
@@ -173,7 +183,7 @@ def test_an_interrupted_stream_keeps_the_old_matrix(opened_files):
         yield WHOLE[:24]
         raise ProtocolError("a frame does not open")
 
-    openings, old = Openings(Ring(32)), matrix(6, 2, seed=1)
+    openings, old = on_disk(), matrix(6, 2, seed=1)
     openings.put("key", 6, 2, [old.tobytes()])
     with pytest.raises(ProtocolError, match="a frame does not open"):
         openings.put("key", 6, 2, broken())
@@ -190,14 +200,18 @@ def test_an_endless_stream_is_refused_before_it_fills_the_disk():
             yield WHOLE
 
     with pytest.raises(ProtocolError, match="more or fewer"):
-        Openings(Ring(32)).put("key", 12, 2, endless())
+        on_disk().put("key", 12, 2, endless())
     assert len(taken) <= 4
 
 
 @pytest.mark.parametrize("cells", [1, 8, 1 << 18])
 def test_a_large_matrix_needs_little_memory(cells):
     """64 MiB, stored and read in blocks of 4 MiB, of which a few are in memory at a time."""
-    chunk, openings, rows = bytes(1 << 20), Openings(Ring(32)), (1 << 24) // cells
+    chunk, openings, rows = (
+        bytes(1 << 20),
+        on_disk(),
+        (1 << 24) // cells,
+    )
     tracemalloc.start()
     try:
         openings.put("key", rows, cells, (chunk for _ in range(64)))
@@ -206,3 +220,23 @@ def test_a_large_matrix_needs_little_memory(cells):
         assert tracemalloc.get_traced_memory()[1] < 20 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_disk_is_free_again_when_a_matrix_is_dropped_or_did_not_come_whole():
+    openings, words = on_disk(limit=6 * 2 * 4), matrix(6, 2)
+    with pytest.raises(ProtocolError, match="more or fewer"):
+        openings.put("key", 6, 2, [b"too short"])
+    for _ in range(3):
+        openings.put("key", 6, 2, [words.tobytes()])
+        openings.drop("key")
+    openings.put("key", 6, 2, [words.tobytes()])
+    with pytest.raises(PolicyError, match="max_disk_mb"):
+        openings.put("other", 6, 2, [words.tobytes()])
+
+
+def test_a_matrix_and_the_one_that_replaces_it_need_disk_at_the_same_time():
+    openings, words = on_disk(limit=2 * 6 * 2 * 4 - 1), matrix(6, 2)
+    openings.put("key", 6, 2, [words.tobytes()])
+    with pytest.raises(PolicyError, match="max_disk_mb"):
+        openings.put("key", 6, 2, [words.tobytes()])
+    assert read(openings, "key").tolist() == words.tolist()
