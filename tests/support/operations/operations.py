@@ -251,7 +251,8 @@ def other_rows(world, rng):
     """A party is started with other rows: no release that is open is answered from them."""
     party = party_of(world, rng)
     rows = party.table
-    party.restart(Table(rows.domain, tuple(np.zeros_like(column) for column in rows.columns)))
+    others = zip(rows.columns, rows.domain.sizes, strict=True)
+    party.restart(Table(rows.domain, tuple((codes + 1) % size for codes, size in others)))
     asked = [request for method, request in party.sent if method == "Answer"]
     try:
         for request in asked[-3:]:
