@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from ...common.canonical.terms import decode_terms, encode_terms
@@ -86,14 +87,17 @@ def release_over_parties(
     )
     measurer = agreement.measurer(keys.child("dealer"), asking)
     made = make_release(order, Layout.of(agreement.terms.plan), measurer, keys, report=report)
+    # A resumed release writes the same files, also those that state when its certificate was made, and gives
+    # the parties the same certificate to sign.
+    created = journal.note_once("created", made.certificate.created.encode()).decode()
+    made = replace(made, certificate=replace(made.certificate, created=created))
     issued = made.certificate.with_outputs(publish(made))
-    # A resumed release gives the parties the same certificate to sign.
     noted = journal.note_once("certificate", json.dumps(issued.to_json()).encode())
     certificate = Certificate.from_json(json.loads(noted))
     if certificate.outputs != issued.outputs:
         raise DataError(
             "the files of the resumed release differ from those that its certificate names; resume it with "
-            "the version and on the machine that began it"
+            "the table format and the version, and on the machine, that began it"
         )
     signed = certificate.with_signatures(signatures_of(certificate, agreement, asking, marks))
     return Released(made.synthetic, made.fitted, signed)

@@ -1,6 +1,7 @@
 """Releases that end without a certificate: by refusal, by the curator, and with parties away."""
 
 import contextlib
+import hashlib
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,11 +18,13 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import ApprovalPending, DataError, PartyUnavailable, PolicyError
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.curator.certificates import issuing
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.abandoning import abandon
 from dpmosaic.curator.releasing.over_parties import release_over_parties
 from dpmosaic.curator.releasing.plan import ReleasePlan, draft
+from dpmosaic.curator.report.page import release_report
 from support.parties import policy_for, started
 
 DOMAIN = Domain.coded({"a": 3, "b": 2})
@@ -59,12 +62,14 @@ class Trial:
         self.path, self.plan = folder / "journal.sqlite", ReleasePlan.load(folder / "plan.toml")
         Journal.create(self.path, self.plan.text).close()
 
-    def release(self, links=None):
+    def release(self, links=None, **options):
         """Begins or resumes the release."""
-        identities = {d.name: d.identity for d in self.described}
+        known = {d.name: d.identity for d in self.described}
         with contextlib.closing(Journal(self.path)) as journal:
             slices = [links or self.links]
-            return release_over_parties(self.plan, slices, journal, signer=SIGNER, identities=identities)
+            return release_over_parties(
+                self.plan, slices, journal, signer=SIGNER, identities=known, **options
+            )
 
     def abandon(self, links=None):
         clients = dict(zip(NAMES, map(PartyClient, links or self.links), strict=True))
@@ -160,3 +165,33 @@ def test_a_release_whose_first_party_certified_already_is_resumed(trial):
     certificate = trial.release().certificate
     assert trial.states() == [["certified"], ["certified"]]
     assert certificate.created == noted["created"]
+
+
+class LaterClock(datetime):
+    """A clock that is a day further at every look."""
+
+    day = 0
+
+    @classmethod
+    def now(cls, zone=None):
+        cls.day += 1
+        return datetime(2026, 1, cls.day, tzinfo=zone)
+
+
+def test_a_release_that_stopped_between_its_files_and_the_signatures_writes_the_same_files(
+    trial, monkeypatch
+):
+    """The report states when the certificate was made, and its digest is part of the certificate."""
+    monkeypatch.setattr(issuing, "datetime", LaterClock)
+    written = []
+
+    def publish(made):
+        written.append(release_report(made.certificate, made.synthetic))
+        return {"report.html": hashlib.sha256(written[-1].encode()).hexdigest()}
+
+    with pytest.raises(PartyUnavailable):
+        trial.release([trial.links[0], Away(trial.links[1], "Certify")], publish=publish)
+    certificate = trial.release(publish=publish).certificate
+    assert written[0] == written[1]
+    assert certificate.outputs == {"report.html": hashlib.sha256(written[0].encode()).hexdigest()}
+    assert LaterClock.day == 2
