@@ -74,6 +74,11 @@ class Partition:
         """Indices in the roster of a slice's parties."""
         return self._members.get(number, ())
 
+    @property
+    def slices(self) -> tuple[tuple[RosterEntry, ...], ...]:
+        """The parties of each slice."""
+        return tuple(tuple(self.roster[i] for i in self.members(k)) for k in range(self.slice_count))
+
     @cached_property
     def _members(self) -> dict[int, tuple[int, ...]]:
         """Indices in the roster by slice, so that a plan of many slices is checked in one pass."""

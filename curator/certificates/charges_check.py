@@ -39,14 +39,13 @@ def costs_of(plan: Partition, ledgers: Mapping[str, Sequence[Entry]]) -> list[Co
         ProtocolError: a party's entries are missing, or two parties of a slice charged differently.
     """
     slices = []
-    for number in range(plan.slice_count):
-        names = [plan.roster[place].name for place in plan.members(number)]
+    for number, parties in enumerate(plan.slices, start=1):
         charged = {
-            tuple((entry.query_id, entry.query, entry.zcdp_rho) for entry in ledgers.get(name, ()))
-            for name in names
+            tuple((entry.query_id, entry.query, entry.zcdp_rho) for entry in ledgers.get(party.name, ()))
+            for party in parties
         }
         if len(charged) > 1:
-            raise ProtocolError(f"the parties of slice {number + 1} charged the same records differently")
+            raise ProtocolError(f"the parties of slice {number} charged the same records differently")
         slices.append([rho for _, _, rho in charged.pop()])
     if len(set(map(len, slices))) > 1:
         raise ProtocolError("the ledgers of different slices have different numbers of entries")

@@ -11,6 +11,7 @@ from ...common.data.domain import Clique
 from ...common.history import Mark
 from ...common.privacy.budget import AnswerKind, Budget
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
+from ...common.protocols.masked.plan import MaskedPlan
 from ...common.statement import Entry, Statement
 from .json_values import OPTIONAL
 
@@ -98,6 +99,19 @@ class StatedPlan:
             raise ValueError("expected the number of records and the parties of each slice")
         if self.rows_per_person < 1:
             raise ValueError("expected at least one row of each person")
+
+
+def stated_roles(masked: MaskedPlan | None) -> dict[str, Any]:
+    """What a plan of the protocol `masked` adds to a `StatedPlan`, by field; the defaults without one."""
+    if masked is None:
+        return {"collusions": None, "dealer": None, "evaluators": (), "check": ""}
+    evaluators = tuple(masked.roster[place].name for place in masked.evaluators)
+    return {
+        "collusions": masked.tolerated,
+        "dealer": masked.dealer,
+        "evaluators": evaluators,
+        "check": masked.check,
+    }
 
 
 @dataclass(frozen=True)

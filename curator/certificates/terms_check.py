@@ -14,6 +14,7 @@ from ...common.privacy.conversion import gaussian_epsilon
 from ...common.protocols.partition import Partition
 from .certificate import Certificate
 from .check import Check
+from .statements import stated_roles
 
 
 def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) -> Iterator[Check]:
@@ -56,11 +57,10 @@ def _check_record(certificate: Certificate, terms: ReleaseTerms) -> Check:
 
 def _check_table(certificate: Certificate, signed: Partition) -> Check:
     plan = certificate.plan
-    slices = range(signed.slice_count)
-    entries = [[signed.roster[i] for i in signed.members(number)] for number in slices]
+    entries = signed.slices
     same = (
         list(plan.attributes.items()) == [(name, signed.domain[name].size) for name in signed.domain]
-        and plan.record_counts == tuple(map(signed.records, slices))
+        and plan.record_counts == tuple(each[0].record_count for each in entries)
         and plan.parties == tuple(tuple(entry.attributes for entry in each) for each in entries)
         and plan.names == tuple(tuple(entry.name for entry in each) for each in entries)
     )
@@ -91,22 +91,8 @@ def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:
 
 def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
     plan, masked = certificate.plan, terms.masked
-    signed = (
-        (None, None, (), "")
-        if masked is None
-        else (
-            masked.tolerated,
-            masked.dealer,
-            tuple(masked.roster[i].name for i in masked.evaluators),
-            masked.check,
-        )
-    )
-    if (plan.protocol, plan.adjacency) != (terms.protocol, terms.adjacency.value) or signed != (
-        plan.collusions,
-        plan.dealer,
-        plan.evaluators,
-        plan.check,
-    ):
+    signed = {"protocol": terms.protocol, "adjacency": terms.adjacency.value} | stated_roles(masked)
+    if any(getattr(plan, name) != value for name, value in signed.items()):
         return Check(
             "trust",
             False,

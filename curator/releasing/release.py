@@ -21,7 +21,7 @@ from ...common.protocols.registry import Protocol
 from ..certificates.certificate import Certificate
 from ..certificates.issuing import issue
 from ..certificates.json_values import to_json_values
-from ..certificates.statements import StatedPlan, StatedStep, WeightedClique
+from ..certificates.statements import StatedPlan, StatedStep, WeightedClique, stated_roles
 from ..measurers.measurer import Measurer
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.parts.fitted import FittedModel, Report, ignore
@@ -111,11 +111,10 @@ class Layout:
     @classmethod
     def of(cls, plan: Partition) -> Layout:
         """The layout that the parties of a release signed."""
-        slices = [[plan.roster[i] for i in plan.members(k)] for k in range(plan.slice_count)]
         return cls(
-            tuple(map(plan.records, range(plan.slice_count))),
-            tuple(tuple(entry.attributes for entry in entries) for entries in slices),
-            tuple(tuple(entry.name for entry in entries) for entries in slices),
+            tuple(entries[0].record_count for entries in plan.slices),
+            tuple(tuple(entry.attributes for entry in entries) for entries in plan.slices),
+            tuple(tuple(entry.name for entry in entries) for entries in plan.slices),
             plan if isinstance(plan, MaskedPlan) else None,
         )
 
@@ -186,7 +185,6 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         layout: which party holds what.
         steps: steps of the mechanism, as planned.
     """
-    masked = layout.masked
     workload = zip(order.workload.cliques, order.workload.weights, strict=True)
     return StatedPlan(
         attributes={name: order.domain[name].size for name in order.domain},
@@ -202,8 +200,5 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         budget=order.budget,
         steps=tuple(StatedStep(step.name, step.title, float(step.share)) for step in steps),
         names=layout.names,
-        collusions=None if masked is None else masked.tolerated,
-        dealer=None if masked is None else masked.dealer,
-        check="" if masked is None else masked.check,
-        evaluators=tuple(masked.roster[place].name for place in masked.evaluators) if masked else (),
+        **stated_roles(layout.masked),
     )
