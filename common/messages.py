@@ -14,11 +14,12 @@ from .data.domain import Clique, Domain
 from .history import Mark
 from .privacy.budget import Budget
 from .privacy.cost import Adjacency, PrivacyUnit
+from .protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 6
+PROTOCOL_VERSION = 7
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -36,18 +37,20 @@ class PartyDescription:
         protocol_version: version of the messages that it understands.
         software_version: version of this package at the party.
         domain: attributes that it holds.
-        record_count: number of rows of its slice; public.
+        record_count: number of its rows; None if it is not public, because the policy allows alignments.
         protocols: names of the protocols that its policy allows.
         identity: long-term Ed25519 public key, 32 bytes.
+        alignments: ids of the alignments of its current rows.
     """
 
     name: str
     protocol_version: int
     software_version: str
     domain: Domain
-    record_count: int
+    record_count: int | None
     protocols: tuple[str, ...]
     identity: bytes
+    alignments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,8 @@ class ReleaseTerms:
         protocol: name of the measurement protocol.
         adjacency: which tables are neighbours.
         granted_rho: upper limit of the total cost of the release, zCDP.
-        plan: which party holds what; with the protocol `masked` a `MaskedPlan`.
+        plan: which party holds what; with the protocol `masked` a `MaskedPlan`, to align rows an
+            `AlignmentPlan`.
         purpose: the promise, and what the answers are for.
     """
 
@@ -107,6 +111,8 @@ class ReleaseTerms:
             raise ValueError("the budget of a release must be a positive finite rho")
         if (self.masked is not None) != (self.protocol == MASKED.name):
             raise ValueError("a release needs a masked plan with the protocol 'masked', and none with others")
+        if (self.aligning is not None) != (self.protocol == ALIGNMENT):
+            raise ValueError("a release needs match keys to align rows, and none with another protocol")
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -117,6 +123,11 @@ class ReleaseTerms:
     def masked(self) -> MaskedPlan | None:
         """The plan of the protocol `masked`; None with any other protocol."""
         return self.plan if isinstance(self.plan, MaskedPlan) else None
+
+    @property
+    def aligning(self) -> AlignmentPlan | None:
+        """The plan of a release that aligns rows; None of any other."""
+        return self.plan if isinstance(self.plan, AlignmentPlan) else None
 
 
 @dataclass(frozen=True)
@@ -328,3 +339,26 @@ class ScoreQuery:
             raise ValueError("the sigma of a query must be a positive finite number")
         if not 0 <= self.largest_reference <= self.largest_total < 1 << 62:
             raise ValueError("the bounds of a score query must be whole numbers, the total's the larger")
+
+
+@dataclass(frozen=True)
+class AlignmentQuery:
+    """The only query of a release that aligns rows: the noise that hides how many people are where.
+
+    Attributes:
+        release_id: id of an accepted release.
+        query_id: unique within the release.
+        sigma: scale of the discrete Gaussian on whole numbers that hides each count, in people.
+    """
+
+    release_id: str
+    query_id: str
+    sigma: float
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.query_id) <= MAX_QUERY_ID or not 0 < self.sigma < math.inf:
+            raise ValueError("a query needs an id of 1 to 256 characters and a positive finite sigma")
+
+
+Asked = MarginalQuery | ScoreQuery | AlignmentQuery
+"""A query that parties charge."""

@@ -13,8 +13,8 @@ from ..common.canonical.introductions import decode_introduction, encode_introdu
 from ..common.crypto.identity import Identity, verify
 from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import ProtocolError
-from ..common.messages import Introduction, MarginalQuery, ReleaseTerms, ScoreQuery
-from ..common.privacy.cost import gaussian_cost, score_cost
+from ..common.messages import AlignmentQuery, Asked, Introduction, MarginalQuery, ReleaseTerms, ScoreQuery
+from ..common.privacy.cost import counting_cost, gaussian_cost, score_cost
 from ..common.statement import ENTRY
 from .allowance import Allowance
 from .ledger import Ledger
@@ -54,7 +54,7 @@ class Account:
         self._data_digest = data_digest
         self._identity = identity
 
-    def charge(self, query: MarginalQuery | ScoreQuery, interaction: Sequence[int] = ()) -> RandomStream:
+    def charge(self, query: Asked, interaction: Sequence[int] = ()) -> RandomStream:
         """Charges a query and returns the stream of its noise, after the charge is on disk.
 
         The party computes the cost from the noise that it adds itself. A repeated query costs nothing and has
@@ -114,13 +114,13 @@ class Account:
             verify(party, ENTRY, entry.link, charge)
         return RandomStream(entry.noise_key)
 
-    def bind(self, query: MarginalQuery | ScoreQuery, values: Mapping[str, str]) -> None:
+    def bind(self, query: Asked, values: Mapping[str, str]) -> None:
         """Binds a charged query to the exact values that its noise or masks hide; see `Ledger.bind`."""
         self._ledger.bind(query, values)
 
     def answered(
         self,
-        query: MarginalQuery | ScoreQuery,
+        query: Asked,
         answer: NDArray[np.int64],
         values: Mapping[str, str] | None = None,
     ) -> NDArray[np.int64]:
@@ -207,12 +207,12 @@ class Account:
             {entry.identity: (entry.name, one.mark) for entry, one in signed if entry.identity != own},
         )
 
-    def _charged(
-        self, query: MarginalQuery | ScoreQuery, interaction: Sequence[int], answered: bool
-    ) -> LedgerEntry:
+    def _charged(self, query: Asked, interaction: Sequence[int], answered: bool) -> LedgerEntry:
         unit = self.terms.unit
         if isinstance(query, ScoreQuery):
             cost = score_cost(query.sigma, unit, len(query.cliques))
+        elif isinstance(query, AlignmentQuery):
+            cost = counting_cost(query.sigma, unit)
         else:
             # Several parties with noise of their own answer for the same records.
             costs = (gaussian_cost(sigma, unit, tuple(interaction)) for sigma in query.sigmas)

@@ -12,6 +12,7 @@ from ..common.messages import ReleaseTerms
 from ..common.protocols.partition import Partition
 from ..common.statement import TERMS
 from .approvals import Approvals
+from .identifiers import Identifiers
 from .policy import Policy
 
 
@@ -82,6 +83,7 @@ class Institution:
         table: rows, as read when the party was started.
         rules: limits and trusted peers.
         order: digest of the key of each row (`order_digest`); None without a key column.
+        identifiers: what names the person of each row, by which rows are aligned.
     """
 
     name: str
@@ -89,6 +91,12 @@ class Institution:
     table: Table
     rules: Rules
     order: bytes | None = None
+    identifiers: Identifiers = field(default_factory=Identifiers)
+
+    def digest(self) -> str:
+        """SHA-256 (hex) of rows and identifiers."""
+        rows = self.table.digest()
+        return self.identifiers.digest(rows) if self.identifiers.columns else rows
 
     def check_partition(self, plan: Partition) -> None:
         """Refuses a plan that does not match this institution, or names parties that it did not pin.

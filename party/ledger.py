@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 import threading
 import weakref
@@ -11,11 +12,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..common.canonical.queries import encode_asked
 from ..common.canonical.terms import encode_terms
 from ..common.errors import BudgetError, PartyUnavailable, PolicyError, ProtocolError
 from ..common.history import START, Mark, forgotten
-from ..common.messages import MarginalQuery, ReleaseTerms, ScoreQuery
+from ..common.messages import Asked, ReleaseTerms
 from ..common.privacy import noise
 from ..common.statement import Claim, Entry, first_link, next_link
 from .ledger_rows import (
@@ -25,6 +28,7 @@ from .ledger_rows import (
     LedgerEntry,
     LedgerRelease,
     LedgerSummary,
+    Placement,
     create_database,
     open_database,
 )
@@ -197,7 +201,7 @@ class Ledger:
 
     def charge(
         self,
-        query: MarginalQuery | ScoreQuery,
+        query: Asked,
         rho: Fraction,
         data_digest: str,
         noise_key: bytes,
@@ -259,7 +263,7 @@ class Ledger:
             self._charges[query.release_id] += 1
         return entry
 
-    def charged(self, query: MarginalQuery | ScoreQuery, data_digest: str) -> LedgerEntry:
+    def charged(self, query: Asked, data_digest: str) -> LedgerEntry:
         """The entry of a query that was charged before.
 
         Args:
@@ -277,7 +281,7 @@ class Ledger:
             raise ProtocolError("the query is not charged at this party yet; charge it before it is answered")
         return entry
 
-    def bind(self, query: MarginalQuery | ScoreQuery, values: Mapping[str, str]) -> None:
+    def bind(self, query: Asked, values: Mapping[str, str]) -> None:
         """Binds a charged query to values under its noise or masks, and to its answer, before they are used.
 
         Two different values under the same noise or mask would reveal their difference; two answers with
@@ -306,10 +310,62 @@ class Ledger:
                         (query.release_id, query.query_id, name, digest),
                     )
 
-    def bound(self, query: MarginalQuery | ScoreQuery) -> dict[str, str]:
+    def bound(self, query: Asked) -> dict[str, str]:
         """What a query is bound to: name -> digest."""
         with self._lock:
             return self._bound(query)
+
+    def place(self, release_id: str, placement: Placement) -> None:
+        """Stores the result of an alignment; repeating it has no effect.
+
+        Raises:
+            ProtocolError: the release is unknown or closed, or its rows were placed otherwise before.
+        """
+        row = (placement.size, json.dumps(placement.people), placement.positions.astype("<i4").tobytes())
+        with self._lock, self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            self._open(release_id)
+            known = self._row(
+                "SELECT size, people, positions FROM placement WHERE release_id = ?", release_id
+            )
+            if known not in (None, row):
+                raise ProtocolError("the rows were placed otherwise before; start a new alignment")
+            if known is None:
+                self._database.execute("INSERT INTO placement VALUES (?, ?, ?, ?)", (release_id, *row))
+
+    def placement(self, alignment_id: str, data_digest: str) -> Placement:
+        """The result of a finished alignment.
+
+        Args:
+            alignment_id: id of the release that made it.
+            data_digest: digest of the rows that it is used for.
+
+        Raises:
+            ProtocolError: there is none, it is not finished, or it is of other rows.
+        """
+        with self._lock:
+            row = self._row(
+                "SELECT data_digest, size, people, positions FROM placement JOIN release USING (release_id) "
+                "WHERE release_id = ? AND certificate IS NOT NULL",
+                alignment_id,
+            )
+        if row is None or row[0] != data_digest:
+            raise ProtocolError(
+                "expected a finished alignment of the current rows of this party, got the id of another; "
+                "align the rows first"
+            )
+        people = tuple(map(tuple, json.loads(row[2])))
+        return Placement(row[1], people, np.frombuffer(row[3], dtype="<i4").astype(np.int32))
+
+    def placements(self, data_digest: str) -> tuple[str, ...]:
+        """Ids of the finished alignments of these rows, the latest last."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT release_id FROM placement JOIN release USING (release_id) "
+                "WHERE data_digest = ? AND certificate IS NOT NULL ORDER BY closed_at",
+                (data_digest,),
+            ).fetchall()
+        return tuple(alignment_id for (alignment_id,) in rows)
 
     def certify(self, claim: Claim) -> tuple[list[Entry], bytes, Mark]:
         """Closes a release with its certificate. Repeating the same certificate has no effect.
@@ -393,7 +449,7 @@ class Ledger:
             row = self._row("SELECT spent FROM release WHERE release_id = ?", release_id)
         return Fraction(row[0]) if row else Fraction(0)
 
-    def _entry(self, query: MarginalQuery | ScoreQuery) -> LedgerEntry | None:
+    def _entry(self, query: Asked) -> LedgerEntry | None:
         row = self._row(
             "SELECT query, rho, noise_key, link, signature, sampler FROM answer "
             "WHERE release_id = ? AND query_id = ?",
@@ -459,7 +515,7 @@ class Ledger:
         row = self._row("SELECT number, head FROM history ORDER BY number DESC LIMIT 1")
         return START if row is None else Mark(*row)
 
-    def _bound(self, query: MarginalQuery | ScoreQuery) -> dict[str, str]:
+    def _bound(self, query: Asked) -> dict[str, str]:
         rows = self._database.execute(
             "SELECT name, digest FROM bound WHERE release_id = ? AND query_id = ?",
             (query.release_id, query.query_id),

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..common.errors import DataError
 from ..common.keyring import check_database
 
-VERSION = 5
+VERSION = 6
 _SCHEMA = """
 CREATE TABLE history (number INTEGER PRIMARY KEY, head BLOB NOT NULL) STRICT;
 CREATE TABLE release (
@@ -49,6 +52,12 @@ CREATE TABLE bound (
     PRIMARY KEY (release_id, query_id, name),
     FOREIGN KEY (release_id, query_id) REFERENCES answer
 ) STRICT;
+CREATE TABLE placement (
+    release_id TEXT PRIMARY KEY REFERENCES release,
+    size INTEGER NOT NULL,
+    people TEXT NOT NULL,
+    positions BLOB NOT NULL
+) STRICT;
 CREATE TABLE peer (
     identity BLOB NOT NULL,
     events INTEGER NOT NULL,
@@ -76,6 +85,22 @@ class LedgerRelease:
     data_digest: str
     secret: bytes
     introduction: bytes | None
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where an alignment puts the rows of this party.
+
+    Attributes:
+        size: number of positions of the party's slice.
+        people: for each slice, noisy number of people of each pattern (`Alignment.people`).
+        positions: position of each row of the party's table, shape (rows,), int32; -1 for a row that is not
+            used. No two rows have the same position.
+    """
+
+    size: int
+    people: tuple[tuple[int, ...], ...]
+    positions: NDArray[np.int32]
 
 
 @dataclass(frozen=True)

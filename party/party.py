@@ -54,22 +54,24 @@ class Party:
         self._institution = institution
         self._ledger = ledger
         self._keys = keys
-        self._digest = institution.table.digest()
+        self._digest = institution.digest()
         policy = institution.rules.policy
         self._releases = Releases(ledger, self._begin, self._check_running, policy.max_active_releases)
         self._processors: dict[str, Processors] = {}
 
     def describe(self) -> PartyDescription:
         """Public facts about the party."""
-        institution = self._institution
+        institution, policy = self._institution, self._institution.rules.policy
         return PartyDescription(
             name=institution.name,
             protocol_version=PROTOCOL_VERSION,
             software_version=__version__,
             domain=institution.table.domain,
-            record_count=institution.table.record_count,
-            protocols=tuple(sorted(institution.rules.policy.protocols)),
+            # Alignments hide the number of rows.
+            record_count=None if policy.max_alignment_rho else institution.table.record_count,
+            protocols=tuple(sorted(policy.protocols)),
             identity=institution.identity.public,
+            alignments=self._ledger.placements(self._digest),
         )
 
     def accept(

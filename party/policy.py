@@ -92,6 +92,8 @@ class Policy:
         min_parties: smallest number of parties with distinct identities in a release.
         veto_evaluators: names of parties that may not evaluate scores.
         dealers: allowed dealers of a masked release.
+        max_alignment_rho: upper limit of what one alignment of rows may cost, zCDP; zero allows none, and
+            makes the number of rows public.
         require_check: with `masked`, whether a release must check openings, so that no other party of a slice
             learns more about this one's records by opening wrong rows.
         max_memory_mb: memory that one release may reserve, MiB.
@@ -114,6 +116,7 @@ class Policy:
     min_parties: int = 1
     veto_evaluators: frozenset[str] = frozenset()
     dealers: frozenset[str] = frozenset({CURATOR_DEALS})
+    max_alignment_rho: Fraction = Fraction(0)
     require_check: bool = False
     max_memory_mb: int = 2048
     max_disk_mb: int = 16_384

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import hashlib
 
-from ..messages import MarginalQuery, ScoreQuery
+from ..messages import AlignmentQuery, Asked, MarginalQuery, ScoreQuery
 from .form import flag, integer, items, octets, real, record, text
 
 MARGINAL, MARGINAL_VERSION = "dpmosaic marginal query", 2
 SCORE, SCORE_VERSION = "dpmosaic score query", 1
+ALIGNMENT, ALIGNMENT_VERSION = "dpmosaic alignment query", 1
 
 
-def encode_asked(query: MarginalQuery | ScoreQuery) -> bytes:
+def encode_asked(query: Asked) -> bytes:
     """The canonical bytes of a query; only equal queries have equal bytes."""
+    if isinstance(query, AlignmentQuery):
+        return _alignment(query)
     return _marginal(query) if isinstance(query, MarginalQuery) else _score(query)
 
 
-def query_digest(query: MarginalQuery | ScoreQuery) -> str:
+def query_digest(query: Asked) -> str:
     """SHA-256 (hex) of the canonical bytes, to which masks and dealt randomness are bound."""
     return hashlib.sha256(encode_asked(query)).hexdigest()
 
@@ -46,3 +49,8 @@ def _score(query: ScoreQuery) -> bytes:
         integer(query.largest_total),
     )
     return record(SCORE, SCORE_VERSION, fields)
+
+
+def _alignment(query: AlignmentQuery) -> bytes:
+    fields = (text(query.release_id), text(query.query_id), real(query.sigma))
+    return record(ALIGNMENT, ALIGNMENT_VERSION, fields)

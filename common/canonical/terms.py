@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from fractions import Fraction
 
 from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
 from ..messages import Purpose, ReleaseTerms
 from ..privacy.budget import Budget
 from ..privacy.cost import Adjacency
+from ..protocols.alignment.alignment import Alignment, Population
+from ..protocols.alignment.plan import AlignmentPlan
 from ..protocols.masked.plan import MaskedPlan
 from ..protocols.masked.ring import Ring
 from ..protocols.partition import Partition, RosterEntry
 from .form import Reader, integer, items, octets, real, record, text
 
-KIND, VERSION = "dpmosaic release terms", 3
+KIND, VERSION = "dpmosaic release terms", 4
 
 
 def encode_terms(terms: ReleaseTerms) -> bytes:
@@ -27,6 +30,7 @@ def encode_terms(terms: ReleaseTerms) -> bytes:
         real(terms.granted_rho),
         _encoded_partition(terms.plan),
         items([_encoded_masked(terms.masked)] if terms.masked is not None else []),
+        items([_encoded_matching(terms.aligning)] if terms.aligning is not None else []),
         _encoded_purpose(terms.purpose),
     )
     return record(KIND, VERSION, fields)
@@ -44,9 +48,11 @@ def decode_terms(data: bytes) -> ReleaseTerms:
     try:
         plan = _decoded_partition(reader)
         masked = reader.items(lambda: _decoded_masked(reader, plan))
+        aligning = reader.items(lambda: _decoded_matching(reader, plan))
+        plans = (*masked, *aligning)
         purpose = _decoded_purpose(reader)
         reader.end()
-        if len(masked) > 1:
+        if len(plans) > 1:
             raise ProtocolError("expected at most one plan")
         return ReleaseTerms(
             release_id,
@@ -54,7 +60,7 @@ def decode_terms(data: bytes) -> ReleaseTerms:
             protocol,
             Adjacency.named(adjacency),
             granted,
-            masked[0] if masked else plan,
+            plans[0] if plans else plan,
             purpose,
         )
     except (MosaicError, ValueError) as cause:
@@ -68,7 +74,8 @@ def terms_digest(terms: ReleaseTerms) -> bytes:
 
 def _encoded_partition(plan: Partition) -> bytes:
     attributes = items(text(name) + integer(plan.domain[name].size) for name in plan.domain)
-    return attributes + items(_encoded_entry(entry) for entry in plan.roster)
+    roster = items(_encoded_entry(entry) for entry in plan.roster)
+    return attributes + roster + items([] if plan.alignment is None else [_encoded_alignment(plan.alignment)])
 
 
 def _decoded_partition(reader: Reader) -> Partition:
@@ -76,7 +83,59 @@ def _decoded_partition(reader: Reader) -> Partition:
     sizes = dict(attributes)
     if len(sizes) < len(attributes):
         raise ProtocolError("the plan names an attribute twice")
-    return Partition(Domain.coded(sizes), reader.items(lambda: _decoded_entry(reader)))
+    roster = reader.items(lambda: _decoded_entry(reader))
+    alignments = reader.items(lambda: _decoded_alignment(reader))
+    if len(alignments) > 1:
+        raise ProtocolError("expected at most one alignment")
+    return Partition(Domain.coded(sizes), roster, alignment=alignments[0] if alignments else None)
+
+
+def _encoded_alignment(alignment: Alignment) -> bytes:
+    # Noisy numbers may be negative.
+    people = items(items(text(str(count)) for count in counts) for counts in alignment.people)
+    return (
+        text(alignment.alignment_id)
+        + text(alignment.population.value)
+        + people
+        + text(str(alignment.zcdp_rho))
+    )
+
+
+def _decoded_alignment(reader: Reader) -> Alignment:
+    alignment_id, population = reader.text(), Population.named(reader.text())
+    people = reader.items(lambda: reader.items(lambda: _decoded_whole(reader)))
+    return Alignment(alignment_id, population, people, _decoded_fraction(reader))
+
+
+def _decoded_whole(reader: Reader) -> int:
+    written = reader.text()
+    if str(int(written)) != written:
+        raise ProtocolError("expected a whole number in its only form")
+    return int(written)
+
+
+def _decoded_fraction(reader: Reader) -> Fraction:
+    written = reader.text()
+    if str(Fraction(written)) != written:
+        raise ProtocolError("expected a fraction in its only form")
+    return Fraction(written)
+
+
+def _encoded_matching(plan: AlignmentPlan) -> bytes:
+    words = (plan.keying, plan.duplicates, plan.across_slices)
+    return items(items(map(text, key)) for key in plan.match) + b"".join(map(text, words))
+
+
+def _decoded_matching(reader: Reader, plan: Partition) -> AlignmentPlan:
+    match = reader.items(lambda: reader.items(reader.text))
+    return AlignmentPlan(
+        plan.domain,
+        plan.roster,
+        match=match,
+        keying=reader.text(),
+        duplicates=reader.text(),
+        across_slices=reader.text(),
+    )
 
 
 def _encoded_masked(plan: MaskedPlan) -> bytes:
@@ -94,7 +153,16 @@ def _encoded_masked(plan: MaskedPlan) -> bytes:
 def _decoded_masked(reader: Reader, plan: Partition) -> MaskedPlan:
     tolerated, ring_bits = reader.integer(), reader.integer()
     evaluators, dealer, check = reader.items(reader.integer), reader.text(), reader.text()
-    return MaskedPlan(plan.domain, plan.roster, tolerated, Ring(ring_bits), evaluators, dealer, check)
+    return MaskedPlan(
+        plan.domain,
+        plan.roster,
+        tolerated,
+        Ring(ring_bits),
+        evaluators,
+        dealer,
+        check,
+        alignment=plan.alignment,
+    )
 
 
 def _encoded_purpose(purpose: Purpose) -> bytes:

@@ -184,6 +184,36 @@ def score_cost(sigma: float, adjacency: Neighbours, count: int) -> Fraction:
     return count * _cost(sigma, adjacency.squared_score_sensitivity)
 
 
+def counting_cost(sigma: float, adjacency: Neighbours) -> Fraction:
+    """The zCDP cost of counts with discrete Gaussian noise on whole numbers, rounded up to 2^-64.
+
+    Counts that only whole dummies can hide have no finer grid. The cost is in zCDP alone, and not also in
+    Gaussian differential privacy as that of the other noise.
+
+    Source: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Theorem 4.
+    Guarantee: rho-zCDP under `adjacency`, if the counts have its squared sensitivity.
+
+    Args:
+        sigma: scale of the noise of every count.
+        adjacency: which tables are neighbours.
+    """
+    return _rounded_up(adjacency.squared_sensitivity / (2 * Fraction(sigma) ** 2))
+
+
+def counting_sigma(rho: Fraction, adjacency: Neighbours) -> float:
+    """The smallest scale, to a float's precision, at which `counting_cost` is at most rho.
+
+    Raises:
+        BudgetError: rho is less than 2^-62; costs are not that precise.
+    """
+    if rho < Fraction(4, _UNIT):
+        raise BudgetError("expected a budget of at least 2^-62 for noisy counts, got less; grant more")
+    sigma = math.sqrt(adjacency.squared_sensitivity / (2 * (rho - Fraction(1, _UNIT))))
+    while counting_cost(sigma, adjacency) > rho:
+        sigma = math.nextafter(sigma, math.inf)
+    return sigma
+
+
 def score_sigma(rho: Fraction, adjacency: Neighbours, count: int) -> float:
     """The smallest scale, to a float's precision, at which `count` scores cost at most rho.
 

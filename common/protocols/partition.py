@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..data.domain import Clique, Domain
 from ..errors import DataError
+from .alignment.alignment import Alignment
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class RosterEntry:
         name: name in the federation.
         slice: number of its slice, from 0.
         attributes: attributes that it answers for, in domain order.
-        record_count: number of records of its slice; public.
+        record_count: number of rows of its slice, or of positions if the slice is aligned; public.
         identity: long-term Ed25519 public key, 32 bytes.
     """
 
@@ -30,15 +31,18 @@ class RosterEntry:
 
 @dataclass(frozen=True)
 class Partition:
-    """The partition of a table across parties. The parties of a slice hold the same records.
+    """The partition of a table across parties. The parties of a slice hold the same records, or are aligned.
 
     Attributes:
         domain: names and sizes of the attributes of the whole table.
         roster: the parties, slice by slice.
+        alignment: alignment of the rows of each slice; None if the parties of a slice hold the same records
+            in the same order.
     """
 
     domain: Domain
     roster: tuple[RosterEntry, ...]
+    alignment: Alignment | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
         slices = [entry.slice for entry in self.roster]
@@ -55,6 +59,11 @@ class Partition:
                 raise DataError(f"slice {number + 1}: a party's attributes are not in domain order")
             if len({entry.record_count for entry in members}) > 1:
                 raise DataError(f"slice {number + 1}: its parties hold different numbers of records")
+        aligned = (
+            [] if self.alignment is None else [(len(n) + 1).bit_length() - 1 for n in self.alignment.people]
+        )
+        if aligned not in ([], [len(self.members(number)) for number in range(self.slice_count)]):
+            raise DataError("the alignment of the plan is for slices of other numbers of parties")
 
     @property
     def slice_count(self) -> int:
@@ -63,11 +72,11 @@ class Partition:
 
     @property
     def record_count(self) -> int:
-        """Number of records of the whole table."""
+        """Number of rows or positions of all slices: an upper bound of every count."""
         return sum(self.records(number) for number in range(self.slice_count))
 
     def records(self, number: int) -> int:
-        """Number of records of one slice."""
+        """Number of rows of one slice, or of positions if it is aligned."""
         return self.roster[self.members(number)[0]].record_count
 
     def members(self, number: int) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ def encode_description(description: PartyDescription) -> bytes:
         record_count=description.record_count,
         protocols=description.protocols,
         identity=description.identity,
+        alignments=description.alignments,
     )
     return message.SerializeToString()
 
@@ -40,9 +41,10 @@ def decode_description(data: bytes) -> PartyDescription:
         protocol_version=message.protocol_version,
         software_version=message.software_version,
         domain=domain,
-        record_count=message.record_count,
+        record_count=message.record_count if message.HasField("record_count") else None,
         protocols=tuple(message.protocols),
         identity=message.identity,
+        alignments=tuple(message.alignments),
     )
 
 

@@ -117,7 +117,7 @@ class _Planned:
 
     def __init__(self, federation: Federation, terms: ReleaseTerms, granted: Fraction) -> None:
         self.domain: Domain = federation.domain
-        self.record_count = sum(federation.record_counts)
+        self.record_count = federation.record_count
         self.granted = granted
         self._terms = terms
         self._plain = FederationMeasurer(federation, terms, granted)

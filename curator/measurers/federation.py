@@ -58,7 +58,7 @@ class FederationMeasurer(ScoringMeasurer):
         record_wise: bool = False,
         asking: Asking | None = None,
     ) -> None:
-        super().__init__(federation.domain, sum(federation.record_counts), granted)
+        super().__init__(federation.domain, federation.record_count, granted)
         self._federation = federation
         self._protocol = registry.protocol_named(terms.protocol)
         self._release_id = terms.release_id

@@ -113,7 +113,7 @@ class MaskedMeasurer(ScoringMeasurer):
         keys: RandomStream,
         asking: Asking | None = None,
     ) -> None:
-        super().__init__(federation.domain, sum(federation.record_counts), granted)
+        super().__init__(federation.domain, federation.record_count, granted)
         if terms.masked is None:
             raise ValueError("the terms of a masked release have a masked plan")
         self._plan = terms.masked

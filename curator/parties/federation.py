@@ -9,6 +9,7 @@ from ...common.data.domain import Clique, Domain
 from ...common.errors import DataError, PolicyError, ProtocolError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms
 from ...common.protocols.partition import Partition, RosterEntry
+from .alignments import Aligned
 from .client import Connection, PartyClient
 from .marks import Marks
 
@@ -35,10 +36,12 @@ class Federation:
     Attributes:
         domain: domain of the whole table.
         slices: for each slice, the parties that hold its records.
+        aligned: alignment of their rows; None if the parties of a slice hold the same records.
     """
 
     domain: Domain
     slices: tuple[tuple[Member, ...], ...]
+    aligned: Aligned | None = None
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -47,8 +50,17 @@ class Federation:
 
     @property
     def record_counts(self) -> tuple[int, ...]:
-        """Records of each slice; public."""
-        return tuple(members[0].description.record_count for members in self.slices)
+        """Rows of each slice, or positions if they are aligned; public."""
+        if self.aligned is not None:
+            return self.aligned.sizes
+        return tuple(members[0].description.record_count or 0 for members in self.slices)
+
+    @property
+    def record_count(self) -> int:
+        """Records of the whole table, a noisy number if they are aligned; public."""
+        if self.aligned is None:
+            return sum(self.record_counts)
+        return sum(map(self.aligned.alignment.record_count, range(len(self.slices))))
 
     @property
     def partition(self) -> Partition:
@@ -58,13 +70,14 @@ class Federation:
                 member.description.name,
                 number,
                 member.attributes,
-                member.description.record_count,
+                records,
                 member.description.identity,
             )
-            for number, members in enumerate(self.slices)
+            for number, (members, records) in enumerate(zip(self.slices, self.record_counts, strict=True))
             for member in members
         )
-        return Partition(Domain.coded({name: self.domain[name].size for name in self.domain}), roster)
+        coded = Domain.coded({name: self.domain[name].size for name in self.domain})
+        return Partition(coded, roster, alignment=None if self.aligned is None else self.aligned.alignment)
 
     def accept(
         self, terms: ReleaseTerms, signature: bytes = b"", marks: Marks | None = None
@@ -102,6 +115,7 @@ def connect(
     domain: Domain,
     slices: Sequence[Sequence[Connection]],
     left_out: Mapping[str, Sequence[str]] | None = None,
+    aligned: Aligned | None = None,
 ) -> Federation:
     """Asks every party for its description and checks that the parties' tables partition one table.
 
@@ -109,6 +123,7 @@ def connect(
         domain: domain of the whole table, from the plan.
         slices: connections, slice by slice.
         left_out: for each party by name, attributes that it holds but does not answer for.
+        aligned: alignment of their rows; None if the parties of a slice hold the same records.
 
     Raises:
         DataError: a slice does not cover the domain with disjoint attributes, or its parties differ in
@@ -119,10 +134,12 @@ def connect(
         raise DataError("expected at least one slice and one party in each; add parties to the plan")
     left_out = left_out or {}
     federation = Federation(
-        domain, tuple(tuple(_member(link, left_out) for link in links) for links in slices)
+        domain, tuple(tuple(_member(link, left_out) for link in links) for links in slices), aligned
     )
     for number, members in enumerate(federation.slices, start=1):
         _check_slice(domain, number, members)
+        if aligned is None:
+            _check_counts(number, members)
     return federation
 
 
@@ -186,7 +203,15 @@ def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None
         raise DataError(
             f"slice {number}: no party holds {missing}; add a party or take them out of the domain"
         )
+
+
+def _check_counts(number: int, members: Sequence[Member]) -> None:
     counts = {member.description.record_count for member in members}
+    if None in counts:
+        hidden = ", ".join(m.description.name for m in members if m.description.record_count is None)
+        raise DataError(
+            f"slice {number}: {hidden} does not state how many records it holds; add [alignment] to the plan"
+        )
     if len(counts) > 1:
         stated = ", ".join(
             f"{member.description.name}: {member.description.record_count}" for member in members

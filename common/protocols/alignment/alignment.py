@@ -1,0 +1,69 @@
+"""How the plan of a release refers to an alignment, which was made and charged before."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ...errors import DataError
+
+
+class Population(enum.Enum):
+    """Whose records a release over aligned parties is about; the value is its name in plans."""
+
+    EVERYWHERE = "everywhere"
+    """The people who are in every party of the slice."""
+    ANYWHERE = "anywhere"
+    """The people who are in any party of the slice; attributes of the others have the value `absent`."""
+
+    @classmethod
+    def named(cls, name: str) -> Population:
+        """The population of that name."""
+        try:
+            return cls(name)
+        except ValueError:
+            known = ", ".join(member.value for member in cls)
+            raise DataError(f"population: expected one of {known}, got {name!r}; fix the plan") from None
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The alignment of all slices of a plan.
+
+    A pattern is the set of parties of a slice that hold a person, as a number whose bit j stands for the j-th
+    party of the slice in the roster.
+
+    Attributes:
+        alignment_id: id of the release that made it, under which every party charged it.
+        population: whose records are counted.
+        people: for each slice, noisy number of people of each pattern 1 .. 2^S - 1; public.
+        zcdp_rho: what it cost, zCDP.
+    """
+
+    alignment_id: str
+    population: Population
+    people: tuple[tuple[int, ...], ...]
+    zcdp_rho: Fraction
+
+    def __post_init__(self) -> None:
+        if not self.people or any((len(counts) + 1).bit_count() != 1 for counts in self.people):
+            raise DataError("an alignment must state the number of people of every pattern of every slice")
+        if not 0 < self.zcdp_rho < math.inf:
+            raise DataError("an alignment must state what it cost, a positive rho")
+
+    def record_count(self, number: int) -> int:
+        """Noisy number of people of the population in a slice, at least 1; public."""
+        counts = self.people[number]
+        return max(1, counts[-1] if self.population is Population.EVERYWHERE else sum(counts))
+
+    def absent(self, number: int, parties: int) -> int:
+        """Noisy number of people in a slice who are in none of these parties.
+
+        Args:
+            number: number of the slice.
+            parties: a pattern.
+        """
+        counts = enumerate(self.people[number], start=1)
+        return max(0, sum(count for pattern, count in counts if not pattern & parties))

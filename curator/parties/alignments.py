@@ -1,0 +1,20 @@
+"""The alignments that a curator made, which later releases over the same rows use again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...common.protocols.alignment.alignment import Alignment
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """A finished alignment.
+
+    Attributes:
+        alignment: what plans state of it.
+        sizes: number of positions of each slice; public.
+    """
+
+    alignment: Alignment
+    sizes: tuple[int, ...]
