@@ -19,6 +19,8 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_RECORD_ORDER: _ClassVar[DeliveryKind]
     DELIVERY_KIND_PROOF: _ClassVar[DeliveryKind]
     DELIVERY_KIND_ATTESTATION: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_ALIGNMENT_KEY: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_POSITIONS: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -36,6 +38,8 @@ DELIVERY_KIND_DEALT_SCORES: DeliveryKind
 DELIVERY_KIND_RECORD_ORDER: DeliveryKind
 DELIVERY_KIND_PROOF: DeliveryKind
 DELIVERY_KIND_ATTESTATION: DeliveryKind
+DELIVERY_KIND_ALIGNMENT_KEY: DeliveryKind
+DELIVERY_KIND_POSITIONS: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm
@@ -166,6 +170,12 @@ class DeliveryFrame(_message.Message):
     header: Delivery
     payload: bytes
     def __init__(self, header: _Optional[_Union[Delivery, _Mapping]] = ..., payload: _Optional[bytes] = ...) -> None: ...
+
+class AlignRequest(_message.Message):
+    __slots__ = ("release_id",)
+    RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    release_id: str
+    def __init__(self, release_id: _Optional[str] = ...) -> None: ...
 
 class MultiplyRequest(_message.Message):
     __slots__ = ("release_id", "chains")
