@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....common.crypto.randomness import KEY_BYTES, RandomStream
 from ....common.errors import DeliveriesLost, ProtocolError
@@ -18,7 +18,6 @@ from ....common.messages import (
     ReleaseTerms,
     alignment_query,
 )
-from ....common.protocols.alignment.match_keys import match_texts, used_rows
 from ....common.protocols.alignment.plan import AlignmentPlan
 from ....common.protocols.alignment.tokens import PartyTokens, party_tokens
 from ....common.protocols.masked.plan import Chain
@@ -52,11 +51,12 @@ class AlignmentAnswerer(Answerer):
         self._peers: Peers | None = None
         self._key: bytes | None = None
         self._sent: PartyTokens | None = None
+        self._rows: NDArray[np.intp] | None = None
 
     @classmethod
     def check_terms(cls, terms: ReleaseTerms, institution: Institution) -> None:
         """Refuses terms by which this party cannot align its rows."""
-        institution.identifiers.check(_plan(terms).match)
+        institution.identifiers.check_match(_plan(terms).match)
 
     def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
         """Refuses: an alignment measures nothing."""
@@ -89,7 +89,7 @@ class AlignmentAnswerer(Answerer):
                 raise self._nothing_shared()
 
     def tokens(self) -> Iterator[bytes]:
-        """The frames of the tokens of rows and dummies, in shuffled order; charged before they are computed."""
+        """The frames of the tokens of rows and dummies, in shuffled order; charged first."""
         sent = self._tokens().tokens
         self.account.answered(alignment_query(self.account.terms), sent.view(np.int64))
         return encode_tokens(sent)
@@ -107,7 +107,7 @@ class AlignmentAnswerer(Answerer):
         patterns = [(1 << len(members)) - 1 for members in self._plan.slices]
         size, people, delivered = decode_positions(chunks, patterns, len(sent.tokens))
         positions = np.full(self.institution.table.record_count, -1, dtype=np.int32)
-        positions[self._used] = sent.rows(delivered)
+        positions[self._rows] = sent.rows(delivered)
         self.account.place(Placement(size, people, positions))
 
     def _tokens(self) -> PartyTokens:
@@ -117,16 +117,11 @@ class AlignmentAnswerer(Answerer):
             stream = self.account.charge(query)
             number = self._plan.roster[self._me].slice
             members = self._plan.members(number)
-            texts = match_texts(self.institution.identifiers, self._plan.match)
-            levels = [[level[row] for row in self._used] for level in texts]
+            texts = self.institution.identifiers.match_texts(self._plan.match, self._plan.duplicates)
             me = members.index(self._me)
-            self._sent = party_tokens(key, number, len(members), me, query.sigma, levels, stream)
+            self._sent = party_tokens(key, number, len(members), me, query.sigma, texts, stream)
+            self._rows = texts.rows
         return self._sent
-
-    @cached_property
-    def _used(self) -> list[int]:
-        """The rows that take part."""
-        return []
 
     def _shared_key(self) -> bytes:
         if self._me == 0:
