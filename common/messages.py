@@ -42,6 +42,7 @@ class PartyDescription:
         protocols: names of the protocols that its policy allows.
         identity: long-term Ed25519 public key, 32 bytes.
         alignments: ids of the alignments of its current rows.
+        identifiers: agreed names of the identifiers by which its rows can be aligned, sorted.
     """
 
     name: str
@@ -52,6 +53,7 @@ class PartyDescription:
     protocols: tuple[str, ...]
     identity: bytes
     alignments: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

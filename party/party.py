@@ -72,6 +72,7 @@ class Party:
             protocols=tuple(sorted(policy.protocols)),
             identity=institution.identity.public,
             alignments=self._ledger.placements(self._digest),
+            identifiers=institution.identifiers.names,
         )
 
     def accept(

@@ -50,7 +50,7 @@ class DescribeRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class PartyDescription(_message.Message):
-    __slots__ = ("name", "protocol_version", "software_version", "domain_json", "record_count", "protocols", "identity", "alignments")
+    __slots__ = ("name", "protocol_version", "software_version", "domain_json", "record_count", "protocols", "identity", "alignments", "identifiers")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
     SOFTWARE_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -59,6 +59,7 @@ class PartyDescription(_message.Message):
     PROTOCOLS_FIELD_NUMBER: _ClassVar[int]
     IDENTITY_FIELD_NUMBER: _ClassVar[int]
     ALIGNMENTS_FIELD_NUMBER: _ClassVar[int]
+    IDENTIFIERS_FIELD_NUMBER: _ClassVar[int]
     name: str
     protocol_version: int
     software_version: str
@@ -67,7 +68,8 @@ class PartyDescription(_message.Message):
     protocols: _containers.RepeatedScalarFieldContainer[str]
     identity: bytes
     alignments: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ..., alignments: _Optional[_Iterable[str]] = ...) -> None: ...
+    identifiers: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ..., alignments: _Optional[_Iterable[str]] = ..., identifiers: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ProbeFrame(_message.Message):
     __slots__ = ("wanted", "clock_us", "payload")
