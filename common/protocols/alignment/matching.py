@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...crypto.randomness import RandomStream
+from ...errors import ProtocolError
 from ...privacy.noise import discrete_gaussian
-from .dummies import DummyNoise
+from .dummies import WORDS, DummyNoise
 
 _NONE = np.int32(-1)
 
@@ -53,7 +54,11 @@ def match(tokens: Sequence[NDArray[np.uint64]], sigma: float, stream: RandomStre
         tokens: for each party of the slice in roster order, shape (tokens, levels, 2).
         sigma: scale of the noise of the dummies, in people.
         stream: words of the matcher, which no party knows.
+
+    Raises:
+        ProtocolError: the parties sent tokens for different numbers of match keys.
     """
+    _check(tokens)
     rows, found = _joined(tokens)
     noise = DummyNoise(math.sqrt(2) * sigma)
     empty = int(noise.counts(stream.child("empty positions"), 1)[0])
@@ -63,8 +68,19 @@ def match(tokens: Sequence[NDArray[np.uint64]], sigma: float, stream: RandomStre
     return Matching(tuple(order[row] for row in rows), order.size, tuple(counts.tolist()))
 
 
+def _check(tokens: Sequence[NDArray[np.uint64]]) -> None:
+    if len({own.shape[1:] for own in tokens}) > 1 or tokens[0].ndim != 3 or tokens[0].shape[2] != WORDS:
+        raise ProtocolError(
+            "tokens: expected one of each row for each match key of the plan, got others; "
+            "let all parties align by the same plan"
+        )
+
+
 def _joined(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32]], NDArray[np.uint8]]:
-    """For each party the number of each token's person, and for each person the pattern."""
+    """For each party the number of each token's person, and for each person the pattern.
+
+    Persons are numbered by their first row in roster order.
+    """
     sizes = [len(own) for own in tokens]
     ends = np.cumsum(sizes)
     persons = [np.arange(end - size, end, dtype=np.int32) for size, end in zip(sizes, ends, strict=True)]
@@ -75,9 +91,10 @@ def _joined(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32
             left = _holders(numbers[i], (found[persons[i]] >> j & 1) == 0, count)
             right = _holders(numbers[j], (found[persons[j]] >> i & 1) == 0, count)
             both = (left != _NONE) & (right != _NONE)
-            kept, gone = persons[i][left[both]], persons[j][right[both]]
-            apart = found[kept] & found[gone] == 0
-            kept, gone = kept[apart], gone[apart]
+            one, other = persons[i][left[both]], persons[j][right[both]]
+            apart = found[one] & found[other] == 0
+            kept = np.minimum(one[apart], other[apart])
+            gone = np.maximum(one[apart], other[apart])
             found[kept] |= found[gone]
             found[gone] = 0
             moved = np.arange(found.size, dtype=np.int32)
