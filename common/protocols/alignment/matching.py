@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 from ...crypto.randomness import RandomStream
 from ...errors import ProtocolError
 from ...privacy.noise import discrete_gaussian
-from .dummies import WORDS, DummyNoise
+from .dummies import WORDS, AlignmentNoise
+from .plan import HMAC
 
 _NONE = np.int32(-1)
 
@@ -34,7 +34,9 @@ class Matching:
     people: tuple[int, ...]
 
 
-def match(tokens: Sequence[NDArray[np.uint64]], sigma: float, stream: RandomStream) -> Matching:
+def match(
+    tokens: Sequence[NDArray[np.uint64]], sigma: float, stream: RandomStream, keying: str = HMAC
+) -> Matching:
     """Run by the matcher: gives the tokens of one person one position, in a random order of positions.
 
     Match keys are used one after the other. With each, the pairs of parties are taken in roster order: a row
@@ -42,28 +44,25 @@ def match(tokens: Sequence[NDArray[np.uint64]], sigma: float, stream: RandomStre
     the other's party yet, if no other such row of its own party has the token, and if no third party has a
     row with both already. All rows that have joined get one position; every other row gets its own.
 
-    Guarantee: with one match key, two views are each rho-zCDP with rho = d^2 / (2 sigma^2), where d is the
-        L2 sensitivity of the numbers of people of all patterns: 1 if a person is added or removed.
-        The matcher's: these numbers with the dummies' noise of scale sigma; the tokens are pseudorandom.
-        A party's, which knows the number of dummies: random distinct positions, the size and `people`, which
-        one person changes by d each; both have noise of scale sigma sqrt(2), which this function adds.
-        With several match keys the dummies hide the same numbers, but the matcher also sees how many rows
-        have which equal tokens under each key, which nothing hides.
+    Guarantee: see `AlignmentNoise`, if there is one match key. With several, the dummies hide the same
+        numbers, but the matcher also sees how many rows agree under which keys, and how many rows of one
+        party have equal tokens; nothing hides that.
 
     Args:
         tokens: for each party of the slice in roster order, shape (tokens, levels, 2).
         sigma: scale of the noise of the dummies, in people.
         stream: words of the matcher, which no party knows.
+        keying: how the tokens were made.
 
     Raises:
         ProtocolError: the parties sent tokens for different numbers of match keys.
     """
     _check(tokens)
     rows, found = _joined(tokens)
-    noise = DummyNoise(math.sqrt(2) * sigma)
-    empty = int(noise.counts(stream.child("empty positions"), 1)[0])
-    counts = np.bincount(found, minlength=1 << len(tokens))[1:]
-    counts += discrete_gaussian(noise.sigma, counts.size, stream.child("people")) - DummyNoise(sigma).shift
+    noise = AlignmentNoise(sigma, len(tokens), keying)
+    empty = int(noise.published.counts(stream.child("empty positions"), 1)[0])
+    counts = np.bincount(found, minlength=1 << len(tokens))[1:] - noise.shifts
+    counts += discrete_gaussian(noise.published.sigma, counts.size, stream.child("people"))
     order = stream.child("order").permutation(found.size + empty).astype(np.uint32)
     return Matching(tuple(order[row] for row in rows), order.size, tuple(counts.tolist()))
 
