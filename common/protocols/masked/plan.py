@@ -70,6 +70,11 @@ class MaskedPlan(Partition):
             raise DataError(f"a plan must name the dealer {CURATOR_DEALS!r}; no other role deals")
         if self.check not in ("", CHECK):
             raise DataError(f"check: expected {CHECK!r} or none, got another; fix the plan")
+        if self.check and self.alignment is not None:
+            raise DataError(
+                f"check: {CHECK!r} is not available over aligned parties, whose matrices have rows of zeros; "
+                "leave it out"
+            )
         if self.check and self.ring.bits != RING_BITS:
             raise DataError(
                 f"check: expected records and a budget that fit {RING_BITS} bits, got more; lower the "
