@@ -18,7 +18,7 @@ from ..common.privacy.cost import counting_cost, gaussian_cost, score_cost
 from ..common.statement import ENTRY
 from .allowance import Allowance
 from .ledger import Ledger
-from .ledger_rows import LedgerEntry
+from .ledger_rows import LedgerEntry, Placement
 
 _ANSWER = "answer"
 
@@ -179,6 +179,14 @@ class Account:
         if release.data_digest != self._data_digest:
             raise ProtocolError("the party's data changed after it accepted the release; start a new release")
         return release.secret
+
+    def placement(self, alignment_id: str) -> Placement:
+        """The positions of the party's rows.
+
+        Raises:
+            ProtocolError: there is no finished alignment of these rows with this id.
+        """
+        return self._ledger.placement(alignment_id, self._data_digest)
 
     def introduction(self) -> Introduction:
         """The introduction stored by `introduce`.

@@ -209,16 +209,18 @@ class MaskedMeasurer(ScoringMeasurer):
         """Opens, deals and multiplies what the cliques need and earlier cliques did not."""
         for number in range(self._plan.slice_count):
             chains = dict.fromkeys(self._plan.chain(clique, number) for clique in cliques)
-            new = [c for c in chains if len(c) > 1 and (number, c) not in self._multiplied]
-            # Longer chains one at a time: their openings are large and freed after the multiplication.
-            self._multiply([chain for chain in new if len(chain) == 2], number)
-            for chain in new:
-                if len(chain) > 2:
-                    self._multiply([chain], number)
+            together: dict[Chain, list[Chain]] = {}
+            for chain in chains:
+                if len(chain) > 1 and (number, chain) not in self._multiplied:
+                    # Openings of longer chains are large: they are made once for all products that need them,
+                    # and freed after the multiplication.
+                    together.setdefault(chain[:-1] if len(chain) > 2 else (), []).append(chain)
+            for group in together.values():
+                self._multiply(group, number)
 
     def _compare_order(self, number: int) -> None:
         """The parties of a slice compare the order of their records, unless they did."""
-        if number in self._compared:
+        if number in self._compared or self._plan.alignment is not None:
             return
         members = self._plan.members(number)
         for sender, recipient in itertools.permutations(members, 2):
@@ -228,13 +230,12 @@ class MaskedMeasurer(ScoringMeasurer):
         self._compared.add(number)
 
     def _multiply(self, chains: Sequence[Chain], number: int) -> None:
-        if chains:
-            self._compare_order(number)
+        self._compare_order(number)
+        for chain in dict.fromkeys(chain[:k] for chain in chains for k in range(2, len(chain))):
+            self._exchange(chain, number)
+            self._deal(chain, number)
         for chain in chains:
-            for k in range(2, len(chain) + 1):
-                self._exchange(chain[: k - 1], chain[k - 1], number)
-                if k < len(chain):
-                    self._deal(chain[:k], number)
+            self._exchange(chain, number)
         for chain, words in self._dealer.products(chains, number):
             delivery = Delivery(self._release_id, DeliveryKind.DEALT_PRODUCT, chain)
             self._clients[self._plan.holders(chain, number)[-1]].deal(delivery, [words])
@@ -243,13 +244,15 @@ class MaskedMeasurer(ScoringMeasurer):
             if own:
                 self._clients[party].multiply(MultiplyRequest(self._release_id, own))
         self._multiplied.update((number, chain) for chain in chains)
+        # The parties keep openings of single parts.
+        self._opened = {opened for opened in self._opened if len(opened[1]) == 1}
 
-    def _exchange(self, left: Chain, right: Clique, number: int) -> None:
-        """Left and right exchange openings of what they multiply."""
-        (last,) = self._plan.holders((right,), number)
-        for owner in self._plan.holders(left, number):
-            self._open(owner, left, last)
-            self._open(last, (right,), owner)
+    def _exchange(self, chain: Chain, number: int) -> None:
+        """The holders of the last part and of the parts before it exchange openings of what they multiply."""
+        last = self._plan.holders(chain, number)[-1]
+        for owner in self._plan.openers(chain, number):
+            self._open(owner, chain[:-1], last)
+            self._open(last, chain[-1:], owner)
 
     def _open(self, owner: int, chain: Chain, recipient: int) -> None:
         if (owner, chain, recipient) in self._opened:
@@ -259,9 +262,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._clients[owner].relay(request, delivery, self._clients[recipient])
         if self._plan.check:
             self._check(owner, chain, recipient)
-        if len(chain) == 1:
-            # The parties keep openings of single parts; others serve one product.
-            self._opened.add((owner, chain, recipient))
+        self._opened.add((owner, chain, recipient))
 
     def _check(self, owner: int, chain: Chain, recipient: int) -> None:
         """Has an opening proved to its receiver, by coins that its owner could not know when it opened."""
