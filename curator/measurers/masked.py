@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from ...common.canonical.queries import encode_asked
 from ...common.crypto.randomness import KEY_BYTES, RandomStream
+from ...common.data.boxes import box_sums
 from ...common.data.domain import Clique
-from ...common.data.interactions import difference_count, from_differences
+from ...common.data.interactions import difference_count, from_differences, interaction
 from ...common.errors import BudgetError, DataError
 from ...common.measurement import Measurement
 from ...common.messages import (
@@ -37,11 +38,12 @@ from ...common.protocols.masked.bounds import marginal_bounds
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
+from ...common.protocols.scores.query import Integers
 from ..parties.asking import Asking
 from ..parties.dealer import Dealer
 from ..parties.federation import Federation
 from .measurer import Observer, Query
-from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores
+from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores, without_absent
 
 _LARGEST = 3
 """Times the number of records: bounds all counts, and all distances to a rounded reference."""
@@ -78,7 +80,9 @@ def masked_plan(
     ring = Ring.holding(max(grid * _LARGEST * records + noise, differences))
     # Two colluding evaluators would see the values that they evaluate.
     evaluators = (0, len(roster) - 1) if len(roster) > 1 and tolerated <= 1 else ()
-    return MaskedPlan(partition.domain, roster, tolerated, ring, evaluators)
+    return MaskedPlan(
+        partition.domain, roster, tolerated, ring, evaluators, alignment=partition.alignment
+    )
 
 
 def masked_sigma(
@@ -123,7 +127,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._dealer = Dealer(terms, self._plan, keys)
         self._opened: set[tuple[int, Chain, int]] = set()
         self._multiplied: set[tuple[int, Chain]] = set()
-        self._compared: set[int] = set()
+        self._ordered: set[int] = set()
         self._asked = 0
         self._asking = asking or Asking()
         self.observers = observers_of(self._plan)
@@ -146,6 +150,9 @@ class MaskedMeasurer(ScoringMeasurer):
         # Slices whose rows differ in order are refused before anything is charged.
         for number in range(self._plan.slice_count):
             self._asking.persist(partial(self._compare_order, number), self._forget)
+
+    def _compared(self, references: Iterable[Integers]) -> Iterable[Integers]:
+        return map(without_absent, references) if self._plan.absent else references
 
     def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
         for clique in cliques:
@@ -220,14 +227,14 @@ class MaskedMeasurer(ScoringMeasurer):
 
     def _compare_order(self, number: int) -> None:
         """The parties of a slice compare the order of their records, unless they did."""
-        if number in self._compared or self._plan.alignment is not None:
+        if number in self._ordered or self._plan.alignment is not None:
             return
         members = self._plan.members(number)
         for sender, recipient in itertools.permutations(members, 2):
             request = OpeningRequest(self._release_id, (), recipient, record_order=True)
             delivery = Delivery(self._release_id, DeliveryKind.RECORD_ORDER, (), sender)
             self._clients[sender].relay(request, delivery, self._clients[recipient])
-        self._compared.add(number)
+        self._ordered.add(number)
 
     def _multiply(self, chains: Sequence[Chain], number: int) -> None:
         self._compare_order(number)
@@ -300,7 +307,8 @@ class MaskedMeasurer(ScoringMeasurer):
             opened = opened_sum(self._plan.ring, self._shares(asked))
             bounds.check(opened)
             counts = opened / grid_of(asked.sigma)
-            return from_differences(counts, shape) if asked.interaction else counts
+            counts = from_differences(counts, shape) if asked.interaction else counts
+            return counts + self._absent(asked, shape) if self._plan.absent else counts
 
         shape = self.domain.shape(asked.clique)
         bounds = marginal_bounds(
@@ -315,11 +323,22 @@ class MaskedMeasurer(ScoringMeasurer):
         rho = float(charge.zcdp_rho)
         return Measurement(asked.clique, counts, total, rho, boxes=asked.boxes, interaction=asked.interaction)
 
+    def _absent(self, asked: MarginalQuery, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """What the alignment adds to an answer: the people for whom all attributes of the clique are absent.
+
+        The parties leave them out, since dummies are among them. Their number is a noisy one of the alignment.
+        """
+        cells = np.zeros(math.prod(shape))
+        cells[-1] = self._plan.absent_count(asked.clique)
+        if asked.boxes:
+            return box_sums(cells, shape, asked.boxes)
+        return interaction(cells, shape) if asked.interaction else cells
+
     def _forget(self) -> None:
         """Forgets all deliveries: a party that restarted lost what was delivered to it."""
         self._opened.clear()
         self._multiplied.clear()
-        self._compared.clear()
+        self._ordered.clear()
 
     def _shares(self, asked: MarginalQuery) -> Iterator[NDArray[np.int64]]:
         words = len(asked.boxes) or self.domain.cells(asked.clique)

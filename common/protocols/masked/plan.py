@@ -120,6 +120,16 @@ class MaskedPlan(Partition):
         """Whether the last value of every attribute is `absent`, so that shares of the last cell are zero."""
         return self.alignment is not None and self.alignment.population is Population.ANYWHERE
 
+    def absent_count(self, clique: Clique) -> int:
+        """Noisy number of people, of all slices, whom no party that holds a part of the clique has."""
+        if self.alignment is None:
+            return 0
+        total = 0
+        for number, entries in enumerate(self.slices):
+            holding = (1 << j for j, entry in enumerate(entries) if set(entry.attributes) & set(clique))
+            total += self.alignment.absent(number, sum(holding))
+        return total
+
     def presences(self, number: int) -> dict[Clique, int]:
         """The presence of each party of a slice that chains may contain -> its index in the roster."""
         return self._presences.get(number, {})
