@@ -169,6 +169,10 @@ class Account:
         if last is not None:
             yield last
 
+    def place(self, placement: Placement) -> None:
+        """Stores the positions of the rows; see `Ledger.place`."""
+        self._ledger.place(self.terms.release_id, placement)
+
     def secret(self) -> bytes:
         """32 bytes of this release only, from which the keys shared with other parties are derived.
 

@@ -12,6 +12,7 @@ from ..common.errors import PolicyError, ProtocolError
 from ..common.messages import ReleaseTerms
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.alignment import Population
+from ..common.protocols.alignment.plan import AlignmentPlan
 from ..common.protocols.partition import Partition
 from ..common.statement import TERMS
 from .approvals import Approvals
@@ -116,6 +117,8 @@ class Institution:
         """
         own = [entry for entry in plan.roster if entry.name == self.name]
         records = self.table.record_count if aligned is None else aligned.placement.size
+        if isinstance(plan, AlignmentPlan):
+            records = 0
         # A plan may leave out attributes that another party of the slice answers for.
         if (
             not own

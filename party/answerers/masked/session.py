@@ -28,11 +28,11 @@ from ....common.protocols.masked.plan import (
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 from ...allowance import Allowance
+from ..peers import Peers
 from ..placed import Rows
 from .checks import Checks
 from .openings import Openings
 from .order import RecordOrder
-from .peers import Peers
 
 
 class MaskedSession:
