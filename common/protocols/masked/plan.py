@@ -157,9 +157,9 @@ class MaskedPlan(Partition):
         )
 
     def openers(self, chain: Chain, number: int) -> tuple[int, ...]:
-        """Indices in the roster of the parties that open their shares of all parts but the last, to its holder.
+        """Indices in the roster of the parties that open what the last part is multiplied with, to its holder.
 
-        The holder of the last part does not open a share to itself.
+        They hold the parts before it. The holder of the last part opens nothing to itself.
         """
         *others, last = self.holders(chain, number)
         return tuple(place for place in others if place != last)
