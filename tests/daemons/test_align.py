@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpmosaic.party.home import PartyHome
 from dpmosaic.simulations.local_network import Daemon
 
 POLICY = """
