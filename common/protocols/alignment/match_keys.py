@@ -69,6 +69,8 @@ def key_texts(columns: Mapping[str, Sequence[str]], key: MatchKey) -> list[bytes
         For each row its normalised fields, each as UTF-8 with its length in front; empty if one is missing.
     """
     fields = [_encoded(columns, field) for field in key]
+    if len(fields) == 1:
+        return fields[0]
     return [b"".join(parts) if all(parts) else b"" for parts in zip(*fields, strict=True)]
 
 

@@ -18,7 +18,7 @@ _WRITTEN_OUT = str.maketrans(
 _MARKS_OF_LETTERS = (0, 7, 8, 9)
 """Combining classes of marks without which another letter is read: vowel signs, nukta, voicing, virama."""
 _NOT_IN_TEXT = re.compile(r"[^a-z0-9]")
-_YEAR_FIRST = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ][\d:.+-]*)?|(\d{4})(\d{2})(\d{2})", re.ASCII)
+_YEAR_FIRST = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ][\d:.+Z-]*)?|(\d{4})(\d{2})(\d{2})", re.ASCII)
 _YEAR_LAST = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})", re.ASCII)
 _DIGITS = re.compile(r"\d+", re.ASCII)
 _SOUNDS = {
