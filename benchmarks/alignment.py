@@ -31,6 +31,8 @@ from dpmosaic.common.protocols.alignment.tokens import party_tokens
 SIGMA = 10.0
 SHARED = 0.7
 DEFAULTS = {HMAC: (10_000, 1_000_000), DDH: (10_000,)}
+COLUMNS = {"keying": 6, "S": 2, "ids": 9, "tokens s": 9, "passed s": 9, "match s": 8, "MB sent": 8}
+COLUMNS |= {"MiB party": 10, "MiB match": 10, "join s": 7, "times the join": 15}
 PUBLISHED = "SecretFlow publishes 17 s (RR22) and 67 s (ECDH) for two parties of 10^7 on 32 cores"
 
 
@@ -143,11 +145,7 @@ def main() -> None:
     parser.add_argument("--parties", type=int, nargs="+", default=[2, 3, 5])
     parser.add_argument("--keying", nargs="+", choices=KEYINGS, default=list(KEYINGS))
     chosen = parser.parse_args()
-    print(
-        f"{'keying':>6} {'S':>2} {'ids':>9} {'tokens s':>9} {'passed s':>9} {'match s':>8} {'MB sent':>8}",
-        end="",
-    )
-    print(f" {'MiB party':>10} {'MiB match':>10} {'join s':>7} {'times the join':>15}")
+    print(" ".join(f"{name:>{width}}" for name, width in COLUMNS.items()))
     for keying in chosen.keying:
         for count in map(int, chosen.identifiers or DEFAULTS[keying]):
             for parties in chosen.parties:
