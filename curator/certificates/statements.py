@@ -11,8 +11,8 @@ from typing import Any, Literal
 from ...common.data.domain import Clique
 from ...common.history import Mark
 from ...common.privacy.budget import AnswerKind, Budget
-from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
 from ...common.privacy.cost import PrivacyUnit
+from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
 from ...common.protocols.alignment.alignment import Alignment, Population
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.statement import Entry, Statement
