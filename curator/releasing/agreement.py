@@ -69,18 +69,18 @@ class Proposal:
             DataError: the parties are aligned and the protocol is not `masked`; or they are not, and the
                 adjacency hides the number of records.
         """
-        name = self.protocol.name
+        name, adjacency = self.protocol.name, self.adjacency
         if federation.aligned is not None and name != registry.MASKED.name:
             raise DataError(
-                f"protocol: expected {registry.MASKED.name!r} over aligned parties, got {name!r}; change it, or remove "
-                "[alignment]"
+                f"protocol: expected {registry.MASKED.name!r} over aligned parties, got {name!r}; change it, or "
+                "remove [alignment]"
             )
-        if federation.aligned is None and self.adjacency is Adjacency.ADD_REMOVE:
+        if federation.aligned is None and adjacency is Adjacency.ADD_REMOVE:
             raise DataError(
-                f"adjacency: {self.adjacency.value!r} hides the number of records, which is public unless the "
+                f"adjacency: {adjacency.value!r} hides the number of records, which is public unless the "
                 "parties are aligned; add [alignment], or choose 'zero-out'"
             )
-        unit = PrivacyUnit(self.adjacency, self.purpose.rows_per_person)
+        unit = PrivacyUnit(adjacency, self.purpose.rows_per_person)
         plan = measuring(name).plan(federation, self.granted, unit, self.collusions)
         if isinstance(plan, MaskedPlan):
             plan = replace(plan, check=self.check)

@@ -35,8 +35,8 @@ _ADJACENCY: Mapping[str, str] = {
 _POPULATIONS: Mapping[Population, str] = {
     Population.EVERYWHERE: "the people whom every party of their slice knows",
     Population.ANYWHERE: (
-        "the people whom any party of their slice knows; an attribute that its party does not know of a person "
-        "has the value “absent”"
+        "the people whom any party of their slice knows; what the parties that do not know a person hold has "
+        "the value “absent”"
     ),
 }
 

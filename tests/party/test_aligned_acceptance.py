@@ -61,7 +61,7 @@ def test_it_does_not_say_how_many_rows_it_has_but_which_alignments(release):
     ],
 )
 def test_another_alignment_than_in_the_ledger_is_refused(release, change):
-    with pytest.raises(ProtocolError, match="expected (a finished|the) alignment"):
+    with pytest.raises(ProtocolError, match=r"expected (a finished|the) alignment"):
         accept(release, **with_alignment(release, **change))
 
 
@@ -82,7 +82,7 @@ def test_other_parties_than_those_that_were_aligned_are_refused(release):
         plan.domain, (own, left_out, last), plan.tolerated, plan.ring, plan.evaluators,
         alignment=plan.alignment,
     )  # fmt: skip
-    with pytest.raises(PolicyError, match="another slice|into the slice"):
+    with pytest.raises(PolicyError, match=r"another slice|into the slice"):
         accept(release, plan=other_plan)
 
 

@@ -1,4 +1,4 @@
-"""A certificate over aligned parties states the alignment and what it cost, and a reader detects false ones."""
+"""A certificate over aligned parties states the alignment and its cost, and a reader detects false ones."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
