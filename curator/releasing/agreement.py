@@ -72,8 +72,8 @@ class Proposal:
         name, adjacency = self.protocol.name, self.adjacency
         if federation.aligned is not None and name != registry.MASKED.name:
             raise DataError(
-                f"protocol: expected {registry.MASKED.name!r} over aligned parties, got {name!r}; change it, or "
-                "remove [alignment]"
+                f"protocol: expected {registry.MASKED.name!r} over aligned parties, got {name!r}; change it, "
+                "or remove [alignment]"
             )
         if federation.aligned is None and adjacency is Adjacency.ADD_REMOVE:
             raise DataError(
