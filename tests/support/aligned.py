@@ -147,6 +147,6 @@ class AlignedRelease:
         ledger.certify(Claim(ALIGNMENT_ID, b"c" * 32, self.aligning.granted_rho))
         return ledger
 
-    def measurer(self):
+    def measurer(self, asking=None):
         acceptances = self.federation.accept(self.terms)
-        return MaskedMeasurer(self.federation, self.terms, acceptances, self.granted, self.dealing)
+        return MaskedMeasurer(self.federation, self.terms, acceptances, self.granted, self.dealing, asking)
