@@ -66,8 +66,14 @@ class AlignmentOrder:
         rho = float(section.get("rho", DEFAULT_RHO))
         if not 0 < rho < math.inf:
             raise DataError("plan: expected a positive finite rho in [alignment], got another value; fix it")
+        population = Population.named(section.get("population", Population.EVERYWHERE.value))
+        if section.get("across_slices") and population is not Population.EVERYWHERE:
+            raise DataError(
+                'plan: expected population = "everywhere" with across_slices in [alignment], since people who '
+                "are left out of a slice would count at each of its parties; fix it"
+            )
         return cls(
-            Population.named(section.get("population", Population.EVERYWHERE.value)),
+            population,
             rho,
             tuple(map(tuple, match)),
             section.get("keying", HMAC),
