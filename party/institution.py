@@ -178,12 +178,11 @@ class Institution:
                 "release with rows_per_person = 1"
             )
         made = decode_terms(aligned.terms).plan
-        compared = isinstance(made, AlignmentPlan) and bool(made.across_slices)
-        if compared and stated.population is not Population.EVERYWHERE:
-            # Rows of a person who is left out of a slice have a position each, and would count several times.
+        anywhere = stated.population is Population.ANYWHERE
+        if anywhere and isinstance(made, AlignmentPlan) and made.across_slices:
             raise PolicyError(
-                "the alignment leaves people of other slices out, which holds for the population 'everywhere' "
-                "only; plan the release with it, or align the rows without across_slices"
+                "the alignment compared slices, so it can only count people everywhere; plan the release "
+                'with the population "everywhere", or align without across_slices'
             )
         same = (stated.people, stated.zcdp_rho) == (aligned.placement.people, aligned.zcdp_rho) and [
             (e.slice, e.identity) for e in made.roster

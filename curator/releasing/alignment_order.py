@@ -69,8 +69,7 @@ class AlignmentOrder:
         population = Population.named(section.get("population", Population.EVERYWHERE.value))
         if section.get("across_slices") and population is not Population.EVERYWHERE:
             raise DataError(
-                'plan: expected population = "everywhere" with across_slices in [alignment], since people who '
-                "are left out of a slice would count at each of its parties; fix it"
+                'plan: expected the population "everywhere" with across_slices, got another; remove one'
             )
         return cls(
             population,
