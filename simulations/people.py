@@ -13,6 +13,7 @@ from ..common.data.table import Table
 from ..common.errors import DataError
 from ..common.protocols.alignment.alignment import Population
 from ..party.sources.source import Source
+from .partition import Grid, partition
 
 ROW_NUMBER = "row_number"
 """Name of the column of identifiers if the table has none."""
@@ -88,9 +89,45 @@ class Overlap:
             rows = rng.permutation(rows)
         written = [identifiers[row] for row in rows]
         for place in rng.permutation(len(rows))[: round(self.typos * len(rows))]:
-            # Other parties write other ends.
-            written[place] += f" (typo {party + 1})"
+            # Other parties write other ends; what is missing matches nobody anyway.
+            if written[place]:
+                written[place] += f" (typo {party + 1})"
         return Held(rows, tuple(written))
+
+
+@dataclass(frozen=True, eq=False)
+class Linkage:
+    """What the parties of a simulation have that align their rows.
+
+    Attributes:
+        identifiers: identifier of the person of each row of the table.
+        overlap: which people of a slice each party holds.
+        population: whose records are released.
+    """
+
+    identifiers: Sequence[str]
+    overlap: Overlap
+    population: Population = Population.EVERYWHERE
+
+    def scatter(
+        self, table: Table, grid: Grid, rng: np.random.Generator
+    ) -> tuple[list[list[Table]], list[list[tuple[str, ...]]]]:
+        """The table and the identifiers of each party, slice by slice.
+
+        Raises:
+            DataError: the identifiers or the grid do not fit the table.
+        """
+        if len(self.identifiers) != table.record_count:
+            raise DataError("expected one identifier for each row of the table, got more or fewer; fix them")
+        tables, written, start = [], [], 0
+        texts = [self.identifiers[row] for row in grid.order(table.record_count)]
+        for row in partition(table, grid):
+            stop = start + row[0].record_count
+            people = self.overlap.hold(texts[start:stop], len(row), rng)
+            tables.append([piece.take(held.rows) for piece, held in zip(row, people, strict=True)])
+            written.append([held.identifiers for held in people])
+            start = stop
+        return tables, written
 
 
 def linked(
@@ -102,19 +139,23 @@ def linked(
         domain: attributes of all tables; with the population "anywhere", each with the value `absent` as its
             last code.
         tables: the parties' tables, whose attributes make up the domain.
-        identifiers: for each party, the identifier of each row; of equal ones, the first counts.
+        identifiers: for each party, the identifier of each row; of equal ones the first counts, and an empty
+            one matches nobody.
         population: whose records the join has.
 
     Returns:
         The records in the order in which the parties hold them.
     """
-    places = [{text: row for row, text in reversed(list(enumerate(texts)))} for texts in identifiers]
-    people = list(dict.fromkeys(text for texts in identifiers for text in texts))
+    named = [
+        [text or (party, row) for row, text in enumerate(texts)] for party, texts in enumerate(identifiers)
+    ]
+    places = [{person: row for row, person in reversed(list(enumerate(people)))} for people in named]
+    everybody = list(dict.fromkeys(person for people in named for person in people))
     if population is Population.EVERYWHERE:
-        people = [text for text in people if all(text in rows for rows in places)]
+        everybody = [person for person in everybody if all(person in rows for rows in places)]
     columns = {}
     for table, rows in zip(tables, places, strict=True):
-        found = np.array([rows.get(text, -1) for text in people], dtype=np.intp)
+        found = np.array([rows.get(person, -1) for person in everybody], dtype=np.intp)
         for name in table.domain:
             columns[name] = np.where(found < 0, domain[name].size - 1, table.column(name)[found])
     return Table.from_codes(domain, columns)
@@ -129,7 +170,7 @@ def read_people(source: Source, domain: Domain, key: str | None) -> tuple[Table,
         key: column that identifies people; None numbers the rows.
 
     Raises:
-        DataError: the column is an attribute, or see `Source.read_with_key`.
+        DataError: the column is an attribute, or see `Source.read_with_texts`.
     """
     if key is None:
         table = source.read(domain)
@@ -139,5 +180,5 @@ def read_people(source: Source, domain: Domain, key: str | None) -> tuple[Table,
             f"key: expected a column that is no attribute, got {key!r}, which would be released; take it out "
             "of the domain"
         )
-    table, identifiers = source.read_with_key(domain, key)
-    return table, list(identifiers)
+    table, texts = source.read_with_texts(domain, (key,))
+    return table, list(texts[key])

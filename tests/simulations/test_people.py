@@ -9,7 +9,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.protocols.alignment.alignment import Population
-from dpmosaic.simulations.people import Overlap, linked
+from dpmosaic.simulations.partition import Grid
+from dpmosaic.simulations.people import Linkage, Overlap, linked
 
 PEOPLE = tuple(f"id {number}" for number in range(1_000))
 
@@ -68,12 +69,13 @@ def test_refuses_a_share_that_is_none(shares):
 
 
 def slow_join(tables, identifiers, population):
-    """Records as tuples of codes, None where nobody holds the person."""
+    """Records as tuples of codes, None where a party does not hold the person."""
     records = []
-    for text in {text for texts in identifiers for text in texts}:
+    named = [[text or object() for text in texts] for texts in identifiers]
+    for person in {person for people in named for person in people}:
         record = []
-        for table, texts in zip(tables, identifiers, strict=True):
-            rows = [row for row, other in enumerate(texts) if other == text]
+        for table, people in zip(tables, named, strict=True):
+            rows = [row for row, other in enumerate(people) if other == person]
             record += [int(column[rows[0]]) if rows else None for column in table.columns]
         if population is Population.ANYWHERE or None not in record:
             records.append(tuple(record))
@@ -85,7 +87,7 @@ def slow_join(tables, identifiers, population):
 def test_the_linked_table_is_the_join_by_identifiers(seed, parties, population):
     rng = np.random.default_rng(seed)
     sizes = {f"x{place}": 4 for place in range(parties)}
-    identifiers = [[str(text) for text in rng.integers(0, 12, 10)] for _ in sizes]
+    identifiers = [[str(text or "") for text in rng.integers(0, 12, 10)] for _ in sizes]
     tables = [Table.from_codes(Domain.coded({name: 4}), rng.integers(0, 4, (10, 1))) for name in sizes]
     absent = population is Population.ANYWHERE
     domain = Domain.coded({name: 4 + absent for name in sizes})
@@ -110,3 +112,27 @@ def test_the_linked_table_has_whom_the_overlap_leaves_everywhere_and_rightly_wri
     everywhere = set(np.flatnonzero(patterns(parties) == 3))
     assert set(found.column("a").tolist()) == right & everywhere
     assert (found.column("a") == found.column("b")).all()
+
+
+def test_scattered_parties_hold_the_right_cells_of_each_identified_person():
+    domain = Domain.coded({"a": 100, "b": 100, "c": 100})
+    table = Table.from_codes(domain, np.column_stack([np.arange(100)] * 3))
+    people = Linkage([str(code) for code in range(100)], Overlap(0.7, shuffle=True))
+    grid = Grid.random(domain, 100, 2, 2, seed=1)
+    tables, identifiers = people.scatter(table, grid, np.random.default_rng(0))
+    assert [[set(piece.domain) for piece in row] for row in tables] == [
+        [set(group) for group in layout.groups] for layout in grid.slices
+    ]
+    for pieces, written in zip(tables, identifiers, strict=True):
+        for piece, texts in zip(pieces, written, strict=True):
+            for column in piece.columns:
+                assert [str(code) for code in column] == list(texts)
+    slices = [set().union(*row) for row in identifiers]
+    assert slices[0] | slices[1] == set(people.identifiers)
+    assert not slices[0] & slices[1]
+
+
+def test_refuses_more_or_fewer_identifiers_than_rows():
+    table = Table.from_codes(Domain.coded({"a": 2}), np.zeros((3, 1), dtype=int))
+    with pytest.raises(DataError, match="one identifier for each row"):
+        Linkage(["1"], Overlap()).scatter(table, Grid.even(table.domain, 3, 1, 1), np.random.default_rng(0))
