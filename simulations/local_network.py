@@ -99,7 +99,7 @@ class LocalNetwork:
         if attach:
             text = text.replace('# listen = "0.0.0.0:7444" ', f'listen = "127.0.0.1:{_free_port()}"')
         if overlap is not None:
-            text += "\n[alignment]\n"
+            text = text.replace("# [alignment]", "[alignment]")
         network.plan.write_text(text, encoding="utf-8")
         return network
 

@@ -53,9 +53,9 @@ class Overlap:
                 raise DataError(f"{name}: expected a share from 0 to 1, got {share:g}; fix it")
 
     @classmethod
-    def of(cls, key: str | None, share: float | None, shuffle: bool, typos: float | None) -> Overlap | None:
+    def of(cls, key: object, share: float | None, shuffle: bool, typos: float | None) -> Overlap | None:
         """The overlap that options ask for; None if they leave the rows of a slice in one order."""
-        if (key, share, typos) == (None, None, None) and not shuffle:
+        if key is None and share is None and typos is None and not shuffle:
             return None
         return cls(1.0 if share is None else share, shuffle, typos or 0.0)
 
@@ -102,12 +102,10 @@ class Linkage:
     Attributes:
         identifiers: identifier of the person of each row of the table.
         overlap: which people of a slice each party holds.
-        population: whose records are released.
     """
 
     identifiers: Sequence[str]
     overlap: Overlap
-    population: Population = Population.EVERYWHERE
 
     def scatter(
         self, table: Table, grid: Grid, rng: np.random.Generator
@@ -174,7 +172,7 @@ def read_people(source: Source, domain: Domain, key: str | None) -> tuple[Table,
     """
     if key is None:
         table = source.read(domain)
-        return table, list(map(str, range(table.record_count)))
+        return table, row_numbers(table)
     if key in domain.names:
         raise DataError(
             f"key: expected a column that is no attribute, got {key!r}, which would be released; take it out "
@@ -182,3 +180,8 @@ def read_people(source: Source, domain: Domain, key: str | None) -> tuple[Table,
         )
     table, texts = source.read_with_texts(domain, (key,))
     return table, list(texts[key])
+
+
+def row_numbers(table: Table) -> list[str]:
+    """Identifiers of a table that has none."""
+    return [str(number) for number in range(table.record_count)]
