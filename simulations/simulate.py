@@ -134,7 +134,7 @@ def simulate(
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     shared = Overlap.of(identifiers, overlap, shuffle, typos)
     aligning = AlignmentOrder.parse({"population": population, "rho": alignment_rho})
-    domain = table.domain if shared is None else released_domain(table.domain, aligning.population)
+    domain = table.domain
     order = ReleaseOrder(
         domain,
         protocol_named(protocol) if isinstance(protocol, str) else protocol,
