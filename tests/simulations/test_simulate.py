@@ -207,6 +207,55 @@ def test_replace_one_adds_more_noise_for_the_same_promise():
     assert sigmas[1] == pytest.approx(sigmas[0] * 2**0.5, rel=1e-3)
 
 
+ALIGNED = {"overlap": 0.8, "shuffle": True, "typos": 0.02}
+
+
+@pytest.mark.parametrize("population", ["everywhere", "anywhere"])
+@pytest.mark.parametrize("grid", ["2x1", "1x2", "2x3"])
+def test_aligned_parties_release_their_joined_rows_at_a_huge_budget(grid, population):
+    budget = dpmosaic.Budget(zcdp_rho=1e6)
+    made = simulate(
+        table(), budget=budget, grid=grid, **ALIGNED, population=population, alignment_rho=1.0, seed=1
+    )
+    assert made.metrics["kway"][1]["total_variation"] < 0.02
+    assert made.synthetic.domain.sizes == tuple(size + (population == "anywhere") for size in DOMAIN.sizes)
+
+
+def test_the_certificate_of_aligned_parties_states_positions_and_not_numbers_of_rows():
+    few, many = (
+        simulate(
+            table(), budget=CHEAP, grid="2x2", overlap=share, mechanism="independent", seed=1
+        ).certificate.plan
+        for share in (0.6, 1.0)
+    )
+    assert min(many.record_counts) > 300
+    # Dummies of 63 people with deviation 16 hide 120 people less at each party of a slice.
+    assert few.record_counts != many.record_counts
+
+
+def test_one_seed_gives_one_table_of_aligned_parties():
+    options = {"budget": CHEAP, "grid": "1x2", "mechanism": "independent", **ALIGNED}
+    one, again = (simulate(table(), **options, seed=1).synthetic for _ in range(2))
+    assert one.digest() == again.digest()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"overlap": 1.5}, "overlap: expected a share"),
+        ({"typos": -1.0}, "typos: expected a share"),
+        ({"typos": 1.0}, "whom all parties of a slice hold"),
+        ({"overlap": 0.8, "population": "somewhere"}, "population: expected one of"),
+        ({"overlap": 0.8, "alignment_rho": 0.0}, "positive finite rho"),
+        ({"overlap": 0.8, "protocol": "indicator"}, "expected 'masked' over aligned rows"),
+        ({"identifiers": ["a"]}, "one identifier for each row"),
+    ],
+)
+def test_refuses_to_align_before_anything_is_measured(options, named):
+    with pytest.raises(DataError, match=named):
+        simulate(table(), budget=CHEAP, grid="1x2", **options)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "named"),
     [
