@@ -15,7 +15,8 @@ from ...common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.alignment.alignment import Population
-from ...common.protocols.alignment.plan import ALIGNMENT, FIRST, HMAC, AlignmentPlan, MatchKey
+from ...common.protocols.alignment.match_keys import MatchKey
+from ...common.protocols.alignment.plan import ALIGNMENT, FIRST, HMAC, AlignmentPlan
 from ..parties.federation import Federation
 
 KEYS: Mapping[str, type | tuple[type, ...]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ class AlignmentAnswerer(Answerer):
         account: see `Answerer`.
     """
 
-    forms: frozenset[AnswerForm] = frozenset()
+    forms: ClassVar[frozenset[AnswerForm]] = frozenset()
 
     def __init__(self, institution: Institution, account: Account) -> None:
         super().__init__(institution, account)
