@@ -134,7 +134,8 @@ def simulate(
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     shared = Overlap.of(identifiers, overlap, shuffle, typos)
     aligning = AlignmentOrder.parse({"population": population, "rho": alignment_rho})
-    domain = table.domain
+    anywhere = shared is not None and aligning.population is Population.ANYWHERE
+    domain = table.domain.with_absent() if anywhere else table.domain
     order = ReleaseOrder(
         domain,
         protocol_named(protocol) if isinstance(protocol, str) else protocol,
@@ -219,7 +220,7 @@ def _aligned_setting(
     policy = policy_for(MASKED.name, order.adjacency, proposal.charged_rho, rho)
     links = start_parties(tables, policy, stream.child("parties"), identifiers)
     aligned = align(links, table.domain, aligning, order.adjacency, stream.child("alignment"))
-    agreement = agree(order.domain, links, proposal, aligned=aligned)
+    agreement = agree(table.domain, links, proposal, aligned=aligned)
     layout = replace(Layout.of(agreement.terms.plan), names=())
     return _Setting(agreement.measurer(stream.child("dealer")), layout, real, links)
 
