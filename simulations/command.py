@@ -119,6 +119,8 @@ def simulate(
     source = FileSource(data)
     loaded = Domain.load(domain)
     table, identifiers = read_people(source, loaded, key)
+    if binarise and population != Population.EVERYWHERE.value:
+        raise DataError("--binarise: the value `absent` has no binary digits; release the people everywhere")
     binary = Binarisation(loaded) if binarise else None
     files.check_folder(out, ["metrics.json"])
     with progress_bar(_STDERR) as report:
