@@ -173,8 +173,8 @@ class CategoricalAttribute(Attribute):
         """The same categories and `ABSENT`."""
         if ABSENT in self._codes:
             raise DataError(
-                f"attribute {self.name!r}: its category {ABSENT!r} would stand for people whom its party does "
-                'not have; rename the category, or choose population = "everywhere"'
+                f"attribute {self.name!r}: its category {ABSENT!r} would stand for people whom its party "
+                'does not have; rename the category, or choose population = "everywhere"'
             )
         return CategoricalAttribute(self.name, (*self.categories, ABSENT))
 

@@ -80,9 +80,7 @@ def masked_plan(
     ring = Ring.holding(max(grid * _LARGEST * records + noise, differences))
     # Two colluding evaluators would see the values that they evaluate.
     evaluators = (0, len(roster) - 1) if len(roster) > 1 and tolerated <= 1 else ()
-    return MaskedPlan(
-        partition.domain, roster, tolerated, ring, evaluators, alignment=partition.alignment
-    )
+    return MaskedPlan(partition.domain, roster, tolerated, ring, evaluators, alignment=partition.alignment)
 
 
 def masked_sigma(
@@ -238,9 +236,9 @@ class MaskedMeasurer(ScoringMeasurer):
 
     def _multiply(self, chains: Sequence[Chain], number: int) -> None:
         self._compare_order(number)
-        for chain in dict.fromkeys(chain[:k] for chain in chains for k in range(2, len(chain))):
-            self._exchange(chain, number)
-            self._deal(chain, number)
+        for before in dict.fromkeys(chain[:k] for chain in chains for k in range(2, len(chain))):
+            self._exchange(before, number)
+            self._deal(before, number)
         for chain in chains:
             self._exchange(chain, number)
         for chain, words in self._dealer.products(chains, number):
@@ -326,7 +324,7 @@ class MaskedMeasurer(ScoringMeasurer):
     def _absent(self, asked: MarginalQuery, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """What the alignment adds to an answer: the people for whom all attributes of the clique are absent.
 
-        The parties leave them out, since dummies are among them. Their number is a noisy one of the alignment.
+        The parties leave them out, since dummies are among them. Their number is noisy already.
         """
         cells = np.zeros(math.prod(shape))
         cells[-1] = self._plan.absent_count(asked.clique)

@@ -5,9 +5,9 @@ that by a row of its indicators that is not zero; every other party multiplies i
 one column, 1 at the positions where it has a row.
 
 If one party holds the whole clique, its part is divided: its smallest attribute A, then the rest B, as
-(presence of the others) x A x B. The first product has the columns of A only, and all cliques of this party
-with A share it. The holder of B is then one of those that share the first product: it multiplies its own share
-of it in the clear, and needs the openings of the others only (`products`).
+(presence of the others) x A x B. The product up to A has the columns of A only, and all cliques of this party
+that begin with A need the same one. The holder of B then has a share of that product itself: it multiplies
+this share in the clear, and needs the openings of the others only (`products`).
 """
 
 from __future__ import annotations

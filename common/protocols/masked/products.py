@@ -9,9 +9,9 @@ to the other: E = M - A and F = V - B, which are uniform without the masks. Then
 where C_left is derived from the left party's seed and the dealer sends C_right. The same holds record by
 record, with the row-wise product (every column of one times every column of the other) instead of the matrix
 product. It is used with a third party: left and right then hold one share each of a matrix, and each share is
-the M of a further product. If the right party is itself one of those that share M, its own share needs no opening: it
-adds it to the openings of the others in the clear, and masks of the others alone make up A. A code of -1 is a
-record whose row of V is zero.
+the M of a further product. If the right party itself has a share of M, it adds this share to the openings of
+the others in the clear, and only the masks of the others make up A: E + share = M - A still holds. A code of
+-1 is a record whose row of V is zero.
 
 Source: Beaver 1991 (multiplication from dealt randomness), here for matrices, opened once for all products.
 All functions work on a block of rows; sums over blocks wrap around in the ring.

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.errors import PolicyError, ProtocolError
 from support.aligning import Aligning, align, described
 
 
