@@ -76,7 +76,7 @@ def align_over_parties(
     noted = journal.note("certificate")
     if noted is None:
         keys = RandomStream(journal.key)
-        matchings = asking.persist(lambda: _aligned(agreement, keys), nothing_delivered)
+        matchings = asking.persist(lambda: matched(agreement, keys), nothing_delivered)
         made = _certificate(agreement, matchings)
         noted = journal.note_once("certificate", json.dumps(made.to_json()).encode())
     certificate = AlignmentCertificate.from_json(json.loads(noted))
@@ -84,8 +84,13 @@ def align_over_parties(
     return certificate.with_signatures(signatures_of(claim, agreement, asking, marks))
 
 
-def _aligned(agreement: Agreement, keys: RandomStream) -> list[Matching]:
-    """The matching of each slice, after all parties have stored their positions; repeatable."""
+def matched(agreement: Agreement, keys: RandomStream) -> list[Matching]:
+    """The matching of each slice, after all parties have stored their positions; the same when repeated.
+
+    Args:
+        agreement: parties that accepted an alignment.
+        keys: words of the matcher.
+    """
     terms, clients = agreement.terms, [member.client for member in agreement.federation.members]
     plan, release_id = terms.aligning, terms.release_id
     assert plan is not None, "the terms of an alignment have match keys"
