@@ -66,7 +66,9 @@ def simulate(
         bool, typer.Option("--record-wise", help="indicator: noise on every record even within one party.")
     ] = False,
     workload: Annotated[str, typer.Option(help="2way, 3way, or a JSON file.")] = "2way",
-    adjacency: Annotated[str, typer.Option(help="zero-out or replace-one.")] = "zero-out",
+    adjacency: Annotated[
+        str, typer.Option(help="zero-out, replace-one, or with aligned rows add-remove.")
+    ] = "zero-out",
     rows: Annotated[
         int | None, typer.Option(help="Number of synthetic rows; by default as many as the table has.")
     ] = None,

@@ -26,7 +26,7 @@ same_as = {same_as}
 {order}
 [policy]
 protocols = ["masked", "indicator", "trusted"]
-adjacencies = ["zero-out", "replace-one"]
+adjacencies = ["zero-out", "replace-one", "add-remove"]
 max_release_rho = 1e6
 lifetime_rho = 1e9
 max_cells = 268435456

@@ -202,7 +202,8 @@ def test_error_bounds_hold_for_rows_and_not_only_for_the_model():
 
 def test_replace_one_adds_more_noise_for_the_same_promise():
     options = {"budget": BUDGET, "mechanism": "independent"}
-    runs = [simulate(table(), **options, adjacency=adjacency).certificate for adjacency in Adjacency]
+    neighbours = (Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE)
+    runs = [simulate(table(), **options, adjacency=adjacency).certificate for adjacency in neighbours]
     sigmas = [certificate.measurements[0].sigma for certificate in runs]
     assert sigmas[1] == pytest.approx(sigmas[0] * 2**0.5, rel=1e-3)
 
@@ -225,6 +226,13 @@ def test_the_certificate_of_aligned_parties_states_positions_and_not_numbers_of_
     made = simulate(table(), budget=CHEAP, grid="2x2", **ALIGNED, mechanism="independent", seed=1)
     assert min(made.certificate.plan.record_counts) > 300
     assert abs(made.synthetic.record_count - 480) < 200
+
+
+def test_aligned_parties_protect_a_person_who_is_added_or_removed_by_the_same_noise():
+    options = {"grid": "1x2", "mechanism": "independent", **ALIGNED}
+    neighbours = (Adjacency.ZERO_OUT, Adjacency.ADD_REMOVE)
+    sigmas = {first_sigma(**options, adjacency=adjacency) for adjacency in neighbours}
+    assert len(sigmas) == 1
 
 
 def test_one_seed_gives_one_table_of_aligned_parties():
