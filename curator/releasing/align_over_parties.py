@@ -7,19 +7,32 @@ import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
-from ...common.messages import Delivery, DeliveryKind, Introduction, OpeningRequest, alignment_query
+from ...common.messages import (
+    Delivery,
+    DeliveryKind,
+    Introduction,
+    OpeningRequest,
+    ReleaseTerms,
+    alignment_query,
+)
 from ...common.privacy.cost import counting_cost
-from ...common.protocols.alignment.matching import Matching, match
+from ...common.protocols.alignment.dummies import AlignmentNoise
+from ...common.protocols.alignment.matching import Matching, match, match_across
+from ...common.protocols.alignment.plan import DDH, AlignmentPlan
 from ...common.statement import Claim
 from ...common.version import __version__
 from ...common.wire.alignments import positions_payload
 from ..certificates.alignment import AlignmentCertificate
 from ..parties.asking import Asking
-from ..parties.client import Connection
+from ..parties.client import Connection, PartyClient
 from ..parties.journal import Journal
 from ..parties.marks import Marks
 from .agreement import Agreement, agree, nothing_delivered
@@ -92,28 +105,68 @@ def matched(agreement: Agreement, keys: RandomStream) -> list[Matching]:
         keys: words of the matcher.
     """
     terms, clients = agreement.terms, [member.client for member in agreement.federation.members]
-    plan, release_id = terms.aligning, terms.release_id
-    assert plan is not None, "the terms of an alignment have match keys"
+    plan, release_id = _plan(terms), terms.release_id
     introduction = Introduction(release_id, agreement.acceptances, b"")
     for client in clients:
         client.introduce(introduction)
     for place, client in enumerate(clients[1:], start=1):
         request = OpeningRequest(release_id, (), place)
         clients[0].relay(request, Delivery(release_id, DeliveryKind.ALIGNMENT_KEY), client)
-    sigma, levels = alignment_query(terms).sigma, len(plan.match)
-    matchings = []
-    with ThreadPoolExecutor(len(clients)) as threads:
-        for number in range(plan.slice_count):
-            members = [clients[place] for place in plan.members(number)]
-            tokens = list(threads.map(lambda client: client.align(release_id, levels), members))
-            matchings.append(match(tokens, sigma, keys.child("matching", str(number)), plan.keying))
-            del tokens
+    matchings: list[Matching] = []
+    for number, group in enumerate(plan.groups):
+        tokens = _passed(terms, clients, group) if plan.keying == DDH else _asked(terms, clients, group)
+        matchings += _matchings(terms, tokens, keys.child("matching", str(number)))
+        del tokens
     people = [found.people for found in matchings]
     for number, found in enumerate(matchings):
         for place, positions in zip(plan.members(number), found.positions, strict=True):
             placed = positions_payload(found.size, people, positions)
             clients[place].deal(Delivery(release_id, DeliveryKind.POSITIONS), placed)
     return matchings
+
+
+def _matchings(
+    terms: ReleaseTerms, tokens: Sequence[NDArray[np.uint64]], stream: RandomStream
+) -> tuple[Matching, ...]:
+    """The matching of each slice of a group."""
+    plan, sigma = _plan(terms), alignment_query(terms).sigma
+    if not plan.across_slices:
+        return (match(tokens, sigma, stream, plan.keying),)
+    slices = [[tokens[place] for place in plan.members(number)] for number in range(plan.slice_count)]
+    return match_across(slices, sigma, stream, plan.keying)
+
+
+def _asked(
+    terms: ReleaseTerms, clients: Sequence[PartyClient], group: Sequence[int]
+) -> list[NDArray[np.uint64]]:
+    """The tokens of each party of a group; the parties compute at the same time."""
+    plan = _plan(terms)
+
+    def asked(place: int) -> NDArray[np.uint64]:
+        return clients[place].align(terms.release_id, place, len(plan.match))
+
+    with ThreadPoolExecutor(len(group)) as threads:
+        return list(threads.map(asked, group))
+
+
+def _passed(
+    terms: ReleaseTerms, clients: Sequence[PartyClient], group: Sequence[int]
+) -> list[NDArray[np.uint64]]:
+    """The tokens of each party of a group, whose points pass through the others before."""
+    plan, release_id, tokens = _plan(terms), terms.release_id, []
+    for start, owner in enumerate(group):
+        ring = [*group[start:], *group[:start]]
+        for sender, recipient in pairwise(ring):
+            request = OpeningRequest(release_id, (), recipient, step=owner + 1)
+            header = Delivery(release_id, DeliveryKind.ALIGNMENT_POINTS, sender=sender, step=owner + 1)
+            clients[sender].relay(request, header, clients[recipient])
+        tokens.append(clients[ring[-1]].align(release_id, owner, len(plan.match)))
+    return tokens
+
+
+def _plan(terms: ReleaseTerms) -> AlignmentPlan:
+    assert terms.aligning is not None, "the terms of an alignment have match keys"
+    return terms.aligning
 
 
 def _certificate(agreement: Agreement, matchings: Sequence[Matching]) -> AlignmentCertificate:
@@ -125,7 +178,20 @@ def _certificate(agreement: Agreement, matchings: Sequence[Matching]) -> Alignme
         versions={"dpmosaic": __version__},
         sizes=tuple(found.size for found in matchings),
         people=tuple(found.people for found in matchings),
+        left_out=tuple(found.left_out for found in matchings),
         zcdp_rho=counting_cost(sigma, terms.unit),
-        # A published number has the dummies' noise, and as much again twice over from the matcher.
-        sigma=math.sqrt(3) * sigma,
+        sigma=_published_sigma(_plan(terms), sigma),
     )
+
+
+def _published_sigma(plan: AlignmentPlan, sigma: float) -> float:
+    """The largest standard deviation of a published number of people."""
+    variances = []
+    for group in plan.groups:
+        noise = AlignmentNoise(sigma, len(group), plan.keying, plan.slice_count if plan.across_slices else 1)
+        padding = 0.0 if noise.padding is None else noise.padding.sigma
+        for number in {plan.roster[place].slice for place in group}:
+            # With slices compared, one of its numbers adds up those of all patterns in the other slices.
+            added = 1 << (len(group) - len(plan.members(number)))
+            variances.append(added * sigma**2 + padding**2 + noise.published_sigma**2)
+    return math.sqrt(max(variances))

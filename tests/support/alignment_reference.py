@@ -48,8 +48,14 @@ def sent(key, slice_number, parties, me, sigma, levels, own):
     for level, texts in enumerate(levels):
         tag = b"dpmosaic token" + slice_number.to_bytes(4, "big") + level.to_bytes(4, "big")
         fresh = own.child("missing", str(level))
+        again = own.child("repeated", str(level))
         for row, text in zip(rows, texts, strict=True):
-            row.append(hmac.digest(key, tag + text, "sha256")[:16] if text else fresh.read(16))
+            if not text:
+                row.append(fresh.read(16))
+            elif texts.count(text) > 1:
+                row.append(again.read(16))
+            else:
+                row.append(hmac.digest(key, tag + text, "sha256")[:16])
     for pattern, count in enumerate(dummy_counts(key, slice_number, parties, sigma), start=1):
         stream = Words(key).child("dummies", str(slice_number)).child(str(pattern))
         if pattern >> me & 1:
@@ -81,12 +87,13 @@ def persons(tokens):
 
 def matched(tokens, sigma, key):
     """Positions for each party, number of positions, and noisy numbers of people."""
-    found, stream = persons(tokens), Words(key)
+    found, stream = persons(tokens), Words(key).child("slice", "0")
     wide = math.sqrt(2) * sigma
     empty = shift(wide) + stream.child("empty positions").gaussian(wide, 1)[0]
     order = stream.child("order").order(len(found) + empty)
     positions = [[0] * len(rows) for rows in tokens]
-    counts = [-shift(sigma) + noise for noise in stream.child("people").gaussian(wide, 2 ** len(tokens) - 1)]
+    noise = stream.child("people").gaussian(wide, 2 ** len(tokens))
+    counts = [number - shift(sigma) for number in noise[1:]]
     for person, position in zip(found, order, strict=False):
         counts[sum(1 << party for party, _ in person) - 1] += 1
         for party, row in person:

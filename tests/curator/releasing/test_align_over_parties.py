@@ -48,10 +48,17 @@ def check_positions(parties, made):
         assert set(where.values()) <= set(range(size))
 
 
+@pytest.fixture(params=["hmac", "ddh"])
+def keying(request):
+    if request.param == "ddh":
+        pytest.importorskip("nacl")
+    return request.param
+
+
 @pytest.mark.parametrize("parties", [two_parties, three_parties, two_slices])
-def test_rows_of_one_person_get_one_position_and_others_get_others(parties, tmp_path):
+def test_rows_of_one_person_get_one_position_and_others_get_others(parties, keying, tmp_path):
     parties = parties()
-    made = align(parties, tmp_path / "journal.sqlite")
+    made = align(parties, tmp_path / "journal.sqlite", keying=keying)
     check_positions(parties, made)
     assert all(made.alignment_id in said.alignments for row in described(parties) for said in row)
     assert set(parties.spent()) == {(made.zcdp_rho, 1)}
@@ -63,30 +70,38 @@ def without_pauses(monkeypatch):
     monkeypatch.setattr(asking, "_PAUSE_S", 0.0)
 
 
-def moments(parties, path):
-    """How many times a test is told of a call during an alignment."""
-    told = []
-    align(parties, path, watched(parties, told.append))
-    return len(told)
+def few_people():
+    return Aligning([[["a", "b", "c"], ["c", "a"]]])
 
 
-def test_a_party_that_restarts_at_any_step_charges_once_and_gets_the_same_positions(tmp_path, without_pauses):
-    for number in range(moments(two_parties(), tmp_path / "count.sqlite")):
-        parties, told = two_parties(), []
+def moments(path, keying):
+    """Times before and after a call during an alignment; with points, which take longer, every fifth."""
+    parties, told = few_people(), []
+    align(parties, path, watched(parties, told.append), keying=keying)
+    return range(0, len(told), 5 if keying == "ddh" else 1)
+
+
+def test_a_party_that_restarts_at_any_step_charges_once_and_gets_the_same_positions(
+    tmp_path, without_pauses, keying
+):
+    for number in moments(tmp_path / "count.sqlite", keying):
+        parties, told = few_people(), []
 
         def restarting(link, told=told, number=number):
             told.append(link)
             if len(told) == number + 1:
                 link.restart()
 
-        made = align(parties, tmp_path / f"{number}.sqlite", watched(parties, restarting), away_s=5.0)
+        made = align(
+            parties, tmp_path / f"{number}.sqlite", watched(parties, restarting), away_s=5.0, keying=keying
+        )
         check_positions(parties, made)
         assert set(parties.spent()) == {(made.zcdp_rho, 1)}
 
 
-def test_a_curator_that_dies_at_any_step_resumes_the_same_alignment(tmp_path):
-    for number in range(moments(two_parties(), tmp_path / "count.sqlite")):
-        parties, told, path = two_parties(), [], tmp_path / f"{number}.sqlite"
+def test_a_curator_that_dies_at_any_step_resumes_the_same_alignment(tmp_path, keying):
+    for number in moments(tmp_path / "count.sqlite", keying):
+        parties, told, path = few_people(), [], tmp_path / f"{number}.sqlite"
 
         def dying(link, told=told, number=number):
             told.append(link)
@@ -94,11 +109,11 @@ def test_a_curator_that_dies_at_any_step_resumes_the_same_alignment(tmp_path):
                 raise Died
 
         with pytest.raises(Died):
-            align(parties, path, watched(parties, dying))
-        made = align(parties, path)
+            align(parties, path, watched(parties, dying), keying=keying)
+        made = align(parties, path, keying=keying)
         check_positions(parties, made)
         assert set(parties.spent()) == {(made.zcdp_rho, 1)}
-        assert align(parties, path) == made
+        assert align(parties, path, keying=keying) == made
 
 
 def test_other_rows_or_other_identifiers_have_no_alignment(tmp_path):
@@ -148,3 +163,25 @@ def test_an_alignment_under_a_stricter_adjacency_has_more_noise_at_the_same_cost
     )
     assert strict.sigma == pytest.approx(loose.sigma * 2**0.5)
     assert strict.zcdp_rho == pytest.approx(loose.zcdp_rho)
+
+
+def test_across_slices_a_person_is_complete_only_in_the_first_slice_that_has_the_person(keying, tmp_path):
+    slices = [
+        [people(range(0, 20), 1), people(range(5, 25), 2)],
+        [people(range(10, 40), 3), people(range(10, 35), 4)],
+    ]
+    parties = Aligning(slices)
+    made = align(parties, tmp_path / "journal.sqlite", across_slices="first", keying=keying)
+    complete = []
+    for row, placements in zip(slices, parties.placements(made.alignment_id), strict=True):
+        pairs = [
+            dict(zip(placement.positions.tolist(), held, strict=True))
+            for held, placement in zip(row, placements, strict=True)
+        ]
+        shared = pairs[0].keys() & pairs[1].keys()
+        assert all(pairs[0][position] == pairs[1][position] for position in shared)
+        complete.append({pairs[0][position] for position in shared})
+    assert complete == [
+        {f"id-{number}" for number in range(5, 20)},
+        {f"id-{number}" for number in range(20, 35)},
+    ]

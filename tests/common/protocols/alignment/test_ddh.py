@@ -153,7 +153,7 @@ def test_the_numbers_that_a_party_sees_cost_together_what_the_matcher_sees(parti
     for keying, others in (("hmac", 0), (DDH, parties - 1)):
         noise = AlignmentNoise(sigma, parties, keying)
         # A person in all parties changes the size, one number of people, and each length of another party.
-        scales = [noise.published.sigma] * 2 + [noise.padding.sigma for _ in range(others)]
+        scales = [noise.published_sigma, noise.empty(1).sigma] + [noise.padding.sigma for _ in range(others)]
         assert sum(1 / (2 * scale**2) for scale in scales) == pytest.approx(1 / (2 * sigma**2))
 
 
@@ -161,11 +161,11 @@ def test_published_numbers_of_people_are_right_on_average_with_padding():
     empty = [np.zeros((0, 1, 2), dtype=np.uint64)] * 2
     found = [match(empty, 2.0, RandomStream.from_seed(seed), DDH) for seed in range(1_000)]
     noise = AlignmentNoise(2.0, 2, DDH)
-    drawn = np.array([one.people for one in found]) + noise.shifts
+    drawn = np.array([one.people for one in found]) + noise.shifts[1:]
     # Each is rejected for fewer than 1 of 10^4 choices of the seeds.
     assert stats.ttest_1samp(drawn.reshape(-1), 0).pvalue > 1e-4
     assert np.var(drawn) / (3 * 2.0**2) == pytest.approx(1, abs=0.15)
-    sizes = np.array([one.size for one in found]) - noise.published.shift
+    sizes = np.array([one.size for one in found]) - noise.empty(1).shift
     assert stats.ttest_1samp(sizes, 0).pvalue > 1e-4
 
 

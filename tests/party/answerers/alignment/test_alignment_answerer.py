@@ -41,7 +41,7 @@ class Introduced:
         self.first.relay(OpeningRequest(RELEASE_ID, (), 1), KEY, self.second)
 
     def tokens(self, client):
-        return client.align(RELEASE_ID, 1)
+        return client.align(RELEASE_ID, self.clients.index(client), 1)
 
     def place(self, client, size, positions, people=((1, 2, 3),)):
         client.deal(PLACES, positions_payload(size, people, np.array(positions, dtype=np.uint32)))
