@@ -258,10 +258,16 @@ def verify(
 def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output: bool) -> None:
     from .forecasting.display import print_forecast
     from .forecasting.forecast import forecast
+    from .releasing.alignment_session import AlignmentSession
 
     plan = ReleasePlan.load(plan_file)
     with home.links(plan.parties, plan.listen, plan.retry_policy) as links:
-        predicted = forecast(plan, [[links[name] for name in names] for names in plan.slices], link_mib_s)
+        slices = [[links[name] for name in names] for names in plan.slices]
+        found = None if plan.alignment is None else AlignmentSession.of(home, plan).find(slices)
+        aligned = (
+            None if found is None or plan.alignment is None else found.aligned(plan.alignment.population)
+        )
+        predicted = forecast(plan, slices, link_mib_s, aligned)
     if json_output:
         typer.echo(json.dumps(predicted.to_json()))
     else:

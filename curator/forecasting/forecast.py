@@ -17,6 +17,7 @@ from ...common.privacy.cost import score_sigma
 from ...common.protocols.registry import BUILT_IN
 from ..measurers.federation import FederationMeasurer
 from ..measurers.masked import masked_sigma
+from ..parties.alignments import Aligned
 from ..parties.client import Connection
 from ..parties.federation import Federation, connect
 from ..releasing.over_parties import order_of
@@ -75,13 +76,20 @@ class Forecast:
         }
 
 
-def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_s: float) -> Forecast:
+def forecast(
+    plan: ReleasePlan,
+    links: Sequence[Sequence[Connection]],
+    link_mib_s: float,
+    aligned: Aligned | None = None,
+) -> Forecast:
     """Asks parties only for their descriptions; charges and measures nothing.
 
     Args:
         plan: plan of the release.
         links: connections to the plan's parties, by slice.
         link_mib_s: bandwidth of the slowest party's link, MiB/s.
+        aligned: alignment that the release would use again; None if the parties of a slice hold the same
+            records.
 
     Raises:
         DataError: plan and parties do not match, or mechanism (`outlook`) or protocol have no forecast.
@@ -92,7 +100,12 @@ def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_
         )
     order = order_of(plan)
     granted = order.granted
-    federation = connect(plan.domain, links, plan.left_out)
+    if plan.alignment is not None and aligned is None:
+        raise DataError(
+            "the parties hold no alignment for this plan, so the number of positions is unknown; run "
+            "dpmosaic curator align first, then forecast"
+        )
+    federation = connect(plan.domain, links, plan.left_out, aligned)
     latency = max(_latency(federation, place) for place in range(len(federation.members)))
     terms = order.proposal(_NEVER_PROPOSED).terms(federation)
     noise = _Planned(federation, terms, granted)
