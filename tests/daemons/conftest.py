@@ -31,8 +31,9 @@ def write_table(path, records=240):
     rng = np.random.default_rng(1)
     lines = ["id,kind,age,code,bit"]
     for number in range(records):
-        kind = '"y, z"' if rng.random() < 0.3 else "x"
-        lines.append(f"P{number},{kind},{rng.integers(0, 100)},{rng.integers(0, 3)},{rng.integers(0, 2)}")
+        other = rng.random() < 0.3
+        kind, bit = '"y, z"' if other else "x", int(other) if rng.random() < 0.8 else rng.integers(0, 2)
+        lines.append(f"P{number},{kind},{rng.integers(0, 100)},{rng.integers(0, 3)},{bit}")
     path.write_text("\n".join(lines) + "\n")
     return path
 
