@@ -181,8 +181,8 @@ class Institution:
         anywhere = stated.population is Population.ANYWHERE
         if anywhere and isinstance(made, AlignmentPlan) and made.across_slices:
             raise PolicyError(
-                "the alignment compared slices, so it can only count people everywhere; plan the release with "
-                'the population "everywhere", or align without across_slices'
+                "the alignment compared slices, so it can only count people everywhere; plan the release "
+                'with the population "everywhere", or align without across_slices'
             )
         same = (stated.people, stated.zcdp_rho) == (aligned.placement.people, aligned.zcdp_rho) and [
             (e.slice, e.identity) for e in made.roster

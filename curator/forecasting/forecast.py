@@ -28,7 +28,7 @@ from .traffic import Traffic, masked_traffic, plain_traffic
 _PRODUCTS_PER_S = 2e8
 """Multiplications of ring words per second on two cores, including the curator's dealing; a rough value."""
 
-_NEVER_PROPOSED = "0" * 32
+NEVER_PROPOSED = "0" * 32
 """Id of terms that no party sees."""
 
 
@@ -88,8 +88,7 @@ def forecast(
         plan: plan of the release.
         links: connections to the plan's parties, by slice.
         link_mib_s: bandwidth of the slowest party's link, MiB/s.
-        aligned: alignment that the release would use again; None if the parties of a slice hold the same
-            records.
+        aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
 
     Raises:
         DataError: plan and parties do not match, or mechanism (`outlook`) or protocol have no forecast.
@@ -100,14 +99,9 @@ def forecast(
         )
     order = order_of(plan)
     granted = order.granted
-    if plan.alignment is not None and aligned is None:
-        raise DataError(
-            "the parties hold no alignment for this plan, so the number of positions is unknown; run "
-            "dpmosaic curator align first, then forecast"
-        )
     federation = connect(plan.domain, links, plan.left_out, aligned)
     latency = max(_latency(federation, place) for place in range(len(federation.members)))
-    terms = order.proposal(_NEVER_PROPOSED).terms(federation)
+    terms = order.proposal(NEVER_PROPOSED).terms(federation)
     noise = _Planned(federation, terms, granted)
     seen = outlook(order.mechanism, noise, order.workload)
     if terms.masked is not None:

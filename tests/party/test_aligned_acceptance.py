@@ -124,6 +124,15 @@ def test_several_rows_of_a_person_over_aligned_rows_are_refused(release):
         accept(release, purpose=purpose)
 
 
+def test_people_of_any_party_cannot_be_counted_if_those_of_other_slices_were_left_out():
+    """Their rows are at a position for each party, so one person would count several times."""
+    people = People(PEOPLE.domain, ["ab c", "a bc"])
+    options = {"granted": Fraction(1, 10), "across_slices": "first"}
+    with pytest.raises(PolicyError, match="it can only count people everywhere"):
+        accept(AlignedRelease(people, Population.ANYWHERE, **options))
+    assert accept(AlignedRelease(people, **options)).signature
+
+
 def test_rows_that_changed_after_the_alignment_are_refused():
     release = AlignedRelease(PEOPLE, granted=Fraction(1, 10))
     institution, ledger = release.institutions[0], release.ledgers[0]

@@ -11,8 +11,10 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.masked import products
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.federation import connect
 from support.aligned import AlignedRelease, People
@@ -145,3 +147,29 @@ def test_people_are_counted_at_the_positions_that_an_alignment_gave_their_rows(k
         (found,) = measurer.measure([Query(("a0", "a1"), granted, "test")])
         assert np.rint(found.values).tolist() == expected
         assert measurer.record_count == sum(made.people[0]) or population is Population.EVERYWHERE
+
+
+def test_a_mask_hides_one_matrix_only(monkeypatch):
+    """Products are repeated from one batch of queries to the next, with other products beside them."""
+    people = People(DOMAIN, ["ab c d", "ac bd"])
+    measurer = AlignedRelease(people).measurer()
+    hidden, opening = {}, products.opening
+
+    def opened(matrix, mask):
+        assert hidden.setdefault(mask.tobytes(), matrix.tobytes()) == matrix.tobytes()
+        return opening(matrix, mask)
+
+    monkeypatch.setattr(products, "opening", opened)
+    for batch in ([("a", "b"), ("a", "c")], [("a", "b", "c"), ("a", "b"), ("b", "d")], CLIQUES):
+        measurer.measure([Query(clique, Fraction(1), "test") for clique in batch])
+    assert len(hidden) > 20
+
+
+def test_a_party_that_restarts_finds_its_positions_again():
+    people = People(DOMAIN, ["ab c d"])
+    release = AlignedRelease(people)
+    measurer = release.measurer(Asking(away_s=60.0, sleep=lambda seconds: None))
+    for restarted, clique in enumerate([("a", "b"), ("a", "c"), ("b", "c", "d")]):
+        release.links[0][restarted].restart()
+        (found,) = measurer.measure([Query(clique, HUGE[0] / 9, "test")])
+        assert np.rint(found.values).tolist() == people.everywhere(clique).tolist()
