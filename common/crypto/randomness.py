@@ -78,6 +78,16 @@ class RandomStream:
                 self._cipher.update_into(zeros, stream.data[start:])
         return stream[:count]
 
+    def permutation(self, size: int) -> NDArray[np.int64]:
+        """A permutation of 0 .. size - 1, shape (size,); each is equally probable."""
+        while True:
+            words = self.words(size)
+            order: NDArray[np.int64] = np.argsort(words)
+            ordered = words[order]
+            # Equal words would leave the order of two numbers to the sorting algorithm.
+            if not np.any(ordered[1:] == ordered[:-1]):
+                return order
+
     def generator(self) -> np.random.Generator:
         """A NumPy generator seeded from this stream, for steps on public values such as rounding."""
         return np.random.default_rng([int(word) for word in self.words(4)])

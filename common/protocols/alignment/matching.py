@@ -1,0 +1,117 @@
+"""Which tokens are of one person: run by the matcher, which cannot read a token and knows no dummy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...crypto.randomness import RandomStream
+from ...privacy.noise import discrete_gaussian
+from .dummies import DummyNoise
+
+_NONE = np.int32(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """The result of a matching.
+
+    Attributes:
+        positions: for each party, the position of each of its tokens in the order given, shape (tokens,),
+            uint32; distinct within a party and below `size`.
+        size: number of positions; some are of dummies, and some of nobody.
+        people: noisy number of people of each pattern 1 .. 2^S - 1; may be negative.
+    """
+
+    positions: tuple[NDArray[np.uint32], ...]
+    size: int
+    people: tuple[int, ...]
+
+
+def match(tokens: Sequence[NDArray[np.uint64]], sigma: float, stream: RandomStream) -> Matching:
+    """Run by the matcher: gives the tokens of one person one position, in a random order of positions.
+
+    Match keys are used one after the other. With each, the pairs of parties are taken in roster order: a row
+    of the first and a row of the second party join if their tokens are equal, if neither row has a partner at
+    the other's party yet, if no other such row of its own party has the token, and if no third party has a
+    row with both already. All rows that have joined get one position; every other row gets its own.
+
+    Guarantee: with one match key, two views are each rho-zCDP with rho = d^2 / (2 sigma^2), where d is the
+        L2 sensitivity of the numbers of people of all patterns: 1 if a person is added or removed.
+        The matcher's: these numbers with the dummies' noise of scale sigma; the tokens are pseudorandom.
+        A party's, which knows the number of dummies: random distinct positions, the size and `people`, which
+        one person changes by d each; both have noise of scale sigma sqrt(2), which this function adds.
+        With several match keys the dummies hide the same numbers, but the matcher also sees how many rows
+        have which equal tokens under each key, which nothing hides.
+
+    Args:
+        tokens: for each party of the slice in roster order, shape (tokens, levels, 2).
+        sigma: scale of the noise of the dummies, in people.
+        stream: words of the matcher, which no party knows.
+    """
+    rows, found = _joined(tokens)
+    noise = DummyNoise(math.sqrt(2) * sigma)
+    empty = int(noise.counts(stream.child("empty positions"), 1)[0])
+    counts = np.bincount(found, minlength=1 << len(tokens))[1:]
+    counts += discrete_gaussian(noise.sigma, counts.size, stream.child("people")) - DummyNoise(sigma).shift
+    order = stream.child("order").permutation(found.size + empty).astype(np.uint32)
+    return Matching(tuple(order[row] for row in rows), order.size, tuple(counts.tolist()))
+
+
+def _joined(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32]], NDArray[np.uint8]]:
+    """For each party the number of each token's person, and for each person the pattern."""
+    sizes = [len(own) for own in tokens]
+    ends = np.cumsum(sizes)
+    persons = [np.arange(end - size, end, dtype=np.int32) for size, end in zip(sizes, ends, strict=True)]
+    found = np.repeat(np.array([1 << j for j in range(len(sizes))], dtype=np.uint8), sizes)
+    for level in range(tokens[0].shape[1]):
+        numbers, count = _numbered([own[:, level] for own in tokens])
+        for i, j in combinations(range(len(tokens)), 2):
+            left = _holders(numbers[i], (found[persons[i]] >> j & 1) == 0, count)
+            right = _holders(numbers[j], (found[persons[j]] >> i & 1) == 0, count)
+            both = (left != _NONE) & (right != _NONE)
+            kept, gone = persons[i][left[both]], persons[j][right[both]]
+            apart = found[kept] & found[gone] == 0
+            kept, gone = kept[apart], gone[apart]
+            found[kept] |= found[gone]
+            found[gone] = 0
+            moved = np.arange(found.size, dtype=np.int32)
+            moved[gone] = kept
+            persons = [moved[own] for own in persons]
+    rank = np.cumsum(found != 0, dtype=np.int32) - 1
+    return [rank[own] for own in persons], found[found != 0]
+
+
+def _numbered(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32]], int]:
+    """For each party the numbers of its tokens, equal for equal tokens, and how many there are."""
+    low = np.concatenate([own[:, 0] for own in tokens])
+    order = np.argsort(low)
+    low = low[order]
+    same = low[1:] == low[:-1]
+    del low
+    high = np.concatenate([own[:, 1] for own in tokens])
+    if np.any(high[order[1:]][same] != high[order[:-1]][same]):
+        # Tokens of honest parties that share one half share both; any others are sorted by both.
+        low = np.concatenate([own[:, 0] for own in tokens])
+        order = np.lexsort((high, low))
+        same = (low[order[1:]] == low[order[:-1]]) & (high[order[1:]] == high[order[:-1]])
+    numbers = np.empty(order.size, dtype=np.int32)
+    numbers[order] = np.cumsum(np.concatenate(([True], ~same)), dtype=np.int32) - 1
+    ends = np.cumsum([len(own) for own in tokens])
+    return np.split(numbers, ends[:-1]), int(numbers.max(initial=-1)) + 1
+
+
+def _holders(numbers: NDArray[np.int32], wanted: NDArray[np.bool_], count: int) -> NDArray[np.int32]:
+    """Which wanted row of a party has each token, shape (count,), int32; -1 if none or several have it."""
+    rows = np.flatnonzero(wanted).astype(np.int32)
+    held = numbers[rows]
+    holders = np.full(count, _NONE)
+    holders[held] = rows
+    repeated = held[holders[held] != rows]
+    holders[repeated] = _NONE
+    return holders
