@@ -22,17 +22,22 @@ class Alignment:
 
     Attributes:
         sigma: scale of the noise of the dummies.
-        tokens: what the matcher sees: for each party its tokens, shape (tokens, levels, 2).
+        sent: for each party its tokens, which the matcher sees, and their order, which it does not see.
         matching: what it returns.
         placed: for each party the positions of its rows.
         dummies: number of dummies of each pattern, which the parties know.
     """
 
     sigma: float
-    tokens: tuple
+    sent: tuple
     matching: Matching
     placed: tuple
     dummies: tuple
+
+    @property
+    def tokens(self):
+        """What the matcher sees: for each party its tokens, shape (tokens, levels, 2)."""
+        return [own.tokens for own in self.sent]
 
     @property
     def patterns_seen(self):
@@ -75,7 +80,7 @@ def aligned(people, parties, sigma, seed):
     matching = match([own.tokens for own in sent], sigma, stream.child("matcher"))
     return Alignment(
         sigma,
-        tuple(own.tokens for own in sent),
+        tuple(sent),
         matching,
         tuple(own.rows(seen) for own, seen in zip(sent, matching.positions, strict=True)),
         dummies.dummy_counts(key, 0, parties, sigma),
