@@ -15,6 +15,7 @@ _MODULES = {
     "curator": _CURATOR,
     "eval": _EVAL,
     "demo": (*_EVAL, "statsmodels"),
+    "ddh": ("nacl",),
     "gan": (*_CURATOR, "torch", "opacus"),
     "metrics": ("prometheus_client",),
 }

@@ -26,6 +26,7 @@ OPTIONAL_MODULES = {
     "opacus": "opacus",
     "pandas": "pandas",
     "pyarrow": "pyarrow",
+    "pynacl": "nacl",
     "scikit-learn": "sklearn",
     "scipy": "scipy",
     "statsmodels": "statsmodels",
@@ -156,7 +157,9 @@ def test_the_wheel_installs_the_command(fresh_python):
 
 def test_the_tests_hide_every_optional_dependency():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    wanted = [name for extra in ("curator", "eval", "demo", "gan", "metrics") for name in extras[extra]]
+    wanted = [
+        name for extra in ("curator", "eval", "demo", "gan", "metrics", "ddh") for name in extras[extra]
+    ]
     names = {name.partition(">=")[0] for name in wanted if not name.startswith("dpmosaic")}
     assert names == set(OPTIONAL_MODULES)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...crypto.randomness import RandomStream
 from ...privacy.noise import TAIL_SIGMAS, discrete_gaussian
+from .plan import HMAC
 
 WORDS = 2
 """64-bit words of a token."""
@@ -43,6 +44,58 @@ class DummyNoise:
     def counts(self, stream: RandomStream, number: int) -> NDArray[np.int64]:
         """Independent draws, shape (number,), int64, each from 0 to twice the shift."""
         return self.shift + discrete_gaussian(self.sigma, number, stream)
+
+
+@dataclass(frozen=True)
+class AlignmentNoise:
+    """All noise of one alignment of a slice.
+
+    Guarantee: the view of the matcher and that of each party are each rho-zCDP with
+        rho = d^2 / (2 sigma^2), where d is the L2 sensitivity of the numbers of people of all patterns: 1 if
+        a person is added or removed. Tokens and points are pseudorandom, positions random and distinct, so
+        the views are these numbers:
+        - The matcher's: the number of people of each pattern, with the dummies' noise of scale sigma.
+        - A party's, keying "hmac": it knows the dummies. It sees the number of positions and the published
+          numbers of people, with noise of scale sigma sqrt(2) each. A person changes the first by at most d
+          and the others by d.
+        - A party's, keying "ddh": it also passes on the tokens of the S - 1 others, so it sees how many they
+          are, with their padding of scale sigma sqrt(3 (S - 1)); the other two have noise of scale
+          sigma sqrt(3). Each of the three costs a third of rho.
+
+    Attributes:
+        sigma: scale of the numbers of dummies, in people.
+        parties: number of parties whose rows are compared, S.
+        keying: how identifiers are hidden from the matcher.
+    """
+
+    sigma: float
+    parties: int
+    keying: str = HMAC
+
+    @property
+    def dummies(self) -> DummyNoise:
+        """Numbers of dummies of each pattern, which its parties know."""
+        return DummyNoise(self.sigma)
+
+    @property
+    def padding(self) -> DummyNoise | None:
+        """Numbers of random tokens that each party adds and no other party knows; None if none are needed."""
+        if self.keying == HMAC or self.parties == 1:
+            return None
+        return DummyNoise(math.sqrt(3 * (self.parties - 1)) * self.sigma)
+
+    @property
+    def published(self) -> DummyNoise:
+        """Noise of the number of positions, and, less the shift, of the published numbers of people."""
+        return DummyNoise(math.sqrt(2 if self.padding is None else 3) * self.sigma)
+
+    @property
+    def shifts(self) -> NDArray[np.int64]:
+        """How many dummies and random tokens each pattern has on average, shape (2^S - 1,)."""
+        shifts = np.full(len(patterns(self.parties)), self.dummies.shift, dtype=np.int64)
+        if self.padding is not None:
+            shifts[[(1 << party) - 1 for party in range(self.parties)]] += self.padding.shift
+        return shifts
 
 
 def patterns(parties: int) -> range:

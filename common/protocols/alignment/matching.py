@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...crypto.randomness import RandomStream
+from ...errors import ProtocolError
 from ...privacy.noise import discrete_gaussian
-from .dummies import DummyNoise
+from .dummies import WORDS, AlignmentNoise
+from .plan import HMAC
 
 _NONE = np.int32(-1)
 
@@ -33,7 +34,9 @@ class Matching:
     people: tuple[int, ...]
 
 
-def match(tokens: Sequence[NDArray[np.uint64]], sigma: float, stream: RandomStream) -> Matching:
+def match(
+    tokens: Sequence[NDArray[np.uint64]], sigma: float, stream: RandomStream, keying: str = HMAC
+) -> Matching:
     """Run by the matcher: gives the tokens of one person one position, in a random order of positions.
 
     Match keys are used one after the other. With each, the pairs of parties are taken in roster order: a row
@@ -41,30 +44,42 @@ def match(tokens: Sequence[NDArray[np.uint64]], sigma: float, stream: RandomStre
     the other's party yet, if no other such row of its own party has the token, and if no third party has a
     row with both already. All rows that have joined get one position; every other row gets its own.
 
-    Guarantee: with one match key, two views are each rho-zCDP with rho = d^2 / (2 sigma^2), where d is the
-        L2 sensitivity of the numbers of people of all patterns: 1 if a person is added or removed.
-        The matcher's: these numbers with the dummies' noise of scale sigma; the tokens are pseudorandom.
-        A party's, which knows the number of dummies: random distinct positions, the size and `people`, which
-        one person changes by d each; both have noise of scale sigma sqrt(2), which this function adds.
-        With several match keys the dummies hide the same numbers, but the matcher also sees how many rows
-        have which equal tokens under each key, which nothing hides.
+    Guarantee: see `AlignmentNoise`, if there is one match key. With several, the dummies hide the same
+        numbers, but the matcher also sees how many rows agree under which keys, and how many rows of one
+        party have equal tokens; nothing hides that.
 
     Args:
         tokens: for each party of the slice in roster order, shape (tokens, levels, 2).
         sigma: scale of the noise of the dummies, in people.
         stream: words of the matcher, which no party knows.
+        keying: how the tokens were made.
+
+    Raises:
+        ProtocolError: the parties sent tokens for different numbers of match keys.
     """
+    _check(tokens)
     rows, found = _joined(tokens)
-    noise = DummyNoise(math.sqrt(2) * sigma)
-    empty = int(noise.counts(stream.child("empty positions"), 1)[0])
-    counts = np.bincount(found, minlength=1 << len(tokens))[1:]
-    counts += discrete_gaussian(noise.sigma, counts.size, stream.child("people")) - DummyNoise(sigma).shift
+    noise = AlignmentNoise(sigma, len(tokens), keying)
+    empty = int(noise.published.counts(stream.child("empty positions"), 1)[0])
+    counts = np.bincount(found, minlength=1 << len(tokens))[1:] - noise.shifts
+    counts += discrete_gaussian(noise.published.sigma, counts.size, stream.child("people"))
     order = stream.child("order").permutation(found.size + empty).astype(np.uint32)
     return Matching(tuple(order[row] for row in rows), order.size, tuple(counts.tolist()))
 
 
+def _check(tokens: Sequence[NDArray[np.uint64]]) -> None:
+    if len({own.shape[1:] for own in tokens}) > 1 or tokens[0].ndim != 3 or tokens[0].shape[2] != WORDS:
+        raise ProtocolError(
+            "tokens: expected one of each row for each match key of the plan, got others; "
+            "let all parties align by the same plan"
+        )
+
+
 def _joined(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32]], NDArray[np.uint8]]:
-    """For each party the number of each token's person, and for each person the pattern."""
+    """For each party the number of each token's person, and for each person the pattern.
+
+    Persons are numbered by their first row in roster order.
+    """
     sizes = [len(own) for own in tokens]
     ends = np.cumsum(sizes)
     persons = [np.arange(end - size, end, dtype=np.int32) for size, end in zip(sizes, ends, strict=True)]
@@ -75,9 +90,10 @@ def _joined(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32
             left = _holders(numbers[i], (found[persons[i]] >> j & 1) == 0, count)
             right = _holders(numbers[j], (found[persons[j]] >> i & 1) == 0, count)
             both = (left != _NONE) & (right != _NONE)
-            kept, gone = persons[i][left[both]], persons[j][right[both]]
-            apart = found[kept] & found[gone] == 0
-            kept, gone = kept[apart], gone[apart]
+            one, other = persons[i][left[both]], persons[j][right[both]]
+            apart = found[one] & found[other] == 0
+            kept = np.minimum(one[apart], other[apart])
+            gone = np.maximum(one[apart], other[apart])
             found[kept] |= found[gone]
             found[gone] = 0
             moved = np.arange(found.size, dtype=np.int32)

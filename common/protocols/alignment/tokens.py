@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...crypto.randomness import KEY_BYTES, RandomStream
-from .dummies import WORDS, dummy_tokens
+from .dummies import WORDS, AlignmentNoise, dummy_tokens
+from .plan import HMAC
 
 TOKEN_BYTES = 16
 """Among 2^27 identifiers, two have the same token with a probability below 2^-74."""
@@ -27,9 +28,8 @@ class PartyTokens:
     """What a party sends to the matcher, and what only it knows: which token is of which row.
 
     Attributes:
-        tokens: tokens of its rows and of its dummies in a random order, shape (rows + dummies, levels, 2),
-            uint64.
-        order: number of the row of each token, shape (rows + dummies,); dummies are numbered after all rows.
+        tokens: tokens of its rows and of nobody in a random order, shape (rows + dummies, levels, 2), uint64.
+        order: number of the row of each token, shape (rows + dummies,); those of nobody are after all rows.
         row_count: number of rows.
     """
 
@@ -52,11 +52,11 @@ def party_tokens(
     sigma: float,
     levels: Sequence[Sequence[bytes]],
     own: RandomStream,
+    keying: str = HMAC,
 ) -> PartyTokens:
     """Run by a party: the tokens of its rows under every match key, among dummies, in a random order.
 
-    Guarantee: the number and the equality of the tokens that the matcher gets show the number of people of
-        each pattern with noise of scale sigma, if there is one match key; see `match`.
+    Guarantee: see `AlignmentNoise`, if there is one match key.
 
     Args:
         key: 32 bytes that the parties share and the matcher has not.
@@ -67,8 +67,15 @@ def party_tokens(
         levels: for each match key the normalised identifier of each row; an empty one is missing.
         own: words of the order and of missing identifiers, which only this party knows. The same key gives
             the same tokens again, however much of the stream was read.
+        keying: "hmac", or "ddh" if the tokens go through `ddh`.
     """
     dummies = dummy_tokens(key, slice_number, parties, me, sigma, len(levels))
+    padding = AlignmentNoise(sigma, parties, keying).padding
+    if padding is not None:
+        stream = own.child("padding")
+        count = int(padding.counts(stream, 1)[0])
+        random = stream.words(count * len(levels) * WORDS).reshape(count, len(levels), WORDS)
+        dummies = np.concatenate((dummies, random))
     row_count = len(levels[0])
     order = own.child("order").permutation(row_count + len(dummies))
     tokens = np.empty((order.size, len(levels), WORDS), dtype=np.uint64)
