@@ -4,14 +4,18 @@ Every bound exceeds the true loss with probability at most 2e-6; there are 17, s
 fewer than one choice of the seeds in 25,000.
 """
 
+import itertools
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.privacy.conversion import zcdp_epsilon
 from dpmosaic.common.privacy.cost import Adjacency, counting_cost
 from dpmosaic.common.protocols.alignment import dummies, matching, tokens
+from dpmosaic.common.protocols.alignment.dummies import AlignmentNoise, patterns
+from dpmosaic.common.protocols.alignment.plan import KEYINGS
 from support.alignment_views import aligned, audited_rho
 
 SIGMA = 0.5
@@ -125,3 +129,43 @@ def test_a_planted_fault_raises_the_lower_bound_above_the_charge(fault, role, mo
 def test_the_charge_is_that_of_the_scale():
     assert counting_cost(SIGMA, Adjacency.ZERO_OUT) == Fraction(2)
     assert counting_cost(SIGMA, Adjacency.REPLACE_ONE) == Fraction(4)
+
+
+def seen_by(seers, parties, keying):
+    """What parties that pool their views compute of the numbers of people, and the covariance of its noise.
+
+    Numbers of people of the patterns, in order, are the unknowns. Sources of noise that the seers do not know
+    are independent: the padding of the others, the empty positions, the noise of the published numbers.
+
+    Returns:
+        The linear map of the unknowns, shape (numbers, patterns); the covariance, shape (numbers, numbers).
+    """
+    noise = AlignmentNoise(SIGMA, parties, keying)
+    held = [[pattern >> party & 1 for pattern in patterns(parties)] for party in range(parties)]
+    others = [party for party in range(parties) if party not in seers and noise.padding is not None]
+    lists = np.array([held[party] for party in others]).reshape(-1, 2**parties - 1)
+    seen = np.concatenate([lists, np.ones((1, 2**parties - 1)), np.eye(2**parties - 1)])
+    padded = np.zeros((len(seen), len(others)))
+    for number, party in enumerate(others):
+        padded[[number, len(others), len(others) + (1 << party)], number] = 1
+    variances = np.array([0.0] * len(others) + [noise.published.sigma**2] * 2**parties)
+    wide = noise.padding.sigma**2 if others else 0.0
+    return seen, np.diag(variances) + wide * padded @ padded.T
+
+
+@pytest.mark.parametrize("keying", KEYINGS)
+@pytest.mark.parametrize("parties", [1, 2, 3, 4, 5])
+def test_no_parties_together_lose_more_than_is_charged_of_anybody_whatever_rows_they_have(parties, keying):
+    """All sets of parties, all patterns of a person at the others: added, or known to the set and also there."""
+    found = []
+    for size in range(1, parties):
+        for seers in itertools.combinations(range(parties), size):
+            seen, covariance = seen_by(seers, parties, keying)
+            inside = sum(1 << party for party in seers)
+            for pattern in patterns(parties):
+                change = seen[:, pattern - 1].copy()
+                if pattern & inside:
+                    change -= seen[:, (pattern & inside) - 1]
+                found.append(change @ np.linalg.solve(covariance, change) / 2)
+    assert max(found, default=0.0) <= RHO * (1 + 1e-9)
+    assert max(found, default=RHO) >= 0.6 * RHO

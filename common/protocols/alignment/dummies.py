@@ -59,8 +59,9 @@ class AlignmentNoise:
           numbers of people, with noise of scale sigma sqrt(2) each. A person changes the first by at most d
           and the others by d.
         - A party's, keying "ddh": it also passes on the tokens of the S - 1 others, so it sees how many they
-          are, with their padding of scale sigma sqrt(3 (S - 1)); the other two have noise of scale
-          sigma sqrt(3). Each of the three costs a third of rho.
+          are. These numbers contain the padding, and so do the other two, from which the party can subtract
+          them. What is left for each source of noise to hide adds up to S^2 + 1 at most, for a person whom
+          the party has and who is at all others, or not (docs/adr/0035). So each has this scale.
 
     Attributes:
         sigma: scale of the numbers of dummies, in people.
@@ -82,12 +83,12 @@ class AlignmentNoise:
         """Numbers of random tokens that each party adds and no other party knows; None if none are needed."""
         if self.keying == HMAC or self.parties == 1:
             return None
-        return DummyNoise(math.sqrt(3 * (self.parties - 1)) * self.sigma)
+        return DummyNoise(math.sqrt(self.parties**2 + 1) * self.sigma)
 
     @property
     def published(self) -> DummyNoise:
         """Noise of the number of positions, and, less the shift, of the published numbers of people."""
-        return DummyNoise(math.sqrt(2 if self.padding is None else 3) * self.sigma)
+        return self.padding or DummyNoise(math.sqrt(2) * self.sigma)
 
     @property
     def shifts(self) -> NDArray[np.int64]:
