@@ -156,7 +156,7 @@ def seen_by(seers, parties, keying):
 @pytest.mark.parametrize("keying", KEYINGS)
 @pytest.mark.parametrize("parties", [1, 2, 3, 4, 5])
 def test_no_parties_together_lose_more_than_is_charged_of_anybody_whatever_rows_they_have(parties, keying):
-    """All sets of parties, all patterns of a person at the others: added, or known to the set and also there."""
+    """All sets of parties, all patterns of a person at the others: added, or known to the set as well."""
     found = []
     for size in range(1, parties):
         for seers in itertools.combinations(range(parties), size):
