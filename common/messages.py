@@ -7,13 +7,14 @@ import hashlib
 import math
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 from .crypto.randomness import KEY_BYTES
 from .data.boxes import Box
 from .data.domain import Clique, Domain
 from .history import Mark
 from .privacy.budget import Budget
-from .privacy.cost import Adjacency, PrivacyUnit
+from .privacy.cost import Adjacency, PrivacyUnit, counting_sigma
 from .protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
@@ -41,6 +42,7 @@ class PartyDescription:
         protocols: names of the protocols that its policy allows.
         identity: long-term Ed25519 public key, 32 bytes.
         alignments: ids of the alignments of its current rows.
+        identifiers: agreed names of the identifiers by which its rows can be aligned, sorted.
     """
 
     name: str
@@ -51,6 +53,7 @@ class PartyDescription:
     protocols: tuple[str, ...]
     identity: bytes
     alignments: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -147,12 +150,13 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class Introduction:
-    """Introduces the parties of a masked release to each other.
+    """Introduces the parties of a release to each other.
 
     Attributes:
         release_id: id of an accepted release.
         acceptances: acceptances of all parties, in roster order.
-        mask_seed: 32 bytes that the dealer and the addressed party share.
+        mask_seed: 32 bytes that the dealer and the addressed party share; empty to align rows, which needs
+            no masks.
     """
 
     release_id: str
@@ -160,7 +164,7 @@ class Introduction:
     mask_seed: bytes
 
     def __post_init__(self) -> None:
-        if len(self.mask_seed) != KEY_BYTES:
+        if len(self.mask_seed) not in (0, KEY_BYTES):
             raise ValueError(f"a mask seed must have {KEY_BYTES} bytes")
 
     def keys_digest(self) -> bytes:
@@ -212,6 +216,8 @@ class DeliveryKind(enum.Enum):
     RECORD_ORDER = 7
     PROOF = 8
     ATTESTATION = 9
+    ALIGNMENT_KEY = 10
+    POSITIONS = 11
 
 
 @dataclass(frozen=True)
@@ -220,7 +226,7 @@ class Delivery:
 
     Attributes:
         release_id: id of an accepted release.
-        kind: opening or tag of another party, message of the dealer, or public references.
+        kind: opening, tag or key of another party, message of the dealer, public references, or positions.
         chain: chain of the opened matrix, or of the product.
         sender: index in the roster of the party that opened it; 0 for the dealer.
         query_id: id of the score query that it belongs to, if any.
@@ -358,6 +364,12 @@ class AlignmentQuery:
     def __post_init__(self) -> None:
         if not 0 < len(self.query_id) <= MAX_QUERY_ID or not 0 < self.sigma < math.inf:
             raise ValueError("a query needs an id of 1 to 256 characters and a positive finite sigma")
+
+
+def alignment_query(terms: ReleaseTerms) -> AlignmentQuery:
+    """The query of a release that aligns rows: the grant determines its noise."""
+    sigma = counting_sigma(Fraction(terms.granted_rho), terms.unit)
+    return AlignmentQuery(terms.release_id, ALIGNMENT, sigma)
 
 
 Asked = MarginalQuery | ScoreQuery | AlignmentQuery

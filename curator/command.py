@@ -18,7 +18,6 @@ from ..common.keyring import REQUEST
 from ..common.printable import printable
 from .certificates.certificate import Certificate
 from .certificates.json_values import to_json_values
-from .parties.connection import RetryPolicy
 from .parties.home import ATTACHED, CuratorHome
 from .releasing.plan import ReleasePlan, draft
 from .releasing.preflight import preflight as run_checks
@@ -120,6 +119,41 @@ def preflight(plan: _PlanFile, home: _Home = None) -> None:
         )
     if failed:
         raise typer.Exit(1)
+
+
+@curator_commands.command()
+def align(
+    plan: _PlanFile,
+    home: _Home = None,
+    json_output: _Json = False,
+) -> None:
+    """Align the rows of the parties of a plan, unless all still hold an alignment; charged once."""
+    require_extra("curator")
+    from .releasing.alignment_session import AlignmentSession
+    from .releasing.session import AWAY_S
+
+    read = ReleasePlan.load(plan)
+    alignments = AlignmentSession.of(CuratorHome.open(home or plan.parent), read)
+    with alignments.home.links(read.parties, read.listen, read.retry_policy) as links:
+        slices = [[links[name] for name in names] for names in read.slices]
+        found = alignments.find(slices, AWAY_S)
+        try:
+            made = found or alignments.make(slices, AWAY_S)
+        except (PartyUnavailable, PolicyError) as stopped:
+            if alignments.unfinished is None:
+                raise
+            raise type(stopped)(
+                f"{stopped}. The alignment stopped; resume it with the same command, or end it with: "
+                f"dpmosaic curator abandon {alignments.unfinished}"
+            ) from stopped
+    charged = 0.0 if found else float(made.zcdp_rho)
+    if json_output:
+        summary = {"alignment": made.alignment_id, "made": found is None, "zcdp_rho_charged": charged}
+        typer.echo(json.dumps(summary | {"sizes": made.sizes, "people": made.people, "sigma": made.sigma}))
+    elif found:
+        typer.echo(f"all parties still hold the alignment {made.alignment_id}; nothing was charged")
+    else:
+        typer.echo(f"aligned; every party charged rho {charged:.6g}; alignment {made.alignment_id}")
 
 
 @curator_commands.command()
@@ -226,8 +260,7 @@ def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output
     from .forecasting.forecast import forecast
 
     plan = ReleasePlan.load(plan_file)
-    named = [name for names in plan.slices for name in names]
-    with home.links(named, plan.listen, RetryPolicy(call_s=plan.call_s, tries=plan.tries)) as links:
+    with home.links(plan.parties, plan.listen, plan.retry_policy) as links:
         predicted = forecast(plan, [[links[name] for name in names] for names in plan.slices], link_mib_s)
     if json_output:
         typer.echo(json.dumps(predicted.to_json()))

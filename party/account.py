@@ -18,7 +18,7 @@ from ..common.privacy.cost import counting_cost, gaussian_cost, score_cost
 from ..common.statement import ENTRY
 from .allowance import Allowance
 from .ledger import Ledger
-from .ledger_rows import LedgerEntry
+from .ledger_rows import LedgerEntry, Placement
 
 _ANSWER = "answer"
 
@@ -168,6 +168,10 @@ class Account:
         self._ledger.bind(query, {_ANSWER: digest.hexdigest()})
         if last is not None:
             yield last
+
+    def place(self, placement: Placement) -> None:
+        """Stores the positions of the rows; see `Ledger.place`."""
+        self._ledger.place(self.terms.release_id, placement)
 
     def secret(self) -> bytes:
         """32 bytes of this release only, from which the keys shared with other parties are derived.

@@ -176,13 +176,10 @@ class PartyHome:
             [pinned.curator.identity for pinned in self.trusted()],
             approvals,
         )
-        source, order = settings.source(), None
-        if settings.key is None:
-            rows = source.read(settings.domain)
-        else:
-            most = settings.policy.max_rows_per_person
-            rows, order = read_records(source, settings.domain, settings.key, most)
-        institution = Institution(self.keyring.name, self.keyring.identity, rows, rules, order)
+        most = settings.policy.max_rows_per_person
+        source, named = settings.source(), settings.identifiers
+        rows, order, identifiers = read_records(source, settings.domain, settings.key, most, named)
+        institution = Institution(self.keyring.name, self.keyring.identity, rows, rules, order, identifiers)
         return Party(institution, ledger, fresh_key)
 
     def approvals(self, *, automatic: bool = False) -> Approvals:

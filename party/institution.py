@@ -9,6 +9,7 @@ from ..common.crypto.identity import Identity, verify
 from ..common.data.table import Table
 from ..common.errors import PolicyError, ProtocolError
 from ..common.messages import ReleaseTerms
+from ..common.protocols.alignment.plan import AlignmentPlan
 from ..common.protocols.partition import Partition
 from ..common.statement import TERMS
 from .approvals import Approvals
@@ -110,10 +111,11 @@ class Institution:
                 otherwise about whose records the parties hold.
         """
         own = [entry for entry in plan.roster if entry.name == self.name]
+        records = 0 if isinstance(plan, AlignmentPlan) else self.table.record_count
         # A plan may leave out attributes that another party of the slice answers for.
         if (
             not own
-            or (own[0].identity, own[0].record_count) != (self.identity.public, self.table.record_count)
+            or (own[0].identity, own[0].record_count) != (self.identity.public, records)
             or not own[0].attributes
             or not set(own[0].attributes) <= set(self.table.domain.names)
             or own[0].attributes != self.table.domain.canonical(own[0].attributes)

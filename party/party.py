@@ -72,6 +72,7 @@ class Party:
             protocols=tuple(sorted(policy.protocols)),
             identity=institution.identity.public,
             alignments=self._ledger.placements(self._digest),
+            identifiers=institution.identifiers.names,
         )
 
     def accept(
@@ -143,12 +144,22 @@ class Party:
         return answerer.open(request.chain, request.recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Stores an opening or tag of another party, a message of the dealer, or references."""
+        """Stores what another party or the dealer sends, references, or the positions of rows."""
         answerer = self._releases.of(delivery.release_id)
         if delivery.query_id:
             answerer.scores.deliver(delivery, chunks)
         else:
             answerer.deliver(delivery, chunks)
+
+    def align(self, release_id: str) -> Iterator[bytes]:
+        """The frames of a token of each row, to align rows: charged before anything is computed.
+
+        Raises:
+            ProtocolError: the release is unknown, or aligns no rows.
+            DeliveriesLost: the key of the tokens was not delivered.
+            BudgetError: it exceeds the grant of the release.
+        """
+        return self._releases.of(release_id).tokens()
 
     def multiply(self, request: MultiplyRequest) -> None:
         """Computes shares of products from the deliveries."""

@@ -141,7 +141,9 @@ class Policy:
                 f"this party uses protocol version {PROTOCOL_VERSION}, the curator version "
                 f"{terms.protocol_version}; install the same version of the software on both sides"
             )
-        if terms.protocol not in self.protocols:
+        if terms.aligning is not None:
+            self._check_alignment(terms)
+        elif terms.protocol not in self.protocols:
             raise PolicyError(
                 f"the policy does not allow the protocol {terms.protocol!r}; its owner can add it"
             )
@@ -160,10 +162,25 @@ class Policy:
             raise PolicyError(
                 "the release states a smaller epsilon, delta or rho than it requests; correct its promise"
             )
-        if granted > self.max_release_rho:
+        if terms.aligning is None and granted > self.max_release_rho:
             raise PolicyError("the release requests more than max_release_rho; lower its epsilon")
         if reserved + granted > self.lifetime_rho:
             raise PolicyError("the release requests more than is left of lifetime_rho; lower its epsilon")
+
+    def _check_alignment(self, terms: ReleaseTerms) -> None:
+        if not self.max_alignment_rho:
+            raise PolicyError(
+                "the policy does not allow rows to be aligned; its owner can set max_alignment_rho"
+            )
+        if Fraction(terms.granted_rho) > self.max_alignment_rho:
+            raise PolicyError(
+                "the alignment requests more than max_alignment_rho; lower rho in [alignment] of its plan"
+            )
+        if terms.purpose.rows_per_person != 1:
+            raise PolicyError(
+                "an alignment uses one row of each person, and these terms cover several; plan it with "
+                "rows_per_person = 1"
+            )
 
     def _check_people(self, terms: ReleaseTerms) -> None:
         if len({entry.identity for entry in terms.plan.roster}) < self.min_parties:

@@ -12,6 +12,7 @@ from typing import Any
 from ..common.data.domain import Domain
 from ..common.errors import DataError
 from ..common.privacy.cost import Adjacency
+from ..common.protocols.alignment.match_keys import check_identifier
 from ..common.protocols.masked.plan import CURATOR_DEALS
 from .policy import Policy, Records
 from .sources.catalogue import source_of
@@ -40,6 +41,10 @@ domain = "domain.json"
 # The column that names the person of each row, written alike by all parties of a slice. Only keyed digests of
 # it leave the party. Rows of one person beyond max_rows_per_person are left out.
 # key = "patient_id"
+# To align rows: the columns that identify people, each under the name that all parties agreed on. Without
+# this line it is the key, under the name key. A row may lack them. Only keyed tokens of them leave the party.
+# None of these columns can be in the domain.
+# identifiers = { national_id = "nid", surname = "name", born = "date_of_birth" }
 
 [records]
 # One record is one row of one slice. Without same_as, the party takes part only alone.
@@ -56,6 +61,8 @@ protocols = []                   # "masked"; "indicator", "trusted": see the REA
 adjacencies = []                 # "zero-out", "replace-one"
 max_release_rho = 0.0            # upper limit of one release, zCDP; epsilon 1 at delta 1e-9 is about 0.02
 lifetime_rho = 0.0               # upper limit of all releases together, zCDP
+max_alignment_rho = 0.0          # upper limit of one alignment of rows, zCDP; above 0 it needs a key or
+                                 # identifiers, and the number of rows is private as well
 max_cells = 0                    # upper limit of the cells of one marginal, such as 1000000
 min_records = 100                # with fewer rows the party takes part in nothing
 max_rows_per_person = 1          # needs a key; a release has to cover, and charge, at least so many
@@ -81,6 +88,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "kind": str,
         "options": dict,
         "key": str,
+        "identifiers": dict,
     },
     "records": {"same_as": list, "together": bool, "order": str},
     "serve": {"listen": str, "metrics": str},
@@ -89,6 +97,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "adjacencies": list,
         "max_release_rho": (int, float),
         "lifetime_rho": (int, float),
+        "max_alignment_rho": (int, float),
         "max_cells": int,
         "min_records": int,
         "min_tolerated": int,
@@ -106,6 +115,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     },
 }
 
+_RHOS = ("max_release_rho", "lifetime_rho", "max_alignment_rho")
 _RESOURCES = ("max_memory_mb", "max_disk_mb", "max_cpu_seconds", "max_queries", "max_active_releases")
 
 
@@ -120,6 +130,7 @@ class Settings:
         metrics: host and port for Prometheus; None for no metrics.
         domain: of the party's attributes.
         key: column that names the person of each row; None if there is none.
+        identifiers: agreed name -> column of each identifier; empty if the policy allows no alignment.
     """
 
     policy: Policy
@@ -128,6 +139,7 @@ class Settings:
     metrics: str | None
     domain: Domain
     key: str | None
+    identifiers: Mapping[str, str]
     _source: Mapping[str, Any]
     _folder: Path
 
@@ -151,13 +163,18 @@ class Settings:
             raise DataError(f"{NAME}: expected the key domain in [source]; name the domain file")
         key, records = source.get("key"), _records(form.get("records", {}))
         _check_key(key, records, policy)
+        limits, identifiers = _policy(policy, records), _identifiers(source)
+        _check_alignment(identifiers, limits)
+        domain = Domain.load(home / source["domain"])
+        _check_domain(domain, key, identifiers)
         return cls(
-            _policy(policy, records),
+            limits,
             policy.get("approval", True),
             form.get("serve", {}).get("listen", "127.0.0.1:7443"),
             form.get("serve", {}).get("metrics"),
-            Domain.load(home / source["domain"]),
+            domain,
             key,
+            identifiers if limits.max_alignment_rho else {},
             source,
             home,
         )
@@ -205,8 +222,40 @@ def _check_key(key: str | None, records: Records, policy: Mapping[str, Any]) -> 
         raise DataError(f"{NAME}: max_rows_per_person above 1 needs a key in [source]; name the column")
 
 
+def _identifiers(source: Mapping[str, Any]) -> Mapping[str, str]:
+    """Agreed name -> column; the key alone is the identifier `key`."""
+    key = source.get("key")
+    identifiers: Mapping[str, str] = source.get("identifiers", {} if key is None else {"key": key})
+    for name, column in identifiers.items():
+        check_identifier(name)
+        if not isinstance(column, str) or not column:
+            raise DataError(f"{NAME}: identifier {name!r}: expected the name of a column; write it in quotes")
+    return identifiers
+
+
+def _check_alignment(identifiers: Mapping[str, str], policy: Policy) -> None:
+    if not policy.max_alignment_rho:
+        return
+    if not identifiers:
+        raise DataError(f"{NAME}: max_alignment_rho above 0 needs a key or identifiers in [source]")
+    if policy.max_rows_per_person > 1:
+        raise DataError(
+            f"{NAME}: an alignment uses one row of a person; set max_rows_per_person = 1, or take "
+            "max_alignment_rho out"
+        )
+
+
+def _check_domain(domain: Domain, key: str | None, identifiers: Mapping[str, str]) -> None:
+    for column in (*([] if key is None else [key]), *identifiers.values()):
+        if column in domain:
+            raise DataError(
+                f"{NAME}: column {column!r} identifies people in [source] and is an attribute of the domain, "
+                "whose values are released; take it out of one of the two"
+            )
+
+
 def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
-    for key in ("max_release_rho", "lifetime_rho", "max_cells", "min_records", "min_tolerated"):
+    for key in (*_RHOS, "max_cells", "min_records", "min_tolerated"):
         if not 0 <= entries.get(key, 0) < float("inf"):
             raise DataError(f"{NAME}: {key} is a finite number and not negative; fix it")
     resources = {key: entries[key] for key in _RESOURCES if key in entries}
@@ -219,8 +268,7 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
     return Policy(
         protocols=frozenset(entries.get("protocols", [])),
         adjacencies=frozenset(Adjacency.named(name) for name in entries.get("adjacencies", [])),
-        max_release_rho=Fraction(entries.get("max_release_rho", 0)),
-        lifetime_rho=Fraction(entries.get("lifetime_rho", 0)),
+        **{key: Fraction(entries.get(key, 0)) for key in _RHOS},
         min_records=entries.get("min_records", 1),
         max_cells=entries.get("max_cells", 0),
         min_tolerated=entries.get("min_tolerated", 1),

@@ -23,6 +23,7 @@ def encode_description(description: PartyDescription) -> bytes:
         protocols=description.protocols,
         identity=description.identity,
         alignments=description.alignments,
+        identifiers=description.identifiers,
     )
     return message.SerializeToString()
 
@@ -45,6 +46,7 @@ def decode_description(data: bytes) -> PartyDescription:
         protocols=tuple(message.protocols),
         identity=message.identity,
         alignments=tuple(message.alignments),
+        identifiers=tuple(message.identifiers),
     )
 
 

@@ -19,6 +19,8 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_RECORD_ORDER: _ClassVar[DeliveryKind]
     DELIVERY_KIND_PROOF: _ClassVar[DeliveryKind]
     DELIVERY_KIND_ATTESTATION: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_ALIGNMENT_KEY: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_POSITIONS: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -36,6 +38,8 @@ DELIVERY_KIND_DEALT_SCORES: DeliveryKind
 DELIVERY_KIND_RECORD_ORDER: DeliveryKind
 DELIVERY_KIND_PROOF: DeliveryKind
 DELIVERY_KIND_ATTESTATION: DeliveryKind
+DELIVERY_KIND_ALIGNMENT_KEY: DeliveryKind
+DELIVERY_KIND_POSITIONS: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm
@@ -46,7 +50,7 @@ class DescribeRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class PartyDescription(_message.Message):
-    __slots__ = ("name", "protocol_version", "software_version", "domain_json", "record_count", "protocols", "identity", "alignments")
+    __slots__ = ("name", "protocol_version", "software_version", "domain_json", "record_count", "protocols", "identity", "alignments", "identifiers")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
     SOFTWARE_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -55,6 +59,7 @@ class PartyDescription(_message.Message):
     PROTOCOLS_FIELD_NUMBER: _ClassVar[int]
     IDENTITY_FIELD_NUMBER: _ClassVar[int]
     ALIGNMENTS_FIELD_NUMBER: _ClassVar[int]
+    IDENTIFIERS_FIELD_NUMBER: _ClassVar[int]
     name: str
     protocol_version: int
     software_version: str
@@ -63,7 +68,8 @@ class PartyDescription(_message.Message):
     protocols: _containers.RepeatedScalarFieldContainer[str]
     identity: bytes
     alignments: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ..., alignments: _Optional[_Iterable[str]] = ...) -> None: ...
+    identifiers: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., protocol_version: _Optional[int] = ..., software_version: _Optional[str] = ..., domain_json: _Optional[str] = ..., record_count: _Optional[int] = ..., protocols: _Optional[_Iterable[str]] = ..., identity: _Optional[bytes] = ..., alignments: _Optional[_Iterable[str]] = ..., identifiers: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ProbeFrame(_message.Message):
     __slots__ = ("wanted", "clock_us", "payload")
@@ -166,6 +172,12 @@ class DeliveryFrame(_message.Message):
     header: Delivery
     payload: bytes
     def __init__(self, header: _Optional[_Union[Delivery, _Mapping]] = ..., payload: _Optional[bytes] = ...) -> None: ...
+
+class AlignRequest(_message.Message):
+    __slots__ = ("release_id",)
+    RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    release_id: str
+    def __init__(self, release_id: _Optional[str] = ...) -> None: ...
 
 class MultiplyRequest(_message.Message):
     __slots__ = ("release_id", "chains")

@@ -115,13 +115,27 @@ def decode_answer(
     Raises:
         ProtocolError: the number of integers is not the expected one.
     """
-    answered = (parsed(pb.AnswerFrame, data) for data in frames)
-    first = next(answered, pb.AnswerFrame())
-    if first.word_bytes not in (4, 8):
-        raise ProtocolError("expected integers of 4 or 8 bytes, got another width; compare versions")
-    payloads = _payloads(itertools.chain([first], answered))
-    for block in row_blocks(payloads, np.dtype(f"<i{first.word_bytes}"), rows, cells, block_rows):
+    word_bytes, payloads = _answered(frames)
+    for block in row_blocks(payloads, np.dtype(f"<i{word_bytes}"), rows, cells, block_rows):
         yield block.astype(np.int64)
+
+
+def decode_words(frames: Iterable[bytes]) -> NDArray[np.int64]:
+    """The integers of an answer of any length, 8 bytes each.
+
+    Args:
+        frames: frames of `encode_answer`.
+
+    Raises:
+        ProtocolError: the integers are not of 8 bytes, or the last one is not complete.
+    """
+    word_bytes, payloads = _answered(frames)
+    words = bytearray()
+    for payload in payloads:
+        words += payload
+    if word_bytes != 8 or len(words) % 8:
+        raise ProtocolError("expected whole integers of 8 bytes, got others; ask again")
+    return np.frombuffer(words, dtype="<i8")
 
 
 def row_blocks(
@@ -155,6 +169,15 @@ def row_blocks(
             break
     if left or pending:
         raise ProtocolError("a message has more or fewer integers than expected; ask again")
+
+
+def _answered(frames: Iterable[bytes]) -> tuple[int, Iterator[bytes]]:
+    """The width of the integers of an answer, and its payloads."""
+    answered = (parsed(pb.AnswerFrame, data) for data in frames)
+    first = next(answered, pb.AnswerFrame())
+    if first.word_bytes not in (4, 8):
+        raise ProtocolError("expected integers of 4 or 8 bytes, got another width; compare versions")
+    return first.word_bytes, _payloads(itertools.chain([first], answered))
 
 
 def _payloads(frames: Iterable[pb.AnswerFrame]) -> Iterator[bytes]:

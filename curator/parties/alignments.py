@@ -9,7 +9,7 @@ from ...common.protocols.alignment.alignment import Alignment
 
 @dataclass(frozen=True)
 class Aligned:
-    """A finished alignment.
+    """A finished alignment, as a release over its parties uses it.
 
     Attributes:
         alignment: what plans state of it.

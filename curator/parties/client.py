@@ -27,7 +27,7 @@ from ...common.messages import (
     ScoreQuery,
 )
 from ...common.statement import Claim, Statement
-from ...common.wire import codec, probes, queries, statements, streams
+from ...common.wire import alignments, codec, probes, queries, statements, streams
 
 
 class Connection(Protocol):
@@ -121,6 +121,16 @@ class PartyClient:
         """Sends the party dealt randomness or public references, in blocks of rows."""
         frames = streams.encode_payload(_pieces(blocks))
         self._single("Deliver", itertools.chain([streams.encode_delivery(delivery)], frames))
+
+    def align(self, release_id: str, levels: int) -> NDArray[np.uint64]:
+        """The party's tokens, to align its rows, shape (tokens, levels, 2).
+
+        Args:
+            release_id: id of an accepted release that aligns rows.
+            levels: number of its match keys.
+        """
+        frames = self._connection.call("Align", [alignments.encode_align_request(release_id)])
+        return alignments.decode_tokens(frames, levels)
 
     def multiply(self, request: MultiplyRequest) -> None:
         """Asks the party to compute its shares of products."""

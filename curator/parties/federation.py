@@ -98,13 +98,13 @@ class Federation:
         """
         marks = Marks() if marks is None else marks
         for member in self.members:
-            if terms.protocol not in member.description.protocols:
+            if terms.aligning is None and terms.protocol not in member.description.protocols:
                 raise PolicyError(
                     f"party {member.description.name!r} does not allow the protocol {terms.protocol!r}; "
                     "choose another protocol or ask its owner to allow it"
                 )
         accepted = [_accept(member, terms, signature, marks) for member in self.members]
-        if terms.masked is not None and len(self.members) > 1:
+        if (terms.masked or terms.aligning) is not None and len(self.members) > 1:
             # Parties compare the marks of the others with those that they had seen when they accepted the
             # release first, so each states its mark again after all have accepted.
             accepted = [_accept(member, terms, signature, marks) for member in self.members]
@@ -116,6 +116,8 @@ def connect(
     slices: Sequence[Sequence[Connection]],
     left_out: Mapping[str, Sequence[str]] | None = None,
     aligned: Aligned | None = None,
+    *,
+    counted: bool = True,
 ) -> Federation:
     """Asks every party for its description and checks that the parties' tables partition one table.
 
@@ -124,6 +126,7 @@ def connect(
         slices: connections, slice by slice.
         left_out: for each party by name, attributes that it holds but does not answer for.
         aligned: alignment of their rows; None if the parties of a slice hold the same records.
+        counted: whether the parties of a slice have to hold as many records each, unless they are aligned.
 
     Raises:
         DataError: a slice does not cover the domain with disjoint attributes, or its parties differ in
@@ -138,7 +141,7 @@ def connect(
     )
     for number, members in enumerate(federation.slices, start=1):
         _check_slice(domain, number, members)
-        if aligned is None:
+        if counted and aligned is None:
             _check_counts(number, members)
     return federation
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Protocol
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
@@ -15,11 +16,12 @@ from ...common.errors import ApprovalPending, MosaicError, PartyUnavailable, Pol
 from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
+from ...common.protocols import registry
 from ...common.protocols.masked.plan import MaskedPlan
-from ...common.protocols.registry import Protocol
 from ..measurers.catalogue import measuring
 from ..measurers.federation import FederationMeasurer
 from ..measurers.measurer import Measurer
+from ..parties.alignments import Aligned
 from ..parties.asking import Asking
 from ..parties.client import Connection
 from ..parties.federation import Federation, connect
@@ -45,7 +47,7 @@ class Proposal:
     """
 
     release_id: str
-    protocol: Protocol
+    protocol: registry.Protocol
     adjacency: Adjacency
     granted: Fraction
     purpose: Purpose
@@ -78,6 +80,19 @@ class Proposal:
             if self.copies == 1
             else replace(self.purpose, budget=Budget(zcdp_rho=self.charged_rho)),
         )
+
+
+class Proposing(Protocol):
+    """What gives the terms of a release once its parties are known."""
+
+    @property
+    def granted(self) -> Fraction:
+        """Upper limit of all costs, zCDP."""
+        ...
+
+    def terms(self, federation: Federation) -> ReleaseTerms:
+        """The terms of the release over these parties."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +134,15 @@ class Agreement:
 def agree(
     domain: Domain,
     links: Sequence[Sequence[Connection]],
-    proposal: Proposal,
+    proposal: Proposing,
     *,
     left_out: Mapping[str, Sequence[str]] | None = None,
     identities: Mapping[str, bytes] | None = None,
     sealing: Sealing = lambda terms: (terms, b""),
     asking: Asking | None = None,
     marks: Marks | None = None,
+    aligned: Aligned | None = None,
+    counted: bool = True,
     refused: Callable[[Federation, MosaicError], None] = lambda federation, refusal: None,
     recalled: bool = False,
 ) -> Agreement:
@@ -140,6 +157,8 @@ def agree(
         sealing: finalises and signs the terms.
         asking: how to wait for parties.
         marks: marks of the parties' ledgers that were seen before; kept up to date.
+        aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
+        counted: see `connect`.
         refused: called if a party refuses the terms for good, before the refusal is raised.
         recalled: all answers are known, and parties may have closed the release: they are asked nothing new.
 
@@ -149,7 +168,9 @@ def agree(
         PartyUnavailable: a party stayed unavailable.
     """
     asking = asking or Asking()
-    federation = asking.persist(lambda: connect(domain, links, left_out), nothing_delivered)
+    federation = asking.persist(
+        lambda: connect(domain, links, left_out, aligned, counted=counted), nothing_delivered
+    )
     for member in federation.members if identities is not None else ():
         description = member.description
         if identities is not None and identities.get(description.name) != description.identity:

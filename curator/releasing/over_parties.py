@@ -5,28 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
-from ...common.canonical.terms import decode_terms, encode_terms
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
-from ...common.errors import DataError, MosaicError
-from ...common.history import START
-from ...common.messages import ReleaseTerms
-from ...common.statement import Claim, check_statement
+from ...common.errors import DataError
+from ...common.statement import Claim
 from ..certificates.certificate import Certificate
-from ..certificates.statements import Signatures
-from ..certificates.verify import sign_terms
 from ..mechanisms.catalogue import mechanism_named
 from ..mechanisms.parts.fitted import Report, ignore
+from ..parties.alignments import Aligned
 from ..parties.asking import Asking
 from ..parties.client import Connection
-from ..parties.federation import Federation
 from ..parties.journal import Journal
 from ..parties.marks import Marks
-from .abandoning import abandon
-from .agreement import Agreement, agree, nothing_delivered
+from .agreement import agree
+from .journalled import giving_up, sealing, signatures_of
 from .plan import ReleasePlan
 from .release import Layout, Released, ReleaseOrder, make_release
 
@@ -38,6 +32,7 @@ def release_over_parties(
     *,
     signer: Identity,
     identities: Mapping[str, bytes],
+    aligned: Aligned | None = None,
     marks: Marks | None = None,
     publish: Callable[[Released], Mapping[str, str]] = lambda made: {},
     away_s: float = 0.0,
@@ -51,6 +46,7 @@ def release_over_parties(
         journal: journal of the release.
         signer: the curator's identity, which signs the terms.
         identities: identities of the enrolled parties, by name, as on their cards.
+        aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
         marks: marks of the parties' ledgers that were seen before; kept up to date.
         publish: writes the files of the release; returns the SHA-256 of each by name, for the certificate.
         away_s: seconds to wait for an unavailable party.
@@ -63,26 +59,17 @@ def release_over_parties(
     """
     order, keys, asking = order_of(plan), RandomStream(journal.key), Asking(journal, away_s)
     proposal = order.proposal(journal.release_id)
-
-    def sealed(proposed: ReleaseTerms) -> tuple[ReleaseTerms, bytes]:
-        terms = decode_terms(journal.note_once("terms", encode_terms(proposed)))
-        return terms, sign_terms(signer, terms)
-
-    def give_up(federation: Federation, refusal: MosaicError) -> None:
-        if not journal.has_answers():
-            clients = {member.description.name: member.client for member in federation.members}
-            raise type(refusal)(f"{refusal}. {_abandoned(abandon(journal, clients))}") from refusal
-
     agreement = agree(
         order.domain,
         links,
         proposal,
         left_out=plan.left_out,
         identities=identities,
-        sealing=sealed,
+        sealing=sealing(journal, signer),
         asking=asking,
         marks=marks,
-        refused=give_up,
+        aligned=aligned,
+        refused=giving_up(journal),
         recalled=journal.note("certificate") is not None,
     )
     measurer = agreement.measurer(keys.child("dealer"), asking)
@@ -99,7 +86,8 @@ def release_over_parties(
             "the files of the resumed release differ from those that its certificate names; resume it with "
             "the table format and the version, and on the machine, that began it"
         )
-    signed = certificate.with_signatures(signatures_of(certificate, agreement, asking, marks))
+    claim = Claim(journal.release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)
+    signed = certificate.with_signatures(signatures_of(claim, agreement, asking, marks))
     return Released(made.synthetic, made.fitted, signed)
 
 
@@ -120,38 +108,4 @@ def order_of(plan: ReleasePlan) -> ReleaseOrder:
         plan.rows,
         plan.rows_per_person,
         plan.check,
-    )
-
-
-def signatures_of(
-    certificate: Certificate, agreement: Agreement, asking: Asking, marks: Marks | None = None
-) -> Signatures:
-    """The parties' signed statements on a release, each checked.
-
-    Args:
-        certificate: certificate that the parties are asked to sign.
-        agreement: the parties and the terms that they accepted.
-        asking: how to wait for parties.
-        marks: marks of the parties' ledgers that were seen before; kept up to date.
-    """
-    marks = Marks() if marks is None else marks
-    members, terms = agreement.federation.members, encode_terms(agreement.terms)
-    claim = Claim(agreement.terms.release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)
-    statements = [
-        asking.persist(partial(member.client.certify, claim), nothing_delivered) for member in members
-    ]
-    for member, statement in zip(members, statements, strict=True):
-        name, identity = member.description.name, member.description.identity
-        check_statement(statement, identity, terms, claim.certificate)
-        marks.follow(name, identity, START, statement.mark)
-    names = [member.description.name for member in members]
-    return Signatures.of(terms, agreement.signature, names, statements)
-
-
-def _abandoned(failed: Mapping[str, str]) -> str:
-    if not failed:
-        return "The release is abandoned, and no party keeps a budget for it; start a new one"
-    return (
-        f"The release is abandoned, but {', '.join(failed)} may keep a budget for it until "
-        "`dpmosaic curator abandon` reaches them; start a new one"
     )

@@ -15,6 +15,8 @@ from ...common.errors import DataError
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
 from ...common.protocols.registry import MASKED, Protocol, protocol_named
+from ..parties.connection import RetryPolicy
+from .alignment_order import KEYS, AlignmentOrder
 
 _TEMPLATE = """\
 # A release, drafted from the cards of the enrolled parties. Review every line.
@@ -36,6 +38,16 @@ variant = "default"
 # settings = {{ time_limit = 60 }}  # parameters of the mechanism
 workload = "2way"               # "1way", "2way", "3way", or a JSON file
 # rows = 1000                   # synthetic rows; by default as many as the table has
+
+# The parties of a slice hold columns of the same people, but their rows are not in the same order, or not all
+# of them know every person: a private alignment, charged once, gives each person a position.
+# [alignment]
+# population = "everywhere"     # the people that all parties of the slice know, or "anywhere": that one knows
+# rho = 0.002                   # what the alignment may cost, in addition to the promise
+# match = [["key:exact"]]       # rows of one person are equal in the first list of fields, else in the next
+# keying = "hmac"               # identifiers are hidden under one key of all parties; "ddh": one key of each
+# duplicates = "first"          # of several rows of one person at a party; "refuse" to use none
+# across_slices = "first"       # compare slices too: a person counts in the first slice that has the person
 
 [network]
 call_seconds = 3600.0           # deadline of one call to a party
@@ -63,6 +75,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "rows": int,
         "rows_per_person": int,
     },
+    "alignment": KEYS,
     "network": {"call_seconds": (int, float), "tries": int, "listen": str},
     "slice": {"parties": list, "leaves_out": dict},
 }
@@ -91,6 +104,7 @@ class ReleasePlan:
         call_s: deadline of one call, in seconds.
         tries: tries of a call to an unreachable party.
         listen: host and port for parties that dial the curator; None if no party does.
+        alignment: how the parties' rows are aligned; None if the parties of a slice hold the same records.
     """
 
     text: str
@@ -111,6 +125,7 @@ class ReleasePlan:
     call_s: float
     tries: int
     listen: str | None
+    alignment: AlignmentOrder | None
 
     @classmethod
     def load(cls, path: Path) -> ReleasePlan:
@@ -175,7 +190,32 @@ class ReleasePlan:
             float(network.get("call_seconds", 3600.0)),
             network.get("tries", 6),
             network.get("listen"),
+            _alignment(form.get("alignment"), protocol, release),
         )
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """Names of the parties of all slices."""
+        return tuple(name for names in self.slices for name in names)
+
+    @property
+    def retry_policy(self) -> RetryPolicy:
+        """Deadlines and retries of calls."""
+        return RetryPolicy(call_s=self.call_s, tries=self.tries)
+
+
+def _alignment(
+    section: Mapping[str, Any] | None, protocol: Protocol, release: Mapping[str, Any]
+) -> AlignmentOrder | None:
+    """The order of an alignment, if the release can use one."""
+    if section is None:
+        return None
+    if protocol.name != MASKED.name or release.get("check") or release.get("rows_per_person", 1) != 1:
+        raise DataError(
+            f"plan: expected the protocol {MASKED.name!r} without check and with rows_per_person = 1 over "
+            "aligned rows, got another; fix it or remove [alignment]"
+        )
+    return AlignmentOrder.parse(section)
 
 
 def _as_text(value: object) -> str:
@@ -296,9 +336,10 @@ def _check(form: Mapping[str, Any]) -> None:
     slices = form.get("slice")
     if unknown or "release" not in form or not isinstance(slices, list) or not slices:
         raise DataError(
-            "plan: expected only [release], at least one [[slice]] and optionally [network]; fix the sections"
+            "plan: expected only [release], at least one [[slice]] and optionally [alignment] and [network]; "
+            "fix the sections"
         )
-    sections = [("release", form["release"]), ("network", form.get("network", {}))]
+    sections = [(name, form.get(name, {})) for name in ("release", "alignment", "network")]
     for section, entries in [*sections, *(("slice", piece) for piece in slices)]:
         if not isinstance(entries, dict):
             raise DataError(f"plan: expected keys and values in [{section}]; fix it")

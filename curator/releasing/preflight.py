@@ -55,16 +55,15 @@ def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None)
     own = home.keyring.certificate
     yield _check_expiry("curator", own.not_before, own.not_after, now)
     cards = home.cards()
-    named = [name for names in plan.slices for name in names]
-    for name in named:
+    for name in plan.parties:
         if name in cards:
             yield _check_expiry(
                 name, cards[name].certificate.not_before, cards[name].certificate.not_after, now
             )
         else:
             yield Check(name, "card", False, "not enrolled; get its card and run dpmosaic curator enroll")
-    described = all(name in cards for name in named)
-    with home.links([name for name in named if name in cards], plan.listen, _QUICK) as links:
+    described = all(name in cards for name in plan.parties)
+    with home.links([name for name in plan.parties if name in cards], plan.listen, _QUICK) as links:
         for name, link in links.items():
             for line in _check_party(link, cards[name], plan):
                 described = described and line.passed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,16 +12,18 @@ from ...common.errors import DataError
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties import journal as journals
 from ..parties.activity import Activity
-from ..parties.connection import RetryPolicy
+from ..parties.alignments import Aligned
+from ..parties.client import Connection
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
 from . import outputs as files
+from .alignment_session import AlignmentSession
 from .over_parties import release_over_parties
 from .plan import ReleasePlan
 from .release import Released
 from .table_format import TableFile, TableFormat
 
-_FORMAT, _SAFE = "table_format", "spreadsheet_safe"
+_FORMAT, _SAFE, _ALIGNMENT = "table_format", "spreadsheet_safe", "alignment"
 AWAY_S = 60.0
 """Seconds that a release waits for an unavailable party."""
 
@@ -103,15 +106,16 @@ class Session:
         Raises:
             MosaicError: the release stopped; it can be resumed.
         """
-        retry_policy = RetryPolicy(call_s=self.plan.call_s, tries=self.plan.tries)
         with contextlib.ExitStack() as stack:
             stack.enter_context(contextlib.closing(self.journal))
             stack.enter_context(self.journal.locked())
-            named = [name for names in self.plan.slices for name in names]
-            links = stack.enter_context(self.home.links(named, self.plan.listen, retry_policy))
+            plan = self.plan
+            links = stack.enter_context(self.home.links(plan.parties, plan.listen, plan.retry_policy))
             watched = activity or Activity()
             slices = [[watched.watch(name, links[name]) for name in names] for names in self.plan.slices]
             values = RandomStream(self.journal.key).child("values").generator()
+
+            aligned = self._aligned(slices)
 
             def publish(made: Released) -> dict[str, str]:
                 return files.write(
@@ -130,6 +134,7 @@ class Session:
                 self.journal,
                 signer=self.home.keyring.identity,
                 identities={name: card.identity for name, card in self.home.cards().items()},
+                aligned=aligned,
                 marks=self.home.marks(),
                 publish=publish,
                 away_s=AWAY_S,
@@ -138,6 +143,19 @@ class Session:
             files.write_certificate(self.folder, released.certificate)
             self.journal.finish()
         return released
+
+    def _aligned(self, links: Sequence[Sequence[Connection]]) -> Aligned | None:
+        """The alignment that the release began with, one that all parties hold, or a new one."""
+        if self.plan.alignment is None:
+            return None
+        alignments = AlignmentSession.of(self.home, self.plan)
+        noted = self.journal.note(_ALIGNMENT)
+        if noted is not None:
+            made = alignments.load(noted.decode())
+        else:
+            made = alignments.find(links, AWAY_S) or alignments.make(links, AWAY_S)
+            self.journal.note_once(_ALIGNMENT, made.alignment_id.encode())
+        return made.aligned(self.plan.alignment.population)
 
 
 def _begun_with(kept: Journal) -> tuple[CuratorHome, ReleasePlan]:

@@ -92,6 +92,12 @@ class Answerer(ABC):
         """Receives the other participants and the seed of the party's masks."""
         raise self._nothing_shared()
 
+    def tokens(self) -> Iterator[bytes]:
+        """The frames of a token of each row, after they are charged; refuses by default."""
+        raise ProtocolError(
+            f"the protocol {self.account.terms.protocol!r} aligns no rows; start an alignment for that"
+        )
+
     def order_tag(self, recipient: int) -> Iterator[bytes]:
         """A keyed digest of the order of the party's records, for another party."""
         raise self._nothing_shared()

@@ -1,4 +1,4 @@
-"""The answerer of every protocol that daemons speak."""
+"""The answerer of every protocol that daemons speak, and that of an alignment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from ...common.errors import PolicyError
 from ...common.extensions import ANSWERERS as GROUP
 from ...common.extensions import extensions
+from ...common.protocols.alignment.plan import ALIGNMENT
 from ...common.protocols.registry import INDICATOR, MASKED, TRUSTED
+from .alignment.answerer import AlignmentAnswerer
 from .answerer import Answerer
 from .indicator import IndicatorAnswerer
 from .masked.answerer import MaskedAnswerer
@@ -17,6 +19,7 @@ ANSWERERS: Mapping[str, type[Answerer]] = {
     MASKED.name: MaskedAnswerer,
     TRUSTED.name: TrustedAnswerer,
     INDICATOR.name: IndicatorAnswerer,
+    ALIGNMENT: AlignmentAnswerer,
 }
 
 

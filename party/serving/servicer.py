@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from ...common.errors import ProtocolError
 from ...common.frames import MESSAGE_BYTES
-from ...common.wire import codec, probes, queries, statements, streams
+from ...common.wire import alignments, codec, probes, queries, statements, streams
 from ..party import Party
 from .turns import Turns
 
@@ -67,6 +67,9 @@ class PartyServicer:
             case "PrepareScores":
                 scores = queries.decode_score_query(_only(requests))
                 yield from self._done(scores.release_id, caller, lambda: party.prepare_scores(scores))
+            case "Align":
+                aligned = alignments.decode_align_request(_only(requests))
+                yield from self._stream(aligned, caller, lambda: party.align(aligned))
             case "AnswerScores":
                 scores = queries.decode_score_query(_only(requests))
                 yield from self._stream(scores.release_id, caller, lambda: party.answer_scores(scores))

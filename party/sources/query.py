@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
-from .source import CONFIG, encoded_columns, key_texts
+from .source import CONFIG, encoded_columns, texts_of
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,16 @@ class QuerySource:
 
     def read(self, domain: Domain) -> Table:
         """The columns of the domain, encoded; see `Source`."""
-        with self._connected() as connection:
-            return self._table(connection, domain)
+        return self.read_with_texts(domain, ())[0]
 
-    def read_with_key(self, domain: Domain, key: str) -> tuple[Table, Sequence[str]]:
-        """The columns of the domain, encoded, and the keys, of one run of the query; see `Source`."""
-        place = self._place(key)
+    def read_with_texts(
+        self, domain: Domain, columns: Sequence[str]
+    ) -> tuple[Table, Mapping[str, Sequence[str]]]:
+        """The columns of the domain, encoded, and the texts of others, of one run; see `Source`."""
+        places = {name: self._place(name) for name in columns}
         with self._connected() as connection:
             table = self._table(connection, domain)
-            return table, key_texts(key, place, lambda cell: self._cells(connection, cell))
+            return table, texts_of(places, lambda cell: self._cells(connection, cell))
 
     def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
         places = [self._place(name) for name in domain]

@@ -6,7 +6,7 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,11 +45,16 @@ class Source(Protocol):
             DataError: a column is missing, a value has no code, there is no row, or the rows cannot be read.
         """
 
-    def read_with_key(self, domain: Domain, key: str) -> tuple[Table, Sequence[str]]:
-        """The columns of the domain, encoded, and the cells of the key column as texts, of the same rows.
+    def read_with_texts(
+        self, domain: Domain, columns: Sequence[str]
+    ) -> tuple[Table, Mapping[str, Sequence[str]]]:
+        """The columns of the domain, encoded, and the cells of others as texts, of the same rows.
+
+        Returns:
+            For each of `columns` one text of each row, in the table's order; empty if the value is missing.
 
         Raises:
-            DataError: as for `read`, or a row has no key.
+            DataError: as for `read`.
         """
 
 
@@ -81,15 +86,16 @@ class FileSource:
 
     def read(self, domain: Domain) -> Table:
         """The columns of the domain, encoded; see Source."""
-        with self.connect() as connection:
-            return self._table(connection, domain)
+        return self.read_with_texts(domain, ())[0]
 
-    def read_with_key(self, domain: Domain, key: str) -> tuple[Table, Sequence[str]]:
-        """The columns of the domain, encoded, and the keys; see Source."""
-        place = self._place(key)
+    def read_with_texts(
+        self, domain: Domain, columns: Sequence[str]
+    ) -> tuple[Table, Mapping[str, Sequence[str]]]:
+        """The columns of the domain, encoded, and the texts of others; see Source."""
+        places = {name: self._place(name) for name in columns}
         with self.connect() as connection:
             table = self._table(connection, domain)
-            return table, key_texts(key, place, lambda cell: self._cells(connection, cell))
+            return table, texts_of(places, lambda cell: self._cells(connection, cell))
 
     def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
         places = [self._place(name) for name in domain]
@@ -209,24 +215,19 @@ def encoded_columns(
     return Table(domain, tuple(encoded))
 
 
-def key_texts(name: str, place: int, select: Callable[[str], dict[str, NDArray[Any]]]) -> list[str]:
-    """The cells of a key column as texts, in row order.
+def texts_of(
+    places: Mapping[str, int], select: Callable[[str], dict[str, NDArray[Any]]]
+) -> dict[str, list[str]]:
+    """The cells of columns as texts, in row order; empty where they are missing.
 
     Args:
-        name: name of the column.
-        place: number of the column.
+        places: name -> number of each column.
         select: the cells of an expression, as the column `cell`.
-
-    Raises:
-        DataError: a row has no key.
     """
-    cells = select(f"c{place}::VARCHAR")["cell"]
-    keys: list[str] = cells.tolist()
-    if np.ma.is_masked(cells) or not all(keys):
-        raise DataError(
-            f"key column {name!r}: expected a key in every row, found a row without; fix the rows"
-        )
-    return keys
+    return {
+        name: np.ma.filled(select(f"c{place}::VARCHAR")["cell"], "").tolist()
+        for name, place in places.items()
+    }
 
 
 def open_source(path: str | Path) -> FileSource:

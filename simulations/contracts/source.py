@@ -55,21 +55,19 @@ class SourceContract:
         assert table.domain.names == ("code",)
         assert table.column("code").tolist() == [3, 0, 2, 0, 1]
 
-    def test_it_reads_keys_of_the_same_rows_as_text(self, people: Source) -> None:
-        """A column that is not in the domain may name the person of each row."""
-        table, keys = people.read_with_key(Domain((DOMAIN["kind"],)), "code")
+    def test_it_reads_texts_of_the_same_rows(self, people: Source) -> None:
+        """Columns that are not in the domain may name the person of each row; a missing value is empty."""
+        table, texts = people.read_with_texts(Domain((DOMAIN["kind"],)), ("code", "kind"))
         assert table.digest() == people.read(table.domain).digest()
-        assert list(keys) == ["3", "0", "2", "0", "1"]
+        assert {name: list(cells) for name, cells in texts.items()} == {
+            "code": ["3", "0", "2", "0", "1"],
+            "kind": ["y", "x", "", "x", "y"],
+        }
 
-    def test_it_refuses_a_row_without_a_key(self, people: Source) -> None:
-        """The error names the column."""
-        with pytest.raises(DataError, match="'kind': expected a key in every row"):
-            people.read_with_key(DOMAIN, "kind")
-
-    def test_it_refuses_a_key_column_that_it_lacks(self, people: Source) -> None:
+    def test_it_refuses_a_column_of_texts_that_it_lacks(self, people: Source) -> None:
         """The error names the column."""
         with pytest.raises(DataError, match="absent"):
-            people.read_with_key(DOMAIN, "absent")
+            people.read_with_texts(DOMAIN, ("absent",))
 
     def test_it_refuses_a_domain_with_a_column_that_it_lacks(self, people: Source) -> None:
         """The error names the column."""

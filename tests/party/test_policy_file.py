@@ -11,6 +11,8 @@ from dpmosaic.party.sources.query import QuerySource
 from dpmosaic.party.sources.source import FileSource
 
 SOURCE = '[source]\ndomain = "domain.json"\n'
+KEYED = SOURCE + 'key = "id"\n'
+NAMED = KEYED + 'identifiers = { national_id = "nid", surname = "name" }\n'
 
 
 def settings(folder, text):
@@ -42,7 +44,7 @@ lifetime_rho = 2
 max_cells = 7
 min_records = 8
 min_tolerated = 2
-max_rows_per_person = 3
+max_alignment_rho = 0.25
 min_parties = 4
 veto_evaluators = ["lab"]
 dealers = ["curator", "dealer"]
@@ -62,10 +64,10 @@ listen = "0.0.0.0:1"
     made = settings(tmp_path, SOURCE + 'key = "id"\n' + text)
     assert made.policy == Policy(
         frozenset({"masked"}), frozenset({Adjacency.REPLACE_ONE}), Fraction(1, 2), Fraction(2), 8, 7, 2,
-        Records(frozenset({"clinic"}), together=True), 3, 4, frozenset({"lab"}),
-        frozenset({"curator", "dealer"}), True, 5, 6, 9, 10, 11,
+        Records(frozenset({"clinic"}), together=True), 1, 4, frozenset({"lab"}),
+        frozenset({"curator", "dealer"}), Fraction(1, 4), True, 5, 6, 9, 10, 11,
     )  # fmt: skip
-    assert made.key == "id"
+    assert (made.key, made.identifiers) == ("id", {"key": "id"})
     assert (made.approval, made.listen) == (False, "0.0.0.0:1")
 
 
@@ -92,12 +94,35 @@ listen = "0.0.0.0:1"
         (SOURCE + "[records]\nsame_as = [1]\n", "list of names"),
         (SOURCE + '[records]\norder = "sorted"\n', "'guaranteed'"),
         (SOURCE + 'key = "id"\n[records]\norder = "guaranteed"\n', "take order"),
+        (SOURCE + "[policy]\nmax_alignment_rho = 0.1\n", "needs a key or identifiers"),
+        (SOURCE + "[policy]\nmax_alignment_rho = -1\n", "not negative"),
+        (KEYED + "[policy]\nmax_alignment_rho = 1\nmax_rows_per_person = 2\n", "one row of a person"),
+        (SOURCE + 'identifiers = "nid"\n', "another type"),
+        (SOURCE + "identifiers = { national_id = 3 }\n", "'national_id': expected the name of a column"),
+        (SOURCE + 'identifiers = { national_id = "" }\n', "'national_id': expected the name of a column"),
+        (SOURCE + "identifiers = { 'a:b' = 'nid' }\n", "lower-case letters, digits and underscores.*'a:b'"),
+        (SOURCE + 'key = "a"\n', "column 'a' identifies people"),
+        (SOURCE + 'identifiers = { national_id = "a" }\n', "column 'a' identifies people"),
         (SOURCE + "[policy\n", "not TOML"),
     ],
 )
 def test_an_inconsistent_policy_is_refused(tmp_path, text, reason):
     with pytest.raises(DataError, match=reason):
         settings(tmp_path, text)
+
+
+def test_the_rows_of_a_person_are_bounded(tmp_path):
+    made = settings(tmp_path, KEYED + "[policy]\nmax_rows_per_person = 3\n")
+    assert made.policy == Policy(max_rows_per_person=3)
+
+
+def test_identifiers_are_agreed_names_of_columns(tmp_path):
+    made = settings(tmp_path, NAMED + "[policy]\nmax_alignment_rho = 0.1\n")
+    assert made.identifiers == {"national_id": "nid", "surname": "name"}
+
+
+def test_a_policy_that_allows_no_alignment_reads_no_identifiers(tmp_path):
+    assert settings(tmp_path, NAMED).identifiers == {}
 
 
 def test_a_guaranteed_order_is_read(tmp_path):

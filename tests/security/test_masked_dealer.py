@@ -16,7 +16,7 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.dealer import Dealer
-from dpmosaic.party.answerers.masked import peers
+from dpmosaic.party.answerers import peers
 from support.masked_views import DOMAIN, LONG, RECORDS, table_of
 from support.taps import Curator
 from support.terms import RELEASE_ID

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ...errors import DataError
 from ..partition import Partition
+from .match_keys import MatchKey, check_match
 
 ALIGNMENT = "alignment"
 """Name of the protocol in terms."""
@@ -16,8 +17,6 @@ MAX_PARTIES = 8
 HMAC, DDH = "hmac", "ddh"
 KEYINGS = (HMAC, DDH)
 FIRST, REFUSE = "first", "refuse"
-MatchKey = tuple[str, ...]
-"""Fields whose normalised values are equal for rows of one person, each as `identifier:normalisation`."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,7 @@ class AlignmentPlan(Partition):
         super().__post_init__()
         if any(entry.record_count for entry in self.roster):
             raise DataError("a plan that aligns rows must not state numbers of records")
-        if not self.match or not all(self.match):
-            raise DataError("match: expected at least one match key of at least one field; name them")
+        check_match(self.match)
         for name, value, known in (
             ("keying", self.keying, KEYINGS),
             ("duplicates", self.duplicates, (FIRST, REFUSE)),

@@ -21,7 +21,7 @@ from ....common.protocols.masked.one_hot import (
 from ....common.protocols.masked.plan import Chain, MaskedPlan, labels
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
-from .peers import Peers
+from ..peers import Peers
 
 _WORD = np.dtype("<u8")
 

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 from ....common.errors import DataError, DeliveriesLost, ProtocolError
-from .peers import Peers
+from ..peers import Peers
 
 _LABEL = "order of records"
 _GUARANTEED = b"guaranteed by other means"

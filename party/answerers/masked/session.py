@@ -28,10 +28,10 @@ from ....common.protocols.masked.plan import (
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 from ...allowance import Allowance
+from ..peers import Peers
 from .checks import Checks
 from .openings import Openings
 from .order import RecordOrder
-from .peers import Peers
 
 
 class MaskedSession:

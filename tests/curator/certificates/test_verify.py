@@ -27,7 +27,7 @@ from dpmosaic.curator.certificates.verify import sha256_of, sign_terms, verify_c
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.releasing.agreement import agree
-from dpmosaic.curator.releasing.over_parties import signatures_of
+from dpmosaic.curator.releasing.journalled import signatures_of
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
 from dpmosaic.simulations.contracts.trial import Trial
 

@@ -1,4 +1,4 @@
-"""The other parties of a masked release: keys shared with them, and streams sealed under these keys."""
+"""The other parties of a release: keys shared with them, and streams sealed under these keys."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from ....common.acceptance import check_acceptance
-from ....common.canonical.terms import terms_digest
-from ....common.crypto.agreement import EphemeralKey
-from ....common.crypto.digests import keyed_digest
-from ....common.crypto.envelope import seal, unseal
-from ....common.crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
-from ....common.errors import ProtocolError
-from ....common.messages import Acceptance, ReleaseTerms
-from ....common.protocols.masked.plan import MaskedPlan
+from ...common.acceptance import check_acceptance
+from ...common.canonical.terms import terms_digest
+from ...common.crypto.agreement import EphemeralKey
+from ...common.crypto.digests import keyed_digest
+from ...common.crypto.envelope import seal, unseal
+from ...common.crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
+from ...common.errors import ProtocolError
+from ...common.messages import Acceptance, ReleaseTerms
+from ...common.protocols.partition import Partition
 
 
 class Peers:
@@ -35,7 +35,7 @@ class Peers:
     def __init__(
         self,
         terms: ReleaseTerms,
-        plan: MaskedPlan,
+        plan: Partition,
         me: int,
         secret: bytes,
         acceptances: Sequence[Acceptance],

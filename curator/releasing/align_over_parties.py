@@ -1,0 +1,126 @@
+"""An alignment over parties' daemons: terms, tokens, matching, positions and signatures, with a journal."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+from ...common.crypto.identity import Identity
+from ...common.crypto.randomness import RandomStream
+from ...common.data.domain import Domain
+from ...common.messages import Delivery, DeliveryKind, Introduction, OpeningRequest, alignment_query
+from ...common.privacy.cost import counting_cost
+from ...common.protocols.alignment.matching import Matching, match
+from ...common.statement import Claim
+from ...common.version import __version__
+from ...common.wire.alignments import positions_payload
+from ..certificates.alignment import AlignmentCertificate
+from ..parties.asking import Asking
+from ..parties.client import Connection
+from ..parties.journal import Journal
+from ..parties.marks import Marks
+from .agreement import Agreement, agree, nothing_delivered
+from .alignment_order import AlignmentProposal
+from .journalled import giving_up, sealing, signatures_of
+
+
+def align_over_parties(
+    proposal: AlignmentProposal,
+    domain: Domain,
+    links: Sequence[Sequence[Connection]],
+    journal: Journal,
+    *,
+    signer: Identity,
+    identities: Mapping[str, bytes],
+    left_out: Mapping[str, Sequence[str]] | None = None,
+    marks: Marks | None = None,
+    away_s: float = 0.0,
+) -> AlignmentCertificate:
+    """Makes or resumes an alignment; parties charge it once, and the curator draws the same words again.
+
+    Run by: the curator, which is the matcher.
+
+    Args:
+        proposal: the proposed alignment, with the id in the journal.
+        domain: domain of the whole table.
+        links: connections to the parties, slice by slice.
+        journal: journal of the alignment.
+        signer: the curator's identity, which signs the terms.
+        identities: identities of the enrolled parties, by name, as on their cards.
+        left_out: for each party by name, attributes that it holds but does not answer for.
+        marks: marks of the parties' ledgers that were seen before; kept up to date.
+        away_s: seconds to wait for an unavailable party.
+
+    Raises:
+        DataError: plan and parties do not fit each other; nothing was charged.
+        PolicyError: a party does not allow it. It is abandoned unless it waits for an operator.
+        PartyUnavailable: a party stayed unavailable; what was charged is not charged again.
+    """
+    asking = Asking(away_s=away_s)
+    agreement = agree(
+        domain,
+        links,
+        proposal,
+        left_out=left_out,
+        identities=identities,
+        sealing=sealing(journal, signer),
+        asking=asking,
+        marks=marks,
+        refused=giving_up(journal),
+        recalled=journal.note("certificate") is not None,
+        counted=False,
+    )
+    noted = journal.note("certificate")
+    if noted is None:
+        keys = RandomStream(journal.key)
+        matchings = asking.persist(lambda: _aligned(agreement, keys), nothing_delivered)
+        made = _certificate(agreement, matchings)
+        noted = journal.note_once("certificate", json.dumps(made.to_json()).encode())
+    certificate = AlignmentCertificate.from_json(json.loads(noted))
+    claim = Claim(certificate.alignment_id, certificate.digest(), float(certificate.zcdp_rho))
+    return certificate.with_signatures(signatures_of(claim, agreement, asking, marks))
+
+
+def _aligned(agreement: Agreement, keys: RandomStream) -> list[Matching]:
+    """The matching of each slice, after all parties have stored their positions; repeatable."""
+    terms, clients = agreement.terms, [member.client for member in agreement.federation.members]
+    plan, release_id = terms.aligning, terms.release_id
+    assert plan is not None, "the terms of an alignment have match keys"
+    introduction = Introduction(release_id, agreement.acceptances, b"")
+    for client in clients:
+        client.introduce(introduction)
+    for place, client in enumerate(clients[1:], start=1):
+        request = OpeningRequest(release_id, (), place)
+        clients[0].relay(request, Delivery(release_id, DeliveryKind.ALIGNMENT_KEY), client)
+    sigma, levels = alignment_query(terms).sigma, len(plan.match)
+    matchings = []
+    with ThreadPoolExecutor(len(clients)) as threads:
+        for number in range(plan.slice_count):
+            members = [clients[place] for place in plan.members(number)]
+            tokens = list(threads.map(lambda client: client.align(release_id, levels), members))
+            matchings.append(match(tokens, sigma, keys.child("matching", str(number))))
+            del tokens
+    people = [found.people for found in matchings]
+    for number, found in enumerate(matchings):
+        for place, positions in zip(plan.members(number), found.positions, strict=True):
+            placed = positions_payload(found.size, people, positions)
+            clients[place].deal(Delivery(release_id, DeliveryKind.POSITIONS), placed)
+    return matchings
+
+
+def _certificate(agreement: Agreement, matchings: Sequence[Matching]) -> AlignmentCertificate:
+    terms = agreement.terms
+    sigma = alignment_query(terms).sigma
+    return AlignmentCertificate(
+        alignment_id=terms.release_id,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        versions={"dpmosaic": __version__},
+        sizes=tuple(found.size for found in matchings),
+        people=tuple(found.people for found in matchings),
+        zcdp_rho=counting_cost(sigma, terms.unit),
+        # A published number has the dummies' noise, and as much again twice over from the matcher.
+        sigma=math.sqrt(3) * sigma,
+    )

@@ -1,0 +1,75 @@
+"""What every release over daemons does with its journal: seal its terms, give up, collect signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from ...common.canonical.terms import decode_terms, encode_terms
+from ...common.crypto.identity import Identity
+from ...common.errors import MosaicError
+from ...common.history import START
+from ...common.messages import ReleaseTerms
+from ...common.statement import Claim, check_statement
+from ..certificates.statements import Signatures
+from ..certificates.verify import sign_terms
+from ..parties.asking import Asking
+from ..parties.federation import Federation
+from ..parties.journal import Journal
+from ..parties.marks import Marks
+from .abandoning import abandon
+from .agreement import Agreement, Sealing, nothing_delivered
+
+
+def sealing(journal: Journal, signer: Identity) -> Sealing:
+    """Notes the first terms that are proposed, and signs them."""
+
+    def sealed(proposed: ReleaseTerms) -> tuple[ReleaseTerms, bytes]:
+        terms = decode_terms(journal.note_once("terms", encode_terms(proposed)))
+        return terms, sign_terms(signer, terms)
+
+    return sealed
+
+
+def giving_up(journal: Journal) -> Callable[[Federation, MosaicError], None]:
+    """Abandons a release that a party refused, unless a query was answered."""
+
+    def give_up(federation: Federation, refusal: MosaicError) -> None:
+        if not journal.has_answers():
+            clients = {member.description.name: member.client for member in federation.members}
+            raise type(refusal)(f"{refusal}. {_abandoned(abandon(journal, clients))}") from refusal
+
+    return give_up
+
+
+def signatures_of(
+    claim: Claim, agreement: Agreement, asking: Asking, marks: Marks | None = None
+) -> Signatures:
+    """The parties' signed statements on a release, each checked.
+
+    Args:
+        claim: certificate that the parties are asked to sign.
+        agreement: the parties and the terms that they accepted.
+        asking: how to wait for parties.
+        marks: marks of the parties' ledgers that were seen before; kept up to date.
+    """
+    marks = Marks() if marks is None else marks
+    members, terms = agreement.federation.members, encode_terms(agreement.terms)
+    statements = [
+        asking.persist(partial(member.client.certify, claim), nothing_delivered) for member in members
+    ]
+    for member, statement in zip(members, statements, strict=True):
+        name, identity = member.description.name, member.description.identity
+        check_statement(statement, identity, terms, claim.certificate)
+        marks.follow(name, identity, START, statement.mark)
+    names = [member.description.name for member in members]
+    return Signatures.of(terms, agreement.signature, names, statements)
+
+
+def _abandoned(failed: Mapping[str, str]) -> str:
+    if not failed:
+        return "The release is abandoned, and no party keeps a budget for it; start a new one"
+    return (
+        f"The release is abandoned, but {', '.join(failed)} may keep a budget for it until "
+        "`dpmosaic curator abandon` reaches them; start a new one"
+    )

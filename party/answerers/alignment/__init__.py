@@ -1,0 +1,1 @@
+"""A party's role when rows are aligned."""

@@ -1,0 +1,149 @@
+"""Aligns the rows of a party with those of the other parties of its slice, through a matcher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.crypto.randomness import KEY_BYTES, RandomStream
+from ....common.errors import DeliveriesLost, ProtocolError
+from ....common.messages import (
+    AnswerForm,
+    Delivery,
+    DeliveryKind,
+    Introduction,
+    MarginalQuery,
+    ReleaseTerms,
+    alignment_query,
+)
+from ....common.protocols.alignment.plan import AlignmentPlan
+from ....common.protocols.alignment.tokens import PartyTokens, party_tokens
+from ....common.protocols.masked.plan import Chain
+from ....common.wire.alignments import decode_positions, encode_tokens
+from ...account import Account
+from ...institution import Institution
+from ...ledger_rows import Placement
+from ..answerer import Answerer
+from ..peers import Peers
+
+_KEY = "key of the tokens"
+
+
+class AlignmentAnswerer(Answerer):
+    """Sends tokens of the party's rows, and stores the positions that they get.
+
+    The key of the tokens, which the first party of the roster draws, is lost when the process ends.
+
+    Args:
+        institution: see `Answerer`.
+        account: see `Answerer`.
+    """
+
+    forms: ClassVar[frozenset[AnswerForm]] = frozenset()
+
+    def __init__(self, institution: Institution, account: Account) -> None:
+        super().__init__(institution, account)
+        self._plan = _plan(account.terms)
+        names = [entry.name for entry in self._plan.roster]
+        self._me = names.index(institution.name)
+        self._peers: Peers | None = None
+        self._key: bytes | None = None
+        self._sent: PartyTokens | None = None
+        self._rows: NDArray[np.intp] | None = None
+
+    @classmethod
+    def check_terms(cls, terms: ReleaseTerms, institution: Institution) -> None:
+        """Refuses terms by which this party cannot align its rows."""
+        institution.identifiers.check_match(_plan(terms).match)
+
+    def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
+        """Refuses: an alignment measures nothing."""
+        raise ProtocolError("a release that aligns rows answers no marginals; start another release")
+
+    def introduce(self, introduction: Introduction) -> None:
+        """Receives and verifies the acceptances of all parties."""
+        peers = self._introduced(introduction)
+        self.account.introduce(introduction)
+        self._peers = self._peers or peers
+
+    def open(self, chain: Chain, recipient: int) -> Iterator[bytes]:
+        """The key of the tokens, in frames sealed for another party.
+
+        Raises:
+            ProtocolError: this party is not the first of the roster, or a matrix was asked for.
+        """
+        if chain or self._me != 0:
+            raise ProtocolError("expected a request for the key, to the first party; compare the plan")
+        return self._introduced_peers().seal(recipient, [_KEY], [self._shared_key()])
+
+    def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Stores the key of the tokens, or the positions of the rows."""
+        match delivery.kind:
+            case DeliveryKind.ALIGNMENT_KEY:
+                self._receive_key(delivery.sender, chunks)
+            case DeliveryKind.POSITIONS:
+                self._place(chunks)
+            case _:
+                raise self._nothing_shared()
+
+    def tokens(self) -> Iterator[bytes]:
+        """The frames of the tokens of rows and dummies, in shuffled order; charged first."""
+        sent = self._tokens().tokens
+        self.account.answered(alignment_query(self.account.terms), sent.view(np.int64))
+        return encode_tokens(sent)
+
+    def _receive_key(self, sender: int, chunks: Iterable[bytes]) -> None:
+        if sender != 0 or self._me == 0:
+            raise ProtocolError("expected a key of the first party, at another one; compare the plan")
+        key = b"".join(self._introduced_peers().unseal(sender, [_KEY], chunks))
+        if len(key) != KEY_BYTES or self._key not in (None, key):
+            raise ProtocolError("expected one key of the tokens, got another; start a new alignment")
+        self._key = key
+
+    def _place(self, chunks: Iterable[bytes]) -> None:
+        sent = self._tokens()
+        patterns = [(1 << len(members)) - 1 for members in self._plan.slices]
+        size, people, delivered = decode_positions(chunks, patterns, len(sent.tokens))
+        positions = np.full(self.institution.table.record_count, -1, dtype=np.int32)
+        positions[self._rows] = sent.rows(delivered)
+        self.account.place(Placement(size, people, positions))
+
+    def _tokens(self) -> PartyTokens:
+        """The tokens of the charged query; the same whenever they are computed."""
+        if self._sent is None:
+            key, query = self._shared_key(), alignment_query(self.account.terms)
+            stream = self.account.charge(query)
+            number = self._plan.roster[self._me].slice
+            members = self._plan.members(number)
+            texts = self.institution.identifiers.match_texts(self._plan.match, self._plan.duplicates)
+            me = members.index(self._me)
+            self._sent = party_tokens(key, number, len(members), me, query.sigma, texts, stream)
+            self._rows = texts.rows
+        return self._sent
+
+    def _shared_key(self) -> bytes:
+        if self._me == 0:
+            return RandomStream(self.account.secret()).child_key(_KEY)
+        if self._key is None:
+            raise DeliveriesLost("the tokens need the key of the first party; deliver it (again)")
+        return self._key
+
+    def _introduced_peers(self) -> Peers:
+        """The other parties; after a restart, from the introduction in the ledger."""
+        if self._peers is None:
+            self._peers = self._introduced(self.account.introduction())
+        return self._peers
+
+    def _introduced(self, introduction: Introduction) -> Peers:
+        account = self.account
+        return Peers(
+            account.terms, self._plan, self._me, account.secret(), introduction.acceptances, account.keys
+        )
+
+
+def _plan(terms: ReleaseTerms) -> AlignmentPlan:
+    assert terms.aligning is not None, "terms that align rows contain match keys"
+    return terms.aligning
