@@ -184,6 +184,14 @@ class Account:
             raise ProtocolError("the party's data changed after it accepted the release; start a new release")
         return release.secret
 
+    def placement(self, alignment_id: str) -> Placement:
+        """The positions of the party's rows.
+
+        Raises:
+            ProtocolError: there is no finished alignment of these rows with this id.
+        """
+        return self._ledger.placement(alignment_id, self._data_digest)
+
     def introduction(self) -> Introduction:
         """The introduction stored by `introduce`.
 

@@ -29,6 +29,7 @@ _NEIGHBOURS = {
     Adjacency.ZERO_OUT: "protected is the difference between a record and an empty one; the number of "
     "records is public",
     Adjacency.REPLACE_ONE: "protected is the difference between a record and any other one",
+    Adjacency.ADD_REMOVE: "protected is whether a record is there; the number of records is not public",
 }
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from ..common.canonical.terms import decode_terms
 from ..common.crypto.identity import Identity, verify
 from ..common.data.table import Table
 from ..common.errors import PolicyError, ProtocolError
 from ..common.messages import ReleaseTerms
+from ..common.privacy.cost import Adjacency
+from ..common.protocols.alignment.alignment import Population
 from ..common.protocols.alignment.plan import AlignmentPlan
 from ..common.protocols.partition import Partition
 from ..common.statement import TERMS
 from .approvals import Approvals
 from .identifiers import Identifiers
+from .ledger_rows import KeptAlignment
 from .policy import Policy
 
 
@@ -99,11 +103,12 @@ class Institution:
         rows = self.table.digest()
         return self.identifiers.digest(rows) if self.identifiers.columns else rows
 
-    def check_partition(self, plan: Partition) -> None:
+    def check_partition(self, plan: Partition, aligned: KeptAlignment | None = None) -> None:
         """Refuses a plan that does not match this institution, or names parties that it did not pin.
 
         Args:
             plan: proposed by the curator.
+            aligned: what this party keeps of the alignment that the plan names; None if it names none.
 
         Raises:
             ProtocolError: the plan does not match this party.
@@ -111,7 +116,9 @@ class Institution:
                 otherwise about whose records the parties hold.
         """
         own = [entry for entry in plan.roster if entry.name == self.name]
-        records = 0 if isinstance(plan, AlignmentPlan) else self.table.record_count
+        records = self.table.record_count if aligned is None else aligned.placement.size
+        if isinstance(plan, AlignmentPlan):
+            records = 0
         # A plan may leave out attributes that another party of the slice answers for.
         if (
             not own
@@ -124,7 +131,11 @@ class Institution:
                 "expected a plan that names this party with its identity, attributes and records, got "
                 "another; describe the party again"
             )
-        if plan.domain.shape(own[0].attributes) != self.table.domain.shape(own[0].attributes):
+        anywhere = plan.alignment is not None and plan.alignment.population is Population.ANYWHERE
+        domain = self.table.domain.project(own[0].attributes)
+        # Codes of a position without a row.
+        held = (domain.with_absent() if anywhere else domain).shape(own[0].attributes)
+        if plan.domain.shape(own[0].attributes) != held:
             raise ProtocolError(
                 "the plan has other sizes of this party's attributes; use the same domain file"
             )
@@ -136,13 +147,55 @@ class Institution:
                 )
         self.rules.policy.records.check_plan(plan, own[0], self.rules.known)
 
+    def check_alignment(self, terms: ReleaseTerms, aligned: KeptAlignment | None) -> None:
+        """Refuses a release that counts on another alignment than this party took part in, or on none.
+
+        Args:
+            terms: terms of a release that does not align rows itself.
+            aligned: what this party keeps of the alignment that the plan names; None if it names none.
+
+        Raises:
+            PolicyError: the policy hides the number of rows, and the plan would make it public; or the terms
+                ask for what aligned parties do not answer.
+            ProtocolError: the plan states the alignment otherwise than this party's ledger.
+        """
+        stated = terms.plan.alignment
+        if stated is None or aligned is None:
+            if self.rules.policy.max_alignment_rho:
+                raise PolicyError(
+                    "the policy hides the number of rows, and the release would make it public; align the "
+                    "rows of all parties first, and plan the release with this alignment"
+                )
+            if terms.adjacency is Adjacency.ADD_REMOVE:
+                raise PolicyError(
+                    "the number of records is public without an alignment, and add-remove would not hold; "
+                    "align the rows first, or plan the release with zero-out"
+                )
+            return
+        if terms.masked is None or terms.purpose.rows_per_person > 1:
+            raise PolicyError(
+                "aligned parties answer by the protocol 'masked' only, with one row of each person; plan the "
+                "release with rows_per_person = 1"
+            )
+        made = decode_terms(aligned.terms).plan
+        same = (
+            (stated.people, stated.zcdp_rho) == (aligned.placement.people, aligned.zcdp_rho)
+            and [(e.slice, e.identity) for e in made.roster]
+            == [(e.slice, e.identity) for e in terms.plan.roster]
+        )
+        if not same:
+            raise ProtocolError(
+                "expected the alignment as this party's ledger has it, with the same parties in the same "
+                "order, got another; align the rows of these parties"
+            )
+
     def check_keys(self, terms: ReleaseTerms) -> None:
         """Refuses a release whose rows of one person this party cannot bound or, with `masked`, cannot align.
 
         Raises:
             PolicyError: the party's source names no key column.
         """
-        if self.order is not None:
+        if self.order is not None or terms.plan.alignment is not None:
             return
         if terms.purpose.rows_per_person > 1:
             raise PolicyError(

@@ -25,6 +25,7 @@ from .ledger_rows import (
     ABANDONED,
     CERTIFIED,
     OPEN,
+    KeptAlignment,
     LedgerEntry,
     LedgerRelease,
     LedgerSummary,
@@ -333,8 +334,8 @@ class Ledger:
             if known is None:
                 self._database.execute("INSERT INTO placement VALUES (?, ?, ?, ?)", (release_id, *row))
 
-    def placement(self, alignment_id: str, data_digest: str) -> Placement:
-        """The result of a finished alignment.
+    def alignment(self, alignment_id: str, data_digest: str) -> KeptAlignment:
+        """A finished alignment.
 
         Args:
             alignment_id: id of the release that made it.
@@ -345,7 +346,8 @@ class Ledger:
         """
         with self._lock:
             row = self._row(
-                "SELECT data_digest, size, people, positions FROM placement JOIN release USING (release_id) "
+                "SELECT data_digest, size, people, positions, terms, spent "
+                "FROM placement JOIN release USING (release_id) "
                 "WHERE release_id = ? AND certificate IS NOT NULL",
                 alignment_id,
             )
@@ -355,7 +357,12 @@ class Ledger:
                 "align the rows first"
             )
         people = tuple(map(tuple, json.loads(row[2])))
-        return Placement(row[1], people, np.frombuffer(row[3], dtype="<i4").astype(np.int32))
+        positions = np.frombuffer(row[3], dtype="<i4").astype(np.int32)
+        return KeptAlignment(Placement(row[1], people, positions), row[4], Fraction(row[5]))
+
+    def placement(self, alignment_id: str, data_digest: str) -> Placement:
+        """Where a finished alignment puts the rows; see `alignment`."""
+        return self.alignment(alignment_id, data_digest).placement
 
     def placements(self, data_digest: str) -> tuple[str, ...]:
         """Ids of the finished alignments of these rows, the latest last."""

@@ -103,6 +103,21 @@ class Placement:
     positions: NDArray[np.int32]
 
 
+@dataclass(frozen=True, eq=False)
+class KeptAlignment:
+    """A finished alignment of a party's current rows.
+
+    Attributes:
+        placement: where it puts them.
+        terms: encoded terms of the release that made it.
+        zcdp_rho: what it cost, zCDP.
+    """
+
+    placement: Placement
+    terms: bytes
+    zcdp_rho: Fraction
+
+
 @dataclass(frozen=True)
 class LedgerSummary:
     """Grant and cost of a release at this party.

@@ -101,12 +101,15 @@ class Party:
         self._ledger.check_contains(seen)
         terms = decode_terms(encoded)
         rules.check_running(terms.release_id)
-        answerer = answerer_of(terms.protocol)
+        answerer, stated = answerer_of(terms.protocol), terms.plan.alignment
+        aligned = None if stated is None else self._ledger.alignment(stated.alignment_id, self._digest)
 
         def admit(reserved: Fraction) -> None:
             rules.policy.check_terms(terms, institution.table.record_count, reserved)
-            institution.check_partition(terms.plan)
+            institution.check_partition(terms.plan, aligned)
             institution.check_keys(terms)
+            if terms.aligning is None:
+                institution.check_alignment(terms, aligned)
             answerer.check_terms(terms, institution)
             rules.check_approved(terms, curator, signature)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from fractions import Fraction
 
 from ..data.domain import Domain
@@ -18,6 +19,9 @@ from ..protocols.partition import Partition, RosterEntry
 from .form import Reader, integer, items, octets, real, record, text
 
 KIND, VERSION = "dpmosaic release terms", 4
+
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
+_FRACTION = re.compile(r"[0-9]{1,400}(/[1-9][0-9]{0,399})?")
 
 
 def encode_terms(terms: ReleaseTerms) -> bytes:
@@ -109,14 +113,14 @@ def _decoded_alignment(reader: Reader) -> Alignment:
 
 def _decoded_whole(reader: Reader) -> int:
     written = reader.text()
-    if str(int(written)) != written:
+    if not _WHOLE.fullmatch(written) or str(int(written)) != written:
         raise ProtocolError("expected a whole number in its only form")
     return int(written)
 
 
 def _decoded_fraction(reader: Reader) -> Fraction:
     written = reader.text()
-    if str(Fraction(written)) != written:
+    if not _FRACTION.fullmatch(written) or str(Fraction(written)) != written:
         raise ProtocolError("expected a fraction in its only form")
     return Fraction(written)
 
@@ -128,6 +132,8 @@ def _encoded_matching(plan: AlignmentPlan) -> bytes:
 
 def _decoded_matching(reader: Reader, plan: Partition) -> AlignmentPlan:
     match = reader.items(lambda: reader.items(reader.text))
+    if plan.alignment is not None:
+        raise ProtocolError("a plan that aligns rows must not state an alignment")
     return AlignmentPlan(
         plan.domain,
         plan.roster,

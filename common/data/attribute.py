@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,9 @@ from ..errors import DataError
 from .values import LARGEST_WHOLE, RawColumn, read_numbers, read_texts, refuse_rows, text_of
 
 Category = str | int | float | bool
+
+ABSENT = "absent"
+"""The category of people whom the party that holds an attribute does not have."""
 
 LARGEST_SIZE = 2**24
 """Largest number of codes of an attribute."""
@@ -48,6 +51,14 @@ class Attribute(ABC):
     @abstractmethod
     def to_json(self) -> int | list[Category] | dict[str, Any]:
         """The entry of this attribute in a domain file."""
+
+    @abstractmethod
+    def with_absent(self) -> Attribute:
+        """This attribute with one more code, the last, for people whom its party does not have.
+
+        Raises:
+            DataError: another value could not be told from it.
+        """
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,10 @@ class CodedAttribute(Attribute):
     def to_json(self) -> int:
         """The number of codes."""
         return self.n
+
+    def with_absent(self) -> CodedAttribute:
+        """Codes 0 to n, the last for absent people."""
+        return CodedAttribute(self.name, self.n + 1)
 
 
 @dataclass(frozen=True)
@@ -153,6 +168,15 @@ class CategoricalAttribute(Attribute):
     def to_json(self) -> list[Category]:
         """The categories."""
         return list(self.categories)
+
+    def with_absent(self) -> CategoricalAttribute:
+        """The same categories and `ABSENT`."""
+        if ABSENT in self._codes:
+            raise DataError(
+                f"attribute {self.name!r}: its category {ABSENT!r} would stand for people whom its party "
+                'does not have; rename the category, or choose population = "everywhere"'
+            )
+        return CategoricalAttribute(self.name, (*self.categories, ABSENT))
 
     @cached_property
     def _codes(self) -> dict[str, int]:
@@ -280,6 +304,15 @@ class NumericAttribute(Attribute):
             "nullable": self.nullable,
             "integer": bool(self.integer),
         }
+
+    def with_absent(self) -> NumericAttribute:
+        """The same bins and an empty cell."""
+        if self.nullable:
+            raise DataError(
+                f"attribute {self.name!r}: its missing values could not be told from people whom its party "
+                'does not have; declare categories, or choose population = "everywhere"'
+            )
+        return replace(self, nullable=True)
 
     @cached_property
     def _edges(self) -> NDArray[np.float64]:

@@ -104,6 +104,14 @@ class Domain:
             raise DataError(f"unknown attribute {name!r}; the domain has {', '.join(self.names)}")
         return self._positions[name]
 
+    def with_absent(self) -> Domain:
+        """The same attributes, each with one more value, the last, for people whom its party does not have.
+
+        Raises:
+            DataError: an attribute has a value that could not be told from it.
+        """
+        return Domain(tuple(attribute.with_absent() for attribute in self.attributes))
+
     def canonical(self, attributes: Iterable[str]) -> Clique:
         """The attributes in domain order.
 

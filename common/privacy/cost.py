@@ -64,11 +64,13 @@ class Adjacency(enum.Enum):
     """One record is replaced by a null record that counts in no cell; the record count is public."""
     REPLACE_ONE = "replace-one"
     """One record is replaced by any other."""
+    ADD_REMOVE = "add-remove"
+    """One record is added or removed; the record count is not public, so only aligned parties allow it."""
 
     @property
     def squared_sensitivity(self) -> int:
         """Squared L2 sensitivity of a marginal: one cell changes by 1, or two cells do."""
-        return 1 if self is Adjacency.ZERO_OUT else 2
+        return 2 if self is Adjacency.REPLACE_ONE else 1
 
     @property
     def squared_score_sensitivity(self) -> int:
@@ -91,7 +93,7 @@ class Adjacency(enum.Enum):
                 "2^40 cells, got one of other sizes; measure the whole marginal"
             )
         squared = math.prod((1 - Fraction(1, n) for n in shape), start=Fraction(1))
-        if self is Adjacency.ZERO_OUT:
+        if self is not Adjacency.REPLACE_ONE:
             return squared
         return 2 * squared / (1 - Fraction(1, min(shape)))
 

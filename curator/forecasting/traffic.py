@@ -36,6 +36,7 @@ class Traffic:
     calls: int = 0
     products: int = 0
     _relayed: set[tuple[int, Chain, int]] = field(default_factory=set)
+    _dealt: set[tuple[int, Chain]] = field(default_factory=set)
 
     @classmethod
     def between(cls, parties: int) -> Traffic:
@@ -71,8 +72,9 @@ def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str,
     asked = dict.fromkeys(clique for step in steps for clique in step.cliques)
     feasible = {clique: plan.domain.cells(clique) for clique in asked if plan.feasible(clique)}
     for number in range(plan.slice_count):
-        for sender, recipient in itertools.permutations(plan.members(number), 2):
-            traffic.relay(sender, recipient, _TAG_BYTES)
+        if plan.alignment is None:
+            for sender, recipient in itertools.permutations(plan.members(number), 2):
+                traffic.relay(sender, recipient, _TAG_BYTES)
         for chain in dict.fromkeys(plan.chain(clique, number) for clique in feasible):
             if len(chain) > 1:
                 _multiplied(traffic, plan, chain, number)
@@ -128,25 +130,25 @@ def _answers(federation: Federation, clique: Clique, word_bytes: int) -> dict[in
 def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -> None:
     """Adds the traffic and products of one chain; see `MaskedMeasurer`."""
     for k in range(2, len(chain) + 1):
-        left, right = chain[: k - 1], chain[k - 1]
-        (last,) = plan.holders((right,), number)
-        for owner in plan.holders(left, number):
-            _opened(traffic, plan, owner, left, last, number)
-            _opened(traffic, plan, last, (right,), owner, number)
-        if k < len(chain):
+        last = plan.holders(chain[:k], number)[-1]
+        for owner in plan.openers(chain[:k], number):
+            _opened(traffic, plan, owner, chain[: k - 1], last, number)
+            _opened(traffic, plan, last, chain[k - 1 : k], owner, number)
+        if k == len(chain) or (number, chain[:k]) not in traffic._dealt:
+            traffic.products += plan.records(number) * plan.cells(chain[:k])
+        if k < len(chain) and (number, chain[:k]) not in traffic._dealt:
+            traffic._dealt.add((number, chain[:k]))
             traffic.deal(last, plan.opening_bytes(chain[:k], number))
-        traffic.products += plan.records(number) * plan.cells(chain[:k])
     traffic.deal(plan.holders(chain, number)[-1], plan.cells(chain) * plan.ring.word_bytes)
 
 
 def _opened(
     traffic: Traffic, plan: MaskedPlan, owner: int, chain: Chain, recipient: int, number: int
 ) -> None:
-    # Openings of single parts are reused by every product that contains them.
+    # Openings serve every product that contains them.
     if (owner, chain, recipient) in traffic._relayed:
         return
-    if len(chain) == 1:
-        traffic._relayed.add((owner, chain, recipient))
+    traffic._relayed.add((owner, chain, recipient))
     traffic.relay(owner, recipient, plan.opening_bytes(chain, number))
     if plan.check:
         traffic.relay(owner, recipient, PROOF_ELEMENTS * WORD_BYTES)

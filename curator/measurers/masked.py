@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from ...common.canonical.queries import encode_asked
 from ...common.crypto.randomness import KEY_BYTES, RandomStream
+from ...common.data.boxes import box_sums
 from ...common.data.domain import Clique
-from ...common.data.interactions import difference_count, from_differences
+from ...common.data.interactions import difference_count, from_differences, interaction
 from ...common.errors import BudgetError, DataError
 from ...common.measurement import Measurement
 from ...common.messages import (
@@ -37,11 +38,12 @@ from ...common.protocols.masked.bounds import marginal_bounds
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
+from ...common.protocols.scores.query import Integers
 from ..parties.asking import Asking
 from ..parties.dealer import Dealer
 from ..parties.federation import Federation
 from .measurer import Observer, Query
-from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores
+from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores, without_absent
 
 _LARGEST = 3
 """Times the number of records: bounds all counts, and all distances to a rounded reference."""
@@ -78,7 +80,9 @@ def masked_plan(
     ring = Ring.holding(max(grid * _LARGEST * records + noise, differences))
     # Two colluding evaluators would see the values that they evaluate.
     evaluators = (0, len(roster) - 1) if len(roster) > 1 and tolerated <= 1 else ()
-    return MaskedPlan(partition.domain, roster, tolerated, ring, evaluators)
+    return MaskedPlan(
+        partition.domain, roster, tolerated, ring, evaluators, alignment=partition.alignment
+    )
 
 
 def masked_sigma(
@@ -123,7 +127,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._dealer = Dealer(terms, self._plan, keys)
         self._opened: set[tuple[int, Chain, int]] = set()
         self._multiplied: set[tuple[int, Chain]] = set()
-        self._compared: set[int] = set()
+        self._ordered: set[int] = set()
         self._asked = 0
         self._asking = asking or Asking()
         self.observers = observers_of(self._plan)
@@ -146,6 +150,9 @@ class MaskedMeasurer(ScoringMeasurer):
         # Slices whose rows differ in order are refused before anything is charged.
         for number in range(self._plan.slice_count):
             self._asking.persist(partial(self._compare_order, number), self._forget)
+
+    def _compared(self, references: Iterable[Integers]) -> Iterable[Integers]:
+        return map(without_absent, references) if self._plan.absent else references
 
     def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
         for clique in cliques:
@@ -209,32 +216,33 @@ class MaskedMeasurer(ScoringMeasurer):
         """Opens, deals and multiplies what the cliques need and earlier cliques did not."""
         for number in range(self._plan.slice_count):
             chains = dict.fromkeys(self._plan.chain(clique, number) for clique in cliques)
-            new = [c for c in chains if len(c) > 1 and (number, c) not in self._multiplied]
-            # Longer chains one at a time: their openings are large and freed after the multiplication.
-            self._multiply([chain for chain in new if len(chain) == 2], number)
-            for chain in new:
-                if len(chain) > 2:
-                    self._multiply([chain], number)
+            together: dict[Chain, list[Chain]] = {}
+            for chain in chains:
+                if len(chain) > 1 and (number, chain) not in self._multiplied:
+                    # Openings of longer chains are large: they are made once for all products that need them,
+                    # and freed after the multiplication.
+                    together.setdefault(chain[:-1] if len(chain) > 2 else (), []).append(chain)
+            for group in together.values():
+                self._multiply(group, number)
 
     def _compare_order(self, number: int) -> None:
         """The parties of a slice compare the order of their records, unless they did."""
-        if number in self._compared:
+        if number in self._ordered or self._plan.alignment is not None:
             return
         members = self._plan.members(number)
         for sender, recipient in itertools.permutations(members, 2):
             request = OpeningRequest(self._release_id, (), recipient, record_order=True)
             delivery = Delivery(self._release_id, DeliveryKind.RECORD_ORDER, (), sender)
             self._clients[sender].relay(request, delivery, self._clients[recipient])
-        self._compared.add(number)
+        self._ordered.add(number)
 
     def _multiply(self, chains: Sequence[Chain], number: int) -> None:
-        if chains:
-            self._compare_order(number)
+        self._compare_order(number)
+        for before in dict.fromkeys(chain[:k] for chain in chains for k in range(2, len(chain))):
+            self._exchange(before, number)
+            self._deal(before, number)
         for chain in chains:
-            for k in range(2, len(chain) + 1):
-                self._exchange(chain[: k - 1], chain[k - 1], number)
-                if k < len(chain):
-                    self._deal(chain[:k], number)
+            self._exchange(chain, number)
         for chain, words in self._dealer.products(chains, number):
             delivery = Delivery(self._release_id, DeliveryKind.DEALT_PRODUCT, chain)
             self._clients[self._plan.holders(chain, number)[-1]].deal(delivery, [words])
@@ -243,13 +251,15 @@ class MaskedMeasurer(ScoringMeasurer):
             if own:
                 self._clients[party].multiply(MultiplyRequest(self._release_id, own))
         self._multiplied.update((number, chain) for chain in chains)
+        # The parties keep openings of single parts.
+        self._opened = {opened for opened in self._opened if len(opened[1]) == 1}
 
-    def _exchange(self, left: Chain, right: Clique, number: int) -> None:
-        """Left and right exchange openings of what they multiply."""
-        (last,) = self._plan.holders((right,), number)
-        for owner in self._plan.holders(left, number):
-            self._open(owner, left, last)
-            self._open(last, (right,), owner)
+    def _exchange(self, chain: Chain, number: int) -> None:
+        """The holders of the last part and of the parts before it exchange openings of what they multiply."""
+        last = self._plan.holders(chain, number)[-1]
+        for owner in self._plan.openers(chain, number):
+            self._open(owner, chain[:-1], last)
+            self._open(last, chain[-1:], owner)
 
     def _open(self, owner: int, chain: Chain, recipient: int) -> None:
         if (owner, chain, recipient) in self._opened:
@@ -259,9 +269,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._clients[owner].relay(request, delivery, self._clients[recipient])
         if self._plan.check:
             self._check(owner, chain, recipient)
-        if len(chain) == 1:
-            # The parties keep openings of single parts; others serve one product.
-            self._opened.add((owner, chain, recipient))
+        self._opened.add((owner, chain, recipient))
 
     def _check(self, owner: int, chain: Chain, recipient: int) -> None:
         """Has an opening proved to its receiver, by coins that its owner could not know when it opened."""
@@ -299,7 +307,8 @@ class MaskedMeasurer(ScoringMeasurer):
             opened = opened_sum(self._plan.ring, self._shares(asked))
             bounds.check(opened)
             counts = opened / grid_of(asked.sigma)
-            return from_differences(counts, shape) if asked.interaction else counts
+            counts = from_differences(counts, shape) if asked.interaction else counts
+            return counts + self._absent(asked, shape) if self._plan.absent else counts
 
         shape = self.domain.shape(asked.clique)
         bounds = marginal_bounds(
@@ -314,11 +323,22 @@ class MaskedMeasurer(ScoringMeasurer):
         rho = float(charge.zcdp_rho)
         return Measurement(asked.clique, counts, total, rho, boxes=asked.boxes, interaction=asked.interaction)
 
+    def _absent(self, asked: MarginalQuery, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """What the alignment adds to an answer: the people for whom all attributes of the clique are absent.
+
+        The parties leave them out, since dummies are among them. Their number is noisy already.
+        """
+        cells = np.zeros(math.prod(shape))
+        cells[-1] = self._plan.absent_count(asked.clique)
+        if asked.boxes:
+            return box_sums(cells, shape, asked.boxes)
+        return interaction(cells, shape) if asked.interaction else cells
+
     def _forget(self) -> None:
         """Forgets all deliveries: a party that restarted lost what was delivered to it."""
         self._opened.clear()
         self._multiplied.clear()
-        self._compared.clear()
+        self._ordered.clear()
 
     def _shares(self, asked: MarginalQuery) -> Iterator[NDArray[np.int64]]:
         words = len(asked.boxes) or self.domain.cells(asked.clique)

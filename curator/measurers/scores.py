@@ -85,8 +85,12 @@ class ScoringMeasurer(Measurer):
         charge = self._score_charge(cliques, zcdp_rho, step)
         self.charge(charge)
         sigma = charge.sigmas[0][0]
-        values = [self._scored(batch, sigma) for batch in batches(cliques, references)]
+        values = [self._scored(batch, sigma) for batch in batches(cliques, self._compared(references))]
         return Scores(np.concatenate(values), self._score_noise(sigma))
+
+    def _compared(self, references: Iterable[Integers]) -> Iterable[Integers]:
+        """The references of what parties count."""
+        return references
 
     @abstractmethod
     def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
@@ -99,6 +103,11 @@ class ScoringMeasurer(Measurer):
     def _score_noise(self, sigma: float) -> float:
         """Standard deviation of the noise of a score that is charged at sigma."""
         return sigma
+
+
+def without_absent(reference: Integers) -> Integers:
+    """A reference for counts that leave out the people for whom all attributes are absent, the last cell."""
+    return np.append(reference[:-1], 0)
 
 
 def score_charge(step: str, count: int, rho: Fraction, adjacency: Neighbours, slices: int) -> Charge:

@@ -51,7 +51,7 @@ class Dealer:
         """
         ring, plan = self._plan.ring, self._plan
         left, right = chain[:-1], chain[-1:]
-        owners = plan.holders(left, number)
+        owners = plan.openers(chain, number)
         shares = [self._stream(i, "row-wise share", chain) for i in owners]
         masks = [self._stream(i, "mask", left) for i in owners]
         right_masks = self._stream(plan.holders(right, number)[0], "mask", right)
@@ -73,10 +73,15 @@ class Dealer:
             A chain and its words, shape (cells,).
         """
         plan = self._plan
-        for lefts, rights in rectangles(plan, chains):
+        # Who opens a left factor depends on who holds the right one, which differs in no other way.
+        divided = [c for c in chains if len(plan.openers(c, number)) < len(c) - 1]
+        whole = [c for c in chains if c not in set(divided)]
+        for lefts, rights in [*rectangles(plan, whole), *rectangles(plan, divided)]:
             widths = [plan.cells(chain) for chain in lefts]
-            right_widths = [plan.domain.cells(right) for right in rights]
-            masks = [[self._stream(i, "mask", c) for i in plan.holders(c, number)] for c in lefts]
+            right_widths = [plan.cells((right,)) for right in rights]
+            masks = [
+                [self._stream(i, "mask", c) for i in plan.openers((*c, rights[0]), number)] for c in lefts
+            ]
             right_masks = [self._stream(plan.holders((r,), number)[0], "mask", (r,)) for r in rights]
             total = np.zeros((sum(widths), sum(right_widths)), dtype=plan.ring.dtype)
             for size in self._blocks(number, sum(widths) + sum(right_widths)):
@@ -121,7 +126,7 @@ class Dealer:
 
     def _dealt(self, chain: Chain, number: int, product: Words) -> Words:
         """The last holder's share of one product."""
-        streams = [self._stream(i, "product share", chain) for i in self._plan.holders(chain[:-1], number)]
+        streams = [self._stream(i, "product share", chain) for i in self._plan.openers(chain, number)]
         shares = _sum([self._plan.ring.uniform(s, 1, product.size)[0] for s in streams])
         return products.dealt_share(product, shares)
 

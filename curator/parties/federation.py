@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...common.data.domain import Clique, Domain
 from ...common.errors import DataError, PolicyError, ProtocolError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms
+from ...common.protocols.alignment.alignment import Population
 from ...common.protocols.partition import Partition, RosterEntry
 from .alignments import Aligned
 from .client import Connection, PartyClient
@@ -34,7 +35,7 @@ class Federation:
     """All parties of a release.
 
     Attributes:
-        domain: domain of the whole table.
+        domain: domain of the whole table; with the value `absent` if it counts people of any party.
         slices: for each slice, the parties that hold its records.
         aligned: alignment of their rows; None if the parties of a slice hold the same records.
     """
@@ -122,7 +123,7 @@ def connect(
     """Asks every party for its description and checks that the parties' tables partition one table.
 
     Args:
-        domain: domain of the whole table, from the plan.
+        domain: domain of the whole table, from the plan, as the parties have it.
         slices: connections, slice by slice.
         left_out: for each party by name, attributes that it holds but does not answer for.
         aligned: alignment of their rows; None if the parties of a slice hold the same records.
@@ -136,8 +137,10 @@ def connect(
     if not slices or not all(slices):
         raise DataError("expected at least one slice and one party in each; add parties to the plan")
     left_out = left_out or {}
+    anywhere = aligned is not None and aligned.alignment.population is Population.ANYWHERE
     federation = Federation(
-        domain, tuple(tuple(_member(link, left_out) for link in links) for links in slices), aligned
+        domain.with_absent() if anywhere else domain,
+        tuple(tuple(_member(link, left_out) for link in links) for links in slices), aligned
     )
     for number, members in enumerate(federation.slices, start=1):
         _check_slice(domain, number, members)

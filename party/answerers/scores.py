@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique
-from ...common.data.table import Table
 from ...common.errors import DeliveriesLost, ProtocolError
 from ...common.messages import Delivery, DeliveryKind, ScoreQuery
 from ...common.privacy.noise import noisy_counts
 from ...common.protocols.scores.query import check_references, exact_scores
 from ...common.wire.streams import encode_answer, row_blocks
 from ..account import Account
+from .placed import Rows
 
 MAX_RUNS = 8
 """Largest number of score queries of a release that are kept; older ones are prepared again if needed."""
@@ -137,14 +137,14 @@ class LocalScores:
     """Scores of a party that holds the whole table.
 
     Args:
-        table: records of the party.
+        rows: records of the party.
         query: the score query.
     """
 
-    def __init__(self, table: Table, query: ScoreQuery) -> None:
-        self._table = table
+    def __init__(self, rows: Rows, query: ScoreQuery) -> None:
+        self._rows = rows
         self._query = query
-        self._total_bytes = 8 * sum(map(table.domain.cells, query.cliques))
+        self._total_bytes = 8 * sum(map(rows.domain.cells, query.cliques))
         self._references: NDArray[np.int64] | None = None
 
     @property
@@ -173,7 +173,7 @@ class LocalScores:
         """Stores the references."""
         if delivery.kind is not DeliveryKind.SCORE_REFERENCES:
             raise ProtocolError("a single party needs only the references; compare versions")
-        self._references = read_references(self._query, self._table.domain.cells, chunks)
+        self._references = read_references(self._query, self._rows.domain.cells, chunks)
 
     def bound(self) -> dict[str, str]:
         """Empty: rows and query determine the scores."""
@@ -183,7 +183,7 @@ class LocalScores:
         """The exact scores plus noise."""
         if self._references is None:
             raise DeliveriesLost("the scores need references, which were not delivered; deliver them first")
-        counts = [self._table.marginal(clique) for clique in self._query.cliques]
+        counts = [self._rows.marginal(clique) for clique in self._query.cliques]
         return noisy_counts(exact_scores(counts, self._references), self._query.sigma, stream)
 
 

@@ -1,6 +1,7 @@
 """Messages between a curator and a party for tests: one example of each kind, and strategies for any."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 from hypothesis import strategies as st
 
@@ -24,6 +25,8 @@ from dpmosaic.common.messages import (
 )
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
+from dpmosaic.common.protocols.alignment.plan import DDH, HMAC, AlignmentPlan
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
@@ -92,8 +95,20 @@ def plans(draw):
     tolerated, bits = draw(st.integers(0, len(roster) - 1)), draw(st.sampled_from([32, 64]))
     places = draw(st.permutations(range(len(roster))))
     evaluators = tuple(places[:2]) if len(roster) > 1 and tolerated <= 1 and draw(st.booleans()) else ()
-    check = draw(st.sampled_from(["", "one-hot"])) if bits == 32 else ""
-    return MaskedPlan(domain, tuple(roster), tolerated, Ring(bits), evaluators, check=check)
+    alignment = draw(st.none() | alignments([entry.slice for entry in roster]))
+    check = draw(st.sampled_from(["", "one-hot"])) if bits == 32 and alignment is None else ""
+    return MaskedPlan(
+        domain, tuple(roster), tolerated, Ring(bits), evaluators, check=check, alignment=alignment
+    )
+
+
+def alignments(slices):
+    """Alignments of a roster of which these are the numbers of slices."""
+    counts = st.integers(-(2**62), 2**62)
+    parties = [slices.count(number) for number in sorted(set(slices))]
+    people = st.tuples(*(st.tuples(*[counts] * (2**number - 1)) for number in parties))
+    rho = st.fractions(min_value=Fraction(1, 2**64), max_value=9, max_denominator=2**64)
+    return st.builds(Alignment, RELEASE_IDS, st.sampled_from(Population), people, rho)
 
 
 DESCRIPTIONS = st.builds(
@@ -114,7 +129,7 @@ UNMASKED_TERMS = st.builds(
     ReleaseTerms,
     RELEASE_IDS,
     WORDS,
-    NAMES.filter(lambda name: name != "masked"),
+    NAMES.filter(lambda name: name not in ("masked", "alignment")),
     st.sampled_from(Adjacency),
     granted_rho=POSITIVE,
     plan=plans().map(lambda plan: Partition(plan.domain, plan.roster)),
@@ -130,7 +145,25 @@ MASKED_TERMS = st.builds(
     plan=plans(),
     purpose=PURPOSES,
 )
-TERMS = UNMASKED_TERMS | MASKED_TERMS
+MATCHING_TERMS = st.builds(
+    ReleaseTerms,
+    RELEASE_IDS,
+    WORDS,
+    st.just("alignment"),
+    st.sampled_from(Adjacency),
+    granted_rho=POSITIVE,
+    plan=st.builds(
+        lambda plan, **matching: AlignmentPlan(
+            plan.domain, tuple(replace(entry, record_count=0) for entry in plan.roster), **matching
+        ),
+        plans(),
+        match=st.lists(st.lists(TEXTS, min_size=1, max_size=2).map(tuple), min_size=1, max_size=2).map(tuple),
+        keying=st.sampled_from([HMAC, DDH]),
+        duplicates=st.sampled_from(["first", "refuse"]),
+    ),
+    purpose=PURPOSES,
+)
+TERMS = UNMASKED_TERMS | MASKED_TERMS | MATCHING_TERMS
 BOXES = st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=3).map(tuple), max_size=3).map(tuple)
 QUERIES = (
     st.builds(
@@ -193,6 +226,22 @@ ROSTER = (
 PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32), (1, 2))
 RELEASE = terms_of(RELEASE_ID, "trusted", granted=0.5, plan=Partition(PLAN.domain, ROSTER[:1]), version=1)
 MASKED = replace(RELEASE, protocol="masked", plan=PLAN)
+ALIGNED = replace(
+    MASKED,
+    plan=replace(
+        PLAN, alignment=Alignment("f" * 32, Population.ANYWHERE, ((6,), (-1, 2, 3)), Fraction(3, 2**9))
+    ),
+)
+ALIGNING = replace(
+    RELEASE,
+    protocol="alignment",
+    plan=AlignmentPlan(
+        PLAN.domain,
+        tuple(replace(entry, record_count=0) for entry in ROSTER),
+        match=(("id:exact",), ("name:letters", "born:date")),
+        across_slices="first",
+    ),
+)
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 2.5, (((0, 1), (1, 3)), ((1, 2), (0, 1))))
 MARK = Mark(7, b"h" * 32)
 ACCEPTANCE = Acceptance(b"e" * 32, b"s" * 64, MARK)

@@ -68,9 +68,9 @@ def marginal_bounds(
         return AnswerBounds(-largest, largest)
     records, noise = grid_of(sigma) * plan.record_count, plan.noise.largest(sigma)
     noise_total = plan.noise.largest_total(sigma, entries)
-    return AnswerBounds(
-        -noise, records + noise, ((0 if boxes else records) - noise_total, records + noise_total)
-    )
+    # Of the positions of an alignment, nobody knows how many count.
+    least = 0 if boxes or plan.alignment is not None else records
+    return AnswerBounds(-noise, records + noise, (least - noise_total, records + noise_total))
 
 
 def score_bounds(plan: MaskedPlan, sigma: float, largest_total: int) -> AnswerBounds:

@@ -2,7 +2,8 @@
 
 A marginal of a slice is a product over the parties that hold a part of its clique. A *chain* lists the parts
 in the order of multiplication. The product of the first two parts is shared between two parties, its product
-with the third part between three, and so on; only the last product is summed over records.
+with the third part between three, and so on; only the last product is summed over records. Over aligned
+parties, a chain may also contain the presence of parties (`presence`).
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from ...data.domain import Clique
 from ...errors import DataError
 from ...privacy.cost import grid_of
 from ...privacy.distributed import DistributedNoise
+from ..alignment.alignment import Population
 from ..indicator import divide
 from ..partition import Partition
 from .one_hot import CHECK, RING_BITS
+from .presence import attributes_of, presence, present_chain
 from .ring import Ring, Words
 
 Chain = tuple[Clique, ...]
-"""Parts of a clique, each held by another party of the slice, in the order of multiplication."""
+"""Parts of a clique in the order of multiplication, each held by another party of the slice; over aligned
+parties, that of the last part may hold an earlier one too."""
 
 CURATOR_DEALS = "curator"
 """The curator deals the randomness: the only dealer there is."""
@@ -70,6 +74,11 @@ class MaskedPlan(Partition):
             raise DataError(f"a plan must name the dealer {CURATOR_DEALS!r}; no other role deals")
         if self.check not in ("", CHECK):
             raise DataError(f"check: expected {CHECK!r} or none, got another; fix the plan")
+        if self.check and self.alignment is not None:
+            raise DataError(
+                f"check: {CHECK!r} is not available over aligned parties, whose matrices have rows of zeros; "
+                "leave it out"
+            )
         if self.check and self.ring.bits != RING_BITS:
             raise DataError(
                 f"check: expected records and a budget that fit {RING_BITS} bits, got more; lower the "
@@ -94,6 +103,37 @@ class MaskedPlan(Partition):
         entries = enumerate(self.roster)
         return {(entry.slice, name): place for place, entry in entries for name in entry.attributes}
 
+    @cached_property
+    def _presences(self) -> dict[int, dict[Clique, int]]:
+        """For each slice of several aligned parties, the index in the roster by presence."""
+        if self.alignment is None or self.absent:
+            return {}
+        slices = ((number, self.members(number)) for number in range(self.slice_count))
+        return {
+            number: {presence(self.roster[place].name): place for place in members}
+            for number, members in slices
+            if len(members) > 1
+        }
+
+    @property
+    def absent(self) -> bool:
+        """Whether the last value of every attribute is `absent`, so that shares of the last cell are zero."""
+        return self.alignment is not None and self.alignment.population is Population.ANYWHERE
+
+    def absent_count(self, clique: Clique) -> int:
+        """Noisy number of people, of all slices, whom no party that holds a part of the clique has."""
+        if self.alignment is None:
+            return 0
+        total = 0
+        for number, entries in enumerate(self.slices):
+            holding = (1 << j for j, entry in enumerate(entries) if set(entry.attributes) & set(clique))
+            total += self.alignment.absent(number, sum(holding))
+        return total
+
+    def presences(self, number: int) -> dict[Clique, int]:
+        """The presence of each party of a slice that chains may contain -> its index in the roster."""
+        return self._presences.get(number, {})
+
     def chain(self, clique: Clique, number: int) -> Chain:
         """The parts of a clique in a slice, in the order of multiplication.
 
@@ -102,17 +142,31 @@ class MaskedPlan(Partition):
         """
         members = self.members(number)
         parts = divide(clique, [self.roster[i].attributes for i in members])
+        if parts and self.presences(number):
+            others = [self.roster[place].name for j, place in enumerate(members) if j not in parts]
+            return present_chain(self.domain, tuple(parts.values()), others)
         if len(parts) > 2:
             return tuple(sorted(parts.values(), key=self.domain.cells))
         return tuple(parts.values())
 
     def holders(self, chain: Chain, number: int) -> tuple[int, ...]:
         """Indices in the roster of the parties that hold the parts of a chain."""
-        return tuple(self._holder[number, part[0]] for part in chain)
+        presences = self.presences(number)
+        return tuple(
+            presences[part] if part in presences else self._holder[number, part[0]] for part in chain
+        )
+
+    def openers(self, chain: Chain, number: int) -> tuple[int, ...]:
+        """Indices in the roster of the parties that open what the last part is multiplied with, to its holder.
+
+        They hold the parts before it. The holder of the last part opens nothing to itself.
+        """
+        *others, last = self.holders(chain, number)
+        return tuple(place for place in others if place != last)
 
     def cells(self, chain: Chain) -> int:
         """Number of columns of the product of these parts."""
-        return math.prod(self.domain.cells(part) for part in chain)
+        return math.prod(self.domain.cells(attributes_of(part)) for part in chain)
 
     def opening_bytes(self, chain: Chain, number: int) -> int:
         """Bytes of the row-wise product of these parts."""
@@ -179,7 +233,7 @@ def rectangles(plan: MaskedPlan, chains: Iterable[Chain]) -> list[tuple[list[Cha
     groups: dict[tuple[Clique, ...], list[list[Chain]]] = {}
     for left, rights in rights_of.items():
         together = groups.setdefault(tuple(sorted(rights)), [[]])
-        cells = sum(map(plan.cells, [*together[-1], left])) * sum(map(plan.domain.cells, rights))
+        cells = sum(map(plan.cells, [*together[-1], left])) * sum(plan.cells((right,)) for right in rights)
         if together[-1] and cells > _MAX_RECTANGLE:
             together.append([])
         together[-1].append(left)
@@ -200,7 +254,7 @@ def products_of(
     Yields:
         A chain and its words, shape (cells,).
     """
-    columns = spans([plan.domain.cells(right) for right in rights])
+    columns = spans([plan.cells((right,)) for right in rights])
     for left, at in zip(lefts, spans([plan.cells(left) for left in lefts]), strict=True):
         for right, across in zip(rights, columns, strict=True):
             yield (*left, right), total[at, across].ravel()

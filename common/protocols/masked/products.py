@@ -9,7 +9,9 @@ to the other: E = M - A and F = V - B, which are uniform without the masks. Then
 where C_left is derived from the left party's seed and the dealer sends C_right. The same holds record by
 record, with the row-wise product (every column of one times every column of the other) instead of the matrix
 product. It is used with a third party: left and right then hold one share each of a matrix, and each share is
-the M of a further product.
+the M of a further product. If the right party itself has a share of M, it adds this share to the openings of
+the others in the clear, and only the masks of the others make up A: E + share = M - A still holds. A code of
+-1 is a record whose row of V is zero.
 
 Source: Beaver 1991 (multiplication from dealt randomness), here for matrices, opened once for all products.
 All functions work on a block of rows; sums over blocks wrap around in the ring.
@@ -30,7 +32,8 @@ Codes = NDArray[np.integer[Any]]
 def indicators(ring: Ring, codes: Codes, cells: int) -> Words:
     """Run by a party: the indicator matrix V of its codes, shape (rows, cells)."""
     matrix = np.zeros((codes.size, cells), dtype=ring.dtype)
-    matrix[np.arange(codes.size), codes] = 1
+    rows = np.flatnonzero(codes >= 0)
+    matrix[rows, codes[rows]] = 1
     return matrix
 
 
@@ -53,8 +56,9 @@ def right_product(left_opening: Words, codes: Codes, cells: int) -> Words:
     """Run by the right party: E^T V of a block, shape (m, n); their sum plus C_right is its share."""
     columns = left_opening.shape[1]
     sums = np.zeros(cells * columns, dtype=left_opening.dtype)
-    places = codes.astype(np.int64)[:, None] * columns + np.arange(columns)
-    np.add.at(sums, places.ravel(), left_opening.ravel())
+    rows = codes >= 0
+    places = codes[rows].astype(np.int64)[:, None] * columns + np.arange(columns)
+    np.add.at(sums, places.ravel(), left_opening[rows].ravel())
     return sums.reshape(cells, columns).T
 
 
@@ -70,7 +74,8 @@ def left_rows(mask: Words, right_opening: Words, share: Words) -> Words:
 
 def right_rows(left_opening: Words, codes: Codes, cells: int, dealt: Words) -> Words:
     """Run by the right party: its share of the row-wise product, shape (rows, m * n)."""
-    rows, columns = left_opening.shape
-    product = np.zeros((rows, columns, cells), dtype=left_opening.dtype)
-    product[np.arange(rows), :, codes] = left_opening
-    return product.reshape(rows, -1) + dealt
+    columns = left_opening.shape[1]
+    product = np.zeros((codes.size, columns, cells), dtype=left_opening.dtype)
+    rows = np.flatnonzero(codes >= 0)
+    product[rows, :, codes[rows]] = left_opening[rows]
+    return product.reshape(codes.size, -1) + dealt

@@ -21,6 +21,7 @@ from ....common.wire.streams import encode_answer
 from ...account import Account
 from ...institution import Institution
 from ..answerer import Answerer
+from ..placed import PlacedTable, Rows
 from ..scores import LocalScores, ScoreRun
 from .scores import SharedScores
 from .session import MaskedSession
@@ -98,7 +99,7 @@ class MaskedAnswerer(Answerer):
         """Scores computed with the other parties, or locally by a single party."""
         if len(_plan(self.account.terms).roster) > 1:
             return SharedScores(self._introduced_session(), query)
-        return LocalScores(self.institution.table, query)
+        return LocalScores(self._rows(), query)
 
     def _introduced_session(self) -> MaskedSession:
         """The session; after a restart, created from the introduction in the ledger."""
@@ -109,15 +110,34 @@ class MaskedAnswerer(Answerer):
     def _introduced(self, introduction: Introduction) -> MaskedSession:
         account, institution = self.account, self.institution
         return MaskedSession(
-            institution.table,
+            self._rows(),
             account.terms,
-            institution.name,
+            self._place(),
             account.secret(),
             introduction,
             institution.order,
             account.keys,
             account.allowance,
         )
+
+    def _place(self) -> int:
+        """The index of the party in the roster."""
+        names = [entry.name for entry in _plan(self.account.terms).roster]
+        if self.institution.name not in names:
+            raise ProtocolError(
+                "the release was accepted under another name of this party; start a new release"
+            )
+        return names.index(self.institution.name)
+
+    def _rows(self) -> Rows:
+        """The rows of the release; attributes that are not in its plan cannot be queried."""
+        plan = _plan(self.account.terms)
+        held = self.institution.table.project(plan.roster[self._place()].attributes)
+        if plan.alignment is None:
+            return held
+        placement = self.account.placement(plan.alignment.alignment_id)
+        domain = plan.domain.project(held.domain)
+        return PlacedTable(held, placement.positions, placement.size, domain, plan.absent)
 
 
 def _plan(terms: ReleaseTerms) -> MaskedPlan:

@@ -11,12 +11,12 @@ from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import difference_count
-from ....common.data.table import Table
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
 from ....common.privacy.cost import grid_of
 from ....common.protocols.masked import products, reveal
 from ....common.protocols.masked.masks import release_masks
+from ....common.protocols.masked.presence import attributes_of
 from ....common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     Chain,
@@ -29,6 +29,7 @@ from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 from ...allowance import Allowance
 from ..peers import Peers
+from ..placed import Rows
 from .checks import Checks
 from .openings import Openings
 from .order import RecordOrder
@@ -37,13 +38,14 @@ from .order import RecordOrder
 class MaskedSession:
     """Computes the party's masked shares in one release.
 
-    Memory: the table, blocks of `block_rows`, and the shares of products, 4 or 8 bytes per cell; openings are
+    Memory: the rows, blocks of `block_rows`, and the shares of products, 4 or 8 bytes per cell; openings are
     on disk.
 
     Args:
-        table: records of the party.
+        rows: records of the party, without attributes that are not in the plan; over aligned parties, at
+            their positions.
         terms: terms of the release.
-        name: name of the party.
+        me: index of the party in the roster.
         secret: secret of this release in the ledger.
         introduction: introduction from the curator; its acceptances are verified here.
         order: digest of the key of each row; None if the policy guarantees the order of the rows.
@@ -56,9 +58,9 @@ class MaskedSession:
 
     def __init__(
         self,
-        table: Table,
+        rows: Rows,
         terms: ReleaseTerms,
-        name: str,
+        me: int,
         secret: bytes,
         introduction: Introduction,
         order: bytes | None,
@@ -68,19 +70,15 @@ class MaskedSession:
         if terms.masked is None:
             raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no products")
         self.plan = plan = terms.masked
-        names = [entry.name for entry in plan.roster]
-        if name not in names:
-            raise ProtocolError(
-                "the release was accepted under another name of this party; start a new release"
-            )
-        self.me = names.index(name)
+        self.me = me
         self._slice = plan.roster[self.me].slice
         self._names = frozenset(plan.domain)
-        # Attributes that are not in the plan cannot be queried in this release.
-        self._table = table.project(plan.roster[self.me].attributes)
+        self._presences = plan.presences(self._slice)
+        self._rows = rows
         self.peers = Peers(terms, plan, self.me, secret, introduction.acceptances, salts)
-        neighbours = {i: names[i] for i in plan.members(self._slice) if i != self.me}
-        self._order = RecordOrder(self.peers, neighbours, order)
+        # Aligned parties have no order to compare: their rows are at positions.
+        compared = plan.members(self._slice) if plan.alignment is None else ()
+        self._order = RecordOrder(self.peers, {i: plan.roster[i].name for i in compared if i != me}, order)
         self.masks = release_masks(introduction.mask_seed, terms_digest(terms))
         self._openings = Openings(plan.ring, allowance.disk)
         self._memory = allowance.memory
@@ -100,7 +98,7 @@ class MaskedSession:
         Raises:
             ProtocolError: it is not such a chain.
         """
-        self._check(chain, parts=parts, holder=holder)
+        self._check(chain, parts=parts, holder=holder, summed=parts > 1)
         return self.plan.cells(chain)
 
     def order_tag(self, recipient: int) -> Iterator[bytes]:
@@ -151,7 +149,7 @@ class MaskedSession:
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""
         chain, kind, sender = delivery.chain, delivery.kind, delivery.sender
-        records = self._table.record_count
+        records = self._rows.record_count
         match kind:
             case DeliveryKind.OPENING:
                 self._check_neighbour(sender)
@@ -193,7 +191,7 @@ class MaskedSession:
         """
         different = dict.fromkeys(chains)
         for chain in different:
-            self._check(chain, parts=2)
+            self._check(chain, parts=2, summed=True)
         wanted = [chain for chain in different if chain not in self._products]
         sizes: dict[Hashable, int] = {
             chain: self.plan.cells(chain) * self.plan.ring.word_bytes for chain in wanted
@@ -229,6 +227,8 @@ class MaskedSession:
     def share(self, clique: Clique) -> Words:
         """The party's exact share of a marginal, shape (cells,); all shares sum to the exact counts.
 
+        The shares of a cell in which every attribute is `absent` are zero.
+
         Raises:
             DeliveriesLost: a product was not computed.
         """
@@ -238,10 +238,14 @@ class MaskedSession:
         if self.me not in self._holders(chain):
             return np.zeros(domain.cells(clique), dtype=ring.dtype)
         if len(chain) == 1:
-            return ring.words(self._table.marginal(clique))
-        held = [name for part in chain for name in part]
-        axes = [held.index(name) for name in clique]
-        return self._products[chain].reshape(domain.shape(held)).transpose(axes).ravel()
+            share = ring.words(self._rows.marginal(clique))
+        else:
+            held = [name for part in chain for name in attributes_of(part)]
+            axes = [held.index(name) for name in clique]
+            share = self._products[chain].reshape(domain.shape(held)).transpose(axes).flatten()
+        if self.plan.absent:
+            share[-1] = 0
+        return share
 
     def answer(
         self, query: str, sigma: float, share: Words, stream: RandomStream, interaction: Sequence[int] = ()
@@ -261,9 +265,14 @@ class MaskedSession:
         mask = reveal.pairwise_mask(ring, self.me, self.peers.streams(), query, words)
         return ring.signed(reveal.masked_answer(ring, share, grid_of(sigma), noise, mask, interaction))
 
-    def _check(self, chain: Chain, *, parts: int = 1, holder: int | None = None) -> None:
-        """Refuses an invalid chain of this slice, and one with too few parts or no part of the holder."""
-        names = [name for part in chain for name in part]
+    def _check(
+        self, chain: Chain, *, parts: int = 1, holder: int | None = None, summed: bool = False
+    ) -> None:
+        """Refuses an invalid chain of this slice, and one with too few parts or no part of the holder.
+
+        Only in a chain whose product is summed over records, the holder of the last part may hold another.
+        """
+        names = [name for part in chain if part not in self._presences for name in part]
         if (
             len(chain) < parts
             or not all(chain)
@@ -275,9 +284,12 @@ class MaskedSession:
             )
         holders = self._holders(chain)
         for part, place in zip(chain, holders, strict=True):
-            if part != tuple(name for name in self.plan.roster[place].attributes if name in part):
+            held = tuple(name for name in self.plan.roster[place].attributes if name in part)
+            if part not in (held, *self._presences):
                 raise ProtocolError("expected parts in domain order, each of one party; compare the plan")
-        if len(set(holders)) < len(holders):
+        divided = summed and bool(self._presences) and len(set(holders)) > 1
+        once = holders[:-1] if divided else holders
+        if len(set(once)) < len(once):
             raise ProtocolError("expected one part of each party; compare the plan")
         if (self.me if holder is None else holder) not in holders:
             raise ProtocolError("expected a chain with a part of the party that opens it; compare the plan")
@@ -299,13 +311,18 @@ class MaskedSession:
         return block_rows(self.plan.ring, 4 * self.plan.cells(chain))
 
     def _codes(self, part: Clique, start: int, rows: int) -> NDArray[np.int64]:
-        return self._table.cell_codes(part, start, start + rows)
+        return self._rows.cell_codes(attributes_of(part), start, start + rows)
 
     def _opened(self, chain: Chain, rows: int) -> Iterator[Words]:
-        """The sum of the openings of a chain's other holders, block by block."""
-        for holder in self._holders(chain):
-            self._checks.require(holder, chain)
-        matrices = [self._openings.blocks((i, chain), rows) for i in self._holders(chain)]
+        """The sum of the openings of a chain's holders, block by block; a share of this party is in clear."""
+        holders = self._holders(chain)
+        for holder in holders:
+            if holder != self.me:
+                self._checks.require(holder, chain)
+        matrices = [
+            self._matrix(chain, rows) if i == self.me else self._openings.blocks((i, chain), rows)
+            for i in holders
+        ]
         for blocks in zip(*matrices, strict=True):
             yield sum(blocks[1:], start=blocks[0])
 
@@ -318,8 +335,8 @@ class MaskedSession:
     def _matrix(self, chain: Chain, rows: int) -> Iterator[Words]:
         """This party's matrix: indicators of its own part, or its share of a row-wise product."""
         ring = self.plan.ring
-        records = range(0, self._table.record_count, rows)
-        last, cells = chain[-1], self.plan.domain.cells(chain[-1])
+        records = range(0, self._rows.record_count, rows)
+        last, cells = chain[-1], self.plan.cells(chain[-1:])
         if len(chain) == 1:
             for start in records:
                 yield products.indicators(ring, self._codes(last, start, rows), cells)
@@ -339,7 +356,7 @@ class MaskedSession:
         """A^T F + C_left for every left and right factor."""
         self.processors.check()
         ring, plan = self.plan.ring, self.plan
-        widths, right_widths = [plan.cells(c) for c in lefts], [plan.domain.cells(r) for r in rights]
+        widths, right_widths = [plan.cells(c) for c in lefts], [plan.cells((r,)) for r in rights]
         rows = block_rows(ring, sum(widths) + sum(right_widths))
         masks = [self.masks.child("mask", *labels(chain)) for chain in lefts]
         total = np.zeros((sum(widths), sum(right_widths)), dtype=ring.dtype)
@@ -360,11 +377,11 @@ class MaskedSession:
                 "a product needs the dealer's share, which was not delivered; deliver it first"
             )
         widths = [plan.cells(chain) for chain in lefts]
-        cells = [plan.domain.cells(right) for right in rights]
+        cells = [plan.cells((right,)) for right in rights]
         rows = block_rows(plan.ring, sum(widths))
         totals = [np.zeros((sum(widths), n), dtype=plan.ring.dtype) for n in cells]
         matrices = zip(*(self._opened(left, rows) for left in lefts), strict=True)
-        for start, blocks in zip(range(0, self._table.record_count, rows), matrices, strict=True):
+        for start, blocks in zip(range(0, self._rows.record_count, rows), matrices, strict=True):
             opened = np.hstack(blocks)
             for total, right, n in zip(totals, rights, cells, strict=True):
                 total += products.right_product(opened, self._codes(right, start, rows), n)

@@ -25,15 +25,28 @@ def entry(name="p", slice=0, attributes=("a", "b"), record_count=7, identity=b"i
 WHOLE = (entry(),)
 
 
-def partition(attributes=(A, B), roster=WHOLE):
+def alignment(population="everywhere", people=(("7",),), rho="1/2"):
+    """The alignment of the plan's slices, consistent or not."""
+    counts = items(items(map(text, slice_counts)) for slice_counts in people)
+    return text("f" * 32) + text(population) + counts + text(rho)
+
+
+def partition(attributes=(A, B), roster=WHOLE, alignments=()):
     """Which party holds what, consistent or not."""
-    return items(text(name) + integer(size) for name, size in attributes) + items(roster)
+    named = items(text(name) + integer(size) for name, size in attributes)
+    return named + items(roster) + items(alignments)
 
 
 def masked(tolerated=0, ring_bits=32, evaluators=(), dealer="curator", check=""):
     """What a plan of the protocol `masked` adds, consistent or not."""
     numbers = integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators))
     return numbers + text(dealer) + text(check)
+
+
+def matching(match=(("key:exact",),), keying="hmac", duplicates="first", across_slices=""):
+    """What a plan that aligns rows adds, consistent or not."""
+    keys = items(items(map(text, key)) for key in match)
+    return keys + text(keying) + text(duplicates) + text(across_slices)
 
 
 def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64), rows=1):
@@ -43,7 +56,7 @@ def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64), rows
 
 def terms(
     plans=(), kind=KIND, version=VERSION, *, release_id=RELEASE_ID, protocol="masked", adjacency="zero-out",
-    rho=None, plan=None, made_for=None,
+    rho=None, plan=None, made_for=None, aligning=(),
 ):  # fmt: skip
     """Encoded terms, consistent or not."""
     fields = (
@@ -54,6 +67,7 @@ def terms(
         real(1.0) if rho is None else rho,
         partition() if plan is None else plan,
         items(plans),
+        items(aligning),
         purpose() if made_for is None else made_for,
     )
     return record(kind, version, fields)
@@ -133,6 +147,20 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ({"dealer": "somebody"}, "the dealer 'curator'"),
         ({"check": "two-hot"}, "expected 'one-hot' or none"),
         ({"check": "one-hot", "ring_bits": 64}, "expected records and a budget that fit 32 bits"),
+        ({"alignments": [alignment(), alignment()]}, "at most one alignment"),
+        ({"alignments": [alignment("nowhere")]}, "population: expected one of everywhere, anywhere"),
+        ({"alignments": [alignment(people=())]}, "the number of people of every pattern"),
+        ({"alignments": [alignment(people=(("7", "8"),))]}, "the number of people of every pattern"),
+        ({"alignments": [alignment(people=(("7",), ("8",)))]}, "slices of other numbers of parties"),
+        ({"alignments": [alignment(people=(("7", "8", "9"),))]}, "slices of other numbers of parties"),
+        ({"alignments": [alignment(people=(("07",),))]}, "a whole number in its only form"),
+        ({"alignments": [alignment(people=(("-0",),))]}, "a whole number in its only form"),
+        ({"alignments": [alignment(people=(("9" * 20,),))]}, "a whole number in its only form"),
+        ({"alignments": [alignment(rho="2/4")]}, "a fraction in its only form"),
+        ({"alignments": [alignment(rho="1/0")]}, "a fraction in its only form"),
+        ({"alignments": [alignment(rho="1e999999999")]}, "a fraction in its only form"),
+        ({"alignments": [alignment(rho="0")]}, "a positive rho"),
+        ({"alignments": [alignment()], "check": "one-hot"}, "check: .*over aligned parties"),
         ({"ring_bits": 0}, "32 or 64 bits"),
         ({"ring_bits": 33}, "32 or 64 bits"),
         ({"evaluators": [0, 1]}, "two evaluators or none"),
@@ -149,7 +177,7 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
 )
 def test_terms_with_an_inconsistent_plan_are_refused(fields, reason):
     decode_terms(terms([masked()]))
-    shared = {name: value for name, value in fields.items() if name in ("attributes", "roster")}
+    shared = {n: value for n, value in fields.items() if n in ("attributes", "roster", "alignments")}
     added = {name: value for name, value in fields.items() if name not in shared}
     with pytest.raises(ProtocolError, match=f"consistent terms of a release: .*{reason}"):
         decode_terms(terms([masked(**added)], plan=partition(**shared)))
@@ -213,6 +241,45 @@ def test_any_decoded_plan_covers_every_slice_once_or_is_refused(shared, added):
 def test_a_plan_comes_with_the_protocol_masked_and_with_no_other(data):
     with pytest.raises(ProtocolError, match=r"consistent terms .*needs a masked plan"):
         decode_terms(data)
+
+
+UNCOUNTED = partition(roster=[entry(record_count=0)])
+
+
+@pytest.mark.parametrize(
+    ("changed", "plan", "reason"),
+    [
+        ({}, partition(), "must not state numbers of records"),
+        ({}, partition(roster=[entry(record_count=0)], alignments=[alignment()]), "must not state an align"),
+        ({"match": ()}, UNCOUNTED, "at least one match key"),
+        ({"match": ((),)}, UNCOUNTED, "at least one match key"),
+        ({"keying": "none"}, UNCOUNTED, "keying: expected one of"),
+        ({"duplicates": "last"}, UNCOUNTED, "duplicates: expected one of"),
+        ({"across_slices": "last"}, UNCOUNTED, "across_slices: expected one of"),
+    ],
+)
+def test_terms_with_an_inconsistent_plan_to_align_rows_are_refused(changed, plan, reason):
+    decode_terms(terms(protocol="alignment", plan=UNCOUNTED, aligning=[matching()]))
+    with pytest.raises(ProtocolError, match=f"consistent terms of a release: .*{reason}"):
+        decode_terms(terms(protocol="alignment", plan=plan, aligning=[matching(**changed)]))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        terms(protocol="alignment", plan=UNCOUNTED),
+        terms(protocol="trusted", plan=UNCOUNTED, aligning=[matching()]),
+    ],
+    ids=["alignment without match keys", "match keys without alignment"],
+)
+def test_match_keys_come_with_the_protocol_alignment_and_with_no_other(data):
+    with pytest.raises(ProtocolError, match=r"consistent terms .*needs match keys"):
+        decode_terms(data)
+
+
+def test_a_masked_plan_and_match_keys_together_are_refused():
+    with pytest.raises(ProtocolError, match="at most one plan"):
+        decode_terms(terms([masked()], plan=UNCOUNTED, aligning=[matching()]))
 
 
 def test_two_plans_are_refused():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 
 from dpmosaic.common.canonical.queries import encode_asked, query_digest
-from dpmosaic.common.messages import AnswerForm, MarginalQuery, ScoreQuery
+from dpmosaic.common.messages import AlignmentQuery, AnswerForm, MarginalQuery, ScoreQuery
 from support.messages import QUERIES, QUERY, SCORE_QUERIES, SCORE_QUERY
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").read_text())
@@ -43,6 +43,13 @@ def test_score_queries_have_the_bytes_of_the_vectors(vector):
     value["cliques"] = tuple(map(tuple, value["cliques"]))
     value["references"] = bytes.fromhex(value["references"])
     query = ScoreQuery(**value)
+    assert encode_asked(query).hex() == vector["bytes"]
+    assert query_digest(query) == vector["sha256"]
+
+
+@pytest.mark.parametrize("vector", VECTORS["alignment queries"], ids=lambda vector: vector["name"])
+def test_alignment_queries_have_the_bytes_of_the_vectors(vector):
+    query = AlignmentQuery(**vector["value"])
     assert encode_asked(query).hex() == vector["bytes"]
     assert query_digest(query) == vector["sha256"]
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -14,18 +15,33 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
-from support.messages import MASKED, MASKED_TERMS, PLAN, RELEASE, ROSTER, TERMS, UNMASKED_TERMS
+from support.messages import (
+    ALIGNED,
+    ALIGNING,
+    MASKED,
+    MASKED_TERMS,
+    MATCHING_TERMS,
+    PLAN,
+    RELEASE,
+    ROSTER,
+    TERMS,
+    UNMASKED_TERMS,
+)
 from support.terms import PURPOSE, id_of
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").read_text())["terms"]
 
+EXAMPLES = [RELEASE, MASKED, ALIGNED, ALIGNING]
+
 
 def stated(terms):
     """The terms as the vectors state them."""
-    plan, masked, purpose = terms.plan, terms.masked, terms.purpose
+    plan, masked, aligning, purpose = terms.plan, terms.masked, terms.aligning, terms.purpose
+    alignment = plan.alignment
     return {
         "release_id": terms.release_id,
         "protocol_version": terms.protocol_version,
@@ -36,6 +52,20 @@ def stated(terms):
         "roster": [
             [e.name, e.slice, list(e.attributes), e.record_count, e.identity.hex()] for e in plan.roster
         ],
+        "alignment": alignment
+        and {
+            "alignment_id": alignment.alignment_id,
+            "population": alignment.population.value,
+            "people": [list(counts) for counts in alignment.people],
+            "zcdp_rho": str(alignment.zcdp_rho),
+        },
+        "aligning": aligning
+        and {
+            "match": [list(key) for key in aligning.match],
+            "keying": aligning.keying,
+            "duplicates": aligning.duplicates,
+            "across_slices": aligning.across_slices,
+        },
         "masked": masked
         and {
             "tolerated": masked.tolerated,
@@ -68,7 +98,7 @@ def test_terms_survive_the_trip(terms):
     assert decode_terms(encode_terms(terms)) == terms
 
 
-@pytest.mark.parametrize("terms", [RELEASE, MASKED], ids=["unmasked", "masked"])
+@pytest.mark.parametrize("terms", EXAMPLES, ids=["unmasked", "masked", "aligned", "aligning"])
 def test_every_other_byte_at_any_place_is_refused_or_makes_other_terms(terms):
     """Any terms that decode encode to the same bytes."""
     valid = encode_terms(terms)
@@ -83,7 +113,7 @@ def test_every_other_byte_at_any_place_is_refused_or_makes_other_terms(terms):
             assert (decoded == terms) == (changed == valid)
 
 
-@given(st.sampled_from([RELEASE, MASKED]) | UNMASKED_TERMS | MASKED_TERMS, st.data())
+@given(st.sampled_from(EXAMPLES) | UNMASKED_TERMS | MASKED_TERMS | MATCHING_TERMS, st.data())
 def test_altered_bytes_are_refused_or_make_other_terms(terms, data):
     valid = encode_terms(terms)
     start = data.draw(st.integers(0, len(valid)))
@@ -96,7 +126,7 @@ def test_altered_bytes_are_refused_or_make_other_terms(terms, data):
     assert encode_terms(decoded) == changed
 
 
-@pytest.mark.parametrize("terms", [RELEASE, MASKED], ids=["unmasked", "masked"])
+@pytest.mark.parametrize("terms", EXAMPLES, ids=["unmasked", "masked", "aligned", "aligning"])
 def test_truncated_and_extended_terms_are_refused(terms):
     valid = encode_terms(terms)
     for size in range(len(valid)):
@@ -160,6 +190,37 @@ def test_only_equal_terms_have_equal_bytes(one, other):
 )
 def test_every_field_of_the_terms_changes_the_signed_bytes(change):
     assert encode_terms(replace(MASKED, **change)) != encode_terms(MASKED)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"alignment_id": "e" * 32},
+        {"population": Population.EVERYWHERE},
+        {"people": ((7,), (-1, 2, 3))},
+        {"people": ((6,), (1, 2, 3))},
+        {"zcdp_rho": Fraction(3, 2**8)},
+    ],
+)
+def test_every_field_of_the_alignment_changes_the_signed_bytes(change):
+    alignment = replace(ALIGNED.plan.alignment, **change)
+    changed = replace(ALIGNED, plan=replace(ALIGNED.plan, alignment=alignment))
+    assert encode_terms(changed) != encode_terms(ALIGNED) != encode_terms(MASKED)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"match": (("id:exact",),)},
+        {"match": (("id:exact", "name:letters"), ("born:date",))},
+        {"keying": "ddh"},
+        {"duplicates": "refuse"},
+        {"across_slices": ""},
+    ],
+)
+def test_every_field_of_how_rows_are_matched_changes_the_signed_bytes(change):
+    changed = replace(ALIGNING, plan=replace(ALIGNING.plan, **change))
+    assert encode_terms(changed) != encode_terms(ALIGNING)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,84 @@
+"""Rows of a party at the positions of an alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.domain import Domain
+from ...common.data.table import ROWS_AT_ONCE, Table
+
+
+class Rows(Protocol):
+    """What products and counts need of a party's rows."""
+
+    @property
+    def domain(self) -> Domain:
+        """Meaning of the codes."""
+
+    @property
+    def record_count(self) -> int:
+        """Number of rows or positions."""
+
+    def cell_codes(self, clique: Iterable[str], start: int, stop: int) -> NDArray[np.int64]:
+        """The cell of each of the rows start to stop - 1, int64; -1 for a row of zeros."""
+
+    def marginal(self, clique: Iterable[str]) -> NDArray[np.int64]:
+        """Exact counts, shape (n_r,), in row-major order of the clique as given."""
+
+
+class PlacedTable:
+    """A row at every position: of the party, or where it has none, of zeros or of the value `absent`.
+
+    Memory: the table, and 4 bytes per position.
+
+    Args:
+        table: rows of the party.
+        positions: position of each row, shape (rows,); -1 for a row that is not used.
+        size: number of positions.
+        domain: sizes of the codes: those of the table, plus one for `absent` if `absent`.
+        absent: whether a position without a row has the last code of every attribute; otherwise it has none.
+    """
+
+    def __init__(
+        self, table: Table, positions: NDArray[np.int32], size: int, domain: Domain, absent: bool
+    ) -> None:
+        self._table, self._absent = table, absent
+        self.domain = domain
+        """Sizes of the codes."""
+        self._row = np.full(size, -1, dtype=np.int32)
+        used = np.flatnonzero(positions >= 0)
+        self._row[positions[used]] = used
+
+    @property
+    def record_count(self) -> int:
+        """Number of positions."""
+        return self._row.size
+
+    def cell_codes(self, clique: Iterable[str], start: int, stop: int) -> NDArray[np.int64]:
+        """The cell of each of the positions start to stop - 1, int64; -1 for a position that has none."""
+        rows = self._row[start:stop]
+        held = rows >= 0
+        cells = np.zeros(rows.size, dtype=np.int64)
+        for name in clique:
+            size = self.domain[name].size
+            cells *= size
+            cells += np.where(held, self._table.column(name)[rows], size - 1)
+        return cells if self._absent else np.where(held, cells, -1)
+
+    def marginal(self, clique: Iterable[str]) -> NDArray[np.int64]:
+        """Exact counts, shape (n_r,), in row-major order of the clique as given.
+
+        Positions at which all attributes are `absent` do not count: dummies are among them.
+        """
+        names = tuple(clique)
+        counts = np.zeros(self.domain.cells(names), dtype=np.int64)
+        for start in range(0, self.record_count, ROWS_AT_ONCE):
+            cells = self.cell_codes(names, start, start + ROWS_AT_ONCE)
+            counts += np.bincount(cells[cells >= 0], minlength=len(counts))
+        if self._absent:
+            counts[-1] = 0
+        return counts
