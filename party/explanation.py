@@ -11,9 +11,10 @@ from typing import Any
 from ..common.canonical.terms import encode_terms
 from ..common.crypto.certificates import shown
 from ..common.errors import PolicyError
-from ..common.messages import ReleaseTerms
+from ..common.messages import ReleaseTerms, alignment_query
 from ..common.privacy.conversion import gaussian_epsilon
 from ..common.privacy.cost import Adjacency
+from ..common.protocols.alignment.plan import ALIGNMENT, DDH, FIRST, HMAC, REFUSE
 from ..common.protocols.registry import find_protocol
 from .approvals import Request
 from .home import PartyHome
@@ -30,6 +31,17 @@ _NEIGHBOURS = {
     "records is public",
     Adjacency.REPLACE_ONE: "protected is the difference between a record and any other one",
     Adjacency.ADD_REMOVE: "protected is whether a record is there; the number of records is not public",
+}
+
+
+_MATCHER = "the curator, to match tokens as written and not to collude with a party"
+_KEYINGS = {
+    HMAC: "identifiers are hidden from the curator under one key that the parties share",
+    DDH: "identifiers are hidden under a key of each party, so that no two sides together can try any",
+}
+_DUPLICATES = {
+    FIRST: "of several rows of one person, this party uses the first",
+    REFUSE: "with several rows of one person, this party does not take part",
 }
 
 
@@ -66,6 +78,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         "workload": {"words": terms.purpose.workload, "digest": terms.purpose.workload_digest},
         "mechanism": _mechanism(terms.purpose.mechanism),
         "masked": _masked(terms, home.keyring.name),
+        "alignment": _alignment(terms, home.keyring.name),
         "lifetime": _lifetime(terms, policy, ledger.reserved(), new=entry is None),
         "refused_by_policy": _refused(terms, policy, home, ledger.reserved()) if entry is None else None,
         "ledger": None
@@ -94,17 +107,21 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         form: as `explain` returns it.
     """
     yield "release", f"{form['release']}, {form['state']}; requested {form['requested_at']}"
-    curator, charge, masked = form["curator"], form["charge"], form["masked"]
+    curator, charge, masked, aligning = (form[key] for key in ("curator", "charge", "masked", "alignment"))
     named = f"{curator['name']}, pinned here" if curator["name"] else "NOT PINNED here any more"
     yield "curator", f"{named}, identity {shown(curator['identity'])}"
     if not curator["signed"]:
         yield "", "its signature of these terms does NOT verify: deny this release"
-    yield "table", f"{form['records']} records, attributes {_sizes(form['attributes'])}"
+    records = "" if aligning is not None else f"{form['records']} records, "
+    yield "table", f"{records}attributes {_sizes(form['attributes'])}"
     for party in form["parties"]:
-        yield f"slice {party['slice']}", _party(party)
-    yield "workload", form["workload"]["words"]
-    yield "mechanism", _mechanism_in_words(form["mechanism"])
-    yield "protocol", f"{form['protocol']['name']}. Trusted: {form['protocol']['trusted']}"
+        yield f"slice {party['slice']}", _party(party, counted=aligning is None)
+    if aligning is None:
+        yield "workload", form["workload"]["words"]
+        yield "mechanism", _mechanism_in_words(form["mechanism"])
+        yield "protocol", f"{form['protocol']['name']}. Trusted: {form['protocol']['trusted']}"
+    else:
+        yield from _alignment_in_words(aligning, form["protocol"]["trusted"])
     yield "adjacency", f"{form['adjacency']}: {_NEIGHBOURS[Adjacency.named(form['adjacency'])]}"
     yield "promise", f"{_promise(form['promise'])} for {_protected(form['rows_per_person'])}"
     yield (
@@ -140,6 +157,8 @@ def _curator(request: Request, home: PartyHome) -> dict[str, Any]:
 
 
 def _trusted(protocol: str) -> str:
+    if protocol == ALIGNMENT:
+        return _MATCHER
     found = find_protocol(protocol)
     return "not known to this software" if found is None else found.trust
 
@@ -193,6 +212,22 @@ def _masked(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
     }
 
 
+def _alignment(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
+    plan = terms.aligning
+    if plan is None:
+        return None
+    slices = [entry.slice for entry in plan.roster if entry.name == own]
+    compared = [entry for entry in plan.roster if plan.across_slices or entry.slice in slices]
+    return {
+        "with": [entry.name for entry in compared if entry.name != own],
+        "match": [list(key) for key in plan.match],
+        "keying": plan.keying,
+        "duplicates": plan.duplicates,
+        "across_slices": plan.across_slices,
+        "sigma": alignment_query(terms).sigma,
+    }
+
+
 def _lifetime(terms: ReleaseTerms, policy: Policy, reserved: Fraction, *, new: bool) -> dict[str, float]:
     left = policy.lifetime_rho - reserved - (Fraction(terms.granted_rho) if new else 0)
     return {"rho": float(policy.lifetime_rho), "left_rho": float(left)}
@@ -214,11 +249,31 @@ def _sizes(attributes: dict[str, int]) -> str:
     return ", ".join(f"{name} ({size} values)" for name, size in attributes.items())
 
 
-def _party(party: dict[str, Any]) -> str:
+def _alignment_in_words(aligning: dict[str, Any], trusted: str) -> Iterator[tuple[str, str]]:
+    others = ", ".join(aligning["with"]) or "no other party: only the number of rows is hidden"
+    yield "alignment", f"gives every person one position in the rows of this party and of {others}"
+    keys = "; else ".join(" and ".join(key) for key in aligning["match"])
+    yield "match", f"rows are of one person if they are equal in {keys}"
+    yield "duplicates", _DUPLICATES[aligning["duplicates"]]
+    if aligning["across_slices"]:
+        yield "slices", "a person counts only in the first slice that has the person"
+    yield "keying", _KEYINGS[aligning["keying"]]
+    yield "trusted", trusted
+    yield (
+        "learnt",
+        "the curator and the other parties learn how many people are in which parties, up to noise of "
+        f"standard deviation {aligning['sigma']:.3g} or more, and nobody learns who",
+    )
+    if len(aligning["match"]) > 1:
+        yield "", "with several match keys the curator also sees how many rows agree in which of them"
+
+
+def _party(party: dict[str, Any], *, counted: bool) -> str:
     pinned = "pinned here" if party["pinned"] else "NOT PINNED here"
     who = "this party" if party["this_party"] else pinned
     held = ", ".join(party["attributes"]) or "no attribute"
-    return f"{party['name']} ({who}) holds {held} of {party['records']} records"
+    of = f" of {party['records']} records" if counted else ""
+    return f"{party['name']} ({who}) holds {held}{of}"
 
 
 def _mechanism_in_words(mechanism: Any) -> str:

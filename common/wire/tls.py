@@ -18,6 +18,7 @@ METHODS = (
     "Introduce",
     "Open",
     "Deliver",
+    "Align",
     "Multiply",
     "PrepareScores",
     "AnswerScores",

@@ -101,7 +101,7 @@ def _aligned(agreement: Agreement, keys: RandomStream) -> list[Matching]:
         for number in range(plan.slice_count):
             members = [clients[place] for place in plan.members(number)]
             tokens = list(threads.map(lambda client: client.align(release_id, levels), members))
-            matchings.append(match(tokens, sigma, keys.child("matching", str(number))))
+            matchings.append(match(tokens, sigma, keys.child("matching", str(number)), plan.keying))
             del tokens
     people = [found.people for found in matchings]
     for number, found in enumerate(matchings):

@@ -27,7 +27,8 @@ KEYS: Mapping[str, type | tuple[type, ...]] = {
     "duplicates": str,
     "across_slices": str,
 }
-_RHO = 0.002
+DEFAULT_RHO = 0.002
+"""What an alignment may cost unless a plan says otherwise, zCDP."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class AlignmentOrder:
             raise DataError(
                 'plan: expected match in [alignment] to be lists of fields such as [["key:exact"]]; fix it'
             )
-        rho = float(section.get("rho", _RHO))
+        rho = float(section.get("rho", DEFAULT_RHO))
         if not 0 < rho < math.inf:
             raise DataError("plan: expected a positive finite rho in [alignment], got another value; fix it")
         return cls(

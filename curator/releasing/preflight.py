@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from ...common.card import Card
 from ...common.errors import MosaicError
 from ...common.messages import PROTOCOL_VERSION, PartyDescription
+from ...common.protocols.alignment.match_keys import matched_identifiers
 from ...common.version import __version__
 from ..parties.client import Connection, PartyClient
 from ..parties.connection import RetryPolicy
@@ -137,13 +138,19 @@ def check_description(description: PartyDescription, card: Card, plan: ReleasePl
     digest = "" if card.domain is None else card.domain.digest()
     same = description.domain.digest() == digest
     yield Check(name, "domain", same, "as on its card" if same else "changed since its card; get a new card")
+    if plan.alignment is not None:
+        lacking = sorted(set(matched_identifiers(plan.alignment.match)) - set(description.identifiers))
+        fix = f"it names no {', '.join(lacking)}; its owner names the columns, or match rows by others"
+        yield Check(name, "identifiers", not lacking, fix if lacking else "named as in match")
     allowed = plan.protocol.name in description.protocols
     fix = f"its policy allows {', '.join(description.protocols) or 'no protocol'}; its owner can add it"
     yield Check(name, f"protocol {plan.protocol.name}", allowed, "allowed" if allowed else fix)
 
 
 def _check_federation(plan: ReleasePlan, slices: list[list[Connection]]) -> str:
-    federation = connect(plan.domain, slices, plan.left_out)
+    federation = connect(plan.domain, slices, plan.left_out, counted=plan.alignment is None)
+    if plan.alignment is not None:
+        plan.alignment.plan(federation)
     return f"{len(federation.slices)} slices, {len(federation.members)} parties"
 
 

@@ -1,4 +1,4 @@
-"""The answerer of every protocol that daemons speak, and that of an alignment."""
+"""The answerer of every protocol by which daemons measure, and that of an alignment."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ ANSWERERS: Mapping[str, type[Answerer]] = {
     MASKED.name: MaskedAnswerer,
     TRUSTED.name: TrustedAnswerer,
     INDICATOR.name: IndicatorAnswerer,
-    ALIGNMENT: AlignmentAnswerer,
 }
 
 
 def answerer_of(protocol: str) -> type[Answerer]:
-    """The answerer of a protocol.
+    """The answerer of a protocol, or of an alignment.
 
     Raises:
         PolicyError: parties have none.
     """
+    if protocol == ALIGNMENT:
+        return AlignmentAnswerer
     if protocol in ANSWERERS:
         return ANSWERERS[protocol]
     others = extensions(GROUP, ANSWERERS)

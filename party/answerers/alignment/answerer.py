@@ -120,7 +120,9 @@ class AlignmentAnswerer(Answerer):
             members = self._plan.members(number)
             texts = self.institution.identifiers.match_texts(self._plan.match, self._plan.duplicates)
             me = members.index(self._me)
-            self._sent = party_tokens(key, number, len(members), me, query.sigma, texts, stream)
+            self._sent = party_tokens(
+                key, number, len(members), me, query.sigma, texts, stream, self._plan.keying
+            )
             self._rows = texts.rows
         return self._sent
 

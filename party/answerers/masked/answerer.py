@@ -109,6 +109,8 @@ class MaskedAnswerer(Answerer):
 
     def _introduced(self, introduction: Introduction) -> MaskedSession:
         account, institution = self.account, self.institution
+        if not introduction.mask_seed:
+            raise ProtocolError("expected a seed of the party's masks, got none; introduce the parties again")
         return MaskedSession(
             self._rows(),
             account.terms,

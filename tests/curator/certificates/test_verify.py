@@ -61,7 +61,8 @@ def signed():
     measurer = agreement.measurer(RandomStream.from_seed(3))
     layout = Layout.of(agreement.terms.plan)
     made = make_release(order, layout, measurer, RandomStream.from_seed(4)).certificate
-    return made.with_signatures(signatures_of(made, agreement, Asking()))
+    claim = Claim("ab" * 16, made.digest(), made.promise.zcdp_rho_spent)
+    return made.with_signatures(signatures_of(claim, agreement, Asking()))
 
 
 def federation(curator=SIGNER, **others):

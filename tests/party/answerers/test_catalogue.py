@@ -1,6 +1,7 @@
 import pytest
 
 from dpmosaic.common.errors import PolicyError
+from dpmosaic.common.protocols.alignment.plan import ALIGNMENT
 from dpmosaic.common.protocols.registry import BUILT_IN, Users
 from dpmosaic.party.answerers.catalogue import ANSWERERS, answerer_of
 
@@ -10,6 +11,7 @@ def test_parties_have_an_answerer_for_every_protocol_of_daemons_and_for_no_other
     for name, answerer in ANSWERERS.items():
         assert answerer_of(name) is answerer
         assert answerer.forms
+    assert not answerer_of(ALIGNMENT).forms
 
 
 @pytest.mark.parametrize("protocol", ["theorem", "indicator-mle", "", "Masked"])
