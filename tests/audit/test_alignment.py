@@ -148,7 +148,7 @@ def seen_by(seers, parties, keying):
     padded = np.zeros((len(seen), len(others)))
     for number, party in enumerate(others):
         padded[[number, len(others), len(others) + (1 << party)], number] = 1
-    variances = np.array([0.0] * len(others) + [noise.published.sigma**2] * 2**parties)
+    variances = np.array([0.0] * len(others) + [noise.published_sigma**2] * 2**parties)
     wide = noise.padding.sigma**2 if others else 0.0
     return seen, np.diag(variances) + wide * padded @ padded.T
 

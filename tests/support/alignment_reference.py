@@ -81,12 +81,13 @@ def persons(tokens):
 
 def matched(tokens, sigma, key):
     """Positions for each party, number of positions, and noisy numbers of people."""
-    found, stream = persons(tokens), Words(key)
+    found, stream = persons(tokens), Words(key).child("slice", "0")
     wide = math.sqrt(2) * sigma
     empty = shift(wide) + stream.child("empty positions").gaussian(wide, 1)[0]
     order = stream.child("order").order(len(found) + empty)
     positions = [[0] * len(rows) for rows in tokens]
-    counts = [-shift(sigma) + noise for noise in stream.child("people").gaussian(wide, 2 ** len(tokens) - 1)]
+    noise = stream.child("people").gaussian(wide, 2 ** len(tokens))
+    counts = [number - shift(sigma) for number in noise[1:]]
     for person, position in zip(found, order, strict=False):
         counts[sum(1 << party for party, _ in person) - 1] += 1
         for party, row in person:

@@ -48,30 +48,35 @@ class DummyNoise:
 
 @dataclass(frozen=True)
 class AlignmentNoise:
-    """All noise of one alignment of a slice.
+    """All noise of one alignment, of a slice or of slices that are compared.
 
     Guarantee: the view of the matcher and that of each party are each rho-zCDP with
         rho = d^2 / (2 sigma^2), where d is the L2 sensitivity of the numbers of people of all patterns: 1 if
-        a person is added or removed. Tokens and points are pseudorandom, positions random and distinct, so
-        the views are these numbers:
+        a person is added or removed, sqrt(2) if one is replaced. Tokens and points are pseudorandom,
+        positions random and distinct, so the views are these numbers:
         - The matcher's: the number of people of each pattern, with the dummies' noise of scale sigma.
-        - A party's, keying "hmac": it knows the dummies. It sees the number of positions and the published
-          numbers of people, with noise of scale sigma sqrt(2) each. A person changes the first by at most d
-          and the others by d.
+        - A party's, keying "hmac": it knows the dummies. Of each of the K slices it sees the number of
+          positions and the published numbers of people. A person who is added changes the first by 1, or by
+          the number of rows in a slice that leaves the person out, and one of the others by 1. The noise has
+          scale sigma sqrt(2 K) for a change by 1, so each of the 2 K numbers costs rho / (2 K) at most. If
+          a person is replaced, each slice costs less than three of these shares, and d^2 allows four.
         - A party's, keying "ddh": it also passes on the tokens of the S - 1 others, so it sees how many they
-          are. These numbers contain the padding, and so do the other two, from which the party can subtract
-          them. What is left for each source of noise to hide adds up to S^2 + 1 at most, for a person whom
-          the party has and who is at all others, or not (docs/adr/0035). So each has this scale.
+          are. These numbers contain the padding, and so do the published ones, from which the party can
+          subtract them. What is left for each source of noise to hide adds up to S^2 + 1 at most, for a
+          person whom the party has and who is at all others, or not; so each has scale sigma sqrt(S^2 + 1).
+          With several slices less is left (docs/adr/0035).
 
     Attributes:
         sigma: scale of the numbers of dummies, in people.
         parties: number of parties whose rows are compared, S.
         keying: how identifiers are hidden from the matcher.
+        slices: number of slices that are compared, K.
     """
 
     sigma: float
     parties: int
     keying: str = HMAC
+    slices: int = 1
 
     @property
     def dummies(self) -> DummyNoise:
@@ -86,16 +91,21 @@ class AlignmentNoise:
         return DummyNoise(math.sqrt(self.parties**2 + 1) * self.sigma)
 
     @property
-    def published(self) -> DummyNoise:
-        """Noise of the number of positions, and, less the shift, of the published numbers of people."""
-        return self.padding or DummyNoise(math.sqrt(2) * self.sigma)
+    def published_sigma(self) -> float:
+        """Scale of the noise of each published number of people."""
+        return math.sqrt(2 * self.slices) * self.sigma if self.padding is None else self.padding.sigma
+
+    def empty(self, change: int) -> DummyNoise:
+        """Numbers of positions of nobody in a slice, in which one person changes the others by `change`."""
+        return DummyNoise(change * self.published_sigma)
 
     @property
     def shifts(self) -> NDArray[np.int64]:
-        """How many dummies and random tokens each pattern has on average, shape (2^S - 1,)."""
-        shifts = np.full(len(patterns(self.parties)), self.dummies.shift, dtype=np.int64)
+        """How many dummies and random tokens each set of parties has on average, shape (2^S,)."""
+        shifts = np.full(1 << self.parties, self.dummies.shift, dtype=np.int64)
+        shifts[0] = 0
         if self.padding is not None:
-            shifts[[(1 << party) - 1 for party in range(self.parties)]] += self.padding.shift
+            shifts[[1 << party for party in range(self.parties)]] += self.padding.shift
         return shifts
 
 

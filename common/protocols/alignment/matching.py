@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...crypto.randomness import RandomStream
-from ...errors import ProtocolError
+from ...errors import DataError, ProtocolError
 from ...privacy.noise import discrete_gaussian
 from .dummies import WORDS, AlignmentNoise
 from .plan import HMAC
@@ -20,18 +20,22 @@ _NONE = np.int32(-1)
 
 @dataclass(frozen=True, eq=False)
 class Matching:
-    """The result of a matching.
+    """The result of a matching in one slice.
 
     Attributes:
         positions: for each party, the position of each of its tokens in the order given, shape (tokens,),
             uint32; distinct within a party and below `size`.
         size: number of positions; some are of dummies, and some of nobody.
-        people: noisy number of people of each pattern 1 .. 2^S - 1; may be negative.
+        people: noisy number of people of each pattern 1 .. 2^S - 1, without those who are left out; may be
+            negative.
+        left_out: noisy number of people who are left out because an earlier slice has them; zero in the first
+            slice.
     """
 
     positions: tuple[NDArray[np.uint32], ...]
     size: int
     people: tuple[int, ...]
+    left_out: int
 
 
 def match(
@@ -57,14 +61,73 @@ def match(
     Raises:
         ProtocolError: the parties sent tokens for different numbers of match keys.
     """
+    return _placed([tokens], sigma, stream, keying)[0]
+
+
+def match_across(
+    slices: Sequence[Sequence[NDArray[np.uint64]]], sigma: float, stream: RandomStream, keying: str = HMAC
+) -> tuple[Matching, ...]:
+    """Run by the matcher: as `match` in every slice; a person counts in the first slice that is complete.
+
+    A slice is complete for a person whom all its parties have. In later complete slices the person is left
+    out: the rows get positions that differ from party to party, so that no position is complete. Positions
+    are random, so no party notices. This suffices for the population "everywhere".
+
+    Guarantee: as of `match`; a person may be in every slice.
+
+    Args:
+        slices: for each slice what `match` takes. The tokens are made with one slice number, and with dummies
+            for every set of parties of all slices, in roster order.
+        sigma: scale of the noise of the dummies, in people.
+        stream: words of the matcher, which no party knows.
+        keying: how the tokens were made.
+
+    Returns:
+        One matching for each slice.
+
+    Raises:
+        DataError: a slice has fewer than two parties.
+        ProtocolError: the parties sent tokens for different numbers of match keys.
+    """
+    if min(map(len, slices)) < 2:
+        raise DataError(
+            "expected at least two parties in each slice that is compared with others, got one; "
+            "compare no slices, or let its attributes be divided between parties"
+        )
+    return _placed(slices, sigma, stream, keying)
+
+
+def _placed(
+    slices: Sequence[Sequence[NDArray[np.uint64]]], sigma: float, stream: RandomStream, keying: str
+) -> tuple[Matching, ...]:
+    tokens = [own for members in slices for own in members]
     _check(tokens)
-    rows, found = _joined(tokens)
-    noise = AlignmentNoise(sigma, len(tokens), keying)
-    empty = int(noise.published.counts(stream.child("empty positions"), 1)[0])
-    counts = np.bincount(found, minlength=1 << len(tokens))[1:] - noise.shifts
-    counts += discrete_gaussian(noise.published.sigma, counts.size, stream.child("people"))
-    order = stream.child("order").permutation(found.size + empty).astype(np.uint32)
-    return Matching(tuple(order[row] for row in rows), order.size, tuple(counts.tolist()))
+    persons, found = _joined(tokens)
+    noise = AlignmentNoise(sigma, len(tokens), keying, len(slices))
+    counts = np.bincount(found, minlength=1 << len(tokens)) - noise.shifts
+    patterns = np.arange(counts.size)
+    complete_before = np.zeros(counts.size, dtype=bool)
+    matchings = []
+    first = 0
+    for number, members in enumerate(slices):
+        parties = len(members)
+        held = patterns >> first & ((1 << parties) - 1)
+        left_out = (held == (1 << parties) - 1) & complete_before
+        complete_before |= held == (1 << parties) - 1
+
+        words = stream.child("slice", str(number))
+        drawn = discrete_gaussian(noise.published_sigma, 1 << parties, words.child("people"))
+        people = [int(counts[(held == own) & ~left_out].sum() + drawn[own]) for own in range(1, 1 << parties)]
+        missing = int(counts[left_out].sum() + drawn[0]) if number else 0
+
+        mine = persons[first : first + parties]
+        rows, taken = _separated(mine, ((held > 0) & ~left_out)[found], left_out[found])
+        empty = int(noise.empty(parties if number else 1).counts(words.child("empty positions"), 1)[0])
+        order = words.child("order").permutation(taken + empty).astype(np.uint32)
+        positions = tuple(order[own] for own in rows)
+        matchings.append(Matching(positions, taken + empty, tuple(people), missing))
+        first += parties
+    return tuple(matchings)
 
 
 def _check(tokens: Sequence[NDArray[np.uint64]]) -> None:
@@ -101,6 +164,25 @@ def _joined(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32
             persons = [moved[own] for own in persons]
     rank = np.cumsum(found != 0, dtype=np.int32) - 1
     return [rank[own] for own in persons], found[found != 0]
+
+
+def _separated(
+    persons: Sequence[NDArray[np.int32]], counted: NDArray[np.bool_], left_out: NDArray[np.bool_]
+) -> tuple[list[NDArray[np.int32]], int]:
+    """For each party of a slice a number of each token's position, and how many there are.
+
+    Rows of a person who counts have one number, those of a person who is left out one for each party.
+    """
+    numbers = np.cumsum(counted, dtype=np.int32) - 1
+    again = np.cumsum(left_out, dtype=np.int32) - 1
+    taken, removed = int(np.count_nonzero(counted)), int(np.count_nonzero(left_out))
+    rows = []
+    for party, own in enumerate(persons):
+        places = numbers[own]
+        gone = left_out[own]
+        places[gone] = again[own[gone]] + (taken + party * removed)
+        rows.append(places)
+    return rows, taken + len(persons) * removed
 
 
 def _numbered(tokens: Sequence[NDArray[np.uint64]]) -> tuple[list[NDArray[np.int32]], int]:

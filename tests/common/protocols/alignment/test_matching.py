@@ -185,10 +185,10 @@ def test_numbers_of_people_and_of_positions_have_noise_of_twice_the_dummies_vari
     sigma = 2.0
     empty = [np.zeros((0, 1, 2), dtype=np.uint64)] * 3
     found = [match(empty, sigma, RandomStream.from_seed(seed)) for seed in range(2_000)]
-    noise = DummyNoise(math.sqrt(2) * sigma)
+    wide = math.sqrt(2) * sigma
     counts = np.array([one.people for one in found]).reshape(-1) + DummyNoise(sigma).shift
-    assert pvalue(noise.sigma, counts) > 1e-4
-    assert pvalue(noise.sigma, np.array([one.size for one in found]) - noise.shift) > 1e-4
+    assert pvalue(wide, counts) > 1e-4
+    assert pvalue(wide, np.array([one.size for one in found]) - DummyNoise(wide).shift) > 1e-4
 
 
 def test_a_row_is_at_each_position_equally_often():
