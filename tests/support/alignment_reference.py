@@ -48,8 +48,14 @@ def sent(key, slice_number, parties, me, sigma, levels, own):
     for level, texts in enumerate(levels):
         tag = b"dpmosaic token" + slice_number.to_bytes(4, "big") + level.to_bytes(4, "big")
         fresh = own.child("missing", str(level))
+        again = own.child("repeated", str(level))
         for row, text in zip(rows, texts, strict=True):
-            row.append(hmac.digest(key, tag + text, "sha256")[:16] if text else fresh.read(16))
+            if not text:
+                row.append(fresh.read(16))
+            elif texts.count(text) > 1:
+                row.append(again.read(16))
+            else:
+                row.append(hmac.digest(key, tag + text, "sha256")[:16])
     for pattern, count in enumerate(dummy_counts(key, slice_number, parties, sigma), start=1):
         stream = Words(key).child("dummies", str(slice_number)).child(str(pattern))
         if pattern >> me & 1:

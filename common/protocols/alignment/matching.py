@@ -49,8 +49,7 @@ def match(
     row with both already. All rows that have joined get one position; every other row gets its own.
 
     Guarantee: see `AlignmentNoise`, if there is one match key. With several, the dummies hide the same
-        numbers, but the matcher also sees how many rows agree under which keys, and how many rows of one
-        party have equal tokens; nothing hides that.
+        numbers, but the matcher also sees how many rows agree under which keys; nothing hides that.
 
     Args:
         tokens: for each party of the slice in roster order, shape (tokens, levels, 2).

@@ -56,6 +56,8 @@ def party_tokens(
 ) -> PartyTokens:
     """Run by a party: the tokens of its rows under every match key, among dummies, in a random order.
 
+    An identifier of several rows counts as missing, so that the matcher never sees how often one occurs.
+
     Guarantee: see `AlignmentNoise`, if there is one match key.
 
     Args:
@@ -81,6 +83,8 @@ def party_tokens(
     tokens = np.empty((order.size, len(levels), WORDS), dtype=np.uint64)
     for level, texts in enumerate(levels):
         rows = identifier_tokens(key, level_tag(slice_number, level), texts, own.child("missing", str(level)))
+        again = _repeated(rows)
+        rows[again] = own.child("repeated", str(level)).words(WORDS * int(again.sum())).reshape(-1, WORDS)
         tokens[:, level] = np.concatenate((rows, dummies[:, level]))[order]
     return PartyTokens(tokens, order, row_count)
 
@@ -128,3 +132,14 @@ def identifier_tokens(
         part[:] = np.frombuffer(block, dtype="<u8").reshape(-1, WORDS)
         part[missing] = fresh.words(WORDS * len(missing)).reshape(-1, WORDS)
     return tokens
+
+
+def _repeated(tokens: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which of the tokens occur more than once; tokens that share one word share both."""
+    low = tokens[:, 0]
+    order = np.argsort(low)
+    same = low[order[1:]] == low[order[:-1]]
+    repeated = np.zeros(len(tokens), dtype=bool)
+    repeated[order[1:][same]] = True
+    repeated[order[:-1][same]] = True
+    return repeated

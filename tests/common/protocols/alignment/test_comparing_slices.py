@@ -163,9 +163,9 @@ def test_one_person_costs_in_the_view_of_a_party_at_most_what_is_charged(shape, 
 
 
 def test_numbers_of_a_later_slice_have_the_noise_that_is_stated():
-    # Each variance of 1,000 draws is off by a quarter for fewer than 1 of 10^7 choices of the seeds.
+    # Each of five variances of 500 draws is off by 0.3 for fewer than 1 of 10^5 choices of the seeds.
     sigma, noise = 2.0, AlignmentNoise(2.0, 4, HMAC, 2)
-    found = [matched([[[], []], [[], []]], sigma, seed)[1] for seed in range(1_000)]
+    found = [matched([[[], []], [[], []]], sigma, seed)[1] for seed in range(500)]
     drawn = {
         noise.published_sigma: [
             *zip(*(one.people for one in found), strict=True),
@@ -176,4 +176,4 @@ def test_numbers_of_a_later_slice_have_the_noise_that_is_stated():
     assert noise.published_sigma == pytest.approx(math.sqrt(2 * 2) * sigma)
     for scale, numbers in drawn.items():
         for values in numbers:
-            assert np.var(values) / scale**2 == pytest.approx(1, abs=0.25)
+            assert np.var(values) / scale**2 == pytest.approx(1, abs=0.3)

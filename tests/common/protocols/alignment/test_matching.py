@@ -77,7 +77,7 @@ def test_with_one_match_key_the_number_of_people_of_each_pattern_is_that_of_a_jo
     assert found.size == len(set().union(*held)) + DummyNoise(math.sqrt(2) * EXACT).shift
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(st.data())
 def test_rows_join_as_in_the_slow_reference(data):
     parties, levels = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 3))

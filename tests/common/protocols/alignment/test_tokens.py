@@ -60,7 +60,7 @@ def test_tags_differ_between_slices_and_match_keys_and_have_one_length():
 
 
 def test_a_party_sends_the_tokens_of_its_rows_and_of_its_dummies_and_nothing_else():
-    levels = [[b"ada", b"bob", b"cy"], [b"1", b"2", b"1"]]
+    levels = [[b"ada", b"bob", b"cy"], [b"1", b"2", b"3"]]
     expected = [
         b"".join(
             hmac.digest(KEY, level_tag(2, n) + texts[row], "sha256")[:16] for n, texts in enumerate(levels)
@@ -69,6 +69,18 @@ def test_a_party_sends_the_tokens_of_its_rows_and_of_its_dummies_and_nothing_els
     ]
     expected += [token.tobytes() for token in dummy_tokens(KEY, 2, 2, 0, 0.5, 2)]
     assert sorted(token.tobytes() for token in sent(levels).tokens) == sorted(expected)
+
+
+def test_an_identifier_of_several_rows_is_as_good_as_missing():
+    own = sent([[b"ada", b"bob", b"ada", b"", b"ada"], [b"1", b"1", b"2", b"3", b""]])
+    found = {token.tobytes() for token in own.tokens.reshape(-1, 2)}
+    assert len(found) == own.tokens.size // 2
+    for level, once in enumerate(([b"bob"], [b"2", b"3"])):
+        given = (b"ada", b"bob", b"", b"1", b"2", b"3")
+        kept = [
+            text for text in given if hmac.digest(KEY, level_tag(2, level) + text, "sha256")[:16] in found
+        ]
+        assert kept == once
 
 
 def test_a_party_reads_the_positions_of_its_rows_from_those_of_its_tokens():
