@@ -187,7 +187,8 @@ class OpeningRequest:
         chain: the parts multiplied so far; a chain of one part means the party's own indicators.
         recipient: index of the other party in the roster.
         query_id: id of a score query if one of its steps is requested instead of a chain.
-        step: 0 for the party's shares of the cells, k for an evaluator's opening of round k - 1.
+        step: of a score query, 0 for the party's shares of the cells, k for an evaluator's opening of round
+            k - 1; to align rows, 0 for the key of the tokens, k for the points of party k - 1 of the roster.
         record_order: the tag of the order of the party's records is requested instead of a chain.
         coins: 32 bytes of the dealer if the proof that an opening is one-hot is requested instead of it.
     """
@@ -218,6 +219,7 @@ class DeliveryKind(enum.Enum):
     ATTESTATION = 9
     ALIGNMENT_KEY = 10
     POSITIONS = 11
+    ALIGNMENT_POINTS = 12
 
 
 @dataclass(frozen=True)

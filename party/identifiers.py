@@ -60,7 +60,7 @@ class Identifiers:
         self.check_match(match)
         texts = key_texts(self.columns, match[0])
         rows = used_rows(texts, duplicates)
-        return MatchTexts(rows, [texts[row] for row in rows], self.columns, tuple(match[1:]))
+        return MatchTexts(rows, [texts[row] for row in rows.tolist()], self.columns, tuple(match[1:]))
 
     def digest(self, rows: str) -> str:
         """SHA-256 (hex) of the digest of the rows and of every text, which has its length in front."""
@@ -97,7 +97,7 @@ class MatchTexts(Sequence[Sequence[bytes]]):
         if level == 0:
             return self._first
         texts = key_texts(self._columns, self._later[level - 1])
-        return without_repeated([texts[row] for row in self.rows])
+        return without_repeated([texts[row] for row in self.rows.tolist()])
 
 
 def used_rows(texts: Sequence[bytes], duplicates: str) -> NDArray[np.intp]:

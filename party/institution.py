@@ -178,11 +178,9 @@ class Institution:
                 "release with rows_per_person = 1"
             )
         made = decode_terms(aligned.terms).plan
-        same = (
-            (stated.people, stated.zcdp_rho) == (aligned.placement.people, aligned.zcdp_rho)
-            and [(e.slice, e.identity) for e in made.roster]
-            == [(e.slice, e.identity) for e in terms.plan.roster]
-        )
+        same = (stated.people, stated.zcdp_rho) == (aligned.placement.people, aligned.zcdp_rho) and [
+            (e.slice, e.identity) for e in made.roster
+        ] == [(e.slice, e.identity) for e in terms.plan.roster]
         if not same:
             raise ProtocolError(
                 "expected the alignment as this party's ledger has it, with the same parties in the same "

@@ -137,7 +137,7 @@ class Party:
         self._releases.of(introduction.release_id).introduce(introduction)
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
-        """Frames for another party: a matrix minus its mask, its proof, a step of a score query, or a tag."""
+        """Frames for another party: a matrix minus its mask, its proof, a step of scores, a tag or points."""
         answerer = self._releases.of(request.release_id)
         if request.query_id:
             return answerer.scores.named(request.query_id).open(request.step, request.recipient)
@@ -145,6 +145,8 @@ class Party:
             return answerer.order_tag(request.recipient)
         if request.coins:
             return answerer.prove(request.chain, request.recipient, request.coins)
+        if request.step:
+            return answerer.pass_on(request.step - 1, request.recipient)
         return answerer.open(request.chain, request.recipient)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
@@ -155,15 +157,19 @@ class Party:
         else:
             answerer.deliver(delivery, chunks)
 
-    def align(self, release_id: str) -> Iterator[bytes]:
+    def align(self, release_id: str, owner: int) -> Iterator[bytes]:
         """The frames of a token of each row, to align rows: charged before anything is computed.
+
+        Args:
+            release_id: id of an accepted release.
+            owner: index in the roster of the party whose rows are asked for.
 
         Raises:
             ProtocolError: the release is unknown, or aligns no rows.
             DeliveriesLost: the key of the tokens was not delivered.
             BudgetError: it exceeds the grant of the release.
         """
-        return self._releases.of(release_id).tokens()
+        return self._releases.of(release_id).tokens(owner)
 
     def multiply(self, request: MultiplyRequest) -> None:
         """Computes shares of products from the deliveries."""

@@ -268,7 +268,9 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
     return Policy(
         protocols=frozenset(entries.get("protocols", [])),
         adjacencies=frozenset(Adjacency.named(name) for name in entries.get("adjacencies", [])),
-        **{key: Fraction(entries.get(key, 0)) for key in _RHOS},
+        max_release_rho=Fraction(entries.get("max_release_rho", 0)),
+        lifetime_rho=Fraction(entries.get("lifetime_rho", 0)),
+        max_alignment_rho=Fraction(entries.get("max_alignment_rho", 0)),
         min_records=entries.get("min_records", 1),
         max_cells=entries.get("max_cells", 0),
         min_tolerated=entries.get("min_tolerated", 1),

@@ -21,6 +21,7 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_ATTESTATION: _ClassVar[DeliveryKind]
     DELIVERY_KIND_ALIGNMENT_KEY: _ClassVar[DeliveryKind]
     DELIVERY_KIND_POSITIONS: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_ALIGNMENT_POINTS: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -40,6 +41,7 @@ DELIVERY_KIND_PROOF: DeliveryKind
 DELIVERY_KIND_ATTESTATION: DeliveryKind
 DELIVERY_KIND_ALIGNMENT_KEY: DeliveryKind
 DELIVERY_KIND_POSITIONS: DeliveryKind
+DELIVERY_KIND_ALIGNMENT_POINTS: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm
@@ -174,10 +176,12 @@ class DeliveryFrame(_message.Message):
     def __init__(self, header: _Optional[_Union[Delivery, _Mapping]] = ..., payload: _Optional[bytes] = ...) -> None: ...
 
 class AlignRequest(_message.Message):
-    __slots__ = ("release_id",)
+    __slots__ = ("release_id", "owner")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
     release_id: str
-    def __init__(self, release_id: _Optional[str] = ...) -> None: ...
+    owner: int
+    def __init__(self, release_id: _Optional[str] = ..., owner: _Optional[int] = ...) -> None: ...
 
 class MultiplyRequest(_message.Message):
     __slots__ = ("release_id", "chains")

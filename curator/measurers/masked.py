@@ -80,9 +80,7 @@ def masked_plan(
     ring = Ring.holding(max(grid * _LARGEST * records + noise, differences))
     # Two colluding evaluators would see the values that they evaluate.
     evaluators = (0, len(roster) - 1) if len(roster) > 1 and tolerated <= 1 else ()
-    return MaskedPlan(
-        partition.domain, roster, tolerated, ring, evaluators, alignment=partition.alignment
-    )
+    return MaskedPlan(partition.domain, roster, tolerated, ring, evaluators, alignment=partition.alignment)
 
 
 def masked_sigma(

@@ -122,14 +122,15 @@ class PartyClient:
         frames = streams.encode_payload(_pieces(blocks))
         self._single("Deliver", itertools.chain([streams.encode_delivery(delivery)], frames))
 
-    def align(self, release_id: str, levels: int) -> NDArray[np.uint64]:
-        """The party's tokens, to align its rows, shape (tokens, levels, 2).
+    def align(self, release_id: str, owner: int, levels: int) -> NDArray[np.uint64]:
+        """The tokens of a party, to align its rows, shape (tokens, levels, 2).
 
         Args:
             release_id: id of an accepted release that aligns rows.
+            owner: index in the roster of the party whose rows they are of.
             levels: number of its match keys.
         """
-        frames = self._connection.call("Align", [alignments.encode_align_request(release_id)])
+        frames = self._connection.call("Align", [alignments.encode_align_request(release_id, owner)])
         return alignments.decode_tokens(frames, levels)
 
     def multiply(self, request: MultiplyRequest) -> None:

@@ -140,7 +140,8 @@ def connect(
     anywhere = aligned is not None and aligned.alignment.population is Population.ANYWHERE
     federation = Federation(
         domain.with_absent() if anywhere else domain,
-        tuple(tuple(_member(link, left_out) for link in links) for links in slices), aligned
+        tuple(tuple(_member(link, left_out) for link in links) for links in slices),
+        aligned,
     )
     for number, members in enumerate(federation.slices, start=1):
         _check_slice(domain, number, members)

@@ -7,19 +7,31 @@ import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
-from ...common.messages import Delivery, DeliveryKind, Introduction, OpeningRequest, alignment_query
+from ...common.messages import (
+    Delivery,
+    DeliveryKind,
+    Introduction,
+    OpeningRequest,
+    ReleaseTerms,
+    alignment_query,
+)
 from ...common.privacy.cost import counting_cost
 from ...common.protocols.alignment.matching import Matching, match
+from ...common.protocols.alignment.plan import DDH, AlignmentPlan
 from ...common.statement import Claim
 from ...common.version import __version__
 from ...common.wire.alignments import positions_payload
 from ..certificates.alignment import AlignmentCertificate
 from ..parties.asking import Asking
-from ..parties.client import Connection
+from ..parties.client import Connection, PartyClient
 from ..parties.journal import Journal
 from ..parties.marks import Marks
 from .agreement import Agreement, agree, nothing_delivered
@@ -76,7 +88,7 @@ def align_over_parties(
     noted = journal.note("certificate")
     if noted is None:
         keys = RandomStream(journal.key)
-        matchings = asking.persist(lambda: _aligned(agreement, keys), nothing_delivered)
+        matchings = asking.persist(lambda: matched(agreement, keys), nothing_delivered)
         made = _certificate(agreement, matchings)
         noted = journal.note_once("certificate", json.dumps(made.to_json()).encode())
     certificate = AlignmentCertificate.from_json(json.loads(noted))
@@ -84,31 +96,63 @@ def align_over_parties(
     return certificate.with_signatures(signatures_of(claim, agreement, asking, marks))
 
 
-def _aligned(agreement: Agreement, keys: RandomStream) -> list[Matching]:
-    """The matching of each slice, after all parties have stored their positions; repeatable."""
+def matched(agreement: Agreement, keys: RandomStream) -> list[Matching]:
+    """The matching of each slice, after all parties have stored their positions; the same when repeated.
+
+    Args:
+        agreement: parties that accepted an alignment.
+        keys: words of the matcher.
+    """
     terms, clients = agreement.terms, [member.client for member in agreement.federation.members]
-    plan, release_id = terms.aligning, terms.release_id
-    assert plan is not None, "the terms of an alignment have match keys"
+    plan, release_id = _plan(terms), terms.release_id
     introduction = Introduction(release_id, agreement.acceptances, b"")
     for client in clients:
         client.introduce(introduction)
     for place, client in enumerate(clients[1:], start=1):
         request = OpeningRequest(release_id, (), place)
         clients[0].relay(request, Delivery(release_id, DeliveryKind.ALIGNMENT_KEY), client)
-    sigma, levels = alignment_query(terms).sigma, len(plan.match)
-    matchings = []
-    with ThreadPoolExecutor(len(clients)) as threads:
-        for number in range(plan.slice_count):
-            members = [clients[place] for place in plan.members(number)]
-            tokens = list(threads.map(lambda client: client.align(release_id, levels), members))
-            matchings.append(match(tokens, sigma, keys.child("matching", str(number)), plan.keying))
-            del tokens
+    sigma, matchings = alignment_query(terms).sigma, []
+    for number in range(plan.slice_count):
+        tokens = _passed(terms, clients, number) if plan.keying == DDH else _asked(terms, clients, number)
+        matchings.append(match(tokens, sigma, keys.child("matching", str(number)), plan.keying))
+        del tokens
     people = [found.people for found in matchings]
     for number, found in enumerate(matchings):
         for place, positions in zip(plan.members(number), found.positions, strict=True):
             placed = positions_payload(found.size, people, positions)
             clients[place].deal(Delivery(release_id, DeliveryKind.POSITIONS), placed)
     return matchings
+
+
+def _asked(terms: ReleaseTerms, clients: Sequence[PartyClient], number: int) -> list[NDArray[np.uint64]]:
+    """The tokens of each party of a slice; the parties compute at the same time."""
+    plan = _plan(terms)
+
+    def asked(place: int) -> NDArray[np.uint64]:
+        return clients[place].align(terms.release_id, place, len(plan.match))
+
+    members = plan.members(number)
+    with ThreadPoolExecutor(len(members)) as threads:
+        return list(threads.map(asked, members))
+
+
+def _passed(terms: ReleaseTerms, clients: Sequence[PartyClient], number: int) -> list[NDArray[np.uint64]]:
+    """The tokens of each party of a slice, whose points pass through the others before."""
+    plan, release_id = _plan(terms), terms.release_id
+    members, tokens = plan.members(number), []
+    for start, owner in enumerate(members):
+        ring = [*members[start:], *members[:start]]
+        for sender, recipient in pairwise(ring):
+            request = OpeningRequest(release_id, (), recipient, step=owner + 1)
+            header = Delivery(release_id, DeliveryKind.ALIGNMENT_POINTS, sender=sender, step=owner + 1)
+            clients[sender].relay(request, header, clients[recipient])
+        tokens.append(clients[ring[-1]].align(release_id, owner, len(plan.match)))
+    return tokens
+
+
+def _plan(terms: ReleaseTerms) -> AlignmentPlan:
+    assert terms.aligning is not None, "the terms of an alignment have match keys"
+    return terms.aligning
 
 
 def _certificate(agreement: Agreement, matchings: Sequence[Matching]) -> AlignmentCertificate:

@@ -92,11 +92,13 @@ class Answerer(ABC):
         """Receives the other participants and the seed of the party's masks."""
         raise self._nothing_shared()
 
-    def tokens(self) -> Iterator[bytes]:
-        """The frames of a token of each row, after they are charged; refuses by default."""
-        raise ProtocolError(
-            f"the protocol {self.account.terms.protocol!r} aligns no rows; start an alignment for that"
-        )
+    def tokens(self, owner: int) -> Iterator[bytes]:
+        """The frames of a token of each row of a party, after they are charged; refuses by default."""
+        raise self._nothing_aligned()
+
+    def pass_on(self, owner: int, recipient: int) -> Iterator[bytes]:
+        """The points of a party's rows, in frames sealed for another party; refuses by default."""
+        raise self._nothing_aligned()
 
     def order_tag(self, recipient: int) -> Iterator[bytes]:
         """A keyed digest of the order of the party's records, for another party."""
@@ -121,6 +123,11 @@ class Answerer(ABC):
     def interaction_shape(self, query: MarginalQuery) -> tuple[int, ...]:
         """The shape of the marginal if its differences are queried; else empty."""
         return self.domain.shape(query.clique) if query.interaction else ()
+
+    def _nothing_aligned(self) -> ProtocolError:
+        return ProtocolError(
+            f"the protocol {self.account.terms.protocol!r} aligns no rows; start an alignment for that"
+        )
 
     def _nothing_shared(self) -> ProtocolError:
         return ProtocolError(

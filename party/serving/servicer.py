@@ -68,8 +68,8 @@ class PartyServicer:
                 scores = queries.decode_score_query(_only(requests))
                 yield from self._done(scores.release_id, caller, lambda: party.prepare_scores(scores))
             case "Align":
-                aligned = alignments.decode_align_request(_only(requests))
-                yield from self._stream(aligned, caller, lambda: party.align(aligned))
+                aligned, owner = alignments.decode_align_request(_only(requests))
+                yield from self._stream(aligned, caller, lambda: party.align(aligned, owner))
             case "AnswerScores":
                 scores = queries.decode_score_query(_only(requests))
                 yield from self._stream(scores.release_id, caller, lambda: party.answer_scores(scores))

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpmosaic.party.home import PartyHome
 from dpmosaic.simulations.local_network import Daemon
 
 POLICY = """
@@ -59,7 +58,16 @@ class Hospitals:
         for name in HELD:
             self.dpmosaic("party", "trust", self.folder / name, listed, "--yes")
         self.dpmosaic("curator", "plan", self.curator)
-        self.plan.write_text(self.plan.read_text().replace("# [alignment]", "[alignment]\nrho = 0.25\n#"))
+        text = self.plan.read_text()
+        for old, new in (
+            ("# [alignment]", "[alignment]\nrho = 0.25"),
+            ("epsilon = 1.0  ", "rho = 0.5  "),
+            ("delta = 1e-9", ""),
+            ('"mosaic"', '"independent"'),
+        ):
+            assert old in text
+            text = text.replace(old, new)
+        self.plan.write_text(text)
 
     def serve(self, name):
         self.daemons[name] = Daemon.start(self.folder / name)
@@ -97,3 +105,13 @@ def test_an_alignment_is_made_once_and_then_used_again_free_of_charge(hospitals)
     assert again["alignment"] == first["alignment"]
     for name in HELD:
         assert hospitals.charged(name) == [(first["zcdp_rho_charged"], 1)]
+
+
+def test_a_release_aligns_on_the_way_and_the_next_one_uses_the_same_alignment(hospitals):
+    for name in ("one", "two"):
+        hospitals.dpmosaic("curator", "release", hospitals.plan, "--out", hospitals.folder / name)
+    assert not json.loads(hospitals.align("--json"))["made"]
+    for name in HELD:
+        alignment, *releases = hospitals.charged(name)
+        assert alignment[1] == 1
+        assert len(releases) == 2

@@ -118,6 +118,17 @@ def test_a_key_column_bounds_the_rows_of_a_person_and_stays_at_the_party(home):
     ledger.close()
 
 
+def test_a_party_that_allows_alignments_names_its_identifiers_and_hides_how_many_rows_it_has(home):
+    (home.folder / "rows.csv").write_text("id,name,a\np,Li,0\n,Roy,1\np,Kim,1\n")
+    source = '[source]\ndomain = "domain.json"\nfile = "rows.csv"\nkey = "id"\n'
+    named = 'identifiers = { surname = "name", national_id = "id" }\n'
+    (home.folder / "policy.toml").write_text(source + named + "[policy]\nmax_alignment_rho = 0.1\n")
+    ledger = Ledger()
+    description = home.party(Settings.load(home.folder), ledger, None).describe()
+    assert (description.record_count, description.identifiers) == (None, ("national_id", "surname"))
+    ledger.close()
+
+
 def test_a_new_home_has_an_empty_ledger_that_only_its_owner_can_read(home):
     with contextlib.closing(Ledger(home.folder / LEDGER)) as ledger:
         assert ledger.summaries() == []

@@ -40,22 +40,25 @@ class Aligning:
 
     Attributes:
         slices: for each slice, the people of each party, as texts by row.
-        institutions: the parties, slice by slice.
-        ledgers: of the parties, in the same form.
+        policy: of every party, but for whose records it holds.
+        ledgers: of the parties, in the same form; new ones if None.
+        seed: of the parties' keys; None for keys of the operating system.
     """
 
     slices: list[list[list[str]]]
     policy: Policy = POLICY
+    ledgers: list[list[Ledger]] | None = None
+    seed: int | None = None
 
     def __post_init__(self):
         named = [[f"party-{k}-{j}" for j, _ in enumerate(row)] for k, row in enumerate(self.slices)]
         identities = {name: Identity.from_seed(name.encode().ljust(32)) for row in named for name in row}
         peers = {name: identity.public for name, identity in identities.items()}
         self.domain = Domain.coded({f"a{j}": 2 for j, _ in enumerate(self.slices[0])})
-        self.institutions, self.ledgers = [], []
+        self.institutions = []
+        self.ledgers = self.ledgers or [[Ledger() for _ in row] for row in named]
         for row, people in zip(named, self.slices, strict=True):
             self.institutions.append([])
-            self.ledgers.append([Ledger() for _ in row])
             for name, held, attribute in zip(row, people, self.domain, strict=True):
                 table = Table.from_codes(self.domain.project((attribute,)), np.zeros((len(held), 1), int))
                 records = Records(frozenset(row) - {name})
@@ -69,7 +72,10 @@ class Aligning:
     def restarted(self, k, j):
         """A new process of a party, with its ledger as it is."""
         institution = self.institutions[k][j]
-        keys = RandomStream.from_os().key
+        name = institution.name
+        keys = (
+            RandomStream.from_os() if self.seed is None else RandomStream.from_seed(self.seed).child(name)
+        ).key
         return InProcessConnection(PartyServicer(Party(institution, self.ledgers[k][j], keys)))
 
     def placements(self, alignment_id):
@@ -92,7 +98,7 @@ def order(**section):
     return AlignmentOrder.parse({"rho": 0.5, **section})
 
 
-def align(parties, path, links=None, adjacency=Adjacency.ZERO_OUT, **section):
+def align(parties, path, links=None, adjacency=Adjacency.ZERO_OUT, away_s=0.0, **section):
     """An alignment over these parties, resumed if the journal at this path exists."""
     opened = Journal(path) if path.exists() else Journal.create(path, "")
     with contextlib.closing(opened) as journal:
@@ -103,8 +109,43 @@ def align(parties, path, links=None, adjacency=Adjacency.ZERO_OUT, **section):
             journal,
             signer=SIGNER,
             identities=parties.identities,
+            away_s=away_s,
         )
 
 
 def described(parties):
     return [[PartyClient(link).describe() for link in row] for row in parties.links]
+
+
+class Died(BaseException):
+    """Stands for the death of the curator; no product code catches it."""
+
+
+class Restarting:
+    """A connection to a party of an alignment; what a test does before and after each call can restart it.
+
+    Args:
+        parties: the parties.
+        k: slice of the party.
+        j: place of the party in its slice.
+        told: called before each call and after each one that is done, with this connection.
+    """
+
+    def __init__(self, parties, k, j, told):
+        self.parties, self.k, self.j, self.told = parties, k, j, told
+        self.link = parties.links[k][j]
+
+    def restart(self):
+        self.link = self.parties.restarted(self.k, self.j)
+
+    def call(self, method, requests):
+        self.told(self)
+        replies = list(self.link.call(method, requests))
+        self.told(self)
+        yield from replies
+
+
+def watched(parties, told):
+    return [
+        [Restarting(parties, k, j, told) for j, _ in enumerate(row)] for k, row in enumerate(parties.links)
+    ]

@@ -14,12 +14,16 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import MosaicError
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.alignment.plan import ALIGNMENT
 from dpmosaic.common.protocols.registry import protocol_named
 from dpmosaic.common.statement import Claim
 from dpmosaic.common.wire import party_pb2 as pb
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.releasing.agreement import Proposal, agree
+from dpmosaic.curator.releasing.align_over_parties import matched
+from dpmosaic.curator.releasing.alignment_order import AlignmentProposal
 from dpmosaic.simulations.network import policy_for, start_parties
+from support.aligning import Aligning, order
 from support.parties import cut, random_table
 from support.terms import PURPOSE
 
@@ -32,6 +36,7 @@ MESSAGES = {
     "Introduce": pb.Introduction,
     "Open": pb.OpeningRequest,
     "Deliver": pb.DeliveryFrame,
+    "Align": pb.AlignRequest,
     "Multiply": pb.MultiplyRequest,
     "PrepareScores": pb.ScoreQuery,
     "AnswerScores": pb.ScoreQuery,
@@ -42,7 +47,7 @@ MESSAGES = {
 }
 """The type of the requests of every method."""
 
-PROTOCOLS = {"trusted": "1x1", "masked": "1x2", "indicator": "1x2"}
+PROTOCOLS = {"trusted": "1x1", "masked": "1x2", "indicator": "1x2", ALIGNMENT: "1x2"}
 """Protocols, and the grid of their parties; together their releases use every method."""
 
 CLOSING = ("Certify", "Abandon")
@@ -71,6 +76,8 @@ class Recorded:
 
 def parties_of(protocol):
     """New parties; every call gives parties with the same keys."""
+    if protocol == ALIGNMENT:
+        return Aligning([[["p", "q", "r"], ["q", "r", "s", ""]]], seed=1).links
     pieces = cut(TABLE, PROTOCOLS[protocol])
     return start_parties(pieces, policy_for(protocol, Adjacency.ZERO_OUT, 2.0), RandomStream.from_seed(1))
 
@@ -80,6 +87,8 @@ def release_of(protocol):
     links, sent = parties_of(protocol), []
     places = itertools.count()
     recorded = [[Recorded(link, next(places), sent) for link in row] for row in links]
+    if protocol == ALIGNMENT:
+        return alignment_of(recorded, sent)
     check = "one-hot" if protocol == "masked" else ""
     proposal = Proposal(
         "0" * 32, protocol_named(protocol), Adjacency.ZERO_OUT, Fraction(2), PURPOSE, check=check
@@ -92,6 +101,18 @@ def release_of(protocol):
     measurer.measure([Query(("a", "c"), rho, "s", interaction=True), Query(("a", "b", "c"), rho, "s")])
     if measurer.scores_exactly:
         measurer.score([("a", "c")], [np.arange(6)], rho, "s")
+    for member in agreement.federation.members:
+        member.client.probe(0)
+        member.client.certify(Claim(proposal.release_id, bytes(32), 2.0))
+        member.client.abandon(proposal.release_id)
+    return sent
+
+
+def alignment_of(links, sent):
+    """All messages of an alignment, in order."""
+    proposal = AlignmentProposal("0" * 32, order(), Adjacency.ZERO_OUT)
+    agreement = agree(Domain.coded({"a0": 2, "a1": 2}), links, proposal, counted=False)
+    matched(agreement, RandomStream.from_seed(1))
     for member in agreement.federation.members:
         member.client.probe(0)
         member.client.certify(Claim(proposal.release_id, bytes(32), 2.0))

@@ -117,9 +117,11 @@ DESCRIPTIONS = st.builds(
     protocol_version=WORDS,
     software_version=TEXTS,
     domain=domains(),
-    record_count=st.integers(0, 2**64 - 1),
+    record_count=st.none() | st.integers(0, 2**64 - 1),
     protocols=st.lists(TEXTS, max_size=3).map(tuple),
     identity=st.binary(max_size=33),
+    alignments=st.lists(TEXTS, max_size=3).map(tuple),
+    identifiers=st.lists(TEXTS, max_size=3).map(tuple),
 )
 BUDGETS = st.builds(Budget, zcdp_rho=POSITIVE, delta=st.none() | st.floats(1e-300, 0.99)) | st.builds(
     Budget, epsilon=POSITIVE, delta=st.floats(1e-300, 0.99)
@@ -217,7 +219,9 @@ SCORE_QUERIES = st.builds(
     st.binary(min_size=32, max_size=32),
 )
 
-DESCRIPTION = PartyDescription("p", 1, "0.1", Domain.coded({"a": 2, "b": 3}), 7, ("trusted",), b"i" * 32)
+DESCRIPTION = PartyDescription(
+    "p", 1, "0.1", Domain.coded({"a": 2, "b": 3}), 7, ("trusted",), b"i" * 32, ("r",), ("key",)
+)
 ROSTER = (
     RosterEntry("p", 0, ("a", "b"), 7, b"i" * 32),
     RosterEntry("q", 1, ("a",), 5, b"j" * 32),

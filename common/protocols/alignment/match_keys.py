@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 from ...errors import DataError
 from .normalise import NORMALISATIONS
@@ -16,7 +15,7 @@ MAX_MATCH_KEYS = 16
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _LENGTH_BYTES = 4
 _REMEMBERED = 1 << 16
-"""Number of different values of a field whose normalised form is kept, since names come again."""
+"""Number of different values of a field whose normalised form is remembered, since names come again."""
 
 
 def check_identifier(name: str) -> None:
@@ -70,18 +69,26 @@ def key_texts(columns: Mapping[str, Sequence[str]], key: MatchKey) -> list[bytes
         For each row its normalised fields, each as UTF-8 with its length in front; empty if one is missing.
     """
     fields = [_encoded(columns, field) for field in key]
+    if len(fields) == 1:
+        return fields[0]
     return [b"".join(parts) if all(parts) else b"" for parts in zip(*fields, strict=True)]
 
 
 def _encoded(columns: Mapping[str, Sequence[str]], field: str) -> list[bytes]:
     name, _, normalisation = field.partition(":")
     normalise = NORMALISATIONS[normalisation]
-
-    def encoded(value: str) -> bytes:
-        data = normalise(value).encode()
-        return len(data).to_bytes(_LENGTH_BYTES, "big") + data if data else b""
-
-    return list(map(lru_cache(_REMEMBERED)(encoded), columns[name]))
+    remembered: dict[str, bytes] = {}
+    encoded = []
+    for value in columns[name]:
+        data = remembered.get(value)
+        if data is None:
+            data = normalise(value).encode()
+            if data:
+                data = len(data).to_bytes(_LENGTH_BYTES, "big") + data
+            if len(remembered) < _REMEMBERED:
+                remembered[value] = data
+        encoded.append(data)
+    return encoded
 
 
 def _check_field(field: str) -> None:

@@ -18,11 +18,11 @@ _WRITTEN_OUT = str.maketrans(
 _MARKS_OF_LETTERS = (0, 7, 8, 9)
 """Combining classes of marks without which another letter is read: vowel signs, nukta, voicing, virama."""
 _NOT_IN_TEXT = re.compile(r"[^a-z0-9]")
-_YEAR_FIRST = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ][\d:.+-]*)?|(\d{4})(\d{2})(\d{2})", re.ASCII)
+_YEAR_FIRST = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ][\d:.+Z-]*)?|(\d{4})(\d{2})(\d{2})", re.ASCII)
 _YEAR_LAST = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})", re.ASCII)
 _DIGITS = re.compile(r"\d+", re.ASCII)
 _SOUNDS = {
-    letter: code
+    letter: str(code)
     for code, letters in enumerate(("bfpv", "cgjkqsxz", "dt", "l", "mn", "r"), start=1)
     for letter in letters
 }
@@ -57,7 +57,7 @@ def digits(value: str) -> str:
 def date(value: str) -> str:
     """A day as yyyy-mm-dd, from yyyy-mm-dd or yyyymmdd; a time of the day after it is left out."""
     found = _YEAR_FIRST.fullmatch(_plain(value))
-    return _day(*(found[place] or found[place + 3] for place in (1, 2, 3))) if found else ""
+    return _day(found[1] or found[4], found[2] or found[5], found[3] or found[6]) if found else ""
 
 
 def date_dmy(value: str) -> str:
@@ -74,7 +74,7 @@ def date_mdy(value: str) -> str:
 
 def year(value: str) -> str:
     """The year of a date in any order, or a year alone: the only number of four digits, or from yyyymmdd."""
-    numbers = _DIGITS.findall(_plain(value))
+    numbers: list[str] = _DIGITS.findall(_plain(value))
     if len(numbers) == 1 and len(numbers[0]) == 8:
         return numbers[0][:4]
     years = [number for number in numbers if len(number) == 4]
@@ -90,14 +90,14 @@ def soundex(value: str) -> str:
     letters = [letter for letter in text(value) if "a" <= letter <= "z"]
     if not letters:
         return ""
-    codes, last = [], _SOUNDS.get(letters[0])
+    codes, last = "", _SOUNDS.get(letters[0])
     for letter in letters[1:]:
         code = _SOUNDS.get(letter)
         if code is not None and code != last:
-            codes.append(str(code))
+            codes += code
         if letter not in "hw":
             last = code
-    return letters[0].upper() + "".join(codes[:_SOUNDEX_DIGITS]).ljust(_SOUNDEX_DIGITS, "0")
+    return letters[0].upper() + codes[:_SOUNDEX_DIGITS].ljust(_SOUNDEX_DIGITS, "0")
 
 
 def initial(value: str) -> str:

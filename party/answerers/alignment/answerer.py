@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ....common.crypto.randomness import KEY_BYTES, RandomStream
 from ....common.errors import DeliveriesLost, ProtocolError
+from ....common.extras import require_extra
 from ....common.messages import (
     AnswerForm,
     Delivery,
@@ -19,7 +20,7 @@ from ....common.messages import (
     ReleaseTerms,
     alignment_query,
 )
-from ....common.protocols.alignment.plan import AlignmentPlan
+from ....common.protocols.alignment.plan import DDH, AlignmentPlan
 from ....common.protocols.alignment.tokens import PartyTokens, party_tokens
 from ....common.protocols.masked.plan import Chain
 from ....common.wire.alignments import decode_positions, encode_tokens
@@ -28,6 +29,7 @@ from ...institution import Institution
 from ...ledger_rows import Placement
 from ..answerer import Answerer
 from ..peers import Peers
+from .passing import Passing
 
 _KEY = "key of the tokens"
 
@@ -35,7 +37,8 @@ _KEY = "key of the tokens"
 class AlignmentAnswerer(Answerer):
     """Sends tokens of the party's rows, and stores the positions that they get.
 
-    The key of the tokens, which the first party of the roster draws, is lost when the process ends.
+    The key of the tokens, which the first party of the roster draws, and points of other parties are lost
+    when the process ends.
 
     Args:
         institution: see `Answerer`.
@@ -51,12 +54,15 @@ class AlignmentAnswerer(Answerer):
         self._me = names.index(institution.name)
         self._peers: Peers | None = None
         self._key: bytes | None = None
+        self._ring: Passing | None = None
         self._sent: PartyTokens | None = None
         self._rows: NDArray[np.intp] | None = None
 
     @classmethod
     def check_terms(cls, terms: ReleaseTerms, institution: Institution) -> None:
         """Refuses terms by which this party cannot align its rows."""
+        if _plan(terms).keying == DDH:
+            require_extra(DDH)
         institution.identifiers.check_match(_plan(terms).match)
 
     def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
@@ -80,20 +86,36 @@ class AlignmentAnswerer(Answerer):
         return self._introduced_peers().seal(recipient, [_KEY], [self._shared_key()])
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Stores the key of the tokens, or the positions of the rows."""
+        """Stores the key of the tokens, points of another party, or the positions of the rows."""
         match delivery.kind:
             case DeliveryKind.ALIGNMENT_KEY:
                 self._receive_key(delivery.sender, chunks)
+            case DeliveryKind.ALIGNMENT_POINTS:
+                self._passing().receive(delivery.step - 1, delivery.sender, chunks)
             case DeliveryKind.POSITIONS:
                 self._place(chunks)
             case _:
                 raise self._nothing_shared()
 
-    def tokens(self) -> Iterator[bytes]:
-        """The frames of the tokens of rows and dummies, in shuffled order; charged first."""
-        sent = self._tokens().tokens
-        self.account.answered(alignment_query(self.account.terms), sent.view(np.int64))
-        return encode_tokens(sent)
+    def tokens(self, owner: int) -> Iterator[bytes]:
+        """The frames of the tokens of rows and dummies, in shuffled order; charged first.
+
+        Args:
+            owner: index in the roster of the party whose they are; another one only if its points end here.
+        """
+        if self._plan.keying == DDH:
+            if owner == self._me:
+                self._begin()
+            return encode_tokens(self._passing().tokens(owner))
+        if owner != self._me:
+            raise ProtocolError("expected a request for the tokens of this party; compare the plan")
+        return encode_tokens(self._bound())
+
+    def pass_on(self, owner: int, recipient: int) -> Iterator[bytes]:
+        """Points of a party's tokens, multiplied by this one, in frames sealed for the next one."""
+        if owner == self._me:
+            self._begin()
+        return self._passing().send(owner, recipient)
 
     def _receive_key(self, sender: int, chunks: Iterable[bytes]) -> None:
         if sender != 0 or self._me == 0:
@@ -102,6 +124,24 @@ class AlignmentAnswerer(Answerer):
         if len(key) != KEY_BYTES or self._key not in (None, key):
             raise ProtocolError("expected one key of the tokens, got another; start a new alignment")
         self._key = key
+
+    def _begin(self) -> None:
+        """Charges the tokens of this party's rows and makes points of them."""
+        self._passing().begin(self._bound())
+
+    def _bound(self) -> NDArray[np.uint64]:
+        """The tokens of this party's rows, to which the charge is bound."""
+        sent = self._tokens().tokens
+        self.account.answered(alignment_query(self.account.terms), sent.view(np.int64))
+        return sent
+
+    def _passing(self) -> Passing:
+        if self._plan.keying != DDH:
+            raise ProtocolError('expected no points with the keying "hmac"; compare the plan')
+        if self._ring is None:
+            peers, memory = self._introduced_peers(), self.account.allowance.memory
+            self._ring = Passing(self._plan, self._me, peers, self.account.secret(), memory)
+        return self._ring
 
     def _place(self, chunks: Iterable[bytes]) -> None:
         sent = self._tokens()
