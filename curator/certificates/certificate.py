@@ -116,8 +116,10 @@ class Certificate:
 
     @property
     def records(self) -> int:
-        """Number of records of all slices; public."""
-        return sum(self.plan.record_counts)
+        """Number of records of all slices, a noisy number if parties are aligned; public."""
+        if self.plan.alignment is None:
+            return sum(self.plan.record_counts)
+        return sum(map(self.plan.alignment.alignment.record_count, range(len(self.plan.parties))))
 
     @property
     def confidence(self) -> float:

@@ -126,6 +126,11 @@ def promised(
         for observer in observers
         if private
     ]
+    with_alignment = epsilon_with_alignment = None
+    if plan.alignment is not None:
+        with_alignment = float(accountant.spent + plan.alignment.zcdp_rho)
+        if budget.delta is not None:
+            epsilon_with_alignment = zcdp_epsilon(with_alignment, budget.delta)
     return Promise(
         budget.epsilon,
         budget.delta,
@@ -137,6 +142,8 @@ def promised(
         checked.get(1.0, Unstated.UNSTATED),
         composed,
         tuple(seen),
+        with_alignment,
+        epsilon_with_alignment,
     )
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 from ...common.data.domain import Clique
 from ...common.history import Mark
 from ...common.privacy.budget import AnswerKind, Budget
+from ...common.privacy.cost import PrivacyUnit
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
+from ...common.protocols.alignment.alignment import Alignment, Population
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.statement import Entry, Statement
 from .json_values import OPTIONAL
@@ -51,13 +54,55 @@ class StatedStep:
 
 
 @dataclass(frozen=True)
+class StatedAlignment:
+    """The alignment that a release counted on, which was made and charged before under its own id.
+
+    Attributes:
+        alignment_id: id of the release that made it.
+        population: whose records are counted (`Population`).
+        people: for each slice, noisy number of people of each pattern of parties (`Alignment.people`).
+        sigma: standard deviation of each number of people.
+        zcdp_rho: what it cost, zCDP.
+    """
+
+    alignment_id: str
+    population: str
+    people: tuple[tuple[int, ...], ...]
+    sigma: float
+    zcdp_rho: Fraction
+
+    def __post_init__(self) -> None:
+        # Refuses what no plan states.
+        self.alignment  # noqa: B018
+
+    @property
+    def alignment(self) -> Alignment:
+        """The same, as plans state it."""
+        population = Population.named(self.population)
+        return Alignment(self.alignment_id, population, self.people, self.zcdp_rho)
+
+
+def stated_alignment(alignment: Alignment | None, unit: PrivacyUnit) -> StatedAlignment | None:
+    """What a certificate states of the alignment of a plan; None of none."""
+    if alignment is None:
+        return None
+    return StatedAlignment(
+        alignment.alignment_id,
+        alignment.population.value,
+        alignment.people,
+        alignment.sigma(unit),
+        alignment.zcdp_rho,
+    )
+
+
+@dataclass(frozen=True)
 class StatedPlan:
     """What was asked for, before any data was touched.
 
     Attributes:
         attributes: attribute -> number of its values, in domain order.
         domain_digest: of the table's domain.
-        record_counts: of each slice; public.
+        record_counts: of each slice, or positions if its parties are aligned; public.
         parties: attributes of each party, slice by slice.
         protocol: name of the measurement protocol.
         adjacency: which tables are neighbours.
@@ -72,6 +117,7 @@ class StatedPlan:
         dealer: role that deals randomness; None where there is none.
         evaluators: names of the two parties that compute scores from shares; empty where there are none.
         check: what parties prove of their openings; empty for nothing.
+        alignment: of the parties' rows; None if the parties of a slice hold the same records.
     """
 
     attributes: Mapping[str, int]
@@ -91,12 +137,15 @@ class StatedPlan:
     dealer: str | None = field(default=None, metadata=OPTIONAL)
     evaluators: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     check: str = field(default="", metadata=OPTIONAL)
+    alignment: StatedAlignment | None = field(default=None, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):
             raise ValueError("expected the name of the mechanism")
         if len(self.record_counts) != len(self.parties):
             raise ValueError("expected the number of records and the parties of each slice")
+        if self.alignment is not None and len(self.alignment.people) != len(self.parties):
+            raise ValueError("expected the number of people of each slice")
         if self.rows_per_person < 1:
             raise ValueError("expected at least one row of each person")
 
@@ -147,6 +196,9 @@ class Promise:
             brings above the promise; None where not all noise is Gaussian, or delta is too small for it.
         composition: of steps that have no zCDP (`composition`); None where all have.
         observers: what holds against whom, where that differs.
+        zcdp_rho_with_alignment: what this release and the alignment that it counted on cost together; None
+            without an alignment. Other releases may count on the same alignment.
+        epsilon_with_alignment: the same at delta; None without a delta.
     """
 
     epsilon: float | None
@@ -161,6 +213,8 @@ class Promise:
     )
     composition: Mapping[str, Any] | None = field(default=None, metadata=OPTIONAL)
     observers: tuple[Observed, ...] = field(default=(), metadata=OPTIONAL)
+    zcdp_rho_with_alignment: float | None = field(default=None, metadata=OPTIONAL)
+    epsilon_with_alignment: float | None = field(default=None, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not self.zcdp_rho_granted > 0:

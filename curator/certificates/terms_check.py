@@ -14,7 +14,7 @@ from ...common.privacy.conversion import gaussian_epsilon
 from ...common.protocols.partition import Partition
 from .certificate import Certificate
 from .check import Check
-from .statements import stated_roles
+from .statements import stated_alignment, stated_roles
 
 
 def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) -> Iterator[Check]:
@@ -28,6 +28,8 @@ def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) 
     yield _check_promise(certificate, terms, spent)
     yield _check_record(certificate, terms)
     yield _check_table(certificate, terms.plan)
+    if certificate.plan.alignment is not None or terms.plan.alignment is not None:
+        yield _check_alignment(certificate, terms)
     yield _check_purpose(certificate, terms)
     yield _check_trust(certificate, terms)
 
@@ -68,7 +70,20 @@ def _check_table(certificate: Certificate, signed: Partition) -> Check:
         return Check(
             "table", False, "other parties, attributes or numbers of records than in the signed terms"
         )
-    return Check("table", True, f"{len(signed.roster)} parties, {signed.record_count} records, as signed")
+    what = "records" if signed.alignment is None else "positions"
+    return Check("table", True, f"{len(signed.roster)} parties, {signed.record_count} {what}, as signed")
+
+
+def _check_alignment(certificate: Certificate, terms: ReleaseTerms) -> Check:
+    stated = certificate.plan.alignment
+    if stated is None or stated != stated_alignment(terms.plan.alignment, terms.unit):
+        return Check("alignment", False, "another alignment, number of people or cost of it than signed")
+    return Check(
+        "alignment",
+        True,
+        f"about {certificate.records} people {stated.population}, at rho {float(stated.zcdp_rho):.6g}; every "
+        "party compared this with its ledger before it accepted",
+    )
 
 
 def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:

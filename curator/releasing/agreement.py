@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
-from ...common.errors import ApprovalPending, MosaicError, PartyUnavailable, PolicyError
+from ...common.errors import ApprovalPending, DataError, MosaicError, PartyUnavailable, PolicyError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
@@ -63,9 +63,24 @@ class Proposal:
         return float(self.granted * self.copies) * (1 + 2.0**-50)
 
     def terms(self, federation: Federation) -> ReleaseTerms:
-        """The terms of the release over these parties."""
-        name = self.protocol.name
-        unit = PrivacyUnit(self.adjacency, self.purpose.rows_per_person)
+        """The terms of the release over these parties.
+
+        Raises:
+            DataError: the parties are aligned and the protocol is not `masked`; or they are not, and the
+                adjacency hides the number of records.
+        """
+        name, adjacency = self.protocol.name, self.adjacency
+        if federation.aligned is not None and name != registry.MASKED.name:
+            raise DataError(
+                f"protocol: expected {registry.MASKED.name!r} over aligned parties, got {name!r}; change it, "
+                "or remove [alignment]"
+            )
+        if federation.aligned is None and adjacency is Adjacency.ADD_REMOVE:
+            raise DataError(
+                f"adjacency: {adjacency.value!r} hides the number of records, which is public unless the "
+                "parties are aligned; add [alignment], or choose 'zero-out'"
+            )
+        unit = PrivacyUnit(adjacency, self.purpose.rows_per_person)
         plan = measuring(name).plan(federation, self.granted, unit, self.collusions)
         if isinstance(plan, MaskedPlan):
             plan = replace(plan, check=self.check)

@@ -10,6 +10,7 @@ from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
 from ...common.errors import DataError
+from ...common.protocols.alignment.alignment import Population
 from ...common.statement import Claim
 from ..certificates.certificate import Certificate
 from ..mechanisms.catalogue import mechanism_named
@@ -60,7 +61,7 @@ def release_over_parties(
     order, keys, asking = order_of(plan), RandomStream(journal.key), Asking(journal, away_s)
     proposal = order.proposal(journal.release_id)
     agreement = agree(
-        order.domain,
+        plan.domain,
         links,
         proposal,
         left_out=plan.left_out,
@@ -97,12 +98,14 @@ def order_of(plan: ReleasePlan) -> ReleaseOrder:
     Raises:
         DataError: the mechanism or the workload does not exist.
     """
+    anywhere = plan.alignment is not None and plan.alignment.population is Population.ANYWHERE
+    domain = plan.domain.with_absent() if anywhere else plan.domain
     return ReleaseOrder(
-        plan.domain,
+        domain,
         plan.protocol,
         plan.adjacency,
         mechanism_named(plan.mechanism, plan.variant, plan.settings),
-        Workload.parse(plan.domain, plan.workload),
+        Workload.parse(domain, plan.workload),
         plan.budget,
         plan.collusions,
         plan.rows,

@@ -15,13 +15,20 @@ from ...common.extensions import origin
 from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
+from ...common.protocols.alignment.alignment import Alignment
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol
 from ..certificates.certificate import Certificate
 from ..certificates.issuing import issue
 from ..certificates.json_values import to_json_values
-from ..certificates.statements import StatedPlan, StatedStep, WeightedClique, stated_roles
+from ..certificates.statements import (
+    StatedPlan,
+    StatedStep,
+    WeightedClique,
+    stated_alignment,
+    stated_roles,
+)
 from ..measurers.measurer import Measurer
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.parts.fitted import FittedModel, Report, ignore
@@ -34,7 +41,7 @@ class ReleaseOrder:
     """The specification of a release.
 
     Attributes:
-        domain: domain of the table.
+        domain: domain of the table; with the value `absent` if it counts people of any party.
         protocol: measurement protocol.
         adjacency: which tables are neighbours.
         mechanism: configured mechanism.
@@ -97,16 +104,18 @@ class Layout:
     """Which party holds what, and which roles it trusts; public.
 
     Attributes:
-        record_counts: records of each slice.
+        record_counts: records of each slice, or positions if its parties are aligned.
         parties: attributes of each party, slice by slice.
         names: names of the parties, slice by slice; empty in a simulation.
         masked: plan of the protocol `masked`; None with any other protocol.
+        alignment: alignment of the parties' rows; None if the parties of a slice hold the same records.
     """
 
     record_counts: tuple[int, ...]
     parties: tuple[tuple[Clique, ...], ...]
     names: tuple[tuple[str, ...], ...] = ()
     masked: MaskedPlan | None = None
+    alignment: Alignment | None = None
 
     @classmethod
     def of(cls, plan: Partition) -> Layout:
@@ -116,6 +125,7 @@ class Layout:
             tuple(tuple(entry.attributes for entry in entries) for entries in plan.slices),
             tuple(tuple(entry.name for entry in entries) for entries in plan.slices),
             plan if isinstance(plan, MaskedPlan) else None,
+            plan.alignment,
         )
 
 
@@ -186,6 +196,7 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         steps: steps of the mechanism, as planned.
     """
     workload = zip(order.workload.cliques, order.workload.weights, strict=True)
+    unit = PrivacyUnit(order.adjacency, order.rows_per_person)
     return StatedPlan(
         attributes={name: order.domain[name].size for name in order.domain},
         domain_digest=order.domain.digest(),
@@ -194,11 +205,12 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         protocol=order.protocol.name,
         adjacency=order.adjacency.value,
         rows_per_person=order.rows_per_person,
-        privacy_unit=PrivacyUnit(order.adjacency, order.rows_per_person).in_words,
+        privacy_unit=unit.in_words,
         mechanism=to_json_values(order.mechanism.describe()),
         workload=tuple(WeightedClique(clique, weight) for clique, weight in workload),
         budget=order.budget,
         steps=tuple(StatedStep(step.name, step.title, float(step.share)) for step in steps),
         names=layout.names,
+        alignment=stated_alignment(layout.alignment, unit),
         **stated_roles(layout.masked),
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ...common.privacy.budget import AnswerKind
 from ...common.privacy.conversion import zcdp_epsilon
+from ...common.protocols.alignment.alignment import Population
 from ...common.protocols.registry import find_protocol
 from ..certificates.certificate import Certificate
 
@@ -24,6 +25,18 @@ _ADJACENCY: Mapping[str, str] = {
     "replace-one": (
         "The real table is compared with a table in which one record is replaced by any other record. The "
         "number of records is public."
+    ),
+    "add-remove": (
+        "The real table is compared with a table in which one record is added or removed. The number of "
+        "records is not public."
+    ),
+}
+
+_POPULATIONS: Mapping[Population, str] = {
+    Population.EVERYWHERE: "the people whom every party of their slice knows",
+    Population.ANYWHERE: (
+        "the people whom any party of their slice knows; what the parties that do not know a person hold has "
+        "the value “absent”"
     ),
 }
 
@@ -53,6 +66,25 @@ class Spending:
 
 
 @dataclass(frozen=True)
+class PlainAlignment:
+    """The alignment of the parties' rows for a reader.
+
+    Attributes:
+        population: whose records the release is about, as words.
+        records: noisy number of them.
+        sigma: standard deviation of one noisy number of people.
+        zcdp_rho: what the alignment cost, zCDP.
+        epsilon: what release and alignment cost together, at the delta of the promise.
+    """
+
+    population: str
+    records: int
+    sigma: float
+    zcdp_rho: float
+    epsilon: float
+
+
+@dataclass(frozen=True)
 class PlainPromise:
     """The promise for a reader without training in privacy.
 
@@ -65,6 +97,7 @@ class PlainPromise:
         adjacency: which tables are compared, as a sentence.
         trust: who trusted whom, as sentences.
         spending: cost of each step, and the rest.
+        alignment: how the parties' rows were aligned; None if they hold the same records.
     """
 
     epsilon: float
@@ -75,6 +108,7 @@ class PlainPromise:
     adjacency: str
     trust: str
     spending: tuple[Spending, ...]
+    alignment: PlainAlignment | None
 
 
 def promise_of(certificate: Certificate) -> PlainPromise:
@@ -99,6 +133,20 @@ def promise_of(certificate: Certificate) -> PlainPromise:
         _ADJACENCY.get(plan.adjacency, plan.adjacency),
         _UNKNOWN if protocol is None else protocol.explanation,
         _spending(certificate),
+        _alignment(certificate, delta),
+    )
+
+
+def _alignment(certificate: Certificate, delta: float) -> PlainAlignment | None:
+    stated, both = certificate.plan.alignment, certificate.promise.zcdp_rho_with_alignment
+    if stated is None or both is None:
+        return None
+    return PlainAlignment(
+        _POPULATIONS[stated.alignment.population],
+        certificate.records,
+        stated.sigma,
+        float(stated.zcdp_rho),
+        zcdp_epsilon(both, delta),
     )
 
 

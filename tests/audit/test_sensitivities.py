@@ -22,7 +22,7 @@ def moves(effects, adjacency):
         effects: the answer to a table of one record, for each cell, shape (cells, answer).
         adjacency: which tables are neighbours.
     """
-    if adjacency is Adjacency.ZERO_OUT:
+    if adjacency is not Adjacency.REPLACE_ONE:
         return effects
     return (effects[:, None] - effects[None, :]).reshape(-1, effects.shape[1])
 
@@ -75,7 +75,8 @@ def test_a_score_costs_what_the_worst_record_of_all_small_tables_and_references_
         for old in set(table):
             without = counts - np.eye(cells, dtype=int)[old]
             removed = np.abs(np.abs(without - references).sum(axis=1) - before).max()
-            worst[Adjacency.ZERO_OUT] = max(worst[Adjacency.ZERO_OUT], removed)
+            for adjacency in (Adjacency.ZERO_OUT, Adjacency.ADD_REMOVE):
+                worst[adjacency] = max(worst[adjacency], removed)
             for new in np.eye(cells, dtype=int):
                 replaced = np.abs(np.abs(without + new - references).sum(axis=1) - before).max()
                 worst[Adjacency.REPLACE_ONE] = max(worst[Adjacency.REPLACE_ONE], replaced)
@@ -112,7 +113,7 @@ def test_one_record_can_change_every_score_of_a_batch_so_each_is_charged(adjacen
 
     worst = 0
     for first, second in itertools.combinations_with_replacement(every, 2):
-        neighbours = [(first,)] if adjacency is Adjacency.ZERO_OUT else [(first, new) for new in every]
+        neighbours = [(first,)] if adjacency is not Adjacency.REPLACE_ONE else [(first, new) for new in every]
         worst = max([worst, *(moved((first, second), neighbour) for neighbour in neighbours)])
     loss = worst / (2 * float(charged_variance(SIGMA)))
     assert float(score_cost(SIGMA, adjacency, len(cliques))) == pytest.approx(loss, rel=1e-12)

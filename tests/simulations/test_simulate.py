@@ -202,7 +202,10 @@ def test_error_bounds_hold_for_rows_and_not_only_for_the_model():
 
 def test_replace_one_adds_more_noise_for_the_same_promise():
     options = {"budget": BUDGET, "mechanism": "independent"}
-    runs = [simulate(table(), **options, adjacency=adjacency).certificate for adjacency in Adjacency]
+    runs = [
+        simulate(table(), **options, adjacency=adjacency).certificate
+        for adjacency in (Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE)
+    ]
     sigmas = [certificate.measurements[0].sigma for certificate in runs]
     assert sigmas[1] == pytest.approx(sigmas[0] * 2**0.5, rel=1e-3)
 

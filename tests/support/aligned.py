@@ -1,5 +1,6 @@
 """Parties in this process whose rows were placed by an alignment, without the steps that make one."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -93,17 +94,21 @@ class AlignedRelease:
         granted: budget of the release.
         adjacency: which tables are neighbours.
         seed: of all keys.
+        policy: limits of all parties that differ.
     """
 
     def __init__(
         self, people, population=Population.EVERYWHERE, granted=Fraction(10**7), *,
-        adjacency=Adjacency.ZERO_OUT, seed=1,
+        adjacency=Adjacency.ZERO_OUT, seed=1, **policy,
     ):  # fmt: skip
         keys = RandomStream.from_seed(seed)
         names = [[f"party-{i}-{j}" for j, _ in enumerate(row)] for i, row in enumerate(people.grid)]
         own = {name: Identity.from_seed(keys.child_key("identity", name)) for row in names for name in row}
         pinned = {name: identity.public for name, identity in own.items()}
-        policy = policy_for("masked", adjacency, float(granted + 1))
+        policy = replace(
+            policy_for("masked", adjacency, float(granted + 1)),
+            **{"max_alignment_rho": Fraction(1), **policy},
+        )
         rho = counting_cost(SIGMA, PrivacyUnit(adjacency))
         roster = tuple(
             RosterEntry(name, number, held, 0, pinned[name])

@@ -57,7 +57,7 @@ def case_of(seed):
         tolerated = int(rng.integers(0, min(2, parties) if needs_scores else parties))
     epsilon = float(10 ** rng.uniform(-1.3, 1.5))
     budget = Budget(epsilon, DELTA) if rng.random() < 0.8 else Budget(zcdp_rho=epsilon)
-    adjacency = Adjacency(rng.choice([member.value for member in Adjacency]))
+    adjacency = Adjacency(rng.choice([Adjacency.ZERO_OUT.value, Adjacency.REPLACE_ONE.value]))
     granted = mechanism.granted(budget)
     trial = Trial(granted, protocol, grid, tolerated, adjacency, seed=seed)
     workload = Workload.all_kway(table.domain, int(rng.integers(1, min(3, len(table.domain)) + 1)))

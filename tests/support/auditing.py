@@ -142,13 +142,13 @@ def worst_squared_shift(run):
     table, domain = run.table, run.table.domain
     held = np.unique(np.column_stack(table.columns), axis=0)
     every = np.column_stack([axis.ravel() for axis in np.indices(domain.sizes)])
-    total = np.zeros((len(held), 1 if run.trial.adjacency is Adjacency.ZERO_OUT else len(every)))
+    total = np.zeros((len(held), 1 if run.trial.adjacency is not Adjacency.REPLACE_ONE else len(every)))
     for answer in run.answers:
         for clique, shifts in _squared_shifts(run, answer):
             at = [domain.names.index(name) for name in clique]
             shape = domain.shape(clique)
             old = np.ravel_multi_index(held[:, at].T, shape)
-            if run.trial.adjacency is Adjacency.ZERO_OUT:
+            if run.trial.adjacency is not Adjacency.REPLACE_ONE:
                 total[:, 0] += shifts[old, -1]
             else:
                 total += shifts[np.ix_(old, np.ravel_multi_index(every[:, at].T, shape))]

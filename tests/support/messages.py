@@ -147,6 +147,8 @@ MASKED_TERMS = st.builds(
     plan=plans(),
     purpose=PURPOSES,
 )
+FIELDS = st.sampled_from(["id:exact", "name:text", "born:date", "born:year"])
+MATCH_KEYS = st.lists(FIELDS, min_size=1, max_size=2, unique=True).map(tuple)
 MATCHING_TERMS = st.builds(
     ReleaseTerms,
     RELEASE_IDS,
@@ -159,7 +161,7 @@ MATCHING_TERMS = st.builds(
             plan.domain, tuple(replace(entry, record_count=0) for entry in plan.roster), **matching
         ),
         plans(),
-        match=st.lists(st.lists(TEXTS, min_size=1, max_size=2).map(tuple), min_size=1, max_size=2).map(tuple),
+        match=st.lists(MATCH_KEYS, min_size=1, max_size=2, unique_by=frozenset).map(tuple),
         keying=st.sampled_from([HMAC, DDH]),
         duplicates=st.sampled_from(["first", "refuse"]),
     ),
@@ -242,7 +244,7 @@ ALIGNING = replace(
     plan=AlignmentPlan(
         PLAN.domain,
         tuple(replace(entry, record_count=0) for entry in ROSTER),
-        match=(("id:exact",), ("name:letters", "born:date")),
+        match=(("id:exact",), ("name:text", "born:date")),
         across_slices="first",
     ),
 )

@@ -32,7 +32,7 @@ class Pair:
 
     @property
     def neighbour(self):
-        if self.adjacency is Adjacency.ZERO_OUT:
+        if self.adjacency is not Adjacency.REPLACE_ONE:
             return WithNull(DOMAIN, self.table.columns)
         return Table.from_codes(DOMAIN, np.array([(0, 0)] * 6))
 

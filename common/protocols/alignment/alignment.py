@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...errors import DataError
+from ...privacy.cost import Neighbours, counting_sigma
 
 
 class Population(enum.Enum):
@@ -57,6 +58,13 @@ class Alignment:
         """Noisy number of people of the population in a slice, at least 1; public."""
         counts = self.people[number]
         return max(1, counts[-1] if self.population is Population.EVERYWHERE else sum(counts))
+
+    def sigma(self, adjacency: Neighbours) -> float:
+        """Standard deviation of each number of people.
+
+        It has the noise of the dummies, and twice this variance again from the matcher.
+        """
+        return math.sqrt(3) * counting_sigma(self.zcdp_rho, adjacency)
 
     def absent(self, number: int, parties: int) -> int:
         """Noisy number of people in a slice who are in none of these parties.

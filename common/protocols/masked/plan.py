@@ -157,9 +157,9 @@ class MaskedPlan(Partition):
         )
 
     def openers(self, chain: Chain, number: int) -> tuple[int, ...]:
-        """Indices in the roster of the parties that open what the last part is multiplied with, to its holder.
+        """Indices in the roster of the parties that open their shares to the holder of the last part.
 
-        They hold the parts before it. The holder of the last part opens nothing to itself.
+        These are the holders of the parts before it, without itself.
         """
         *others, last = self.holders(chain, number)
         return tuple(place for place in others if place != last)

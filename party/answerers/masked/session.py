@@ -16,7 +16,6 @@ from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTer
 from ....common.privacy.cost import grid_of
 from ....common.protocols.masked import products, reveal
 from ....common.protocols.masked.masks import release_masks
-from ....common.protocols.masked.presence import attributes_of
 from ....common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     Chain,
@@ -25,6 +24,7 @@ from ....common.protocols.masked.plan import (
     products_of,
     rectangles,
 )
+from ....common.protocols.masked.presence import attributes_of
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 from ...allowance import Allowance

@@ -251,8 +251,9 @@ UNCOUNTED = partition(roster=[entry(record_count=0)])
     [
         ({}, partition(), "must not state numbers of records"),
         ({}, partition(roster=[entry(record_count=0)], alignments=[alignment()]), "must not state an align"),
-        ({"match": ()}, UNCOUNTED, "at least one match key"),
-        ({"match": ((),)}, UNCOUNTED, "at least one match key"),
+        ({"match": ()}, UNCOUNTED, "match: expected 1 to"),
+        ({"match": ((),)}, UNCOUNTED, "match: expected 1 to"),
+        ({"match": (("key",),)}, UNCOUNTED, "match: expected fields such as"),
         ({"keying": "none"}, UNCOUNTED, "keying: expected one of"),
         ({"duplicates": "last"}, UNCOUNTED, "duplicates: expected one of"),
         ({"across_slices": "last"}, UNCOUNTED, "across_slices: expected one of"),

@@ -212,7 +212,7 @@ def test_every_field_of_the_alignment_changes_the_signed_bytes(change):
     "change",
     [
         {"match": (("id:exact",),)},
-        {"match": (("id:exact", "name:letters"), ("born:date",))},
+        {"match": (("id:exact", "name:text"), ("born:date",))},
         {"keying": "ddh"},
         {"duplicates": "refuse"},
         {"across_slices": ""},

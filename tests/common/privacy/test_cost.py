@@ -93,7 +93,7 @@ def test_refuses_an_unknown_adjacency_and_names_the_known_ones():
         Adjacency.named("swap")
 
 
-CHANGES = {Adjacency.ZERO_OUT: 1, Adjacency.REPLACE_ONE: 2}
+CHANGES = {Adjacency.ZERO_OUT: 1, Adjacency.REPLACE_ONE: 2, Adjacency.ADD_REMOVE: 1}
 """By how much a record changes the L1 distance of a marginal to a reference."""
 
 
@@ -172,7 +172,7 @@ def moved_most(shape, adjacency):
     """How far a record can move an interaction, squared: over all cells, or all pairs of them."""
     projection = functools.reduce(np.kron, [np.eye(n) - 1 / n for n in shape])
     cells = np.eye(len(projection))
-    if adjacency is Adjacency.ZERO_OUT:
+    if adjacency is not Adjacency.REPLACE_ONE:
         changes = cells
     else:
         changes = (cells[:, None] - cells[None, :]).reshape(-1, len(projection))

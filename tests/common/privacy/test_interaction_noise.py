@@ -91,7 +91,7 @@ def test_at_scales_too_small_for_the_lemma_the_distribution_depends_on_the_grid(
 def changes(shape, adjacency):
     """Changes of the counts when a record of the first cell is replaced; the other cells are symmetric."""
     cells = np.eye(math.prod(shape), dtype=int)
-    if adjacency is Adjacency.ZERO_OUT:
+    if adjacency is not Adjacency.REPLACE_ONE:
         return [-cells[0]]
     return [other - cells[0] for other in cells[1:]]
 

@@ -30,7 +30,7 @@ def spend(budget, adjacency, shares):
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_the_privacy_loss_distribution_of_the_added_noise_confirms_the_promise(epsilon, adjacency):
     budget = Budget(epsilon, 1e-9)
     shares = [Fraction(1, 2), Fraction(1, 4), *[Fraction(1, 80)] * 20]
@@ -49,7 +49,7 @@ def test_a_release_that_spends_its_whole_grant_states_no_more_than_its_promise(d
     assert 0.9999 < checked_epsilon(accountant, delta, Adjacency.ZERO_OUT) <= 1.0
 
 
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_a_thousand_scores_state_no_more_than_the_promise(adjacency):
     granted = Budget(1.0, 1e-12).granted(gaussian_only=True)
     accountant = scored(score_sigma(granted, adjacency, 1000), adjacency, 1000)
@@ -89,7 +89,7 @@ def test_states_no_epsilon_if_delta_is_below_the_precision_of_floats():
     assert checked_epsilon(accountant, 1e-13, Adjacency.ZERO_OUT) is None
 
 
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_a_person_with_several_rows_has_the_epsilon_of_the_promise_and_not_of_one_row(adjacency):
     accountant = spend(Budget(1.0, 1e-9), PrivacyUnit(adjacency, 3), [Fraction(1, 2), Fraction(1, 4)])
     checked = checked_epsilon(accountant, 1e-9, adjacency, rows_per_person=3)
@@ -123,7 +123,7 @@ def test_states_no_epsilon_if_a_step_is_not_gaussian():
     assert checked_epsilon(accountant, 1e-9, Adjacency.ZERO_OUT) is None
 
 
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_more_noise_than_was_charged_gives_the_epsilon_of_a_smaller_charge(adjacency):
     accountant = spend(Budget(1.0, 1e-9), adjacency, [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)])
     seen = checked_epsilon(accountant, 1e-9, adjacency, noise_factor=2.0)
@@ -179,7 +179,7 @@ def scored(sigma, adjacency, count, *more):
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 @pytest.mark.parametrize("sigma", [1.5, 20.0])
 def test_the_epsilon_of_scores_matches_a_sum_over_their_noise(sigma, adjacency, count):
     """Every score counts, and a record shifts it by 1 or 2; compared with a sum over the noise itself."""
@@ -191,7 +191,7 @@ def test_the_epsilon_of_scores_matches_a_sum_over_their_noise(sigma, adjacency, 
     assert checked == pytest.approx(gaussian_epsilon(math.sqrt(count) * shift / sigma, 1e-6), rel=1e-3)
 
 
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_scores_and_measurements_together_keep_the_promise(adjacency):
     granted = Budget(1.0, 1e-9).granted(gaussian_only=True)
     sigma, scale = gaussian_sigma(granted / 2, adjacency), score_sigma(granted / 2, adjacency, 30)
@@ -201,7 +201,7 @@ def test_scores_and_measurements_together_keep_the_promise(adjacency):
     assert 0.9999 < checked_epsilon(accountant, 1e-9, adjacency) <= 1.0
 
 
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_scores_and_measurements_of_one_scale_are_kept_apart(adjacency):
     """Under replace-one a score costs as much as four noise variables, a measurement as much as two."""
     measured = Charge("m", ("a",), gaussian_cost(9.0, adjacency), ((9.0,), (9.0,)))
@@ -234,7 +234,7 @@ MOVED = {Adjacency.ZERO_OUT: 1 / 3, Adjacency.REPLACE_ONE: 4 / 3}
 
 
 @pytest.mark.parametrize(("sigma", "factor"), [(0.01, 1.5), (1.5, 1.0), (300.0, 1.5)])
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_an_interaction_has_the_epsilon_of_the_gaussian_that_it_is_charged_as(sigma, adjacency, factor):
     """By the analytic Gaussian mechanism; the noise factor widens the noise on the grid of the charge."""
     variance = (factor * sigma) ** 2 - 2.5 / grid_of(sigma) ** 2
@@ -244,7 +244,7 @@ def test_an_interaction_has_the_epsilon_of_the_gaussian_that_it_is_charged_as(si
     assert float(charged_variance(sigma, factor)) == pytest.approx(variance, rel=1e-12)
 
 
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_interactions_marginals_and_scores_of_one_scale_are_kept_apart(adjacency):
     """All of scale 9: two marginals, three interactions of two shapes, two scores."""
     measured = [Charge("m", ("a",), gaussian_cost(9.0, adjacency), ((9.0,), (9.0,)))] * 2
@@ -257,7 +257,7 @@ def test_interactions_marginals_and_scores_of_one_scale_are_kept_apart(adjacency
     assert found == pytest.approx(gaussian_epsilon(math.sqrt(shift) / 9.0, 1e-6), rel=1e-3)
 
 
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_interactions_and_marginals_together_keep_the_promise(adjacency):
     granted = Budget(1.0, 1e-9).granted(gaussian_only=True)
     sigma, scale = (gaussian_sigma(granted / 2, adjacency, shape) for shape in [(), (2, 2)])

@@ -10,6 +10,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.client import PartyClient
 from support.aligned import AlignedRelease, People
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
@@ -102,15 +103,13 @@ def test_products_with_a_common_first_part_open_it_once(monkeypatch):
     people = People(DOMAIN, ["abc d"])
     release = AlignedRelease(people)
     measurer = release.measurer()
-    opened = []
-    monkeypatch.setattr(
-        type(measurer._clients[0]),
-        "relay",
-        lambda self, request, delivery, to, relay=type(measurer._clients[0]).relay: (
-            opened.append((delivery.sender, request.chain)),
-            relay(self, request, delivery, to),
-        ),
-    )
+    opened, relay = [], PartyClient.relay
+
+    def relayed(client, request, delivery, recipient):
+        opened.append((delivery.sender, request.chain))
+        relay(client, request, delivery, recipient)
+
+    monkeypatch.setattr(PartyClient, "relay", relayed)
     cliques = [("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c"), ("a", "d")]
     measurer.measure([Query(clique, Fraction(1), "test") for clique in cliques])
     assert len(opened) == len(set(opened))
