@@ -9,6 +9,7 @@ import pytest
 from dpmosaic.common.crypto.certificates import shown
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.common.protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from support.operators import CURATOR_IDENTITY, proposed
 from support.terms import RELEASE_ID, id_of
 
@@ -158,3 +159,20 @@ def test_the_rows_of_a_person_that_the_promise_covers_are_named(operator):
     output = operator.run("show", RELEASE_ID)
     assert "for each person with up to 3 rows of one slice" in output
     assert "does NOT verify: deny this release" in output
+
+
+def test_an_alignment_that_the_policy_allows_is_not_shown_to_be_refused(operator):
+    """Its terms state no numbers of rows, so none is compared with min_records."""
+    path = operator.home.folder / "policy.toml"
+    text = path.read_text().replace('file = "rows.csv"', 'file = "rows.csv"\nkey = "patient"')
+    text = text.replace('order = "guaranteed"\n', "").replace("[policy]", "[policy]\nmax_alignment_rho = 0.1")
+    path.write_text(text + "min_records = 100\n")
+    terms = operator.terms()
+    plan = AlignmentPlan(terms.plan.domain, tuple(replace(e, record_count=0) for e in terms.plan.roster))
+    terms = replace(terms, protocol=ALIGNMENT, plan=plan)
+    with (
+        contextlib.closing(operator.home.approvals()) as approvals,
+        pytest.raises(PolicyError, match="waits"),
+    ):
+        approvals.check(terms, CURATOR_IDENTITY.public, b"")
+    assert json.loads(operator.run("show", RELEASE_ID, "--json"))["refused_by_policy"] is None
