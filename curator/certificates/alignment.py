@@ -34,8 +34,9 @@ class AlignmentCertificate:
         versions: version of each software package.
         sizes: number of positions of each slice.
         people: for each slice, noisy number of people of each pattern (`Alignment.people`).
+        left_out: for each slice, noisy number of people who are left out because an earlier slice has them.
         zcdp_rho: what each party charged, zCDP.
-        sigma: standard deviation of each number of people.
+        sigma: largest standard deviation of a number of people.
         signed: terms and signatures; None before the parties signed.
     """
 
@@ -44,6 +45,7 @@ class AlignmentCertificate:
     versions: Mapping[str, str]
     sizes: tuple[int, ...]
     people: tuple[tuple[int, ...], ...]
+    left_out: tuple[int, ...]
     zcdp_rho: Fraction
     sigma: float
     signed: Signatures | None = field(default=None, metadata=OPTIONAL)

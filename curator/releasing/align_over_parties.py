@@ -24,7 +24,8 @@ from ...common.messages import (
     alignment_query,
 )
 from ...common.privacy.cost import counting_cost
-from ...common.protocols.alignment.matching import Matching, match
+from ...common.protocols.alignment.dummies import AlignmentNoise
+from ...common.protocols.alignment.matching import Matching, match, match_across
 from ...common.protocols.alignment.plan import DDH, AlignmentPlan
 from ...common.statement import Claim
 from ...common.version import __version__
@@ -111,10 +112,10 @@ def matched(agreement: Agreement, keys: RandomStream) -> list[Matching]:
     for place, client in enumerate(clients[1:], start=1):
         request = OpeningRequest(release_id, (), place)
         clients[0].relay(request, Delivery(release_id, DeliveryKind.ALIGNMENT_KEY), client)
-    sigma, matchings = alignment_query(terms).sigma, []
-    for number in range(plan.slice_count):
-        tokens = _passed(terms, clients, number) if plan.keying == DDH else _asked(terms, clients, number)
-        matchings.append(match(tokens, sigma, keys.child("matching", str(number)), plan.keying))
+    matchings: list[Matching] = []
+    for number, group in enumerate(plan.groups):
+        tokens = _passed(terms, clients, group) if plan.keying == DDH else _asked(terms, clients, group)
+        matchings += _matchings(terms, tokens, keys.child("matching", str(number)))
         del tokens
     people = [found.people for found in matchings]
     for number, found in enumerate(matchings):
@@ -124,24 +125,37 @@ def matched(agreement: Agreement, keys: RandomStream) -> list[Matching]:
     return matchings
 
 
-def _asked(terms: ReleaseTerms, clients: Sequence[PartyClient], number: int) -> list[NDArray[np.uint64]]:
-    """The tokens of each party of a slice; the parties compute at the same time."""
+def _matchings(
+    terms: ReleaseTerms, tokens: Sequence[NDArray[np.uint64]], stream: RandomStream
+) -> tuple[Matching, ...]:
+    """The matching of each slice of a group."""
+    plan, sigma = _plan(terms), alignment_query(terms).sigma
+    if not plan.across_slices:
+        return (match(tokens, sigma, stream, plan.keying),)
+    slices = [[tokens[place] for place in plan.members(number)] for number in range(plan.slice_count)]
+    return match_across(slices, sigma, stream, plan.keying)
+
+
+def _asked(
+    terms: ReleaseTerms, clients: Sequence[PartyClient], group: Sequence[int]
+) -> list[NDArray[np.uint64]]:
+    """The tokens of each party of a group; the parties compute at the same time."""
     plan = _plan(terms)
 
     def asked(place: int) -> NDArray[np.uint64]:
         return clients[place].align(terms.release_id, place, len(plan.match))
 
-    members = plan.members(number)
-    with ThreadPoolExecutor(len(members)) as threads:
-        return list(threads.map(asked, members))
+    with ThreadPoolExecutor(len(group)) as threads:
+        return list(threads.map(asked, group))
 
 
-def _passed(terms: ReleaseTerms, clients: Sequence[PartyClient], number: int) -> list[NDArray[np.uint64]]:
-    """The tokens of each party of a slice, whose points pass through the others before."""
-    plan, release_id = _plan(terms), terms.release_id
-    members, tokens = plan.members(number), []
-    for start, owner in enumerate(members):
-        ring = [*members[start:], *members[:start]]
+def _passed(
+    terms: ReleaseTerms, clients: Sequence[PartyClient], group: Sequence[int]
+) -> list[NDArray[np.uint64]]:
+    """The tokens of each party of a group, whose points pass through the others before."""
+    plan, release_id, tokens = _plan(terms), terms.release_id, []
+    for start, owner in enumerate(group):
+        ring = [*group[start:], *group[:start]]
         for sender, recipient in pairwise(ring):
             request = OpeningRequest(release_id, (), recipient, step=owner + 1)
             header = Delivery(release_id, DeliveryKind.ALIGNMENT_POINTS, sender=sender, step=owner + 1)
@@ -164,7 +178,20 @@ def _certificate(agreement: Agreement, matchings: Sequence[Matching]) -> Alignme
         versions={"dpmosaic": __version__},
         sizes=tuple(found.size for found in matchings),
         people=tuple(found.people for found in matchings),
+        left_out=tuple(found.left_out for found in matchings),
         zcdp_rho=counting_cost(sigma, terms.unit),
-        # A published number has the dummies' noise, and as much again twice over from the matcher.
-        sigma=math.sqrt(3) * sigma,
+        sigma=_published_sigma(_plan(terms), sigma),
     )
+
+
+def _published_sigma(plan: AlignmentPlan, sigma: float) -> float:
+    """The largest standard deviation of a published number of people."""
+    variances = []
+    for group in plan.groups:
+        noise = AlignmentNoise(sigma, len(group), plan.keying, plan.slice_count if plan.across_slices else 1)
+        padding = 0.0 if noise.padding is None else noise.padding.sigma
+        for number in {plan.roster[place].slice for place in group}:
+            # With slices compared, one of its numbers adds up those of all patterns in the other slices.
+            added = 1 << (len(group) - len(plan.members(number)))
+            variances.append(added * sigma**2 + padding**2 + noise.published_sigma**2)
+    return math.sqrt(max(variances))

@@ -66,8 +66,13 @@ class AlignmentOrder:
         rho = float(section.get("rho", DEFAULT_RHO))
         if not 0 < rho < math.inf:
             raise DataError("plan: expected a positive finite rho in [alignment], got another value; fix it")
+        population = Population.named(section.get("population", Population.EVERYWHERE.value))
+        if section.get("across_slices") and population is not Population.EVERYWHERE:
+            raise DataError(
+                'plan: expected the population "everywhere" with across_slices, got another; remove one'
+            )
         return cls(
-            Population.named(section.get("population", Population.EVERYWHERE.value)),
+            population,
             rho,
             tuple(map(tuple, match)),
             section.get("keying", HMAC),

@@ -50,9 +50,28 @@ class AlignmentPlan(Partition):
         ):
             if value not in known:
                 raise DataError(f"{name}: expected one of {', '.join(map(repr, known))}; fix the plan")
-        compared = [len(self.roster)] if self.across_slices else map(len, self.slices)
-        if max(compared) > MAX_PARTIES:
+        if self.across_slices and min(map(len, self.slices)) < 2:
+            raise DataError(
+                "across_slices: expected at least two parties in each slice, got one; compare no slices, or "
+                "divide its attributes between parties"
+            )
+        if max(map(len, self.groups)) > MAX_PARTIES:
             raise DataError(
                 f"expected at most {MAX_PARTIES} parties whose rows are compared, got more; the number of "
                 "dummies doubles with each: let fewer parties of a slice take part"
             )
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Indices in the roster of parties whose rows are compared: one group for each slice, or one for all."""
+        if self.across_slices:
+            return (tuple(range(len(self.roster))),)
+        return tuple(map(self.members, range(self.slice_count)))
+
+    def group(self, place: int) -> tuple[int, tuple[int, ...]]:
+        """Number and parties of the group of one party.
+
+        Args:
+            place: index of the party in the roster.
+        """
+        return next((number, group) for number, group in enumerate(self.groups) if place in group)

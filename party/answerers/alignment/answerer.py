@@ -156,12 +156,11 @@ class AlignmentAnswerer(Answerer):
         if self._sent is None:
             key, query = self._shared_key(), alignment_query(self.account.terms)
             stream = self.account.charge(query)
-            number = self._plan.roster[self._me].slice
-            members = self._plan.members(number)
+            number, group = self._plan.group(self._me)
             texts = self.institution.identifiers.match_texts(self._plan.match, self._plan.duplicates)
-            me = members.index(self._me)
+            me = group.index(self._me)
             self._sent = party_tokens(
-                key, number, len(members), me, query.sigma, texts, stream, self._plan.keying
+                key, number, len(group), me, query.sigma, texts, stream, self._plan.keying
             )
             self._rows = texts.rows
         return self._sent

@@ -1,4 +1,4 @@
-"""The keying "ddh" of an alignment: points that pass through all parties of a slice before they are tokens."""
+"""The keying "ddh" of an alignment: points that pass through all parties before they are tokens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _POINTS = "points"
 
 
 class Passing:
-    """One party's place in the ring of its slice.
+    """One party's place in the ring of the parties whose rows are compared.
 
     The points of a party pass through the others in the order of the roster, each of which multiplies them by
     a secret scalar; the one before their owner turns them into tokens for the matcher.
@@ -45,7 +45,7 @@ class Passing:
     """
 
     def __init__(self, plan: AlignmentPlan, me: int, peers: Peers, secret: bytes, memory: Quota) -> None:
-        self._ring = plan.members(plan.roster[me].slice)
+        self._ring = plan.group(me)[1]
         self._levels = len(plan.match)
         self._me = me
         self._peers = peers
@@ -66,7 +66,7 @@ class Passing:
             DeliveriesLost: they were not delivered here.
         """
         if recipient == owner or recipient != self._next(self._me):
-            raise ProtocolError("expected points to pass along the ring of the slice; compare the plan")
+            raise ProtocolError("expected points to pass along the ring of parties; compare the plan")
         points = self._of(owner)
         octets = points.reshape(-1).data
         frames = (octets[start : start + FRAME_BYTES] for start in range(0, len(octets), FRAME_BYTES))
@@ -80,7 +80,7 @@ class Passing:
             PolicyError: they take more memory than the policy allows.
         """
         if owner == self._me or owner not in self._ring or self._next(sender) != self._me:
-            raise ProtocolError("expected points to pass along the ring of the slice; compare the plan")
+            raise ProtocolError("expected points to pass along the ring of parties; compare the plan")
         octets = bytearray()
         for chunk in self._peers.unseal(sender, [_POINTS, str(owner)], chunks):
             octets += chunk
@@ -103,11 +103,11 @@ class Passing:
 
     def _of(self, owner: int) -> NDArray[np.uint8]:
         if owner not in self._points:
-            raise DeliveriesLost("points of the slice are missing; deliver them (again)")
+            raise DeliveriesLost("points of a party are missing; deliver them (again)")
         return self._points[owner]
 
     def _next(self, place: int) -> int:
-        """The party after another one; -1 after one of another slice."""
+        """The party after another one; -1 after one that is not in the ring."""
         if place not in self._ring:
             return -1
         return self._ring[(self._ring.index(place) + 1) % len(self._ring)]

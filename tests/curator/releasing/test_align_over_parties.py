@@ -163,3 +163,25 @@ def test_an_alignment_under_a_stricter_adjacency_has_more_noise_at_the_same_cost
     )
     assert strict.sigma == pytest.approx(loose.sigma * 2**0.5)
     assert strict.zcdp_rho == pytest.approx(loose.zcdp_rho)
+
+
+def test_across_slices_a_person_is_complete_only_in_the_first_slice_that_has_the_person(keying, tmp_path):
+    slices = [
+        [people(range(0, 20), 1), people(range(5, 25), 2)],
+        [people(range(10, 40), 3), people(range(10, 35), 4)],
+    ]
+    parties = Aligning(slices)
+    made = align(parties, tmp_path / "journal.sqlite", across_slices="first", keying=keying)
+    complete = []
+    for row, placements in zip(slices, parties.placements(made.alignment_id), strict=True):
+        pairs = [
+            dict(zip(placement.positions.tolist(), held, strict=True))
+            for held, placement in zip(row, placements, strict=True)
+        ]
+        shared = pairs[0].keys() & pairs[1].keys()
+        assert all(pairs[0][position] == pairs[1][position] for position in shared)
+        complete.append({pairs[0][position] for position in shared})
+    assert complete == [
+        {f"id-{number}" for number in range(5, 20)},
+        {f"id-{number}" for number in range(20, 35)},
+    ]
