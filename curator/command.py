@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +25,7 @@ from .releasing.preflight import preflight as run_checks
 from .releasing.table_format import TableFile, TableFormat
 
 if TYPE_CHECKING:
+    from .parties.client import Connection
     from .releasing.session import Session
 
 curator_commands = typer.Typer(help="Coordinates a release over daemons.", no_args_is_help=True)
@@ -126,6 +128,9 @@ def align(
     plan: _PlanFile,
     home: _Home = None,
     json_output: _Json = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Forecast cost, noise and traffic; charge and match nothing.")
+    ] = False,
 ) -> None:
     """Align the rows of the parties of a plan, unless all still hold an alignment; charged once."""
     require_extra("curator")
@@ -137,6 +142,9 @@ def align(
     with alignments.home.links(read.parties, read.listen, read.retry_policy) as links:
         slices = [[links[name] for name in names] for names in read.slices]
         found = alignments.find(slices, AWAY_S)
+        if dry_run and found is None:
+            _forecast_alignment(read, slices, json_output)
+            return
         try:
             made = found or alignments.make(slices, AWAY_S)
         except (PartyUnavailable, PolicyError) as stopped:
@@ -258,14 +266,33 @@ def verify(
 def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output: bool) -> None:
     from .forecasting.display import print_forecast
     from .forecasting.forecast import forecast
+    from .releasing.alignment_session import AlignmentSession
 
     plan = ReleasePlan.load(plan_file)
     with home.links(plan.parties, plan.listen, plan.retry_policy) as links:
-        predicted = forecast(plan, [[links[name] for name in names] for names in plan.slices], link_mib_s)
+        slices, aligned = [[links[name] for name in names] for names in plan.slices], None
+        if plan.alignment is not None:
+            found = AlignmentSession.of(home, plan).find(slices)
+            if found is None:
+                _forecast_alignment(plan, slices, json_output)
+                typer.echo("align the rows first: what a release takes depends on their number", err=True)
+                return
+            aligned = found.aligned(plan.alignment.population)
+        predicted = forecast(plan, slices, link_mib_s, aligned)
     if json_output:
         typer.echo(json.dumps(predicted.to_json()))
     else:
         print_forecast(Console(), predicted)
+
+
+def _forecast_alignment(plan: ReleasePlan, links: Sequence[Sequence[Connection]], json_output: bool) -> None:
+    from .forecasting.alignment import forecast_alignment, print_alignment
+
+    predicted = forecast_alignment(plan, links)
+    if json_output:
+        typer.echo(json.dumps(predicted.to_json()))
+    else:
+        print_alignment(Console(), predicted)
 
 
 def _run(session: Session, json_output: bool) -> None:

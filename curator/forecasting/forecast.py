@@ -17,6 +17,7 @@ from ...common.privacy.cost import score_sigma
 from ...common.protocols.registry import BUILT_IN
 from ..measurers.federation import FederationMeasurer
 from ..measurers.masked import masked_sigma
+from ..parties.alignments import Aligned
 from ..parties.client import Connection
 from ..parties.federation import Federation, connect
 from ..releasing.over_parties import order_of
@@ -27,7 +28,7 @@ from .traffic import Traffic, masked_traffic, plain_traffic
 _PRODUCTS_PER_S = 2e8
 """Multiplications of ring words per second on two cores, including the curator's dealing; a rough value."""
 
-_NEVER_PROPOSED = "0" * 32
+NEVER_PROPOSED = "0" * 32
 """Id of terms that no party sees."""
 
 
@@ -75,13 +76,19 @@ class Forecast:
         }
 
 
-def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_s: float) -> Forecast:
+def forecast(
+    plan: ReleasePlan,
+    links: Sequence[Sequence[Connection]],
+    link_mib_s: float,
+    aligned: Aligned | None = None,
+) -> Forecast:
     """Asks parties only for their descriptions; charges and measures nothing.
 
     Args:
         plan: plan of the release.
         links: connections to the plan's parties, by slice.
         link_mib_s: bandwidth of the slowest party's link, MiB/s.
+        aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
 
     Raises:
         DataError: plan and parties do not match, or mechanism (`outlook`) or protocol have no forecast.
@@ -92,9 +99,9 @@ def forecast(plan: ReleasePlan, links: Sequence[Sequence[Connection]], link_mib_
         )
     order = order_of(plan)
     granted = order.granted
-    federation = connect(plan.domain, links, plan.left_out)
+    federation = connect(plan.domain, links, plan.left_out, aligned)
     latency = max(_latency(federation, place) for place in range(len(federation.members)))
-    terms = order.proposal(_NEVER_PROPOSED).terms(federation)
+    terms = order.proposal(NEVER_PROPOSED).terms(federation)
     noise = _Planned(federation, terms, granted)
     seen = outlook(order.mechanism, noise, order.workload)
     if terms.masked is not None:

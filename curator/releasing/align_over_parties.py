@@ -180,15 +180,27 @@ def _certificate(agreement: Agreement, matchings: Sequence[Matching]) -> Alignme
         people=tuple(found.people for found in matchings),
         left_out=tuple(found.left_out for found in matchings),
         zcdp_rho=counting_cost(sigma, terms.unit),
-        sigma=_published_sigma(_plan(terms), sigma),
+        sigma=published_sigma(_plan(terms), sigma),
     )
 
 
-def _published_sigma(plan: AlignmentPlan, sigma: float) -> float:
-    """The largest standard deviation of a published number of people."""
+def noise_of(plan: AlignmentPlan, group: Sequence[int], sigma: float) -> AlignmentNoise:
+    """All noise of the parties whose rows are compared.
+
+    Args:
+        plan: plan of the alignment.
+        group: their indices in the roster.
+        sigma: scale of the numbers of dummies.
+    """
+    slices = plan.slice_count if plan.across_slices else 1
+    return AlignmentNoise(sigma, len(group), plan.keying, slices)
+
+
+def published_sigma(plan: AlignmentPlan, sigma: float) -> float:
+    """The largest standard deviation of a published number of people; see `noise_of`."""
     variances = []
     for group in plan.groups:
-        noise = AlignmentNoise(sigma, len(group), plan.keying, plan.slice_count if plan.across_slices else 1)
+        noise = noise_of(plan, group, sigma)
         padding = 0.0 if noise.padding is None else noise.padding.sigma
         for number in {plan.roster[place].slice for place in group}:
             # With slices compared, one of its numbers adds up those of all patterns in the other slices.

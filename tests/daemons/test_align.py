@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpmosaic.common.errors import PartyUnavailable
 from dpmosaic.simulations.local_network import Daemon
 
 POLICY = """
@@ -81,6 +82,9 @@ class Hospitals:
     def align(self, *options):
         return self.dpmosaic("curator", "align", self.plan, *options)
 
+    def release(self, *options):
+        return self.dpmosaic("curator", "release", self.plan, *options)
+
     def charged(self, name):
         entries = json.loads(self.dpmosaic("party", "ledger", self.folder / name, "--json"))
         return [(entry["spent_rho"], entry["queries"]) for entry in entries]
@@ -95,23 +99,40 @@ def hospitals(tmp_path, command):
     made.stop()
 
 
-def test_an_alignment_is_made_once_and_then_used_again_free_of_charge(hospitals):
+def test_rows_are_aligned_once_and_releases_use_the_alignment_free_of_charge(hospitals):
     assert "FIX" not in hospitals.dpmosaic("curator", "preflight", hospitals.plan)
-    first = json.loads(hospitals.align("--json"))
-    assert first["made"]
-    assert first["zcdp_rho_charged"] <= 0.25
-    again = json.loads(hospitals.align("--json"))
-    assert not again["made"]
-    assert again["alignment"] == first["alignment"]
+    predicted = json.loads(hospitals.align("--dry-run", "--json"))
+    assert predicted["zcdp_rho"] == 0.25
+    assert "Nothing was matched or charged" in hospitals.align("--dry-run")
+    before = hospitals.release("--dry-run", "--json")
+    assert json.loads(before.splitlines()[0]) == predicted
+    assert all(not hospitals.charged(name) for name in HELD)
+    hospitals.release("--out", hospitals.folder / "one")
+    made = json.loads(hospitals.align("--json"))
+    assert not made["made"]
+    assert made["sigma"] == pytest.approx(predicted["sigma"])
+    assert json.loads(hospitals.release("--dry-run", "--json"))["zcdp_rho"] == 0.5
+    hospitals.release("--out", hospitals.folder / "two")
     for name in HELD:
-        assert hospitals.charged(name) == [(first["zcdp_rho_charged"], 1)]
-
-
-def test_a_release_aligns_on_the_way_and_the_next_one_uses_the_same_alignment(hospitals):
-    for name in ("one", "two"):
-        hospitals.dpmosaic("curator", "release", hospitals.plan, "--out", hospitals.folder / name)
-    assert not json.loads(hospitals.align("--json"))["made"]
-    for name in HELD:
-        alignment, *releases = hospitals.charged(name)
-        assert alignment[1] == 1
+        (rho, queries), *releases = hospitals.charged(name)
+        assert rho <= 0.25
+        assert queries == 1
         assert len(releases) == 2
+
+
+def test_an_alignment_that_stopped_is_resumed_or_abandoned(hospitals, monkeypatch):
+    def unreachable(agreement, keys):
+        raise PartyUnavailable("party 'south' does not answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("dpmosaic.curator.releasing.session.AWAY_S", 0.0)
+        patched.setattr("dpmosaic.curator.releasing.align_over_parties.matched", unreachable)
+        stopped = hospitals.dpmosaic("curator", "align", hospitals.plan, fails=True)
+        command = "or end it with: dpmosaic curator abandon "
+        folder = stopped[stopped.index(command) + len(command) :].split()[0]
+        assert "abandoned here and at every party" in hospitals.dpmosaic("curator", "abandon", folder)
+        again = hospitals.dpmosaic("curator", "align", hospitals.plan, fails=True)
+        assert folder not in again
+    made = json.loads(hospitals.align("--json"))
+    for name in HELD:
+        assert hospitals.charged(name) == [(0.0, 0), (made["zcdp_rho_charged"], 1)]

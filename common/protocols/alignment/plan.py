@@ -63,7 +63,7 @@ class AlignmentPlan(Partition):
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Indices in the roster of parties whose rows are compared: one group for each slice, or one for all."""
+        """Indices in the roster of parties whose rows are compared: one group of all, or the slices."""
         if self.across_slices:
             return (tuple(range(len(self.roster))),)
         return tuple(map(self.members, range(self.slice_count)))
