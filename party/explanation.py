@@ -238,9 +238,9 @@ def _refused(terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: Fra
     if own is None:
         return "the plan does not name this party"
     try:
-        # Over aligned parties the terms state positions, and to align rows nothing.
-        aligned = terms.aligning is not None or terms.plan.alignment is not None
-        policy.check_terms(terms, None if aligned else own.record_count, reserved)
+        # Nobody states the number of rows of aligned parties; the party counts them when it accepts.
+        hidden = terms.aligning is not None or terms.plan.alignment is not None
+        policy.check_terms(terms, policy.min_records if hidden else own.record_count, reserved)
         policy.records.check_plan(terms.plan, own, _pinned(home))
     except PolicyError as refusal:
         return str(refusal)

@@ -124,12 +124,12 @@ class Policy:
     max_queries: int = 10_000
     max_active_releases: int = 8
 
-    def check_terms(self, terms: ReleaseTerms, record_count: int | None, reserved: Fraction) -> None:
+    def check_terms(self, terms: ReleaseTerms, record_count: int, reserved: Fraction) -> None:
         """Refuses a release that the policy does not allow.
 
         Args:
             terms: terms of the release.
-            record_count: number of rows of the party; None if it is not known, and not compared.
+            record_count: number of rows of the party.
             reserved: total budget of the releases accepted so far.
 
         Raises:
@@ -151,7 +151,7 @@ class Policy:
             raise PolicyError(
                 f"the policy does not allow the adjacency {terms.adjacency.value!r}; its owner can add it"
             )
-        if record_count is not None and record_count < self.min_records:
+        if record_count < self.min_records:
             raise PolicyError(
                 "the party has fewer records than its policy requires; its owner can lower min_records"
             )
