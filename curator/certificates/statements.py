@@ -61,7 +61,7 @@ class StatedAlignment:
         alignment_id: id of the release that made it.
         population: whose records are counted (`Population`).
         people: for each slice, noisy number of people of each pattern of parties (`Alignment.people`).
-        sigma: standard deviation of each number of people.
+        sigma: least standard deviation of a number of people (`Alignment.sigma`).
         zcdp_rho: what it cost, zCDP.
     """
 

@@ -72,7 +72,7 @@ class PlainAlignment:
     Attributes:
         population: whose records the release is about, as words.
         records: noisy number of them.
-        sigma: standard deviation of one noisy number of people.
+        sigma: least standard deviation of a noisy number of people.
         zcdp_rho: what the alignment cost, zCDP.
         epsilon: what release and alignment cost together, at the delta of the promise.
     """

@@ -186,6 +186,8 @@ def test_an_alignment_is_explained_by_what_it_compares_and_what_each_side_learns
         "across_slices": "",
         "sigma": pytest.approx(2.0),
     }
+    # Of zCDP alone; as Gaussian noise it would be 2.91.
+    assert form["charge"]["epsilon"] == pytest.approx(3.05812, rel=1e-5)
     assert form["refused_by_policy"] is None
     lines = [" ".join(line.split()) for line in operator.run("show", RELEASE_ID).splitlines()]
     for sentence in (

@@ -94,12 +94,13 @@ class AlignedRelease:
         granted: budget of the release.
         adjacency: which tables are neighbours.
         seed: of all keys.
+        across_slices: how slices were compared (`AlignmentPlan`).
         policy: limits of all parties that differ.
     """
 
     def __init__(
         self, people, population=Population.EVERYWHERE, granted=Fraction(10**7), *,
-        adjacency=Adjacency.ZERO_OUT, seed=1, **policy,
+        adjacency=Adjacency.ZERO_OUT, seed=1, across_slices="", **policy,
     ):  # fmt: skip
         keys = RandomStream.from_seed(seed)
         names = [[f"party-{i}-{j}" for j, _ in enumerate(row)] for i, row in enumerate(people.grid)]
@@ -116,9 +117,8 @@ class AlignedRelease:
             for name, held in zip(row, groups, strict=True)
         )
         sizes = {name: people.domain[name].size for name in people.domain}
-        self.aligning = terms_of(
-            ALIGNMENT_ID, "alignment", adjacency, float(rho), AlignmentPlan(Domain.coded(sizes), roster)
-        )
+        matching = AlignmentPlan(Domain.coded(sizes), roster, across_slices=across_slices)
+        self.aligning = terms_of(ALIGNMENT_ID, "alignment", adjacency, float(rho), matching)
         self.institutions, self.ledgers, self.links = [], [], []
         for number, row in enumerate(names):
             links = []
@@ -147,6 +147,6 @@ class AlignedRelease:
         ledger.certify(Claim(ALIGNMENT_ID, b"c" * 32, self.aligning.granted_rho))
         return ledger
 
-    def measurer(self):
+    def measurer(self, asking=None):
         acceptances = self.federation.accept(self.terms)
-        return MaskedMeasurer(self.federation, self.terms, acceptances, self.granted, self.dealing)
+        return MaskedMeasurer(self.federation, self.terms, acceptances, self.granted, self.dealing, asking)

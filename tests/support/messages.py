@@ -243,7 +243,10 @@ ALIGNING = replace(
     protocol="alignment",
     plan=AlignmentPlan(
         PLAN.domain,
-        tuple(replace(entry, record_count=0) for entry in ROSTER),
+        tuple(
+            RosterEntry(name, number, held, 0, name.encode() * 32)
+            for name, number, held in (("p", 0, ("a",)), ("q", 0, ("b",)), ("s", 1, ("a",)), ("t", 1, ("b",)))
+        ),
         match=(("id:exact",), ("name:text", "born:date")),
         across_slices="first",
     ),

@@ -60,9 +60,10 @@ class Alignment:
         return max(1, counts[-1] if self.population is Population.EVERYWHERE else sum(counts))
 
     def sigma(self, adjacency: Neighbours) -> float:
-        """Standard deviation of each number of people.
+        """Least standard deviation of a number of people.
 
-        It has the noise of the dummies, and twice this variance again from the matcher.
+        It has the noise of the dummies, and twice this variance again from the matcher; more if every party
+        has a key, or if slices are compared.
         """
         return math.sqrt(3) * counting_sigma(self.zcdp_rho, adjacency)
 

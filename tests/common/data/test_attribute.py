@@ -224,3 +224,37 @@ def test_refuses_invalid_categories(listed, reason):
 def test_refuses_invalid_bounds_and_bins(arguments, reason):
     with pytest.raises(DataError, match=f"attribute 'x': {reason}"):
         NumericAttribute("x", *arguments)
+
+
+@given(st.one_of(coded(), categorical(), real(), integer()))
+def test_absent_is_one_more_code_the_last_and_the_others_keep_their_meaning(attribute):
+    assume(not getattr(attribute, "nullable", False))
+    more = attribute.with_absent()
+    assert (more.name, more.size) == (attribute.name, attribute.size + 1)
+    every = np.arange(attribute.size)
+    rng = np.random.default_rng(1)
+    assert np.array_equal(more.encode(attribute.decode(every, rng)), every)
+    last = np.array([attribute.size])
+    assert np.array_equal(more.encode(more.decode(last, rng)), last)
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [CategoricalAttribute("x", ("absent", "a")), NumericAttribute("x", 0, 9, 10, nullable=True)],
+)
+def test_a_value_that_could_not_be_told_from_absent_is_refused(attribute):
+    with pytest.raises(DataError, match=r"attribute 'x': .*population"):
+        attribute.with_absent()
+
+
+def test_what_is_absent_is_written_as_a_category_a_code_or_an_empty_cell():
+    rng = np.random.default_rng(1)
+    written = [
+        attribute.with_absent().decode(np.array([attribute.size]), rng).tolist()
+        for attribute in (
+            CategoricalAttribute("x", ("a", "b")),
+            CodedAttribute("x", 3),
+            NumericAttribute("x", 0, 9, 10),
+        )
+    ]
+    assert written == [["absent"], [3], [None]]

@@ -1,17 +1,26 @@
 """Releases over aligned parties count the people of the population, whoever holds what."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.masked import products
+from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.parties.federation import connect
 from support.aligned import AlignedRelease, People
+from support.aligning import POLICY, Aligning, align
+from support.parties import masked_terms
+from support.terms import id_of
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
 CLIQUES = [clique for size in (1, 2, 3) for clique in itertools.combinations(DOMAIN.names, size)]
@@ -117,3 +126,50 @@ def test_products_with_a_common_first_part_open_it_once(monkeypatch):
     other = ("", "party-0-1")
     longer = {(sender, chain) for sender, chain in opened if len(chain) > 1}
     assert longer == {(1, (other, ("b",))), (1, (other, ("a",)))}
+
+
+@pytest.mark.parametrize("keying", ["hmac", "ddh"])
+def test_people_are_counted_at_the_positions_that_an_alignment_gave_their_rows(keying, tmp_path):
+    """Rows that all hold code 0: counts are numbers of people whom both parties know, or one of them."""
+    known = [[f"id-{i}" for i in range(0, 40)], [f"id-{i}" for i in range(25, 70)][::-1]]
+    policy = replace(POLICY, max_release_rho=HUGE[0], lifetime_rho=2 * HUGE[0])
+    parties = Aligning([known], policy)
+    made = align(parties, tmp_path / "journal.sqlite", keying=keying)
+    for population, expected in (
+        (Population.EVERYWHERE, [15, 0, 0, 0]),
+        (Population.ANYWHERE, [15, 0, 25, 0, 0, 0, 30, 0, 0]),
+    ):
+        federation = connect(parties.domain, parties.links, aligned=made.aligned(population))
+        granted = HUGE[0] / 4
+        terms = masked_terms(federation, granted, release_id=id_of(population.value[:4]))
+        acceptances = federation.accept(terms)
+        measurer = MaskedMeasurer(federation, terms, acceptances, granted, RandomStream.from_seed(1))
+        (found,) = measurer.measure([Query(("a0", "a1"), granted, "test")])
+        assert np.rint(found.values).tolist() == expected
+        assert measurer.record_count == sum(made.people[0]) or population is Population.EVERYWHERE
+
+
+def test_a_mask_hides_one_matrix_only(monkeypatch):
+    """Products are repeated from one batch of queries to the next, with other products beside them."""
+    people = People(DOMAIN, ["ab c d", "ac bd"])
+    measurer = AlignedRelease(people).measurer()
+    hidden, opening = {}, products.opening
+
+    def opened(matrix, mask):
+        assert hidden.setdefault(mask.tobytes(), matrix.tobytes()) == matrix.tobytes()
+        return opening(matrix, mask)
+
+    monkeypatch.setattr(products, "opening", opened)
+    for batch in ([("a", "b"), ("a", "c")], [("a", "b", "c"), ("a", "b"), ("b", "d")], CLIQUES):
+        measurer.measure([Query(clique, Fraction(1), "test") for clique in batch])
+    assert len(hidden) > 20
+
+
+def test_a_party_that_restarts_finds_its_positions_again():
+    people = People(DOMAIN, ["ab c d"])
+    release = AlignedRelease(people)
+    measurer = release.measurer(Asking(away_s=60.0, sleep=lambda seconds: None))
+    for restarted, clique in enumerate([("a", "b"), ("a", "c"), ("b", "c", "d")]):
+        release.links[0][restarted].restart()
+        (found,) = measurer.measure([Query(clique, HUGE[0] / 9, "test")])
+        assert np.rint(found.values).tolist() == people.everywhere(clique).tolist()

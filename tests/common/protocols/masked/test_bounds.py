@@ -1,6 +1,7 @@
 """Bounds of opened answers, and the refusal of what lies outside of them."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.privacy.cost import grid_of
+from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
 from dpmosaic.common.protocols.masked.bounds import AnswerBounds, marginal_bounds, score_bounds
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
@@ -41,6 +43,12 @@ def test_the_cells_of_a_marginal_hold_each_record_once():
     assert (whole.least, whole.largest) == (-noise, records + noise)
     assert whole.totals == (records - total, records + total)
     assert marginal_bounds(PLAN, SIGMA, 6, boxes=True) == replace(whole, totals=(-total, records + total))
+
+
+def test_nobody_knows_how_many_positions_of_an_alignment_count():
+    grid, total = grid_of(SIGMA), PLAN.noise.largest_total(SIGMA, 6)
+    aligned = replace(PLAN, alignment=Alignment("f" * 32, Population.EVERYWHERE, ((1,) * 7,), Fraction(1, 2)))
+    assert marginal_bounds(aligned, SIGMA, 6).totals == (-total, 65 * grid + total)
 
 
 def test_differences_are_bounded_by_what_the_ring_has_room_for():

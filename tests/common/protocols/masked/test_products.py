@@ -42,11 +42,11 @@ def stream_words(vector, name):
 
 @st.composite
 def tables(draw, parts):
-    """A ring, how many cells each part has, and the codes of 1 to 12 records in each part."""
+    """A ring, the cells of each part, and the codes of 1 to 12 records in each; -1 for a row of zeros."""
     sizes = draw(st.lists(st.integers(1, 5), min_size=parts, max_size=parts))
-    records = draw(st.integers(1, 12))
+    records, least = draw(st.integers(1, 12)), draw(st.sampled_from([0, -1]))
     codes = [
-        np.array(draw(st.lists(st.integers(0, n - 1), min_size=records, max_size=records))) for n in sizes
+        np.array(draw(st.lists(st.integers(least, n - 1), min_size=records, max_size=records))) for n in sizes
     ]
     return draw(st.sampled_from(RINGS)), sizes, codes
 
@@ -55,10 +55,11 @@ SEEDS = st.integers(0, 2**32)
 
 
 def counted(sizes, codes):
-    """Counts of every combination of codes, one record after the other."""
+    """Counts of every combination of codes, record by record; a row of zeros counts nowhere."""
     counts = dict.fromkeys(itertools.product(*map(range, sizes)), 0)
     for record in zip(*(column.tolist() for column in codes), strict=True):
-        counts[record] += 1
+        if -1 not in record:
+            counts[record] += 1
     return list(counts.values())
 
 
@@ -120,7 +121,7 @@ def multiplied_row_wise(ring, dealing, matrices, codes, cells):
 
 
 @given(tables(parts=1))
-def test_indicators_have_one_1_in_every_row_at_its_code(table):
+def test_indicators_have_one_1_in_every_row_at_its_code_and_none_without_a_code(table):
     ring, (size,), (codes,) = table
     found = products.indicators(ring, codes, size)
     assert found.dtype == ring.dtype
@@ -162,8 +163,29 @@ def test_any_matrix_is_multiplied_not_only_indicators(table, seed, columns):
     left, right = multiplied(ring, dealing, [matrix], codes, size)
     expected = np.zeros((columns, size), dtype=object)
     for row, code in zip(matrix.tolist(), codes, strict=True):
-        expected[:, code] += np.array(row, dtype=object)
+        if code >= 0:
+            expected[:, code] += np.array(row, dtype=object)
     assert (left + right).tolist() == (expected % 2**ring.bits).tolist()
+
+
+@given(tables(parts=3), SEEDS)
+def test_the_right_party_adds_its_own_share_of_the_left_matrix_in_the_clear(table, seed):
+    """Presence of one party, times an attribute of the other, times another attribute of the other."""
+    ring, sizes, codes = table
+    dealing = Dealing(ring, seed)
+    first = products.indicators(ring, codes[0], sizes[0])
+    theirs, own = multiplied_row_wise(ring, dealing, [first], codes[1], sizes[1])
+    rows, cells = len(codes[2]), sizes[2]
+    mask, right_mask = dealing(*theirs.shape), dealing(rows, cells)
+    opened = products.opening(theirs, mask) + own
+    right_opening = products.opening(products.indicators(ring, codes[2], cells), right_mask)
+    left = dealing(theirs.shape[1], cells)
+    dealt = products.dealt_share(ring.transposed_product(mask, right_mask), left)
+    shares = [
+        products.left_product(ring, mask, right_opening) + left,
+        products.right_product(opened, codes[2], cells) + dealt,
+    ]
+    assert sum(shares).ravel().tolist() == counted(sizes, codes)
 
 
 @pytest.mark.parametrize("parts", [3, 4])
