@@ -12,7 +12,7 @@ from ..common.canonical.terms import encode_terms
 from ..common.crypto.certificates import shown
 from ..common.errors import PolicyError
 from ..common.messages import ReleaseTerms, alignment_query
-from ..common.privacy.conversion import gaussian_epsilon
+from ..common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.plan import ALIGNMENT, DDH, FIRST, HMAC, REFUSE
 from ..common.protocols.registry import find_protocol
@@ -37,7 +37,8 @@ _NEIGHBOURS = {
 _MATCHER = "the curator, to match tokens as written and not to collude with a party"
 _KEYINGS = {
     HMAC: "identifiers are hidden from the curator under one key that the parties share",
-    DDH: "identifiers are hidden under a key of each party, so that no two sides together can try any",
+    DDH: "identifiers are hidden under a key of each party; the curator and a party together can only try "
+    "those that the party submits as rows",
 }
 _DUPLICATES = {
     FIRST: "of several rows of one person, this party uses the first",
@@ -165,8 +166,10 @@ def _trusted(protocol: str) -> str:
 
 def _charge(terms: ReleaseTerms) -> dict[str, float]:
     delta = terms.purpose.budget.delta or _USUAL_DELTA
-    epsilon = gaussian_epsilon(math.sqrt(2 * terms.granted_rho), delta)
-    return {"zcdp_rho": terms.granted_rho, "epsilon": epsilon, "delta": delta}
+    rho = terms.granted_rho
+    # An alignment is charged in zCDP alone (`counting_cost`).
+    epsilon = zcdp_epsilon(rho, delta) if terms.aligning else gaussian_epsilon(math.sqrt(2 * rho), delta)
+    return {"zcdp_rho": rho, "epsilon": epsilon, "delta": delta}
 
 
 def _parties(terms: ReleaseTerms, home: PartyHome) -> list[dict[str, Any]]:
@@ -238,7 +241,9 @@ def _refused(terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: Fra
     if own is None:
         return "the plan does not name this party"
     try:
-        policy.check_terms(terms, own.record_count, reserved)
+        # Nobody states the number of rows of aligned parties; the party counts them when it accepts.
+        hidden = terms.aligning is not None or terms.plan.alignment is not None
+        policy.check_terms(terms, policy.min_records if hidden else own.record_count, reserved)
         policy.records.check_plan(terms.plan, own, _pinned(home))
     except PolicyError as refusal:
         return str(refusal)

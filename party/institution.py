@@ -177,20 +177,24 @@ class Institution:
                 "aligned parties answer by the protocol 'masked' only, with one row of each person; plan the "
                 "release with rows_per_person = 1"
             )
-        made = decode_terms(aligned.terms).plan
-        anywhere = stated.population is Population.ANYWHERE
-        if anywhere and isinstance(made, AlignmentPlan) and made.across_slices:
+        made, anywhere = decode_terms(aligned.terms), stated.population is Population.ANYWHERE
+        if anywhere and made.aligning is not None and made.aligning.across_slices:
             raise PolicyError(
                 "the alignment compared slices, so it can only count people everywhere; plan the release "
                 'with the population "everywhere", or align without across_slices'
             )
         same = (stated.people, stated.zcdp_rho) == (aligned.placement.people, aligned.zcdp_rho) and [
-            (e.slice, e.identity) for e in made.roster
+            (e.slice, e.identity) for e in made.plan.roster
         ] == [(e.slice, e.identity) for e in terms.plan.roster]
         if not same:
             raise ProtocolError(
                 "expected the alignment as this party's ledger has it, with the same parties in the same "
                 "order, got another; align the rows of these parties"
+            )
+        if made.unit.squared_sensitivity != terms.unit.squared_sensitivity:
+            raise PolicyError(
+                f"the alignment was charged under {made.adjacency.value}, and would cost otherwise under "
+                f"{terms.adjacency.value}; plan both with one adjacency"
             )
 
     def check_keys(self, terms: ReleaseTerms) -> None:

@@ -106,10 +106,11 @@ class Party:
 
         def admit(reserved: Fraction) -> None:
             rules.policy.check_terms(terms, institution.table.record_count, reserved)
+            if terms.aligning is None:
+                # First, since the refusal of another number of rows would show the number, which is private.
+                institution.check_alignment(terms, aligned)
             institution.check_partition(terms.plan, aligned)
             institution.check_keys(terms)
-            if terms.aligning is None:
-                institution.check_alignment(terms, aligned)
             answerer.check_terms(terms, institution)
             rules.check_approved(terms, curator, signature)
 

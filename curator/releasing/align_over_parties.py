@@ -109,9 +109,11 @@ def matched(agreement: Agreement, keys: RandomStream) -> list[Matching]:
     introduction = Introduction(release_id, agreement.acceptances, b"")
     for client in clients:
         client.introduce(introduction)
-    for place, client in enumerate(clients[1:], start=1):
-        request = OpeningRequest(release_id, (), place)
-        clients[0].relay(request, Delivery(release_id, DeliveryKind.ALIGNMENT_KEY), client)
+    for first, *others in plan.groups:
+        for place in others:
+            request = OpeningRequest(release_id, (), place)
+            header = Delivery(release_id, DeliveryKind.ALIGNMENT_KEY, sender=first)
+            clients[first].relay(request, header, clients[place])
     matchings: list[Matching] = []
     for number, group in enumerate(plan.groups):
         tokens = _passed(terms, clients, group) if plan.keying == DDH else _asked(terms, clients, group)

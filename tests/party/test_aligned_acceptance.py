@@ -82,7 +82,7 @@ def test_other_parties_than_those_that_were_aligned_are_refused(release):
         plan.domain, (own, left_out, last), plan.tolerated, plan.ring, plan.evaluators,
         alignment=plan.alignment,
     )  # fmt: skip
-    with pytest.raises(PolicyError, match=r"another slice|into the slice"):
+    with pytest.raises(ProtocolError, match="with the same parties in the same order"):
         accept(release, plan=other_plan)
 
 
@@ -122,6 +122,12 @@ def test_several_rows_of_a_person_over_aligned_rows_are_refused(release):
     purpose = replace(release.terms.purpose, rows_per_person=2)
     with pytest.raises(PolicyError, match="with one row of each person"):
         accept(release, purpose=purpose)
+
+
+def test_an_alignment_that_was_charged_under_a_weaker_adjacency_is_refused():
+    release = AlignedRelease(PEOPLE, granted=Fraction(1, 10), adjacencies=frozenset(Adjacency))
+    with pytest.raises(PolicyError, match="was charged under zero-out, and would cost otherwise"):
+        accept(release, adjacency=Adjacency.REPLACE_ONE)
 
 
 def test_people_of_any_party_cannot_be_counted_if_those_of_other_slices_were_left_out():

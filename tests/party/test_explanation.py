@@ -9,6 +9,7 @@ import pytest
 from dpmosaic.common.crypto.certificates import shown
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.common.protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from support.operators import CURATOR_IDENTITY, proposed
 from support.terms import RELEASE_ID, id_of
 
@@ -158,3 +159,48 @@ def test_the_rows_of_a_person_that_the_promise_covers_are_named(operator):
     output = operator.run("show", RELEASE_ID)
     assert "for each person with up to 3 rows of one slice" in output
     assert "does NOT verify: deny this release" in output
+
+
+def aligning(operator, **plan):
+    """Lets the operator's party be asked to align its rows, by its own key column; the terms."""
+    home, terms = operator.home.folder, operator.terms(rho=0.125)
+    rows = "".join(f"{number},{number % 3}\n" for number in range(150))
+    (home / "rows.csv").write_text(f"id,a\n{rows}")
+    policy = (home / "policy.toml").read_text().replace('order = "guaranteed"', "")
+    policy = policy.replace("[records]", 'key = "id"\n[records]') + "max_alignment_rho = 0.125\n"
+    (home / "policy.toml").write_text(policy)
+    roster = tuple(replace(entry, record_count=0) for entry in terms.plan.roster)
+    return replace(terms, protocol=ALIGNMENT, plan=AlignmentPlan(terms.plan.domain, roster, **plan))
+
+
+def test_an_alignment_is_explained_by_what_it_compares_and_what_each_side_learns(operator):
+    terms = aligning(operator, match=(("key:exact",), ("key:digits",)))
+    with operator.serving() as (party, _), pytest.raises(PolicyError, match="waits for"):
+        proposed(party, terms)
+    form = json.loads(operator.run("show", RELEASE_ID, "--json"))
+    assert form["alignment"] == {
+        "with": ["other"],
+        "match": [["key:exact"], ["key:digits"]],
+        "keying": "hmac",
+        "duplicates": "first",
+        "across_slices": "",
+        "sigma": pytest.approx(2.0),
+    }
+    # Of zCDP alone; as Gaussian noise it would be 2.91.
+    assert form["charge"]["epsilon"] == pytest.approx(3.05812, rel=1e-5)
+    assert form["refused_by_policy"] is None
+    lines = [" ".join(line.split()) for line in operator.run("show", RELEASE_ID).splitlines()]
+    for sentence in (
+        "table attributes a (3 values), b (2 values)",
+        "slice 1 clinic (this party) holds a",
+        "alignment gives every person one position in the rows of this party and of other",
+        "match rows are of one person if they are equal in key:exact; else key:digits",
+        "duplicates of several rows of one person, this party uses the first",
+        "keying identifiers are hidden from the curator under one key that the parties share",
+        "trusted the curator, to match tokens as written and not to collude with a party",
+        "learnt the curator and the other parties learn how many people are in which parties, up to noise of "
+        "standard deviation 2 or more, and nobody learns who",
+        "with several match keys the curator also sees how many rows agree in which of them",
+        "policy allows it",
+    ):
+        assert sentence in lines

@@ -61,8 +61,10 @@ class AlignmentNoise:
           scale sigma sqrt(2 K) for a change by 1, so each of the 2 K numbers costs rho / (2 K) at most. If
           a person is replaced, each slice costs less than three of these shares, and d^2 allows four.
         - A party's, keying "ddh": it also passes on the tokens of the S - 1 others, so it sees how many they
-          are, with their padding of scale sigma sqrt(3 (S - 1)). This costs a third of rho; the noise of the
-          other numbers has scale sigma sqrt(3 K), so that they cost the rest.
+          are. These numbers contain the padding, and so do the published ones, from which the party can
+          subtract them. What is left for each source of noise to hide adds up to S^2 + 1 at most, for a
+          person whom the party has and who is at all others, or not; so each has scale sigma sqrt(S^2 + 1).
+          With several slices less is left (docs/adr/0035).
 
     Attributes:
         sigma: scale of the numbers of dummies, in people.
@@ -86,12 +88,12 @@ class AlignmentNoise:
         """Numbers of random tokens that each party adds and no other party knows; None if none are needed."""
         if self.keying == HMAC or self.parties == 1:
             return None
-        return DummyNoise(math.sqrt(3 * (self.parties - 1)) * self.sigma)
+        return DummyNoise(math.sqrt(self.parties**2 + 1) * self.sigma)
 
     @property
     def published_sigma(self) -> float:
         """Scale of the noise of each published number of people."""
-        return math.sqrt((2 if self.padding is None else 3) * self.slices) * self.sigma
+        return math.sqrt(2 * self.slices) * self.sigma if self.padding is None else self.padding.sigma
 
     def empty(self, change: int) -> DummyNoise:
         """Numbers of positions of nobody in a slice, in which one person changes the others by `change`."""

@@ -37,7 +37,7 @@ _KEY = "key of the tokens"
 class AlignmentAnswerer(Answerer):
     """Sends tokens of the party's rows, and stores the positions that they get.
 
-    The key of the tokens, which the first party of the roster draws, and points of other parties are lost
+    The key of the tokens, which the first of the compared parties draws, and points of other parties are lost
     when the process ends.
 
     Args:
@@ -52,6 +52,7 @@ class AlignmentAnswerer(Answerer):
         self._plan = _plan(account.terms)
         names = [entry.name for entry in self._plan.roster]
         self._me = names.index(institution.name)
+        self._number, self._group = self._plan.group(self._me)
         self._peers: Peers | None = None
         self._key: bytes | None = None
         self._ring: Passing | None = None
@@ -79,10 +80,14 @@ class AlignmentAnswerer(Answerer):
         """The key of the tokens, in frames sealed for another party.
 
         Raises:
-            ProtocolError: this party is not the first of the roster, or a matrix was asked for.
+            ProtocolError: this party is not the first of those that are compared, the other one is none of
+                them, or a matrix was asked for.
         """
-        if chain or self._me != 0:
-            raise ProtocolError("expected a request for the key, to the first party; compare the plan")
+        if chain or self._me != self._group[0] or recipient not in self._group[1:]:
+            raise ProtocolError(
+                "expected a request for the key, to the first party, for another one that is compared with "
+                "it; compare the plan"
+            )
         return self._introduced_peers().seal(recipient, [_KEY], [self._shared_key()])
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
@@ -118,7 +123,7 @@ class AlignmentAnswerer(Answerer):
         return self._passing().send(owner, recipient)
 
     def _receive_key(self, sender: int, chunks: Iterable[bytes]) -> None:
-        if sender != 0 or self._me == 0:
+        if sender != self._group[0] or self._me == sender:
             raise ProtocolError("expected a key of the first party, at another one; compare the plan")
         key = b"".join(self._introduced_peers().unseal(sender, [_KEY], chunks))
         if len(key) != KEY_BYTES or self._key not in (None, key):
@@ -156,17 +161,16 @@ class AlignmentAnswerer(Answerer):
         if self._sent is None:
             key, query = self._shared_key(), alignment_query(self.account.terms)
             stream = self.account.charge(query)
-            number, group = self._plan.group(self._me)
             texts = self.institution.identifiers.match_texts(self._plan.match, self._plan.duplicates)
-            me = group.index(self._me)
+            parties, me = len(self._group), self._group.index(self._me)
             self._sent = party_tokens(
-                key, number, len(group), me, query.sigma, texts, stream, self._plan.keying
+                key, self._number, parties, me, query.sigma, texts, stream, self._plan.keying
             )
             self._rows = texts.rows
         return self._sent
 
     def _shared_key(self) -> bytes:
-        if self._me == 0:
+        if self._me == self._group[0]:
             return RandomStream(self.account.secret()).child_key(_KEY)
         if self._key is None:
             raise DeliveriesLost("the tokens need the key of the first party; deliver it (again)")

@@ -156,7 +156,8 @@ def test_one_person_costs_in_the_view_of_a_party_at_most_what_is_charged(shape, 
     nobody, *somebody = (views(shape, held, keying) for held in range(1 << sum(shape)))
     added = [cost(nobody, one) for one in somebody]
     assert max(added) <= rho * (1 + 1e-9)
-    assert max(added) == pytest.approx(rho)
+    # The padding of "ddh" is in the published numbers too: what a party computes from both is in tests/audit.
+    assert keying == DDH or max(added) == pytest.approx(rho)
     replaced = [cost(one, other) for one, other in combinations(somebody, 2)]
     assert max(replaced) <= 2 * rho * (1 + 1e-9)
 

@@ -26,13 +26,14 @@ KEY = Delivery(RELEASE_ID, DeliveryKind.ALIGNMENT_KEY)
 
 
 class Introduced:
-    """Two parties that accepted an alignment and are introduced to each other."""
+    """Parties that accepted an alignment and are introduced to each other; two in one slice by default."""
 
-    def __init__(self):
-        self.parties = Aligning(PEOPLE)
+    def __init__(self, people=PEOPLE):
+        self.parties = Aligning(people)
         federation = connect(self.parties.domain, self.parties.links, counted=False)
         self.terms = AlignmentProposal(RELEASE_ID, order(), Adjacency.ZERO_OUT).terms(federation)
-        self.first, self.second = self.clients = [member.client for member in federation.members]
+        self.clients = [member.client for member in federation.members]
+        self.first, self.second, *_ = self.clients
         introduction = Introduction(RELEASE_ID, federation.accept(self.terms), b"")
         for client in self.clients:
             client.introduce(introduction)
@@ -120,3 +121,11 @@ def test_the_tokens_of_two_alignments_of_the_same_rows_have_nothing_in_common():
     first, second = (Introduced() for _ in range(2))
     one, other = (set(map(tuple, made.tokens(made.first)[:, 0].tolist())) for made in (first, second))
     assert not one & other
+
+
+def test_a_key_is_for_the_parties_that_are_compared_and_no_others():
+    """A curator that colludes with a party of one slice learns nothing of the tokens of another slice."""
+    two_slices = Introduced([[["ada"], ["bob"]], [["ada"], ["dan"]]])
+    asked = queries.encode_opening_request(OpeningRequest(RELEASE_ID, (), 2))
+    with pytest.raises(ProtocolError, match="for another one that is compared with it"):
+        list(two_slices.parties.links[0][0].call("Open", [asked]))
