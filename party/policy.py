@@ -94,6 +94,8 @@ class Policy:
         dealers: allowed dealers of a masked release.
         max_alignment_rho: upper limit of what one alignment of rows may cost, zCDP; zero allows none, and
             makes the number of rows public.
+        max_match_keys: largest number of match keys of an alignment; with several, the matcher sees which rows
+            of different parties agree in which of them, and nothing hides that.
         require_check: with `masked`, whether a release must check openings, so that no other party of a slice
             learns more about this one's records by opening wrong rows.
         max_memory_mb: memory that one release may reserve, MiB.
@@ -117,6 +119,7 @@ class Policy:
     veto_evaluators: frozenset[str] = frozenset()
     dealers: frozenset[str] = frozenset({CURATOR_DEALS})
     max_alignment_rho: Fraction = Fraction(0)
+    max_match_keys: int = 1
     require_check: bool = False
     max_memory_mb: int = 2048
     max_disk_mb: int = 16_384
@@ -175,6 +178,11 @@ class Policy:
         if Fraction(terms.granted_rho) > self.max_alignment_rho:
             raise PolicyError(
                 "the alignment requests more than max_alignment_rho; lower rho in [alignment] of its plan"
+            )
+        if terms.aligning is not None and len(terms.aligning.match) > self.max_match_keys:
+            raise PolicyError(
+                "the alignment has more match keys than max_match_keys of the policy; plan fewer, or its "
+                "owner raises the limit"
             )
         if terms.purpose.rows_per_person != 1:
             raise PolicyError(

@@ -63,6 +63,7 @@ max_release_rho = 0.0            # upper limit of one release, zCDP; epsilon 1 a
 lifetime_rho = 0.0               # upper limit of all releases together, zCDP
 max_alignment_rho = 0.0          # upper limit of one alignment of rows, zCDP; above 0 it needs a key or
                                  # identifiers, and the number of rows is private as well
+max_match_keys = 1               # of an alignment; with several the curator sees which rows agree in which
 max_cells = 0                    # upper limit of the cells of one marginal, such as 1000000
 min_records = 100                # with fewer rows the party takes part in nothing
 max_rows_per_person = 1          # needs a key; a release has to cover, and charge, at least so many
@@ -98,6 +99,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "max_release_rho": (int, float),
         "lifetime_rho": (int, float),
         "max_alignment_rho": (int, float),
+        "max_match_keys": int,
         "max_cells": int,
         "min_records": int,
         "min_tolerated": int,
@@ -259,7 +261,7 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
         if not 0 <= entries.get(key, 0) < float("inf"):
             raise DataError(f"{NAME}: {key} is a finite number and not negative; fix it")
     resources = {key: entries[key] for key in _RESOURCES if key in entries}
-    for key in ("max_rows_per_person", "min_parties", *_RESOURCES):
+    for key in ("max_rows_per_person", "max_match_keys", "min_parties", *_RESOURCES):
         if entries.get(key, 1) < 1:
             raise DataError(f"{NAME}: {key} is at least 1; fix it")
     for key in ("protocols", "adjacencies", "veto_evaluators", "dealers"):
@@ -271,6 +273,7 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
         max_release_rho=Fraction(entries.get("max_release_rho", 0)),
         lifetime_rho=Fraction(entries.get("lifetime_rho", 0)),
         max_alignment_rho=Fraction(entries.get("max_alignment_rho", 0)),
+        max_match_keys=entries.get("max_match_keys", 1),
         min_records=entries.get("min_records", 1),
         max_cells=entries.get("max_cells", 0),
         min_tolerated=entries.get("min_tolerated", 1),

@@ -45,6 +45,7 @@ max_cells = 7
 min_records = 8
 min_tolerated = 2
 max_alignment_rho = 0.25
+max_match_keys = 3
 min_parties = 4
 veto_evaluators = ["lab"]
 dealers = ["curator", "dealer"]
@@ -65,7 +66,7 @@ listen = "0.0.0.0:1"
     assert made.policy == Policy(
         frozenset({"masked"}), frozenset({Adjacency.REPLACE_ONE}), Fraction(1, 2), Fraction(2), 8, 7, 2,
         Records(frozenset({"clinic"}), together=True), 1, 4, frozenset({"lab"}),
-        frozenset({"curator", "dealer"}), Fraction(1, 4), True, 5, 6, 9, 10, 11,
+        frozenset({"curator", "dealer"}), Fraction(1, 4), 3, True, 5, 6, 9, 10, 11,
     )  # fmt: skip
     assert (made.key, made.identifiers) == ("id", {"key": "id"})
     assert (made.approval, made.listen) == (False, "0.0.0.0:1")

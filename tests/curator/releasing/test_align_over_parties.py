@@ -132,6 +132,7 @@ def test_other_rows_or_other_identifiers_have_no_alignment(tmp_path):
         ({"max_alignment_rho": Fraction(1, 4)}, {}, "more than max_alignment_rho"),
         ({"lifetime_rho": Fraction(1, 4)}, {}, "left of lifetime_rho"),
         ({"min_records": 45}, {}, "fewer records"),
+        ({}, {"match": [["key:exact"], ["key:digits"]]}, "more match keys than max_match_keys"),
         ({}, {"match": [["born:date"]]}, "'born', which this party does not have"),
     ],
 )
