@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -130,5 +129,8 @@ def used_rows(texts: Sequence[bytes], duplicates: str) -> NDArray[np.intp]:
 
 def without_repeated(texts: Sequence[bytes]) -> list[bytes]:
     """The texts that occur once; the others empty, since they do not tell which of their rows is meant."""
-    counts = Counter(texts)
-    return [text if counts[text] == 1 else b"" for text in texts]
+    seen: set[bytes] = set()
+    repeated: set[bytes] = set()
+    for text in texts:
+        (repeated if text in seen else seen).add(text)
+    return [b"" if text in repeated else text for text in texts]

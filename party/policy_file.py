@@ -58,7 +58,7 @@ listen = "127.0.0.1:7443"        # host:port; the curator's machine must reach i
 
 [policy]
 protocols = []                   # "masked"; "indicator", "trusted": see the README before you add one
-adjacencies = []                 # "zero-out", "replace-one"
+adjacencies = []                 # "zero-out", "replace-one"; over aligned rows also "add-remove"
 max_release_rho = 0.0            # upper limit of one release, zCDP; epsilon 1 at delta 1e-9 is about 0.02
 lifetime_rho = 0.0               # upper limit of all releases together, zCDP
 max_alignment_rho = 0.0          # upper limit of one alignment of rows, zCDP; above 0 it needs a key or

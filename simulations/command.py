@@ -19,9 +19,12 @@ from ..common.errors import DataError
 from ..common.extras import require_extra
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
+from ..common.protocols.alignment.alignment import Population
 from ..common.protocols.registry import BUILT_IN, MASKED
+from ..curator.releasing.alignment_order import DEFAULT_RHO
 from ..curator.releasing.table_format import TableFile, TableFormat
 from ..party.sources.source import FileSource
+from .people import read_people
 
 if TYPE_CHECKING:
     from .simulate import Simulation
@@ -63,10 +66,31 @@ def simulate(
         bool, typer.Option("--record-wise", help="indicator: noise on every record even within one party.")
     ] = False,
     workload: Annotated[str, typer.Option(help="2way, 3way, or a JSON file.")] = "2way",
-    adjacency: Annotated[str, typer.Option(help="zero-out or replace-one.")] = "zero-out",
+    adjacency: Annotated[
+        str, typer.Option(help="zero-out, replace-one, or with aligned rows add-remove.")
+    ] = "zero-out",
     rows: Annotated[
         int | None, typer.Option(help="Number of synthetic rows; by default as many as the table has.")
     ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Align rows by this column, which identifies people.")
+    ] = None,
+    overlap: Annotated[
+        float | None,
+        typer.Option(
+            help="Align rows: share of the people of a slice at all its parties; the others are at some."
+        ),
+    ] = None,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Align rows: each party has them in an order of its own.")
+    ] = False,
+    typos: Annotated[
+        float | None, typer.Option(help="Align rows: share of identifiers that a party writes wrongly.")
+    ] = None,
+    population: Annotated[
+        str, typer.Option(help="Aligned rows: release the people everywhere or anywhere in their slice.")
+    ] = Population.EVERYWHERE.value,
+    alignment_rho: Annotated[float, typer.Option(help="Budget of the alignment, zCDP.")] = DEFAULT_RHO,
     seed: Annotated[
         int | None, typer.Option(help="Makes the run reproducible, for tests; the result is not for release.")
     ] = None,
@@ -96,7 +120,9 @@ def simulate(
     chosen = mechanism_named(mechanism, variant, _parsed([*(settings or []), *limit]))
     source = FileSource(data)
     loaded = Domain.load(domain)
-    table = source.read(loaded)
+    table, identifiers = read_people(source, loaded, key)
+    if binarise and population != Population.EVERYWHERE.value:
+        raise DataError("--binarise: the value `absent` has no binary digits; release the people everywhere")
     binary = Binarisation(loaded) if binarise else None
     files.check_folder(out, ["metrics.json"])
     with progress_bar(_STDERR) as report:
@@ -112,6 +138,12 @@ def simulate(
             adjacency=Adjacency.named(adjacency),
             record_wise=record_wise,
             rows=rows,
+            identifiers=None if key is None else identifiers,
+            overlap=overlap,
+            shuffle=shuffle,
+            typos=typos,
+            population=population,
+            alignment_rho=alignment_rho,
             seed=seed,
             report=report,
         )

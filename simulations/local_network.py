@@ -8,41 +8,25 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from ..common.card import as_text
-from ..common.data.domain import Clique, Domain
+from ..common.data.domain import Domain
 from ..common.errors import DataError, PartyUnavailable
 from ..curator.parties.home import ATTACHED, CuratorHome
 from ..curator.releasing.plan import ReleasePlan, draft
-from ..party import policy_file
 from ..party.home import PartyHome
-from ..party.sources.source import FileSource, quoted
+from ..party.sources.source import FileSource
+from . import local_party
 from .partition import Grid
+from .people import ROW_NUMBER, Overlap, read_people
 
 _START_S = 60.0
 _STOP_S = 30.0
-_POLICY = """\
-# For trials on one machine only: it allows everything. Do not use it at an institution.
-[source]
-domain = "domain.json"
-file = "rows.parquet"
-
-[records]
-same_as = {same_as}
-order = "guaranteed"
-
-[policy]
-protocols = ["masked", "indicator", "trusted"]
-adjacencies = ["zero-out", "replace-one"]
-max_release_rho = 1e6
-lifetime_rho = 1e9
-max_cells = 268435456
-min_tolerated = 0
-approval = false
-"""
 
 
 @dataclass(frozen=True)
@@ -59,7 +43,15 @@ class LocalNetwork:
 
     @classmethod
     def create(
-        cls, folder: Path, data: Path, domain: Domain, grid: str, *, attach: bool = False
+        cls,
+        folder: Path,
+        data: Path,
+        domain: Domain,
+        grid: str,
+        *,
+        attach: bool = False,
+        overlap: Overlap | None = None,
+        key: str | None = None,
     ) -> LocalNetwork:
         """Partitions a table, makes keys for all roles, and lets each trust the others.
 
@@ -69,32 +61,35 @@ class LocalNetwork:
             domain: domain of the table.
             grid: see `Grid.parse`.
             attach: parties dial the curator and do not listen.
+            overlap: which people of a slice each party holds, and in which order; the plan then aligns their
+                rows. None for the same people in the same order.
+            key: with an overlap, column of the table that identifies people; None numbers its rows.
 
         Raises:
-            DataError: the folder is not empty, or domain or grid do not fit the table.
+            DataError: the folder is not empty, or domain, grid or key do not fit the table.
         """
         if folder.exists() and any(folder.iterdir()):
             raise DataError(
                 f"{folder} is not empty; choose another, or leave out --data to start its network again"
             )
         source = FileSource(data)
-        cut = Grid.parse(grid, domain, source.read(domain).record_count)
+        table, identifiers = read_people(source, domain, key)
+        cut = Grid.parse(grid, domain, table.record_count)
+        column = None if overlap is None else key or ROW_NUMBER
         names = tuple(
             tuple(f"party-{i}-{j}" for j, _ in enumerate(layout.groups, start=1))
             for i, layout in enumerate(cut.slices, start=1)
         )
         network = cls(folder, names)
         curator = CuratorHome.create(folder / "curator", "curator")
-        start = 0
+        rng, start = np.random.default_rng(), 0
         for row, layout in zip(names, cut.slices, strict=True):
-            for name, group in zip(row, layout.groups, strict=True):
+            people = (overlap or Overlap()).hold(identifiers[start : start + layout.rows], len(row), rng)
+            for name, group, held in zip(row, layout.groups, people, strict=True):
                 home = PartyHome.create(network.party(name), name)
-                same_as = json.dumps([other for other in row if other != name])
-                policy = _POLICY.format(same_as=same_as)
-                (home.folder / policy_file.NAME).write_text(policy, encoding="utf-8")
-                held = as_text(domain.project(group).to_json())
-                (home.folder / "domain.json").write_text(held, encoding="utf-8")
-                _write_piece(source, group, start, layout.rows, home.folder / "rows.parquet")
+                same_as = [other for other in row if other != name]
+                placed = replace(held, rows=start + held.rows)
+                local_party.write(home.folder, source, domain.project(group), placed, same_as, column)
                 curator.enroll(home.card(), ATTACHED if attach else "127.0.0.1:0")
             start += layout.rows
         for name in network.all_names:
@@ -103,6 +98,8 @@ class LocalNetwork:
         (curator.folder / "domain.json").write_text(as_text(whole.to_json()), encoding="utf-8")
         if attach:
             text = text.replace('# listen = "0.0.0.0:7444" ', f'listen = "127.0.0.1:{_free_port()}"')
+        if overlap is not None:
+            text = text.replace("# [alignment]", "[alignment]")
         network.plan.write_text(text, encoding="utf-8")
         return network
 
@@ -236,19 +233,3 @@ def _free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
     return port
-
-
-def _write_piece(source: FileSource, group: Clique, start: int, rows: int, out: Path) -> None:
-    """Writes rows and columns of a party unchanged, with their labels."""
-    columns = _selected(source.columns(), group)
-    with source.connect() as connection:
-        source.query(
-            connection,
-            f"COPY (SELECT {columns} FROM file LIMIT {rows} OFFSET {start}) TO {quoted(str(out))} "
-            "(FORMAT parquet)",
-        )
-
-
-def _selected(columns: Sequence[str], group: Clique) -> str:
-    named = ((columns.index(name), name.replace('"', '""')) for name in group)
-    return ", ".join(f'c{place} AS "{name}"' for place, name in named)

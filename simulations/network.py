@@ -13,6 +13,7 @@ from ..common.data.table import Table
 from ..common.errors import MosaicError
 from ..common.privacy.cost import Adjacency
 from ..common.wire.refusals import decode_refusal, encode_refusal
+from ..party.identifiers import Identifiers
 from ..party.institution import Institution, Rules
 from ..party.ledger import Ledger
 from ..party.party import Party
@@ -21,6 +22,9 @@ from ..party.serving.servicer import PartyServicer
 
 _NOBODY = b""
 """The caller of parties that pinned no curator."""
+
+_KEY = "key"
+"""Name of the only identifier, by which plans match rows unless they say otherwise."""
 
 _MAX_CELLS = 1 << 28
 """Largest number of cells of a marginal of one party's attributes: 2 GiB of counts."""
@@ -59,7 +63,10 @@ class InProcessConnection:
 
 
 def start_parties(
-    pieces: Sequence[Sequence[Table]], policy: Policy, keys: RandomStream
+    pieces: Sequence[Sequence[Table]],
+    policy: Policy,
+    keys: RandomStream,
+    identifiers: Sequence[Sequence[Sequence[str]]] | None = None,
 ) -> list[list[InProcessConnection]]:
     """Starts a party with an in-memory ledger for each piece of a table; they know each other's identities.
 
@@ -67,6 +74,8 @@ def start_parties(
         pieces: for each slice, the table of each party.
         policy: policy of every party, but for whose records it holds, which follows from the pieces.
         keys: source of the parties' keys.
+        identifiers: for each slice, the identifier of each row of each party, by which rows are aligned; None
+            if the parties of a slice hold the same records in the same order.
 
     Returns:
         Connections, slice by slice.
@@ -75,35 +84,38 @@ def start_parties(
     identities = {name: Identity.from_seed(keys.child_key("identity", name)) for row in names for name in row}
     peers = {name: identity.public for name, identity in identities.items()}
 
-    def started(name: str, row: Sequence[str], table: Table) -> InProcessConnection:
-        # The pieces of a slice are cut from one table, whose rows keep their order.
-        records = Records(frozenset(row) - {name}, order_guaranteed=True)
+    def started(i: int, j: int) -> InProcessConnection:
+        name = names[i][j]
+        # Without identifiers, the pieces of a slice are cut from one table, whose rows keep their order.
+        records = Records(frozenset(names[i]) - {name}, order_guaranteed=identifiers is None)
         rules = Rules(replace(policy, records=records), peers)
-        institution = Institution(name, identities[name], table, rules)
+        naming = Identifiers({} if identifiers is None else {_KEY: identifiers[i][j]})
+        institution = Institution(name, identities[name], pieces[i][j], rules, identifiers=naming)
         return InProcessConnection(PartyServicer(Party(institution, Ledger(), keys.child(name).key)))
 
-    return [
-        [started(name, row, table) for name, table in zip(row, tables, strict=True)]
-        for row, tables in zip(names, pieces, strict=True)
-    ]
+    return [[started(i, j) for j, _ in enumerate(row)] for i, row in enumerate(names)]
 
 
-def policy_for(protocol: str, adjacency: Adjacency, granted_rho: float) -> Policy:
+def policy_for(
+    protocol: str, adjacency: Adjacency, granted_rho: float, alignment_rho: Fraction = Fraction(0)
+) -> Policy:
     """A policy that allows one release and nothing else, with the whole machine for it.
 
     Args:
         protocol: protocol of the release.
         adjacency: adjacency of the release.
         granted_rho: grant of the release, zCDP.
+        alignment_rho: grant of an alignment before it, zCDP; zero allows none.
     """
     granted = Fraction(granted_rho)
     return Policy(
         protocols=frozenset({protocol}),
         adjacencies=frozenset({adjacency}),
         max_release_rho=granted,
-        lifetime_rho=granted,
+        lifetime_rho=granted + alignment_rho,
         max_cells=_MAX_CELLS,
         min_tolerated=0,
+        max_alignment_rho=alignment_rho,
         max_memory_mb=sys.maxsize,
         max_disk_mb=sys.maxsize,
         max_cpu_seconds=sys.maxsize,

@@ -11,6 +11,7 @@ from ..common.data.domain import Domain
 from ..common.errors import DataError, PartyUnavailable
 from ..common.stopping import Stop
 from .local_network import LocalNetwork
+from .people import Overlap
 
 
 def local_network(
@@ -20,16 +21,40 @@ def local_network(
     ] = None,
     domain: Annotated[Path | None, typer.Option(help="Domain file of the table.")] = None,
     grid: Annotated[str, typer.Option(help="KxS: K slices of rows over S parties; or a JSON file.")] = "2x2",
+    key: Annotated[
+        str | None, typer.Option(help="Column that identifies people; without it, rows are numbered.")
+    ] = None,
+    overlap: Annotated[
+        float | None,
+        typer.Option(help="Share of the people of a slice at all its parties; the others are at some."),
+    ] = None,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Each party has its rows in an order of its own.")
+    ] = False,
+    typos: Annotated[
+        float | None, typer.Option(help="Share of identifiers that a party writes wrongly.")
+    ] = None,
     attach: Annotated[
         bool, typer.Option("--attach", help="Parties dial the curator and do not listen.")
     ] = False,
 ) -> None:
-    """Partition a table and run each party as a process on this machine, with mutual TLS, until stopped."""
+    """Partition a table and run each party as a process on this machine, with mutual TLS, until stopped.
+
+    With --key, --overlap, --shuffle or --typos, the parties of a slice align their rows.
+    """
     if (data is None) != (domain is None):
         raise DataError("expected both --data and --domain, or neither to restart a network; got one of them")
     stop = Stop().at_signals()
     if data is not None and domain is not None:
-        network = LocalNetwork.create(folder, data, Domain.load(domain), grid, attach=attach)
+        network = LocalNetwork.create(
+            folder,
+            data,
+            Domain.load(domain),
+            grid,
+            attach=attach,
+            overlap=Overlap.of(key, overlap, shuffle, typos),
+            key=key,
+        )
     else:
         network = LocalNetwork.open(folder)
     with network.running() as daemons:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..common.data.domain import Clique, Domain
 from ..common.data.table import Table
@@ -99,6 +100,12 @@ class Grid:
             ) from None
         return cls(slices)
 
+    def order(self, records: int) -> NDArray[np.intp]:
+        """The rows of a table in the order in which slices take them."""
+        if self.shuffle_seed is None:
+            return np.arange(records)
+        return np.random.default_rng(self.shuffle_seed).permutation(records)
+
     @classmethod
     def _of(cls, domain: Domain, records: int, horizontal: int, groups: tuple[Clique, ...]) -> Grid:
         if horizontal < 1 or not groups:
@@ -142,7 +149,7 @@ def partition(table: Table, grid: Grid) -> list[list[Table]]:
                 f"grid: the groups of slice {number} do not cover every attribute exactly once; fix them"
             )
     if grid.shuffle_seed is not None:
-        table = table.take(np.random.default_rng(grid.shuffle_seed).permutation(table.record_count))
+        table = table.take(grid.order(table.record_count))
     pieces, start = [], 0
     for layout in grid.slices:
         rows = table.rows(start, start + layout.rows)

@@ -29,7 +29,7 @@ epsilon = 1.0                   # the promise
 delta = 1e-9
 # rows_per_person = 2           # the promise for a person with up to so many rows of one slice, with more
                                 # noise; every party needs a key column and max_rows_per_person
-adjacency = "zero-out"          # or "replace-one"
+adjacency = "zero-out"          # or "replace-one"; with [alignment] also "add-remove"
 protocol = "masked"             # or "indicator", "trusted": see the README
 collusions = 1                  # masked: number of parties that may collude
 # check = "one-hot"             # masked: parties prove that they open each record once

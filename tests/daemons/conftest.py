@@ -29,10 +29,11 @@ def dpmosaic(*arguments, fails=False):
 
 def write_table(path, records=240):
     rng = np.random.default_rng(1)
-    lines = ["kind,age,code,bit"]
-    for _ in range(records):
-        kind = '"y, z"' if rng.random() < 0.3 else "x"
-        lines.append(f"{kind},{rng.integers(0, 100)},{rng.integers(0, 3)},{rng.integers(0, 2)}")
+    lines = ["id,kind,age,code,bit"]
+    for number in range(records):
+        other = rng.random() < 0.3
+        kind, bit = '"y, z"' if other else "x", int(other) if rng.random() < 0.8 else rng.integers(0, 2)
+        lines.append(f"P{number},{kind},{rng.integers(0, 100)},{rng.integers(0, 3)},{bit}")
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -41,7 +42,13 @@ def small_network(folder, grid="2x2", **plan):
     """A network of a small table, whose plan is cheap: one-way marginals, no second opinion on epsilon."""
     data = write_table(folder / "people.csv")
     network = LocalNetwork.create(
-        folder / "net", data, Domain.from_json(DOMAIN), grid, attach=plan.pop("attach", False)
+        folder / "net",
+        data,
+        Domain.from_json(DOMAIN),
+        grid,
+        attach=plan.pop("attach", False),
+        overlap=plan.pop("overlap", None),
+        key=plan.pop("key", None),
     )
     text = network.plan.read_text()
     changes = {'mechanism = "mosaic"': f'mechanism = "{plan.pop("mechanism", "independent")}"'}

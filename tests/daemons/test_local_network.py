@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, PolicyError
+from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.curator.parties.connection import RetryPolicy
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.over_parties import release_over_parties
 from dpmosaic.curator.releasing.plan import ReleasePlan
 from dpmosaic.party.home import PartyHome
-from dpmosaic.party.sources.source import read_table
+from dpmosaic.party.sources.source import FileSource, read_table
 from dpmosaic.simulations.local_network import LocalNetwork, program
+from dpmosaic.simulations.people import Overlap, linked
 
 
 @pytest.mark.parametrize("attach", [False, True])
@@ -40,6 +43,39 @@ def test_a_network_of_processes_releases_the_partitioned_table(tmp_path, network
     spent = {entry["spent_rho"] for (entry,) in ledgers}
     promise = json.loads((tmp_path / "out/certificate.json").read_text())["promise"]
     assert spent == {promise["zcdp_rho_spent"]}
+
+
+def joined_by_id(network, domain):
+    """The rows of the parties' files, joined by the identifiers in them."""
+    slices = []
+    for names in network.names:
+        homes = [network.party(name) for name in names]
+        read = [
+            FileSource(home / "rows.parquet").read_with_texts(Domain.load(home / "domain.json"), ("id",))
+            for home in homes
+        ]
+        tables, texts = [table for table, _ in read], [found["id"] for _, found in read]
+        slices.append(linked(domain, tables, texts, Population.EVERYWHERE))
+    return Table.concatenate(slices)
+
+
+def test_one_command_aligns_the_rows_of_a_network_and_releases_them(tmp_path, network_of, command):
+    overlap = Overlap(0.8, shuffle=True, typos=0.02)
+    changes = {"\nrho = 0.5": "\nrho = 1e5", "# rho = 0.002 ": "rho = 50.0"}
+    network = network_of(tmp_path, overlap=overlap, key="id", changes=changes, mechanism="mosaic")
+    with network.running():
+        command("curator", "release", network.plan, "--out", tmp_path / "out")
+        assert "nothing was charged" in command("curator", "align", network.plan)
+    domain = Domain.load(network.plan.with_name("domain.json"))
+    real = joined_by_id(network, domain)
+    synthetic = read_table(tmp_path / "out/synthetic.csv", domain)
+    for clique in (("kind",), ("age", "code"), ("kind", "bit")):
+        shares = [table.marginal(clique) / table.record_count for table in (real, synthetic)]
+        assert np.abs(shares[0] - shares[1]).max() <= 0.02
+    for name in network.all_names:
+        ledger = json.loads(command("party", "ledger", network.party(name), "--json"))
+        assert sorted(entry["spent_rho"] for entry in ledger)[0] == pytest.approx(50)
+        assert len(ledger) == 2
 
 
 def test_the_protocol_indicator_works_over_a_network(tmp_path, network_of, command):

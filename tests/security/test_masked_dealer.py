@@ -137,7 +137,7 @@ def test_dealing_twice_reveals_openings_only_without_salts(salted, monkeypatch):
     if not salted:
         unseal = peers.unseal
         monkeypatch.setattr(peers, "unseal", lambda key, context, frames: unseal(key, context[:-32], frames))
-    measurer._exchange(chain[:1], chain[1], 0)
+    measurer._exchange(chain, 0)
     mask = measurer._dealer.masks[right].child("mask", *labels(chain))
     words = Ring(32).uniform(mask, RECORDS, measurer._plan.cells(chain))
     sealed = []

@@ -110,6 +110,26 @@ def test_masked_shares_are_the_default_and_tolerate_as_many_collusions_as_asked_
     assert [[sorted(party) for party in row] for row in traffic] == [[["in", "out"]]] * 2
 
 
+def test_parties_with_overlapping_people_align_their_rows(folder, simulate):
+    options = ("--grid", "1x2", "--overlap", 0.9, "--shuffle", "--typos", 0.01, "--mechanism", "independent")
+    done = simulate(*options, "--alignment-rho", 0.5)
+    assert done.returncode == 0, done.stderr
+    plan = json.loads((folder / "out/certificate.json").read_text())["plan"]
+    assert plan["record_counts"][0] > 300
+    lines = (folder / "out/synthetic.csv").read_text().splitlines()[1:]
+    assert abs(len(lines) - 0.9 * 300) < 30
+
+
+def test_the_key_of_aligned_rows_is_not_released(folder, simulate):
+    refused = simulate("--grid", "1x2", "--key", "kind")
+    assert "expected a column that is no attribute, got 'kind'" in refused.stderr
+
+
+def test_refuses_binary_digits_of_people_anywhere(simulate):
+    done = simulate("--grid", "1x2", "--shuffle", "--binarise", "--population", "anywhere")
+    assert "`absent` has no binary digits" in done.stderr
+
+
 def test_json_prints_one_object_and_nothing_else(simulate):
     done = simulate("--json", "--seed", 1, "--mechanism", "randdpgen", "--variant", "paper")
     assert done.returncode == 0, done.stderr

@@ -202,12 +202,60 @@ def test_error_bounds_hold_for_rows_and_not_only_for_the_model():
 
 def test_replace_one_adds_more_noise_for_the_same_promise():
     options = {"budget": BUDGET, "mechanism": "independent"}
-    runs = [
-        simulate(table(), **options, adjacency=adjacency).certificate
-        for adjacency in (Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE)
-    ]
+    neighbours = (Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE)
+    runs = [simulate(table(), **options, adjacency=adjacency).certificate for adjacency in neighbours]
     sigmas = [certificate.measurements[0].sigma for certificate in runs]
     assert sigmas[1] == pytest.approx(sigmas[0] * 2**0.5, rel=1e-3)
+
+
+ALIGNED = {"overlap": 0.8, "shuffle": True, "typos": 0.02}
+
+
+@pytest.mark.parametrize("population", ["everywhere", "anywhere"])
+@pytest.mark.parametrize("grid", ["2x1", "1x2", "2x3"])
+def test_aligned_parties_release_their_joined_rows_at_a_huge_budget(grid, population):
+    budget = dpmosaic.Budget(zcdp_rho=1e6)
+    made = simulate(
+        table(), budget=budget, grid=grid, **ALIGNED, population=population, alignment_rho=1.0, seed=1
+    )
+    assert made.metrics["kway"][1]["total_variation"] < 0.02
+    assert made.synthetic.domain.sizes == tuple(size + (population == "anywhere") for size in DOMAIN.sizes)
+
+
+def test_the_certificate_of_aligned_parties_states_positions_and_not_numbers_of_rows():
+    made = simulate(table(), budget=CHEAP, grid="2x2", **ALIGNED, mechanism="independent", seed=1)
+    assert min(made.certificate.plan.record_counts) > 300
+    assert abs(made.synthetic.record_count - 480) < 200
+
+
+def test_aligned_parties_protect_a_person_who_is_added_or_removed_by_the_same_noise():
+    options = {"grid": "1x2", "mechanism": "independent", **ALIGNED}
+    neighbours = (Adjacency.ZERO_OUT, Adjacency.ADD_REMOVE)
+    sigmas = {first_sigma(**options, adjacency=adjacency) for adjacency in neighbours}
+    assert len(sigmas) == 1
+
+
+def test_one_seed_gives_one_table_of_aligned_parties():
+    options = {"budget": CHEAP, "grid": "1x2", "mechanism": "independent", **ALIGNED}
+    one, again = (simulate(table(), **options, seed=1).synthetic for _ in range(2))
+    assert one.digest() == again.digest()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"overlap": 1.5}, "overlap: expected a share"),
+        ({"typos": -1.0}, "typos: expected a share"),
+        ({"typos": 1.0}, "whom all parties of a slice hold"),
+        ({"overlap": 0.8, "population": "somewhere"}, "population: expected one of"),
+        ({"overlap": 0.8, "alignment_rho": 0.0}, "positive finite rho"),
+        ({"overlap": 0.8, "protocol": "indicator"}, "expected 'masked' over aligned rows"),
+        ({"identifiers": ["a"]}, "one identifier for each row"),
+    ],
+)
+def test_refuses_to_align_before_anything_is_measured(options, named):
+    with pytest.raises(DataError, match=named):
+        simulate(table(), budget=CHEAP, grid="1x2", **options)
 
 
 @pytest.mark.parametrize(

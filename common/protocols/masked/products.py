@@ -57,8 +57,10 @@ def right_product(left_opening: Words, codes: Codes, cells: int) -> Words:
     columns = left_opening.shape[1]
     sums = np.zeros(cells * columns, dtype=left_opening.dtype)
     rows = codes >= 0
-    places = codes[rows].astype(np.int64)[:, None] * columns + np.arange(columns)
-    np.add.at(sums, places.ravel(), left_opening[rows].ravel())
+    if not rows.all():
+        codes, left_opening = codes[rows], left_opening[rows]
+    places = codes.astype(np.int64)[:, None] * columns + np.arange(columns)
+    np.add.at(sums, places.ravel(), left_opening.ravel())
     return sums.reshape(cells, columns).T
 
 

@@ -1,0 +1,53 @@
+"""Aligns the rows of parties in this process, by the same code as over a network."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..common.crypto.identity import Identity
+from ..common.crypto.randomness import RandomStream
+from ..common.data.domain import Domain
+from ..common.privacy.cost import Adjacency
+from ..curator.parties.alignments import Aligned
+from ..curator.parties.client import Connection, PartyClient
+from ..curator.parties.journal import NAME, Journal
+from ..curator.releasing.align_over_parties import align_over_parties
+from ..curator.releasing.alignment_order import AlignmentOrder, AlignmentProposal
+
+
+def align(
+    links: Sequence[Sequence[Connection]],
+    domain: Domain,
+    order: AlignmentOrder,
+    adjacency: Adjacency,
+    keys: RandomStream,
+) -> Aligned:
+    """Makes an alignment and forgets its journal.
+
+    Args:
+        links: connections to the parties, slice by slice.
+        domain: domain of the whole table, without the value `absent`.
+        order: how rows are aligned, and whose records are released.
+        adjacency: which tables are neighbours.
+        keys: the curator's randomness.
+    """
+    described = [PartyClient(link).describe() for row in links for link in row]
+    signer = Identity.from_seed(keys.child_key("identity"))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.closing(Journal.create(Path(folder) / NAME, "")) as journal,
+    ):
+        # A seed makes the whole simulation reproducible.
+        journal.key = keys.child_key("matching")
+        certificate = align_over_parties(
+            AlignmentProposal(journal.release_id, order, adjacency),
+            domain,
+            links,
+            journal,
+            signer=signer,
+            identities={party.name: party.identity for party in described},
+        )
+    return certificate.aligned(order.population)
