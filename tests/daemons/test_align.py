@@ -123,7 +123,18 @@ def test_rows_are_aligned_once_and_releases_use_the_alignment_free_of_charge(hos
     assert not made["made"]
     assert made["sigma"] == pytest.approx(predicted["sigma"])
     assert json.loads(hospitals.release("--dry-run", "--json"))["zcdp_rho"] == 0.5
+    text = hospitals.plan.read_text()
+    hospitals.plan.write_text(text.replace("rho = 0.25", 'rho = 0.25\npopulation = "anywhere"'))
     hospitals.release("--out", hospitals.folder / "two")
+    certificates = [
+        json.loads((hospitals.folder / name / "certificate.json").read_text()) for name in ("one", "two")
+    ]
+    assert {one["plan"]["alignment"]["alignment_id"] for one in certificates} == {made["alignment"]}
+    listed = hospitals.folder / "federation.json"
+    for name in ("one", "two"):
+        path = hospitals.folder / name / "certificate.json"
+        verified = hospitals.dpmosaic("curator", "verify", path, "--federation", listed)
+        assert "FAILED" not in verified
     for name in HELD:
         (rho, queries), *releases = hospitals.charged(name)
         assert rho <= 0.25
