@@ -123,7 +123,18 @@ def test_rows_are_aligned_once_and_releases_use_the_alignment_free_of_charge(hos
     assert not made["made"]
     assert made["sigma"] == pytest.approx(predicted["sigma"])
     assert json.loads(hospitals.release("--dry-run", "--json"))["zcdp_rho"] == 0.5
+    text = hospitals.plan.read_text()
+    hospitals.plan.write_text(text.replace("rho = 0.25", 'rho = 0.25\npopulation = "anywhere"'))
     hospitals.release("--out", hospitals.folder / "two")
+    certificates = [
+        json.loads((hospitals.folder / name / "certificate.json").read_text()) for name in ("one", "two")
+    ]
+    assert {one["plan"]["alignment"]["alignment_id"] for one in certificates} == {made["alignment"]}
+    listed = hospitals.folder / "federation.json"
+    for name in ("one", "two"):
+        path = hospitals.folder / name / "certificate.json"
+        verified = hospitals.dpmosaic("curator", "verify", path, "--federation", listed)
+        assert "FAILED" not in verified
     for name in HELD:
         (rho, queries), *releases = hospitals.charged(name)
         assert rho <= 0.25
@@ -131,7 +142,7 @@ def test_rows_are_aligned_once_and_releases_use_the_alignment_free_of_charge(hos
         assert len(releases) == 2
 
 
-def test_an_alignment_that_stopped_is_resumed_or_abandoned(hospitals, monkeypatch):
+def test_an_alignment_that_stopped_is_abandoned_or_resumed_with_its_release(hospitals, monkeypatch):
     def unreachable(agreement, keys):
         raise PartyUnavailable("party 'south' does not answer")
 
@@ -142,11 +153,19 @@ def test_an_alignment_that_stopped_is_resumed_or_abandoned(hospitals, monkeypatc
         command = "or end it with: dpmosaic curator abandon "
         folder = stopped[stopped.index(command) + len(command) :].split()[0]
         assert "abandoned here and at every party" in hospitals.dpmosaic("curator", "abandon", folder)
-        again = hospitals.dpmosaic("curator", "align", hospitals.plan, fails=True)
-        assert folder not in again
+        out = hospitals.folder / "out"
+        again = hospitals.dpmosaic("curator", "release", hospitals.plan, "--out", out, fails=True)
+        assert f"resume it with: dpmosaic curator resume {out}" in again
+    hospitals.dpmosaic("curator", "resume", out)
     made = json.loads(hospitals.align("--json"))
+    assert not made["made"]
+    certificate = json.loads((out / "certificate.json").read_text())
+    assert certificate["plan"]["alignment"]["alignment_id"] == made["alignment"]
     for name in HELD:
-        assert hospitals.charged(name) == [(0.0, 0), (made["zcdp_rho_charged"], 1)]
+        abandoned, (_, queries), release = hospitals.charged(name)
+        assert abandoned == (0.0, 0)
+        assert queries == 1
+        assert release[0] == certificate["promise"]["zcdp_rho_spent"]
 
 
 def test_a_daemon_that_is_killed_after_every_step_charges_once(hospitals, monkeypatch):
