@@ -32,7 +32,7 @@ from ...common.messages import (
     ReleaseTerms,
 )
 from ...common.privacy.budget import Charge
-from ...common.privacy.cost import Neighbours, gaussian_cost, gaussian_sigma, grid_of
+from ...common.privacy.cost import Neighbours, PrivacyUnit, gaussian_cost, gaussian_sigma, grid_of
 from ...common.privacy.distributed import DistributedNoise
 from ...common.protocols.masked.bounds import marginal_bounds
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan
@@ -44,6 +44,7 @@ from ..parties.dealer import Dealer
 from ..parties.federation import Federation
 from .measurer import Observer, Query
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores, without_absent
+from .size import NoisySize
 
 _LARGEST = 3
 """Times the number of records: bounds all counts, and all distances to a rounded reference."""
@@ -128,6 +129,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._ordered: set[int] = set()
         self._asked = 0
         self._asking = asking or Asking()
+        self._size = _noisy_size(self._plan, self._unit)
         self.observers = observers_of(self._plan)
         if acceptances:
             self._introduce(acceptances)
@@ -318,8 +320,16 @@ class MaskedMeasurer(ScoringMeasurer):
         )
         counts = self._asking.ask(asked.query_id, encode_asked(asked), counted, self._forget)
         total = self._plan.noise.total_sigma(asked.sigma)
+        if not asked.boxes and not asked.interaction:
+            self._learn_size(counts, total)
         rho = float(charge.zcdp_rho)
         return Measurement(asked.clique, counts, total, rho, boxes=asked.boxes, interaction=asked.interaction)
+
+    def _learn_size(self, counts: NDArray[np.float64], sigma: float) -> None:
+        """Improves a noisy number of records by the sum of a noisy marginal."""
+        if self._size is not None:
+            self._size = self._size.combined(float(counts.sum()), sigma**2 * counts.size)
+            self.record_count = self._size.record_count
 
     def _absent(self, asked: MarginalQuery, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """What the alignment adds to an answer: the people for whom all attributes of the clique are absent.
@@ -345,6 +355,18 @@ class MaskedMeasurer(ScoringMeasurer):
         for client in self._clients:
             (answer,) = client.answer(asked, 1, words, 1)
             yield answer[0]
+
+
+def _noisy_size(plan: MaskedPlan, unit: PrivacyUnit) -> NoisySize | None:
+    """What the alignment says of the number of people everywhere; None if marginals do not say more.
+
+    With the population anywhere, sums of marginals contain the same noisy numbers of people.
+    """
+    alignment = plan.alignment
+    if alignment is None or plan.absent:
+        return None
+    found = sum(counts[-1] for counts in alignment.people)
+    return NoisySize(found, plan.slice_count * alignment.sigma(unit) ** 2)
 
 
 def observers_of(plan: MaskedPlan) -> tuple[Observer, ...]:

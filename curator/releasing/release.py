@@ -164,8 +164,9 @@ def make_release(
         seeded: whether the stream comes from a known seed, which labels the release.
         report: called after every step.
     """
-    records = measurer.record_count
     fitted = order.mechanism.run(measurer, order.workload, stream.child("mechanism"), report)
+    # A noisy number improves while the mechanism measures.
+    records = measurer.record_count
     synthetic = fitted.model.generate(order.rows or records, stream.child("rows").generator())
     fitted = fitted.bounded_for(synthetic, records)
     certificate = issue(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.errors import PartyUnavailable
+from dpmosaic.curator.parties.connection import GrpcConnection
 from dpmosaic.simulations.local_network import Daemon
 
 POLICY = """
@@ -26,6 +27,7 @@ lifetime_rho = 2.0
 max_cells = 1000
 approval = {approval}
 """
+STEPS = {"Accept", "Introduce", "Deliver", "Align", "Certify"}
 HELD = {"north": range(0, 130), "south": range(20, 170)}
 
 
@@ -74,6 +76,15 @@ class Hospitals:
         self.daemons[name] = Daemon.start(self.folder / name)
         card, address = self.folder / f"{name}.json", self.daemons[name].address()
         self.dpmosaic("curator", "enroll", self.curator, card, "--address", address)
+
+    def kill(self, name):
+        """Kills a party's process and starts another at the same address."""
+        address = self.daemons[name].address()
+        self.daemons[name].process.kill()
+        self.daemons[name].process.wait()
+        self.daemons[name].process.stdin.close()
+        self.daemons[name] = Daemon.start(self.folder / name, "--listen", address)
+        self.daemons[name].address()
 
     def stop(self):
         for daemon in self.daemons.values():
@@ -136,3 +147,21 @@ def test_an_alignment_that_stopped_is_resumed_or_abandoned(hospitals, monkeypatc
     made = json.loads(hospitals.align("--json"))
     for name in HELD:
         assert hospitals.charged(name) == [(0.0, 0), (made["zcdp_rho_charged"], 1)]
+
+
+def test_a_daemon_that_is_killed_after_every_step_charges_once(hospitals, monkeypatch):
+    asked, killed = GrpcConnection.call, []
+
+    def killing(connection, method, requests):
+        yield from asked(connection, method, requests)
+        if connection._party == "south" and method in STEPS and method not in killed:
+            killed.append(method)
+            hospitals.kill("south")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(GrpcConnection, "call", killing)
+        made = json.loads(hospitals.align("--json"))
+    assert set(killed) == STEPS
+    assert not json.loads(hospitals.align("--json"))["made"]
+    for name in HELD:
+        assert hospitals.charged(name) == [(made["zcdp_rho_charged"], 1)]
