@@ -25,7 +25,7 @@ def test_refuses_overlapping_boxes_uncharged():
     assert measurer.accountant.spent == 0
 
 
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 @pytest.mark.parametrize("grid", ["1x1", "2x2", GRIDS["1x4"]], ids=["1x1", "2x2", "1x4"])
 def test_every_ledger_charges_exactly_what_the_accountant_charges(ledgers, grid, adjacency):
     measurer = release(grid, adjacency=adjacency)

@@ -122,7 +122,7 @@ COLLUSIONS = [(1, 0), (2, 0), (2, 1), (4, 0), (4, 1), (4, 2)]
 
 
 @pytest.mark.parametrize(("parties", "tolerated"), COLLUSIONS)
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_noise_has_the_stated_deviation(parties, tolerated, adjacency):
     """Chi-square over 20,000 cells, half of them of a product between parties where there are several.
 

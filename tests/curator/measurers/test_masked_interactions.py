@@ -57,7 +57,7 @@ def test_every_interaction_is_exact_for_any_holders(grid, bits, rho):
 
 
 @pytest.mark.parametrize(("parties", "tolerated"), [(1, 0), (2, 1), (4, 2)])
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 def test_an_interaction_has_the_noise_of_cells_of_the_stated_deviation_projected(
     parties, tolerated, adjacency
 ):
@@ -118,7 +118,7 @@ def test_refuses_an_invalid_interaction_and_charges_or_asks_no_party(query, ledg
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == [0] * 4
 
 
-@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("adjacency", [Adjacency.ZERO_OUT, Adjacency.REPLACE_ONE])
 @pytest.mark.parametrize("grid", ["1x1", "2x2", GRIDS["1x4"]], ids=["1x1", "2x2", "1x4"])
 def test_every_ledger_charges_an_interaction_like_the_accountant(ledgers, grid, adjacency):
     measurer = release(grid, adjacency=adjacency)
