@@ -94,8 +94,8 @@ class Policy:
         dealers: allowed dealers of a masked release.
         max_alignment_rho: upper limit of what one alignment of rows may cost, zCDP; zero allows none, and
             makes the number of rows public.
-        max_match_keys: largest number of match keys of an alignment; with several, the matcher sees which rows
-            of different parties agree in which of them, and nothing hides that.
+        max_match_keys: largest number of match keys of an alignment; with several, the matcher sees which
+            rows of different parties agree in which of them, and nothing hides that.
         require_check: with `masked`, whether a release must check openings, so that no other party of a slice
             learns more about this one's records by opening wrong rows.
         max_memory_mb: memory that one release may reserve, MiB.

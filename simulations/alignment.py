@@ -38,10 +38,8 @@ def align(
     signer = Identity.from_seed(keys.child_key("identity"))
     with (
         tempfile.TemporaryDirectory() as folder,
-        contextlib.closing(Journal.create(Path(folder) / NAME, "")) as journal,
+        contextlib.closing(Journal.create(Path(folder) / NAME, "", keys.child_key("matching"))) as journal,
     ):
-        # A seed makes the whole simulation reproducible.
-        journal.key = keys.child_key("matching")
         certificate = align_over_parties(
             AlignmentProposal(journal.release_id, order, adjacency),
             domain,

@@ -112,19 +112,20 @@ class Journal:
         """Text of the release's plan."""
 
     @classmethod
-    def create(cls, path: Path, plan: str) -> Journal:
+    def create(cls, path: Path, plan: str, key: bytes | None = None) -> Journal:
         """Creates the journal of a new release.
 
         Args:
             path: path of the new file.
             plan: text of the plan.
+            key: key of a reproducible simulation; fresh by default.
         """
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         database = sqlite3.connect(path)
         database.execute(_ERASE)
         database.executescript(_SCHEMA)
         header = {
-            "key": secrets.token_bytes(KEY_BYTES),
+            "key": key or secrets.token_bytes(KEY_BYTES),
             "release_id": secrets.token_hex(16).encode(),
             "plan": plan.encode(),
         }
