@@ -46,7 +46,7 @@ workload = "2way"               # "1way", "2way", "3way", or a JSON file
 # rho = 0.002                   # what the alignment may cost, in addition to the promise
 # match = [["key:exact"]]       # rows of one person are equal in the first list of fields, else in the next
 # keying = "hmac"               # identifiers are hidden under one key of all parties; "ddh": one key of each
-# duplicates = "first"          # of several rows of one person at a party; "refuse" to use none
+# duplicates = "first"          # of several rows of one person at a party; "refuse" stops
 # across_slices = "first"       # compare slices too: a person counts in the first slice that has the person
 
 [network]
@@ -54,7 +54,8 @@ call_seconds = 3600.0           # deadline of one call to a party
 tries = 6                       # of a call to a party that cannot be reached
 # listen = "0.0.0.0:7444"       # for parties that dial the curator
 
-# The parties of a slice hold the same records in the same order, and different slices hold different people.
+# The parties of a slice hold the same records in the same order, or are aligned, and different slices hold
+# different people.
 # Ask the parties, cards do not state it; each refuses a plan that contradicts its policy.
 """
 
