@@ -190,7 +190,7 @@ class Account:
         Raises:
             ProtocolError: there is no finished alignment of these rows with this id.
         """
-        return self._ledger.placement(alignment_id, self._data_digest)
+        return self._ledger.alignment(alignment_id, self._data_digest).placement
 
     def introduction(self) -> Introduction:
         """The introduction stored by `introduce`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 import threading
 import weakref
@@ -12,15 +11,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..common.canonical.queries import encode_asked
 from ..common.canonical.terms import encode_terms
 from ..common.errors import BudgetError, PartyUnavailable, PolicyError, ProtocolError
-from ..common.history import START, Mark, forgotten
+from ..common.history import Mark
 from ..common.messages import Asked, ReleaseTerms
 from ..common.privacy import noise
 from ..common.statement import Claim, Entry, first_link, next_link
+from .ledger_history import History
+from .ledger_placements import Placements
 from .ledger_rows import (
     ABANDONED,
     CERTIFIED,
@@ -60,6 +59,8 @@ class Ledger:
     def __init__(self, path: Path | None = None) -> None:
         self._database = open_database(path)
         self._lock = threading.Lock()
+        self._history = History(self._database)
+        self._placements = Placements(self._database)
         self._charges: dict[str, int] = {}
         weakref.finalize(self, self._database.close)
 
@@ -80,7 +81,7 @@ class Ledger:
     def mark(self) -> Mark:
         """The high-water mark: how many events were ever written, and the head of their chain."""
         with self._lock:
-            return self._mark()
+            return self._history.mark()
 
     def check_contains(self, mark: Mark) -> None:
         """Returns only if this ledger stated the mark at some time.
@@ -89,9 +90,7 @@ class Ledger:
             ProtocolError: it did not, so it was restored from an old copy.
         """
         with self._lock:
-            row = self._row("SELECT head FROM history WHERE number = ?", mark.events)
-        if mark != START and (row is None or row[0] != mark.head):
-            raise forgotten()
+            self._history.check_contains(mark)
 
     def reserved(self) -> Fraction:
         """Total budget that is reserved or spent, zCDP: grants of open releases, costs of closed ones."""
@@ -149,7 +148,9 @@ class Ledger:
             row = self._row("SELECT terms, data_digest FROM release WHERE release_id = ?", terms.release_id)
             if row is None:
                 admit(self._reserved())
-                accepted = self._note("accepted", terms.release_id, hashlib.sha256(encoded).digest())
+                accepted = self._history.append(
+                    "accepted", terms.release_id, hashlib.sha256(encoded).digest()
+                )
                 self._database.execute(
                     "INSERT INTO release VALUES (?, ?, ?, ?, '0', ?, ?, ?, NULL, NULL, ?, NULL, NULL)",
                     (
@@ -189,11 +190,8 @@ class Ledger:
                 raise ProtocolError("this release was introduced with other parties or masks; use a new id")
             for identity, (name, mark) in peers.items():
                 if known is None:
-                    self._check_follows(identity, name, mark, accepted_at)
-                self._database.execute(
-                    "INSERT OR IGNORE INTO peer VALUES (?, ?, ?, ?)",
-                    (identity, mark.events, mark.head, self._mark().events),
-                )
+                    self._history.check_follows(identity, name, mark, accepted_at)
+                self._history.see(identity, mark)
             if known is None:
                 self._database.execute(
                     "UPDATE release SET introduction = ?, introduced_keys = ? WHERE release_id = ?",
@@ -246,7 +244,7 @@ class Ledger:
             )
             digest = hashlib.sha256(encoded).digest()
             link = next_link(self._last_link(query.release_id, terms), query.query_id, digest, rho)
-            self._note("charged", query.release_id, link)
+            self._history.append("charged", query.release_id, link)
             entry = LedgerEntry(query.query_id, rho, noise_key, link, sign(link))
             self._database.execute(
                 "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -322,17 +320,10 @@ class Ledger:
         Raises:
             ProtocolError: the release is unknown or closed, or its rows were placed otherwise before.
         """
-        row = (placement.size, json.dumps(placement.people), placement.positions.astype("<i4").tobytes())
         with self._lock, self._database:
             self._database.execute("BEGIN IMMEDIATE")
             self._open(release_id)
-            known = self._row(
-                "SELECT size, people, positions FROM placement WHERE release_id = ?", release_id
-            )
-            if known not in (None, row):
-                raise ProtocolError("the rows were placed otherwise before; start a new alignment")
-            if known is None:
-                self._database.execute("INSERT INTO placement VALUES (?, ?, ?, ?)", (release_id, *row))
+            self._placements.put(release_id, placement)
 
     def alignment(self, alignment_id: str, data_digest: str) -> KeptAlignment:
         """A finished alignment.
@@ -345,34 +336,12 @@ class Ledger:
             ProtocolError: there is none, it is not finished, or it is of other rows.
         """
         with self._lock:
-            row = self._row(
-                "SELECT data_digest, size, people, positions, terms, spent "
-                "FROM placement JOIN release USING (release_id) "
-                "WHERE release_id = ? AND certificate IS NOT NULL",
-                alignment_id,
-            )
-        if row is None or row[0] != data_digest:
-            raise ProtocolError(
-                "expected a finished alignment of the current rows of this party, got the id of another; "
-                "align the rows first"
-            )
-        people = tuple(map(tuple, json.loads(row[2])))
-        positions = np.frombuffer(row[3], dtype="<i4").astype(np.int32)
-        return KeptAlignment(Placement(row[1], people, positions), row[4], Fraction(row[5]))
-
-    def placement(self, alignment_id: str, data_digest: str) -> Placement:
-        """Where a finished alignment puts the rows; see `alignment`."""
-        return self.alignment(alignment_id, data_digest).placement
+            return self._placements.finished(alignment_id, data_digest)
 
     def placements(self, data_digest: str) -> tuple[str, ...]:
         """Ids of the finished alignments of these rows, the latest last."""
         with self._lock:
-            rows = self._database.execute(
-                "SELECT release_id FROM placement JOIN release USING (release_id) "
-                "WHERE data_digest = ? AND certificate IS NOT NULL ORDER BY closed_at",
-                (data_digest,),
-            ).fetchall()
-        return tuple(alignment_id for (alignment_id,) in rows)
+            return self._placements.ids(data_digest)
 
     def certify(self, claim: Claim) -> tuple[list[Entry], bytes, Mark]:
         """Closes a release with its certificate. Repeating the same certificate has no effect.
@@ -481,7 +450,7 @@ class Ledger:
 
     def _close(self, release_id: str, state: str, certificate: bytes | None) -> None:
         """Closes a release and erases its keys, in the current transaction."""
-        number = self._note(state, release_id, certificate or b"").events
+        number = self._history.append(state, release_id, certificate or b"").events
         self._database.execute(
             "UPDATE release SET closed_at = ?, certificate = ?, "
             "secret = NULL, introduction = NULL, introduced_keys = NULL WHERE release_id = ?",
@@ -498,29 +467,6 @@ class Ledger:
                 "the release is closed, but another process reads the ledger, so that its log still contains "
                 "erased keys; ask again"
             )
-
-    def _check_follows(self, identity: bytes, name: str, mark: Mark, accepted_at: int) -> None:
-        """Refuses a mark of another party that precedes those seen before the release was accepted here.
-
-        The other party stated it after that, so an earlier one comes from a restored ledger. Later ones may
-        have been seen since, in a release that goes on at the same time.
-        """
-        rows = self._database.execute(
-            "SELECT events, head FROM peer WHERE identity = ? AND (seen_at < ? OR events = ?)",
-            (identity, accepted_at, mark.events),
-        )
-        for row in rows.fetchall():
-            mark.check_follows(Mark(*row), name)
-
-    def _note(self, event: str, release_id: str, digest: bytes) -> Mark:
-        """Appends an event to the history, in the current transaction."""
-        mark = self._mark().after(event, release_id, digest)
-        self._database.execute("INSERT INTO history VALUES (?, ?)", (mark.events, mark.head))
-        return mark
-
-    def _mark(self) -> Mark:
-        row = self._row("SELECT number, head FROM history ORDER BY number DESC LIMIT 1")
-        return START if row is None else Mark(*row)
 
     def _bound(self, query: Asked) -> dict[str, str]:
         rows = self._database.execute(

@@ -82,7 +82,7 @@ class Aligning:
         """The placement that each party stored, slice by slice."""
         return [
             [
-                ledger.placement(alignment_id, institution.digest())
+                ledger.alignment(alignment_id, institution.digest()).placement
                 for ledger, institution in zip(ledgers, row, strict=True)
             ]
             for ledgers, row in zip(self.ledgers, self.institutions, strict=True)

@@ -25,7 +25,7 @@ def certified(ledger):
 def test_a_placement_is_read_as_it_was_stored_also_after_a_restart(ledger, path):
     ledger.place(RELEASE_ID, placed(3, -1, 0))
     certified(ledger).close()
-    found = Ledger(path).placement(RELEASE_ID, DATA)
+    found = Ledger(path).alignment(RELEASE_ID, DATA).placement
     assert (found.size, found.people, found.positions.tolist()) == (9, ((4, -2, 5), (1,)), [3, -1, 0])
 
 
@@ -33,12 +33,12 @@ def test_a_placement_counts_once_its_alignment_is_certified_and_for_the_same_row
     ledger.place(RELEASE_ID, placed(3, -1, 0))
     assert ledger.placements(DATA) == ()
     with pytest.raises(ProtocolError, match="expected a finished alignment of the current rows"):
-        ledger.placement(RELEASE_ID, DATA)
+        ledger.alignment(RELEASE_ID, DATA)
     certified(ledger)
     assert ledger.placements(DATA) == (RELEASE_ID,)
     assert ledger.placements(OTHER_ROWS) == ()
     with pytest.raises(ProtocolError, match="expected a finished alignment of the current rows"):
-        ledger.placement(RELEASE_ID, OTHER_ROWS)
+        ledger.alignment(RELEASE_ID, OTHER_ROWS)
 
 
 def test_an_abandoned_alignment_places_nothing(ledger):
