@@ -167,7 +167,8 @@ def aligning(operator, **plan):
     rows = "".join(f"{number},{number % 3}\n" for number in range(150))
     (home / "rows.csv").write_text(f"id,a\n{rows}")
     policy = (home / "policy.toml").read_text().replace('order = "guaranteed"', "")
-    policy = policy.replace("[records]", 'key = "id"\n[records]') + "max_alignment_rho = 0.125\nmax_match_keys = 2\n"
+    policy = policy.replace("[records]", 'key = "id"\n[records]')
+    policy += "max_alignment_rho = 0.125\nmax_match_keys = 2\n"
     (home / "policy.toml").write_text(policy)
     roster = tuple(replace(entry, record_count=0) for entry in terms.plan.roster)
     return replace(terms, protocol=ALIGNMENT, plan=AlignmentPlan(terms.plan.domain, roster, **plan))
