@@ -183,7 +183,9 @@ class Institution:
                 "the alignment compared slices, so it can only count people everywhere; plan the release "
                 'with the population "everywhere", or align without across_slices'
             )
-        same = (stated.people, stated.zcdp_rho) == (aligned.placement.people, aligned.zcdp_rho) and [
+        keys = 0 if made.aligning is None else len(made.aligning.match)
+        kept = (aligned.placement.people, aligned.zcdp_rho, keys)
+        same = (stated.people, stated.zcdp_rho, stated.match_keys) == kept and [
             (e.slice, e.identity) for e in made.plan.roster
         ] == [(e.slice, e.identity) for e in terms.plan.roster]
         if not same:

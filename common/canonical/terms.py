@@ -102,13 +102,14 @@ def _encoded_alignment(alignment: Alignment) -> bytes:
         + text(alignment.population.value)
         + people
         + text(str(alignment.zcdp_rho))
+        + integer(alignment.match_keys)
     )
 
 
 def _decoded_alignment(reader: Reader) -> Alignment:
     alignment_id, population = reader.text(), Population.named(reader.text())
     people = reader.items(lambda: reader.items(lambda: _decoded_whole(reader)))
-    return Alignment(alignment_id, population, people, _decoded_fraction(reader))
+    return Alignment(alignment_id, population, people, _decoded_fraction(reader), reader.integer())
 
 
 def _decoded_whole(reader: Reader) -> int:

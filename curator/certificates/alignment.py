@@ -106,6 +106,13 @@ class AlignmentCertificate:
 
         Args:
             population: whose records the release is about.
+
+        Raises:
+            DataError: nobody signed it, or its terms align nothing.
         """
-        alignment = Alignment(self.alignment_id, population, self.people, self.zcdp_rho)
+        aligning = self.terms.aligning
+        if aligning is None:
+            raise DataError("expected signed terms of an alignment, got others; align the rows again")
+        match_keys = len(aligning.match)
+        alignment = Alignment(self.alignment_id, population, self.people, self.zcdp_rho, match_keys)
         return Aligned(alignment, self.sizes)

@@ -63,6 +63,7 @@ class StatedAlignment:
         people: for each slice, noisy number of people of each pattern of parties (`Alignment.people`).
         sigma: least standard deviation of a number of people (`Alignment.sigma`).
         zcdp_rho: what it cost, zCDP.
+        match_keys: number of match keys; with several, the promise is for linked records, given the links.
     """
 
     alignment_id: str
@@ -70,6 +71,7 @@ class StatedAlignment:
     people: tuple[tuple[int, ...], ...]
     sigma: float
     zcdp_rho: Fraction
+    match_keys: int
 
     def __post_init__(self) -> None:
         # Refuses what no plan states.
@@ -79,7 +81,7 @@ class StatedAlignment:
     def alignment(self) -> Alignment:
         """The same, as plans state it."""
         population = Population.named(self.population)
-        return Alignment(self.alignment_id, population, self.people, self.zcdp_rho)
+        return Alignment(self.alignment_id, population, self.people, self.zcdp_rho, self.match_keys)
 
 
 def stated_alignment(alignment: Alignment | None, unit: PrivacyUnit) -> StatedAlignment | None:
@@ -92,6 +94,7 @@ def stated_alignment(alignment: Alignment | None, unit: PrivacyUnit) -> StatedAl
         alignment.people,
         alignment.sigma(unit),
         alignment.zcdp_rho,
+        alignment.match_keys,
     )
 
 

@@ -78,11 +78,12 @@ def _check_alignment(certificate: Certificate, terms: ReleaseTerms) -> Check:
     stated = certificate.plan.alignment
     if stated is None or stated != stated_alignment(terms.plan.alignment, terms.unit):
         return Check("alignment", False, "another alignment, number of people or cost of it than signed")
+    links = "; the promise is for linked records, given the links" if stated.match_keys > 1 else ""
     return Check(
         "alignment",
         True,
         f"about {certificate.records} people {stated.population}, at rho {float(stated.zcdp_rho):.6g}; every "
-        "party compared this with its ledger before it accepted",
+        f"party compared this with its ledger before it accepted{links}",
     )
 
 

@@ -75,6 +75,7 @@ class PlainAlignment:
         sigma: least standard deviation of a noisy number of people.
         zcdp_rho: what the alignment cost, zCDP.
         epsilon: what release and alignment cost together, at the delta of the promise.
+        given_links: whether the promise is for linked records, given the links.
     """
 
     population: str
@@ -82,6 +83,7 @@ class PlainAlignment:
     sigma: float
     zcdp_rho: float
     epsilon: float
+    given_links: bool
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,7 @@ def _alignment(certificate: Certificate, delta: float) -> PlainAlignment | None:
         stated.sigma,
         float(stated.zcdp_rho),
         zcdp_epsilon(both, delta),
+        stated.match_keys > 1,
     )
 
 

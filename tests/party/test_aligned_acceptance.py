@@ -58,6 +58,7 @@ def test_it_does_not_say_how_many_rows_it_has_but_which_alignments(release):
         {"alignment_id": id_of("g")},
         {"people": ((1, 2, 3), (4,))},
         {"zcdp_rho": Fraction(1, 10**6)},
+        {"match_keys": 2},
     ],
 )
 def test_another_alignment_than_in_the_ledger_is_refused(release, change):

@@ -235,7 +235,7 @@ MASKED = replace(RELEASE, protocol="masked", plan=PLAN)
 ALIGNED = replace(
     MASKED,
     plan=replace(
-        PLAN, alignment=Alignment("f" * 32, Population.ANYWHERE, ((6,), (-1, 2, 3)), Fraction(3, 2**9))
+        PLAN, alignment=Alignment("f" * 32, Population.ANYWHERE, ((6,), (-1, 2, 3)), Fraction(3, 2**9), 2)
     ),
 )
 ALIGNING = replace(

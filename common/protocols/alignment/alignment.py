@@ -41,18 +41,22 @@ class Alignment:
         population: whose records are counted.
         people: for each slice, noisy number of people of each pattern 1 .. 2^S - 1; public.
         zcdp_rho: what it cost, zCDP.
+        match_keys: number of match keys; with several, the promise is for linked records, given the links.
     """
 
     alignment_id: str
     population: Population
     people: tuple[tuple[int, ...], ...]
     zcdp_rho: Fraction
+    match_keys: int = 1
 
     def __post_init__(self) -> None:
         if not self.people or any((len(counts) + 1).bit_count() != 1 for counts in self.people):
             raise DataError("an alignment must state the number of people of every pattern of every slice")
         if not 0 < self.zcdp_rho < math.inf:
             raise DataError("an alignment must state what it cost, a positive rho")
+        if self.match_keys < 1:
+            raise DataError("an alignment must state how many match keys it has, at least one")
 
     def record_count(self, number: int) -> int:
         """Noisy number of people of the population in a slice, at least 1; public."""

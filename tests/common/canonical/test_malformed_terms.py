@@ -25,10 +25,10 @@ def entry(name="p", slice=0, attributes=("a", "b"), record_count=7, identity=b"i
 WHOLE = (entry(),)
 
 
-def alignment(population="everywhere", people=(("7",),), rho="1/2"):
+def alignment(population="everywhere", people=(("7",),), rho="1/2", match_keys=1):
     """The alignment of the plan's slices, consistent or not."""
     counts = items(items(map(text, slice_counts)) for slice_counts in people)
-    return text("f" * 32) + text(population) + counts + text(rho)
+    return text("f" * 32) + text(population) + counts + text(rho) + integer(match_keys)
 
 
 def partition(attributes=(A, B), roster=WHOLE, alignments=()):
@@ -160,6 +160,7 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ({"alignments": [alignment(rho="1/0")]}, "a fraction in its only form"),
         ({"alignments": [alignment(rho="1e999999999")]}, "a fraction in its only form"),
         ({"alignments": [alignment(rho="0")]}, "a positive rho"),
+        ({"alignments": [alignment(match_keys=0)]}, "at least one"),
         ({"alignments": [alignment()], "check": "one-hot"}, "check: .*over aligned parties"),
         ({"ring_bits": 0}, "32 or 64 bits"),
         ({"ring_bits": 33}, "32 or 64 bits"),

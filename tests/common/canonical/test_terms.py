@@ -58,6 +58,7 @@ def stated(terms):
             "population": alignment.population.value,
             "people": [list(counts) for counts in alignment.people],
             "zcdp_rho": str(alignment.zcdp_rho),
+            "match_keys": alignment.match_keys,
         },
         "aligning": aligning
         and {

@@ -137,6 +137,7 @@ def test_verifies_if_all_parties_signed_it(made, signed):
         (("plan", "alignment", "people", 0, 2), 10**6, {"alignment"}),
         (("plan", "alignment", "sigma"), 0.5, {"alignment"}),
         (("plan", "alignment", "zcdp_rho"), "1/1000000", {"alignment", "recomputed"}),
+        (("plan", "alignment", "match_keys"), 2, {"alignment"}),
         (("plan", "alignment"), None, {"alignment", "recomputed"}),
         (("promise", "zcdp_rho_with_alignment"), 0.001, {"recomputed"}),
         (("promise", "epsilon_with_alignment"), 1.0, {"recomputed"}),
@@ -160,6 +161,13 @@ def test_the_report_says_whose_records_they_are_and_what_the_alignment_cost(made
     assert f"preserve statistics of about {signed.records} real ones" in page
     assert f"epsilon = {signed.promise.epsilon_with_alignment:.3g}" in page
     assert "The number of records is not public" in " ".join(page.split())
+
+
+def test_the_report_says_that_the_promise_is_given_the_links_with_several_match_keys(made, signed):
+    several = replace(signed.plan, alignment=replace(signed.plan.alignment, match_keys=2))
+    for plan, said in ((signed.plan, False), (several, True)):
+        page = release_report(replace(signed, plan=plan), made[0].synthetic)
+        assert ("linked records, given the links" in " ".join(page.split())) == said
 
 
 def test_synthetic_rows_are_as_many_as_the_noisy_number_of_people(made, signed):
