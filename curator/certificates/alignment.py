@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 from ...common.canonical.terms import decode_terms
-from ...common.card import read_json
 from ...common.errors import DataError
 from ...common.messages import ReleaseTerms
 from ...common.protocols.alignment.alignment import Alignment, Population
 from ..parties.alignments import Aligned
-from .json_values import OPTIONAL, from_json_values, to_json_values
+from .json_values import OPTIONAL
+from .signed_record import SignedRecord
 from .statements import Signatures
-
-FORMAT = "dpmosaic alignment 1"
-_SIGNED = "signed"
 
 
 @dataclass(frozen=True)
-class AlignmentCertificate:
+class AlignmentCertificate(SignedRecord):
     """The public record of an alignment; what was agreed is in the signed terms.
 
     Attributes:
@@ -40,6 +34,10 @@ class AlignmentCertificate:
         signed: terms and signatures; None before the parties signed.
     """
 
+    format: ClassVar[str] = "dpmosaic alignment 1"
+    called: ClassVar[str] = "an alignment"
+    remedy: ClassVar[str] = "align the rows again"
+
     alignment_id: str
     created: str
     versions: Mapping[str, str]
@@ -49,42 +47,6 @@ class AlignmentCertificate:
     zcdp_rho: Fraction
     sigma: float
     signed: Signatures | None = field(default=None, metadata=OPTIONAL)
-
-    @classmethod
-    def load(cls, path: Path) -> AlignmentCertificate:
-        """Reads the certificate's file.
-
-        Raises:
-            DataError: the file cannot be read, or holds no certificate of an alignment.
-        """
-        return cls.from_json(read_json(path))
-
-    @classmethod
-    def from_json(cls, form: object) -> AlignmentCertificate:
-        """Reads a certificate.
-
-        Args:
-            form: output of `to_json`.
-
-        Raises:
-            DataError: the format differs, or a value is damaged; names the place.
-        """
-        if not isinstance(form, dict) or form.get("format") != FORMAT:
-            raise DataError(
-                f"expected an alignment of the format {FORMAT!r}, got another; align the rows again"
-            )
-        return from_json_values(
-            cls, {key: part for key, part in form.items() if key != "format"}, "alignment"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The certificate as JSON values."""
-        return {"format": FORMAT, **to_json_values(self)}
-
-    def digest(self) -> bytes:
-        """SHA-256 of the certificate without its signatures."""
-        content = {key: part for key, part in self.to_json().items() if key != _SIGNED}
-        return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).digest()
 
     def with_signatures(self, signatures: Signatures) -> AlignmentCertificate:
         """The same certificate with signatures."""

@@ -5,29 +5,21 @@ Everything in it is public: plans, scales of noise, costs and bounds computed fr
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-from ...common.card import read_json
 from ...common.data.domain import Clique
-from ...common.errors import DataError
 from ..mechanisms.parts.bounds import ErrorBound
 from ..mechanisms.parts.fitted import Round
-from .json_values import OPTIONAL, from_json_values, to_json_values
+from .json_values import OPTIONAL
+from .signed_record import SignedRecord
 from .statements import Promise, Signatures, StatedCharge, StatedMeasurement, StatedModel, StatedPlan
-
-FORMAT = "dpmosaic certificate 2"
-_SIGNED = "signed"
-"""The part that holds terms and signatures; everything else is signed."""
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(SignedRecord):
     """The public record of a release.
 
     Attributes:
@@ -47,6 +39,10 @@ class Certificate:
         outputs: name of each published file -> its SHA-256, as hexadecimal digits.
         signed: terms and signatures; None for a simulation.
     """
+
+    format: ClassVar[str] = "dpmosaic certificate 2"
+    called: ClassVar[str] = "a certificate"
+    remedy: ClassVar[str] = "fix the path"
 
     differentially_private: bool
     labels: tuple[str, ...]
@@ -71,40 +67,6 @@ class Certificate:
         cliques = [self.model.cliques, *(tuple(one.clique for one in part) for part in parts)]
         if not set(itertools.chain.from_iterable(itertools.chain(*cliques))) <= set(self.plan.attributes):
             raise ValueError("expected marginals of the plan's attributes, got another attribute")
-
-    @classmethod
-    def load(cls, path: Path) -> Certificate:
-        """Reads a certificate's file.
-
-        Raises:
-            DataError: the file cannot be read, or holds no certificate.
-        """
-        return cls.from_json(read_json(path))
-
-    @classmethod
-    def from_json(cls, form: object) -> Certificate:
-        """Reads a certificate.
-
-        Args:
-            form: output of `to_json`.
-
-        Raises:
-            DataError: the format differs, or a value is damaged; names the place.
-        """
-        if not isinstance(form, dict) or form.get("format") != FORMAT:
-            raise DataError(f"expected a certificate of the format {FORMAT!r}, got another; fix the path")
-        return from_json_values(
-            cls, {key: part for key, part in form.items() if key != "format"}, "certificate"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The certificate as JSON values."""
-        return {"format": FORMAT, **to_json_values(self)}
-
-    def digest(self) -> bytes:
-        """SHA-256 of the certificate without its signatures."""
-        content = {key: part for key, part in self.to_json().items() if key != _SIGNED}
-        return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).digest()
 
     def with_outputs(self, outputs: Mapping[str, str]) -> Certificate:
         """The same certificate for these published files."""
