@@ -4,10 +4,13 @@ import itertools
 
 import numpy as np
 
+from dpmosaic.common.canonical.terms import decode_terms
 from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit
+from dpmosaic.common.statement import Claim, first_link, next_link, state
+from dpmosaic.curator.certificates.statements import Signatures
 
 DOMAIN = Domain(
     (
@@ -94,3 +97,26 @@ def certificate_form(domain=DOMAIN):
         "model": {"cliques": [names[:1], *map(list, itertools.pairwise(names))], "size_mb": 0.5},
         "outputs": {"synthetic.csv": "0" * 64},
     }
+
+
+def signed_by(identities, certificate):
+    """All parties sign this certificate, with the entries of their ledgers as they are.
+
+    Args:
+        identities: of the parties, by name.
+        certificate: a signed certificate that was changed.
+    """
+    signed = certificate.signed
+    claim = Claim(
+        decode_terms(signed.terms).release_id, certificate.digest(), certificate.promise.zcdp_rho_spent
+    )
+    statements = []
+    for party in signed.parties:
+        link = first_link(signed.terms)
+        for entry in party.entries:
+            link = next_link(link, entry.query_id, entry.query, entry.zcdp_rho)
+        statements.append(state(identities[party.name], party.entries, link, claim, party.mark))
+    names = [party.name for party in signed.parties]
+    return certificate.with_signatures(
+        Signatures.of(signed.terms, signed.curator_signature, names, statements)
+    )

@@ -18,9 +18,8 @@ from dpmosaic.common.privacy.conversion import zcdp_epsilon
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.common.protocols.registry import MASKED
-from dpmosaic.common.statement import Claim, first_link, next_link, state
+from dpmosaic.common.statement import Claim
 from dpmosaic.curator.certificates.certificate import Certificate
-from dpmosaic.curator.certificates.statements import Signatures
 from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.parties.asking import Asking
@@ -29,6 +28,7 @@ from dpmosaic.curator.releasing.journalled import signatures_of
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
 from dpmosaic.curator.report.page import release_report
 from support.aligned import ALIGNMENT_ID, SIGMA, AlignedRelease, People
+from support.certificates import signed_by
 
 DOMAIN = Domain(
     (CategoricalAttribute("a", ("x", "y")), NumericAttribute("b", 0, 3, 4), CodedAttribute("c", 2))
@@ -87,19 +87,7 @@ def failed(made, certificate):
 
 
 def signed_again(made, certificate):
-    """All parties sign this certificate, with the entries of their ledgers as they are."""
-    signed, identities = certificate.signed, {each.name: each.identity for each in made[1]}
-    claim = Claim(RELEASE_ID, certificate.digest(), certificate.promise.zcdp_rho_spent)
-    statements = []
-    for party in signed.parties:
-        link = first_link(signed.terms)
-        for entry in party.entries:
-            link = next_link(link, entry.query_id, entry.query, entry.zcdp_rho)
-        statements.append(state(identities[party.name], party.entries, link, claim, party.mark))
-    names = [party.name for party in signed.parties]
-    return certificate.with_signatures(
-        Signatures.of(signed.terms, signed.curator_signature, names, statements)
-    )
+    return signed_by({each.name: each.identity for each in made[1]}, certificate)
 
 
 def test_states_the_alignment_and_what_it_cost(signed):

@@ -30,6 +30,7 @@ from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.journalled import signatures_of
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
 from dpmosaic.simulations.contracts.trial import Trial
+from support.certificates import signed_by
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
 TABLE = Table.from_codes(DOMAIN, np.column_stack([np.arange(90) % n for n in DOMAIN.sizes]))
@@ -89,19 +90,7 @@ def changed(certificate, path, value):
 
 
 def signed_again(certificate):
-    """All parties sign this certificate, with the entries of their ledgers as they are."""
-    signed = certificate.signed
-    claim = Claim("ab" * 16, certificate.digest(), certificate.promise.zcdp_rho_spent)
-    statements = []
-    for party in signed.parties:
-        link = first_link(signed.terms)
-        for entry in party.entries:
-            link = next_link(link, entry.query_id, entry.query, entry.zcdp_rho)
-        statements.append(state(PARTIES[party.name], party.entries, link, claim, party.mark))
-    again = Signatures.of(
-        signed.terms, signed.curator_signature, [party.name for party in signed.parties], statements
-    )
-    return certificate.with_signatures(again)
+    return signed_by(PARTIES, certificate)
 
 
 def test_verifies_a_certificate_that_all_parties_signed(signed):
