@@ -20,7 +20,7 @@ from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 7
+PROTOCOL_VERSION = 8
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -37,7 +37,7 @@ class PartyDescription:
         name: name in the federation.
         protocol_version: version of the messages that it understands.
         software_version: version of this package at the party.
-        domain: attributes that it holds.
+        domain: attributes that it holds; None of a dealer.
         record_count: number of its rows; None if it is not public, because the policy allows alignments.
         protocols: names of the protocols that its policy allows.
         identity: long-term Ed25519 public key, 32 bytes.
@@ -48,7 +48,7 @@ class PartyDescription:
     name: str
     protocol_version: int
     software_version: str
-    domain: Domain
+    domain: Domain | None
     record_count: int | None
     protocols: tuple[str, ...]
     identity: bytes
@@ -154,22 +154,15 @@ class Introduction:
 
     Attributes:
         release_id: id of an accepted release.
-        acceptances: acceptances of all parties, in roster order.
-        mask_seed: 32 bytes that the dealer and the addressed party share; empty to align rows, which needs
-            no masks.
+        acceptances: acceptances of all participants, in the plan's order: parties, then other dealers.
     """
 
     release_id: str
     acceptances: tuple[Acceptance, ...]
-    mask_seed: bytes
-
-    def __post_init__(self) -> None:
-        if len(self.mask_seed) not in (0, KEY_BYTES):
-            raise ValueError(f"a mask seed must have {KEY_BYTES} bytes")
 
     def keys_digest(self) -> bytes:
         """SHA-256 of all keys, without signatures and marks, which differ when an acceptance is repeated."""
-        fields = (self.mask_seed, *(accepted.ephemeral for accepted in self.acceptances))
+        fields = [accepted.ephemeral for accepted in self.acceptances]
         return hashlib.sha256(b"".join(len(f).to_bytes(4, "big") + f for f in fields)).digest()
 
 
@@ -178,39 +171,12 @@ def _check_coins(coins: bytes) -> None:
         raise ValueError(f"coins must have {KEY_BYTES} bytes")
 
 
-@dataclass(frozen=True)
-class OpeningRequest:
-    """Asks a party for an opening, sealed for another party.
-
-    Attributes:
-        release_id: id of an accepted release.
-        chain: the parts multiplied so far; a chain of one part means the party's own indicators.
-        recipient: index of the other party in the roster.
-        query_id: id of a score query if one of its steps is requested instead of a chain.
-        step: of a score query, 0 for the party's shares of the cells, k for an evaluator's opening of round
-            k - 1; to align rows, 0 for the key of the tokens, k for the points of party k - 1 of the roster.
-        record_order: the tag of the order of the party's records is requested instead of a chain.
-        coins: 32 bytes of the dealer if the proof that an opening is one-hot is requested instead of it.
-    """
-
-    release_id: str
-    chain: Chain
-    recipient: int
-    query_id: str = ""
-    step: int = 0
-    record_order: bool = False
-    coins: bytes = b""
-
-    def __post_init__(self) -> None:
-        _check_coins(self.coins)
-
-
 class DeliveryKind(enum.Enum):
     """Kind of a delivery; the value is its number on the wire."""
 
     OPENING = 1
     DEALT_ROWS = 2
-    DEALT_PRODUCT = 3
+    DEALT_PRODUCTS = 3
     SCORE_STEP = 4
     SCORE_REFERENCES = 5
     DEALT_SCORES = 6
@@ -220,6 +186,60 @@ class DeliveryKind(enum.Enum):
     ALIGNMENT_KEY = 10
     POSITIONS = 11
     ALIGNMENT_POINTS = 12
+    MASK_SEEDS = 13
+    DEALT_CHECK = 14
+    CHECK_COINS = 15
+    CHECK = 16
+
+
+@dataclass(frozen=True)
+class OpeningRequest:
+    """Asks a participant for a message that is sealed for another one.
+
+    Attributes:
+        release_id: id of an accepted release.
+        chain: the parts multiplied so far; a chain of one part means the party's own indicators.
+        recipient: place of the other participant in the plan.
+        kind: kind of the message.
+        query_id: id of the score query, of one of its steps.
+        step: of a score query, the number of the step; of points to align rows, the place of their owner.
+        coins: 32 random bytes, of the proof that an opening is one-hot.
+    """
+
+    release_id: str
+    chain: Chain
+    recipient: int
+    kind: DeliveryKind = DeliveryKind.OPENING
+    query_id: str = ""
+    step: int = 0
+    coins: bytes = b""
+
+    def __post_init__(self) -> None:
+        _check_coins(self.coins)
+
+
+@dataclass(frozen=True)
+class DealRequest:
+    """Asks a dealer for a message that is sealed for a party.
+
+    Attributes:
+        release_id: id of an accepted release.
+        kind: kind of the message: MASK_SEEDS, DEALT_PRODUCTS, DEALT_ROWS, DEALT_CHECK or ATTESTATION.
+        recipient: place of the party in the plan.
+        chains: chains that are dealt for, of the party's slice.
+        owner: of an attestation, place of the party that opened a matrix.
+        coins: of an attestation, coins of its proof.
+    """
+
+    release_id: str
+    kind: DeliveryKind
+    recipient: int
+    chains: tuple[Chain, ...] = ()
+    owner: int = 0
+    coins: bytes = b""
+
+    def __post_init__(self) -> None:
+        _check_coins(self.coins)
 
 
 @dataclass(frozen=True)
@@ -228,12 +248,14 @@ class Delivery:
 
     Attributes:
         release_id: id of an accepted release.
-        kind: opening, tag or key of another party, message of the dealer, public references, or positions.
+        kind: opening, tag or key of another party, message of a dealer, public references, or positions.
         chain: chain of the opened matrix, or of the product.
-        sender: index in the roster of the party that opened it; 0 for the dealer.
+        sender: place in the plan of the participant that sent it; 0 for the curator.
         query_id: id of the score query that it belongs to, if any.
         step: see `OpeningRequest`.
-        coins: of a proof, or of the dealer's attestation for one; see `OpeningRequest`.
+        coins: of a proof, or of a dealer's attestation for one; see `OpeningRequest`.
+        chains: chains of several products, instead of `chain`.
+        owner: of an attestation, place of the party that opened the matrix.
     """
 
     release_id: str
@@ -243,6 +265,8 @@ class Delivery:
     query_id: str = ""
     step: int = 0
     coins: bytes = b""
+    chains: tuple[Chain, ...] = ()
+    owner: int = 0
 
     def __post_init__(self) -> None:
         _check_coins(self.coins)

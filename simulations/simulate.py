@@ -187,7 +187,7 @@ def _setting(
     elif order.protocol is TRUSTED:
         measurer = CentralMeasurer(agreement.federation, agreement.terms, order.granted, table, order.budget)
     else:
-        measurer = agreement.measurer(stream.child("dealer"), record_wise=record_wise)
+        measurer = agreement.measurer(record_wise=record_wise)
     return _Setting(measurer, replace(layout, masked=agreement.terms.masked), table, links, copies)
 
 
@@ -222,7 +222,7 @@ def _aligned_setting(
     aligned = align(links, table.domain, aligning, order.adjacency, stream.child("alignment"))
     agreement = agree(table.domain, links, proposal, aligned=aligned)
     layout = replace(Layout.of(agreement.terms.plan), names=())
-    return _Setting(agreement.measurer(stream.child("dealer")), layout, real, links)
+    return _Setting(agreement.measurer(), layout, real, links)
 
 
 def _metrics(workload: Workload, made: Released, setting: _Setting, seconds: float) -> dict[str, Any]:

@@ -7,16 +7,12 @@ from ..history import Mark
 from ..messages import Acceptance, Introduction
 from .form import Reader, integer, items, octets, record, text
 
-KIND, VERSION = "dpmosaic introduction", 2
+KIND, VERSION = "dpmosaic introduction", 3
 
 
 def encode_introduction(introduction: Introduction) -> bytes:
     """The canonical bytes of an introduction."""
-    fields = (
-        text(introduction.release_id),
-        items(map(_encoded, introduction.acceptances)),
-        octets(introduction.mask_seed),
-    )
+    fields = (text(introduction.release_id), items(map(_encoded, introduction.acceptances)))
     return record(KIND, VERSION, fields)
 
 
@@ -30,9 +26,8 @@ def decode_introduction(data: bytes) -> Introduction:
     release_id = reader.text()
     try:
         acceptances = reader.items(lambda: _decoded(reader))
-        mask_seed = reader.octets()
         reader.end()
-        return Introduction(release_id, acceptances, mask_seed)
+        return Introduction(release_id, acceptances)
     except ValueError as cause:
         raise ProtocolError(f"expected a consistent introduction: {cause}; compare versions") from None
 

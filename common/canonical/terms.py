@@ -13,12 +13,13 @@ from ..privacy.budget import Budget
 from ..privacy.cost import Adjacency
 from ..protocols.alignment.alignment import Alignment, Population
 from ..protocols.alignment.plan import AlignmentPlan
+from ..protocols.masked.dealers import DealerEntry
 from ..protocols.masked.plan import MaskedPlan
 from ..protocols.masked.ring import Ring
 from ..protocols.partition import Partition, RosterEntry
 from .form import Reader, integer, items, octets, real, record, text
 
-KIND, VERSION = "dpmosaic release terms", 4
+KIND, VERSION = "dpmosaic release terms", 5
 
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 _FRACTION = re.compile(r"[0-9]{1,400}(/[1-9][0-9]{0,399})?")
@@ -151,7 +152,7 @@ def _encoded_masked(plan: MaskedPlan) -> bytes:
             integer(plan.tolerated),
             integer(plan.ring.bits),
             items(map(integer, plan.evaluators)),
-            text(plan.dealer),
+            items(text(dealer.name) + octets(dealer.identity) for dealer in plan.dealers),
             text(plan.check),
         )
     )
@@ -159,14 +160,16 @@ def _encoded_masked(plan: MaskedPlan) -> bytes:
 
 def _decoded_masked(reader: Reader, plan: Partition) -> MaskedPlan:
     tolerated, ring_bits = reader.integer(), reader.integer()
-    evaluators, dealer, check = reader.items(reader.integer), reader.text(), reader.text()
+    evaluators = reader.items(reader.integer)
+    dealers = reader.items(lambda: DealerEntry(reader.text(), reader.octets()))
+    check = reader.text()
     return MaskedPlan(
         plan.domain,
         plan.roster,
         tolerated,
         Ring(ring_bits),
         evaluators,
-        dealer,
+        dealers,
         check,
         alignment=plan.alignment,
     )

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 from ..data.domain import Clique, Domain
 from ..errors import DataError
 from .alignment.alignment import Alignment
+
+
+class Participant(Protocol):
+    """What is known of everyone that takes part in a release."""
+
+    @property
+    def name(self) -> str:
+        """Name in the federation."""
+        ...
+
+    @property
+    def identity(self) -> bytes:
+        """Long-term Ed25519 public key, 32 bytes."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -64,6 +79,11 @@ class Partition:
         )
         if aligned not in ([], [len(self.members(number)) for number in range(self.slice_count)]):
             raise DataError("the alignment of the plan is for slices of other numbers of parties")
+
+    @property
+    def participants(self) -> tuple[Participant, ...]:
+        """All that take part, by their places in the plan: the parties, in the roster's order."""
+        return self.roster
 
     @property
     def slice_count(self) -> int:

@@ -18,7 +18,7 @@ def encode_description(description: PartyDescription) -> bytes:
         name=description.name,
         protocol_version=description.protocol_version,
         software_version=description.software_version,
-        domain_json=json.dumps(description.domain.to_json()),
+        domain_json="" if description.domain is None else json.dumps(description.domain.to_json()),
         record_count=description.record_count,
         protocols=description.protocols,
         identity=description.identity,
@@ -32,7 +32,8 @@ def decode_description(data: bytes) -> PartyDescription:
     """The PartyDescription of these bytes."""
     message = parsed(pb.PartyDescription, data)
     try:
-        domain = Domain.from_json(json.loads(message.domain_json))
+        form = message.domain_json
+        domain = Domain.from_json(json.loads(form)) if form else None
     except (MosaicError, ValueError, OverflowError, RecursionError):
         raise ProtocolError(
             "expected a party's domain as JSON, got something else; compare versions"
@@ -116,7 +117,6 @@ def encode_introduction(introduction: Introduction) -> bytes:
     message = pb.Introduction(
         release_id=introduction.release_id,
         acceptances=[_encoded_acceptance(acceptance) for acceptance in introduction.acceptances],
-        mask_seed=introduction.mask_seed,
     )
     return message.SerializeToString()
 
@@ -124,14 +124,7 @@ def encode_introduction(introduction: Introduction) -> bytes:
 def decode_introduction(data: bytes) -> Introduction:
     """The Introduction of these bytes."""
     message = parsed(pb.Introduction, data)
-    try:
-        return Introduction(
-            message.release_id,
-            tuple(_decoded_acceptance(acceptance) for acceptance in message.acceptances),
-            message.mask_seed,
-        )
-    except ValueError as cause:
-        raise ProtocolError(f"expected a consistent introduction: {cause}; compare versions") from None
+    return Introduction(message.release_id, tuple(map(_decoded_acceptance, message.acceptances)))
 
 
 def _encoded_acceptance(acceptance: Acceptance) -> pb.Acceptance:

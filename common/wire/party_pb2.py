@@ -24,17 +24,17 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0bparty.proto\x12\x0b\x64pmosaic.v1\"\x11\n\x0f\x44\x65scribeRequest\"\xe3\x01\n\x10PartyDescription\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x18\n\x10protocol_version\x18\x02 \x01(\r\x12\x18\n\x10software_version\x18\x03 \x01(\t\x12\x13\n\x0b\x64omain_json\x18\x04 \x01(\t\x12\x19\n\x0crecord_count\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x11\n\tprotocols\x18\x06 \x03(\t\x12\x10\n\x08identity\x18\x07 \x01(\x0c\x12\x12\n\nalignments\x18\x08 \x03(\t\x12\x13\n\x0bidentifiers\x18\t \x03(\tB\x0f\n\r_record_count\"?\n\nProbeFrame\x12\x0e\n\x06wanted\x18\x01 \x01(\r\x12\x10\n\x08\x63lock_us\x18\x02 \x01(\x03\x12\x0f\n\x07payload\x18\x03 \x01(\x0c\"X\n\x0bSignedTerms\x12\r\n\x05terms\x18\x01 \x01(\x0c\x12\x19\n\x11\x63urator_signature\x18\x02 \x01(\x0c\x12\x1f\n\x04seen\x18\x03 \x01(\x0b\x32\x11.dpmosaic.v1.Mark\"S\n\nAcceptance\x12\x11\n\tephemeral\x18\x01 \x01(\x0c\x12\x11\n\tsignature\x18\x02 \x01(\x0c\x12\x1f\n\x04mark\x18\x03 \x01(\x0b\x32\x11.dpmosaic.v1.Mark\"$\n\x04Mark\x12\x0e\n\x06\x65vents\x18\x01 \x01(\x04\x12\x0c\n\x04head\x18\x02 \x01(\x0c\"\x11\n\x0f\x41\x63knowledgement\"c\n\x0cIntroduction\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12,\n\x0b\x61\x63\x63\x65ptances\x18\x02 \x03(\x0b\x32\x17.dpmosaic.v1.Acceptance\x12\x11\n\tmask_seed\x18\x03 \x01(\x0c\"\x1a\n\x04Part\x12\x12\n\nattributes\x18\x01 \x03(\t\"\x9e\x01\n\x0eOpeningRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12 \n\x05\x63hain\x18\x02 \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\x11\n\trecipient\x18\x03 \x01(\r\x12\x10\n\x08query_id\x18\x04 \x01(\t\x12\x0c\n\x04step\x18\x05 \x01(\r\x12\x14\n\x0crecord_order\x18\x06 \x01(\x08\x12\r\n\x05\x63oins\x18\x07 \x01(\x0c\"\xa8\x01\n\x08\x44\x65livery\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.dpmosaic.v1.DeliveryKind\x12 \n\x05\x63hain\x18\x03 \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\x0e\n\x06sender\x18\x04 \x01(\r\x12\x10\n\x08query_id\x18\x05 \x01(\t\x12\x0c\n\x04step\x18\x06 \x01(\r\x12\r\n\x05\x63oins\x18\x07 \x01(\x0c\"V\n\rDeliveryFrame\x12\'\n\x06header\x18\x01 \x01(\x0b\x32\x15.dpmosaic.v1.DeliveryH\x00\x12\x11\n\x07payload\x18\x02 \x01(\x0cH\x00\x42\t\n\x07\x63ontent\"1\n\x0c\x41lignRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\r\"I\n\x0fMultiplyRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\"\n\x06\x63hains\x18\x02 \x03(\x0b\x32\x12.dpmosaic.v1.Chain\")\n\x05\x43hain\x12 \n\x05parts\x18\x01 \x03(\x0b\x32\x11.dpmosaic.v1.Part\"$\n\x03\x42ox\x12\x0e\n\x06starts\x18\x01 \x03(\r\x12\r\n\x05stops\x18\x02 \x03(\r\"\xc7\x01\n\rMarginalQuery\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\x10\n\x08query_id\x18\x02 \x01(\t\x12%\n\x04\x66orm\x18\x03 \x01(\x0e\x32\x17.dpmosaic.v1.AnswerForm\x12\x0e\n\x06\x63lique\x18\x04 \x03(\t\x12\r\n\x05sigma\x18\x05 \x01(\x01\x12\x1f\n\x05\x62oxes\x18\x06 \x03(\x0b\x32\x10.dpmosaic.v1.Box\x12\x13\n\x0binteraction\x18\x07 \x01(\x08\x12\x14\n\x0cother_sigmas\x18\x08 \x03(\x01\"\x1c\n\x07\x43harged\x12\x11\n\tsignature\x18\x01 \x01(\x0c\"K\n\rAnswerRequest\x12)\n\x05query\x18\x01 \x01(\x0b\x32\x1a.dpmosaic.v1.MarginalQuery\x12\x0f\n\x07\x63harges\x18\x02 \x03(\x0c\"\xab\x01\n\nScoreQuery\x12\x12\n\nrelease_id\x18\x0b \x01(\t\x12\x10\n\x08query_id\x18\x0c \x01(\t\x12\"\n\x07\x63liques\x18\r \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\r\n\x05sigma\x18\x0e \x01(\x01\x12\x12\n\nreferences\x18\x0f \x01(\x0c\x12\x19\n\x11largest_reference\x18\x10 \x01(\x04\x12\x15\n\rlargest_total\x18\x11 \x01(\x04\"@\n\x0b\x41nswerFrame\x12\x0f\n\x07payload\x18\x01 \x01(\x0c\x12\x12\n\nword_bytes\x18\x02 \x01(\r\x12\x0c\n\x04last\x18\x03 \x01(\x08\"C\n\x05\x43laim\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\x13\n\x0b\x63\x65rtificate\x18\x02 \x01(\x0c\x12\x11\n\tspent_rho\x18\x03 \x01(\x01\"H\n\x05\x45ntry\x12\x10\n\x08query_id\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\x0c\x12\x0b\n\x03rho\x18\x03 \x01(\t\x12\x11\n\tsignature\x18\x04 \x01(\x0c\"i\n\x0eStatementFrame\x12#\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x12.dpmosaic.v1.Entry\x12\x11\n\tsignature\x18\x02 \x01(\x0c\x12\x1f\n\x04mark\x18\x03 \x01(\x0b\x32\x11.dpmosaic.v1.Mark\"$\n\x0e\x41\x62\x61ndonRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\"(\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t*\xa3\x03\n\x0c\x44\x65liveryKind\x12\x1d\n\x19\x44\x45LIVERY_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44\x45LIVERY_KIND_OPENING\x10\x01\x12\x1c\n\x18\x44\x45LIVERY_KIND_DEALT_ROWS\x10\x02\x12\x1f\n\x1b\x44\x45LIVERY_KIND_DEALT_PRODUCT\x10\x03\x12\x1c\n\x18\x44\x45LIVERY_KIND_SCORE_STEP\x10\x04\x12\"\n\x1e\x44\x45LIVERY_KIND_SCORE_REFERENCES\x10\x05\x12\x1e\n\x1a\x44\x45LIVERY_KIND_DEALT_SCORES\x10\x06\x12\x1e\n\x1a\x44\x45LIVERY_KIND_RECORD_ORDER\x10\x07\x12\x17\n\x13\x44\x45LIVERY_KIND_PROOF\x10\x08\x12\x1d\n\x19\x44\x45LIVERY_KIND_ATTESTATION\x10\t\x12\x1f\n\x1b\x44\x45LIVERY_KIND_ALIGNMENT_KEY\x10\n\x12\x1b\n\x17\x44\x45LIVERY_KIND_POSITIONS\x10\x0b\x12\"\n\x1e\x44\x45LIVERY_KIND_ALIGNMENT_POINTS\x10\x0c*x\n\nAnswerForm\x12\x1b\n\x17\x41NSWER_FORM_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41NSWER_FORM_HISTOGRAM\x10\x01\x12\x1b\n\x17\x41NSWER_FORM_RECORD_WISE\x10\x02\x12\x15\n\x11\x41NSWER_FORM_SHARE\x10\x03\x32\xb3\x07\n\x05Party\x12G\n\x08\x44\x65scribe\x12\x1c.dpmosaic.v1.DescribeRequest\x1a\x1d.dpmosaic.v1.PartyDescription\x12=\n\x05Probe\x12\x17.dpmosaic.v1.ProbeFrame\x1a\x17.dpmosaic.v1.ProbeFrame(\x01\x30\x01\x12;\n\x06\x41\x63\x63\x65pt\x12\x18.dpmosaic.v1.SignedTerms\x1a\x17.dpmosaic.v1.Acceptance\x12:\n\x06\x43harge\x12\x1a.dpmosaic.v1.MarginalQuery\x1a\x14.dpmosaic.v1.Charged\x12@\n\x06\x41nswer\x12\x1a.dpmosaic.v1.AnswerRequest\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12\x44\n\tIntroduce\x12\x19.dpmosaic.v1.Introduction\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x41\n\x04Open\x12\x1b.dpmosaic.v1.OpeningRequest\x1a\x1a.dpmosaic.v1.DeliveryFrame0\x01\x12\x45\n\x07\x44\x65liver\x12\x1a.dpmosaic.v1.DeliveryFrame\x1a\x1c.dpmosaic.v1.Acknowledgement(\x01\x12>\n\x05\x41lign\x12\x19.dpmosaic.v1.AlignRequest\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12\x46\n\x08Multiply\x12\x1c.dpmosaic.v1.MultiplyRequest\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x46\n\rPrepareScores\x12\x17.dpmosaic.v1.ScoreQuery\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x43\n\x0c\x41nswerScores\x12\x17.dpmosaic.v1.ScoreQuery\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12<\n\x07\x43\x65rtify\x12\x12.dpmosaic.v1.Claim\x1a\x1b.dpmosaic.v1.StatementFrame0\x01\x12\x44\n\x07\x41\x62\x61ndon\x12\x1b.dpmosaic.v1.AbandonRequest\x1a\x1c.dpmosaic.v1.Acknowledgementb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0bparty.proto\x12\x0b\x64pmosaic.v1\"\x11\n\x0f\x44\x65scribeRequest\"\xe3\x01\n\x10PartyDescription\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x18\n\x10protocol_version\x18\x02 \x01(\r\x12\x18\n\x10software_version\x18\x03 \x01(\t\x12\x13\n\x0b\x64omain_json\x18\x04 \x01(\t\x12\x19\n\x0crecord_count\x18\x05 \x01(\x04H\x00\x88\x01\x01\x12\x11\n\tprotocols\x18\x06 \x03(\t\x12\x10\n\x08identity\x18\x07 \x01(\x0c\x12\x12\n\nalignments\x18\x08 \x03(\t\x12\x13\n\x0bidentifiers\x18\t \x03(\tB\x0f\n\r_record_count\"?\n\nProbeFrame\x12\x0e\n\x06wanted\x18\x01 \x01(\r\x12\x10\n\x08\x63lock_us\x18\x02 \x01(\x03\x12\x0f\n\x07payload\x18\x03 \x01(\x0c\"X\n\x0bSignedTerms\x12\r\n\x05terms\x18\x01 \x01(\x0c\x12\x19\n\x11\x63urator_signature\x18\x02 \x01(\x0c\x12\x1f\n\x04seen\x18\x03 \x01(\x0b\x32\x11.dpmosaic.v1.Mark\"S\n\nAcceptance\x12\x11\n\tephemeral\x18\x01 \x01(\x0c\x12\x11\n\tsignature\x18\x02 \x01(\x0c\x12\x1f\n\x04mark\x18\x03 \x01(\x0b\x32\x11.dpmosaic.v1.Mark\"$\n\x04Mark\x12\x0e\n\x06\x65vents\x18\x01 \x01(\x04\x12\x0c\n\x04head\x18\x02 \x01(\x0c\"\x11\n\x0f\x41\x63knowledgement\"P\n\x0cIntroduction\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12,\n\x0b\x61\x63\x63\x65ptances\x18\x02 \x03(\x0b\x32\x17.dpmosaic.v1.Acceptance\"\x1a\n\x04Part\x12\x12\n\nattributes\x18\x01 \x03(\t\"\xb1\x01\n\x0eOpeningRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12 \n\x05\x63hain\x18\x02 \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\x11\n\trecipient\x18\x03 \x01(\r\x12\x10\n\x08query_id\x18\x04 \x01(\t\x12\x0c\n\x04step\x18\x05 \x01(\r\x12\'\n\x04kind\x18\x06 \x01(\x0e\x32\x19.dpmosaic.v1.DeliveryKind\x12\r\n\x05\x63oins\x18\x07 \x01(\x0c\"\x9f\x01\n\x0b\x44\x65\x61lRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.dpmosaic.v1.DeliveryKind\x12\x11\n\trecipient\x18\x03 \x01(\r\x12\"\n\x06\x63hains\x18\x04 \x03(\x0b\x32\x12.dpmosaic.v1.Chain\x12\r\n\x05owner\x18\x05 \x01(\r\x12\r\n\x05\x63oins\x18\x06 \x01(\x0c\"\xdb\x01\n\x08\x44\x65livery\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\'\n\x04kind\x18\x02 \x01(\x0e\x32\x19.dpmosaic.v1.DeliveryKind\x12 \n\x05\x63hain\x18\x03 \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\x0e\n\x06sender\x18\x04 \x01(\r\x12\x10\n\x08query_id\x18\x05 \x01(\t\x12\x0c\n\x04step\x18\x06 \x01(\r\x12\r\n\x05\x63oins\x18\x07 \x01(\x0c\x12\"\n\x06\x63hains\x18\x08 \x03(\x0b\x32\x12.dpmosaic.v1.Chain\x12\r\n\x05owner\x18\t \x01(\r\"V\n\rDeliveryFrame\x12\'\n\x06header\x18\x01 \x01(\x0b\x32\x15.dpmosaic.v1.DeliveryH\x00\x12\x11\n\x07payload\x18\x02 \x01(\x0cH\x00\x42\t\n\x07\x63ontent\"1\n\x0c\x41lignRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\r\"I\n\x0fMultiplyRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\"\n\x06\x63hains\x18\x02 \x03(\x0b\x32\x12.dpmosaic.v1.Chain\")\n\x05\x43hain\x12 \n\x05parts\x18\x01 \x03(\x0b\x32\x11.dpmosaic.v1.Part\"$\n\x03\x42ox\x12\x0e\n\x06starts\x18\x01 \x03(\r\x12\r\n\x05stops\x18\x02 \x03(\r\"\xc7\x01\n\rMarginalQuery\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\x10\n\x08query_id\x18\x02 \x01(\t\x12%\n\x04\x66orm\x18\x03 \x01(\x0e\x32\x17.dpmosaic.v1.AnswerForm\x12\x0e\n\x06\x63lique\x18\x04 \x03(\t\x12\r\n\x05sigma\x18\x05 \x01(\x01\x12\x1f\n\x05\x62oxes\x18\x06 \x03(\x0b\x32\x10.dpmosaic.v1.Box\x12\x13\n\x0binteraction\x18\x07 \x01(\x08\x12\x14\n\x0cother_sigmas\x18\x08 \x03(\x01\"\x1c\n\x07\x43harged\x12\x11\n\tsignature\x18\x01 \x01(\x0c\"K\n\rAnswerRequest\x12)\n\x05query\x18\x01 \x01(\x0b\x32\x1a.dpmosaic.v1.MarginalQuery\x12\x0f\n\x07\x63harges\x18\x02 \x03(\x0c\"\xab\x01\n\nScoreQuery\x12\x12\n\nrelease_id\x18\x0b \x01(\t\x12\x10\n\x08query_id\x18\x0c \x01(\t\x12\"\n\x07\x63liques\x18\r \x03(\x0b\x32\x11.dpmosaic.v1.Part\x12\r\n\x05sigma\x18\x0e \x01(\x01\x12\x12\n\nreferences\x18\x0f \x01(\x0c\x12\x19\n\x11largest_reference\x18\x10 \x01(\x04\x12\x15\n\rlargest_total\x18\x11 \x01(\x04\"@\n\x0b\x41nswerFrame\x12\x0f\n\x07payload\x18\x01 \x01(\x0c\x12\x12\n\nword_bytes\x18\x02 \x01(\r\x12\x0c\n\x04last\x18\x03 \x01(\x08\"C\n\x05\x43laim\x12\x12\n\nrelease_id\x18\x01 \x01(\t\x12\x13\n\x0b\x63\x65rtificate\x18\x02 \x01(\x0c\x12\x11\n\tspent_rho\x18\x03 \x01(\x01\"H\n\x05\x45ntry\x12\x10\n\x08query_id\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\x0c\x12\x0b\n\x03rho\x18\x03 \x01(\t\x12\x11\n\tsignature\x18\x04 \x01(\x0c\"i\n\x0eStatementFrame\x12#\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x12.dpmosaic.v1.Entry\x12\x11\n\tsignature\x18\x02 \x01(\x0c\x12\x1f\n\x04mark\x18\x03 \x01(\x0b\x32\x11.dpmosaic.v1.Mark\"$\n\x0e\x41\x62\x61ndonRequest\x12\x12\n\nrelease_id\x18\x01 \x01(\t\"(\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t*\x99\x04\n\x0c\x44\x65liveryKind\x12\x1d\n\x19\x44\x45LIVERY_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44\x45LIVERY_KIND_OPENING\x10\x01\x12\x1c\n\x18\x44\x45LIVERY_KIND_DEALT_ROWS\x10\x02\x12 \n\x1c\x44\x45LIVERY_KIND_DEALT_PRODUCTS\x10\x03\x12\x1c\n\x18\x44\x45LIVERY_KIND_SCORE_STEP\x10\x04\x12\"\n\x1e\x44\x45LIVERY_KIND_SCORE_REFERENCES\x10\x05\x12\x1e\n\x1a\x44\x45LIVERY_KIND_DEALT_SCORES\x10\x06\x12\x1e\n\x1a\x44\x45LIVERY_KIND_RECORD_ORDER\x10\x07\x12\x17\n\x13\x44\x45LIVERY_KIND_PROOF\x10\x08\x12\x1d\n\x19\x44\x45LIVERY_KIND_ATTESTATION\x10\t\x12\x1f\n\x1b\x44\x45LIVERY_KIND_ALIGNMENT_KEY\x10\n\x12\x1b\n\x17\x44\x45LIVERY_KIND_POSITIONS\x10\x0b\x12\"\n\x1e\x44\x45LIVERY_KIND_ALIGNMENT_POINTS\x10\x0c\x12\x1c\n\x18\x44\x45LIVERY_KIND_MASK_SEEDS\x10\r\x12\x1d\n\x19\x44\x45LIVERY_KIND_DEALT_CHECK\x10\x0e\x12\x1d\n\x19\x44\x45LIVERY_KIND_CHECK_COINS\x10\x0f\x12\x17\n\x13\x44\x45LIVERY_KIND_CHECK\x10\x10*x\n\nAnswerForm\x12\x1b\n\x17\x41NSWER_FORM_UNSPECIFIED\x10\x00\x12\x19\n\x15\x41NSWER_FORM_HISTOGRAM\x10\x01\x12\x1b\n\x17\x41NSWER_FORM_RECORD_WISE\x10\x02\x12\x15\n\x11\x41NSWER_FORM_SHARE\x10\x03\x32\xf3\x07\n\x05Party\x12G\n\x08\x44\x65scribe\x12\x1c.dpmosaic.v1.DescribeRequest\x1a\x1d.dpmosaic.v1.PartyDescription\x12=\n\x05Probe\x12\x17.dpmosaic.v1.ProbeFrame\x1a\x17.dpmosaic.v1.ProbeFrame(\x01\x30\x01\x12;\n\x06\x41\x63\x63\x65pt\x12\x18.dpmosaic.v1.SignedTerms\x1a\x17.dpmosaic.v1.Acceptance\x12:\n\x06\x43harge\x12\x1a.dpmosaic.v1.MarginalQuery\x1a\x14.dpmosaic.v1.Charged\x12@\n\x06\x41nswer\x12\x1a.dpmosaic.v1.AnswerRequest\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12\x44\n\tIntroduce\x12\x19.dpmosaic.v1.Introduction\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x41\n\x04Open\x12\x1b.dpmosaic.v1.OpeningRequest\x1a\x1a.dpmosaic.v1.DeliveryFrame0\x01\x12>\n\x04\x44\x65\x61l\x12\x18.dpmosaic.v1.DealRequest\x1a\x1a.dpmosaic.v1.DeliveryFrame0\x01\x12\x45\n\x07\x44\x65liver\x12\x1a.dpmosaic.v1.DeliveryFrame\x1a\x1c.dpmosaic.v1.Acknowledgement(\x01\x12>\n\x05\x41lign\x12\x19.dpmosaic.v1.AlignRequest\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12\x46\n\x08Multiply\x12\x1c.dpmosaic.v1.MultiplyRequest\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x46\n\rPrepareScores\x12\x17.dpmosaic.v1.ScoreQuery\x1a\x1c.dpmosaic.v1.Acknowledgement\x12\x43\n\x0c\x41nswerScores\x12\x17.dpmosaic.v1.ScoreQuery\x1a\x18.dpmosaic.v1.AnswerFrame0\x01\x12<\n\x07\x43\x65rtify\x12\x12.dpmosaic.v1.Claim\x1a\x1b.dpmosaic.v1.StatementFrame0\x01\x12\x44\n\x07\x41\x62\x61ndon\x12\x1b.dpmosaic.v1.AbandonRequest\x1a\x1c.dpmosaic.v1.Acknowledgementb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'party_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DELIVERYKIND']._serialized_start=2210
-  _globals['_DELIVERYKIND']._serialized_end=2629
-  _globals['_ANSWERFORM']._serialized_start=2631
-  _globals['_ANSWERFORM']._serialized_end=2751
+  _globals['_DELIVERYKIND']._serialized_start=2423
+  _globals['_DELIVERYKIND']._serialized_end=2960
+  _globals['_ANSWERFORM']._serialized_start=2962
+  _globals['_ANSWERFORM']._serialized_end=3082
   _globals['_DESCRIBEREQUEST']._serialized_start=28
   _globals['_DESCRIBEREQUEST']._serialized_end=45
   _globals['_PARTYDESCRIPTION']._serialized_start=48
@@ -50,43 +50,45 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ACKNOWLEDGEMENT']._serialized_start=555
   _globals['_ACKNOWLEDGEMENT']._serialized_end=572
   _globals['_INTRODUCTION']._serialized_start=574
-  _globals['_INTRODUCTION']._serialized_end=673
-  _globals['_PART']._serialized_start=675
-  _globals['_PART']._serialized_end=701
-  _globals['_OPENINGREQUEST']._serialized_start=704
+  _globals['_INTRODUCTION']._serialized_end=654
+  _globals['_PART']._serialized_start=656
+  _globals['_PART']._serialized_end=682
+  _globals['_OPENINGREQUEST']._serialized_start=685
   _globals['_OPENINGREQUEST']._serialized_end=862
-  _globals['_DELIVERY']._serialized_start=865
-  _globals['_DELIVERY']._serialized_end=1033
-  _globals['_DELIVERYFRAME']._serialized_start=1035
-  _globals['_DELIVERYFRAME']._serialized_end=1121
-  _globals['_ALIGNREQUEST']._serialized_start=1123
-  _globals['_ALIGNREQUEST']._serialized_end=1172
-  _globals['_MULTIPLYREQUEST']._serialized_start=1174
-  _globals['_MULTIPLYREQUEST']._serialized_end=1247
-  _globals['_CHAIN']._serialized_start=1249
-  _globals['_CHAIN']._serialized_end=1290
-  _globals['_BOX']._serialized_start=1292
-  _globals['_BOX']._serialized_end=1328
-  _globals['_MARGINALQUERY']._serialized_start=1331
-  _globals['_MARGINALQUERY']._serialized_end=1530
-  _globals['_CHARGED']._serialized_start=1532
-  _globals['_CHARGED']._serialized_end=1560
-  _globals['_ANSWERREQUEST']._serialized_start=1562
-  _globals['_ANSWERREQUEST']._serialized_end=1637
-  _globals['_SCOREQUERY']._serialized_start=1640
-  _globals['_SCOREQUERY']._serialized_end=1811
-  _globals['_ANSWERFRAME']._serialized_start=1813
-  _globals['_ANSWERFRAME']._serialized_end=1877
-  _globals['_CLAIM']._serialized_start=1879
-  _globals['_CLAIM']._serialized_end=1946
-  _globals['_ENTRY']._serialized_start=1948
-  _globals['_ENTRY']._serialized_end=2020
-  _globals['_STATEMENTFRAME']._serialized_start=2022
-  _globals['_STATEMENTFRAME']._serialized_end=2127
-  _globals['_ABANDONREQUEST']._serialized_start=2129
-  _globals['_ABANDONREQUEST']._serialized_end=2165
-  _globals['_REFUSAL']._serialized_start=2167
-  _globals['_REFUSAL']._serialized_end=2207
-  _globals['_PARTY']._serialized_start=2754
-  _globals['_PARTY']._serialized_end=3701
+  _globals['_DEALREQUEST']._serialized_start=865
+  _globals['_DEALREQUEST']._serialized_end=1024
+  _globals['_DELIVERY']._serialized_start=1027
+  _globals['_DELIVERY']._serialized_end=1246
+  _globals['_DELIVERYFRAME']._serialized_start=1248
+  _globals['_DELIVERYFRAME']._serialized_end=1334
+  _globals['_ALIGNREQUEST']._serialized_start=1336
+  _globals['_ALIGNREQUEST']._serialized_end=1385
+  _globals['_MULTIPLYREQUEST']._serialized_start=1387
+  _globals['_MULTIPLYREQUEST']._serialized_end=1460
+  _globals['_CHAIN']._serialized_start=1462
+  _globals['_CHAIN']._serialized_end=1503
+  _globals['_BOX']._serialized_start=1505
+  _globals['_BOX']._serialized_end=1541
+  _globals['_MARGINALQUERY']._serialized_start=1544
+  _globals['_MARGINALQUERY']._serialized_end=1743
+  _globals['_CHARGED']._serialized_start=1745
+  _globals['_CHARGED']._serialized_end=1773
+  _globals['_ANSWERREQUEST']._serialized_start=1775
+  _globals['_ANSWERREQUEST']._serialized_end=1850
+  _globals['_SCOREQUERY']._serialized_start=1853
+  _globals['_SCOREQUERY']._serialized_end=2024
+  _globals['_ANSWERFRAME']._serialized_start=2026
+  _globals['_ANSWERFRAME']._serialized_end=2090
+  _globals['_CLAIM']._serialized_start=2092
+  _globals['_CLAIM']._serialized_end=2159
+  _globals['_ENTRY']._serialized_start=2161
+  _globals['_ENTRY']._serialized_end=2233
+  _globals['_STATEMENTFRAME']._serialized_start=2235
+  _globals['_STATEMENTFRAME']._serialized_end=2340
+  _globals['_ABANDONREQUEST']._serialized_start=2342
+  _globals['_ABANDONREQUEST']._serialized_end=2378
+  _globals['_REFUSAL']._serialized_start=2380
+  _globals['_REFUSAL']._serialized_end=2420
+  _globals['_PARTY']._serialized_start=3085
+  _globals['_PARTY']._serialized_end=4096
 # @@protoc_insertion_point(module_scope)

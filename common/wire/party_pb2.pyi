@@ -12,7 +12,7 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_UNSPECIFIED: _ClassVar[DeliveryKind]
     DELIVERY_KIND_OPENING: _ClassVar[DeliveryKind]
     DELIVERY_KIND_DEALT_ROWS: _ClassVar[DeliveryKind]
-    DELIVERY_KIND_DEALT_PRODUCT: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_DEALT_PRODUCTS: _ClassVar[DeliveryKind]
     DELIVERY_KIND_SCORE_STEP: _ClassVar[DeliveryKind]
     DELIVERY_KIND_SCORE_REFERENCES: _ClassVar[DeliveryKind]
     DELIVERY_KIND_DEALT_SCORES: _ClassVar[DeliveryKind]
@@ -22,6 +22,10 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_ALIGNMENT_KEY: _ClassVar[DeliveryKind]
     DELIVERY_KIND_POSITIONS: _ClassVar[DeliveryKind]
     DELIVERY_KIND_ALIGNMENT_POINTS: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_MASK_SEEDS: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_DEALT_CHECK: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_CHECK_COINS: _ClassVar[DeliveryKind]
+    DELIVERY_KIND_CHECK: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -32,7 +36,7 @@ class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
 DELIVERY_KIND_UNSPECIFIED: DeliveryKind
 DELIVERY_KIND_OPENING: DeliveryKind
 DELIVERY_KIND_DEALT_ROWS: DeliveryKind
-DELIVERY_KIND_DEALT_PRODUCT: DeliveryKind
+DELIVERY_KIND_DEALT_PRODUCTS: DeliveryKind
 DELIVERY_KIND_SCORE_STEP: DeliveryKind
 DELIVERY_KIND_SCORE_REFERENCES: DeliveryKind
 DELIVERY_KIND_DEALT_SCORES: DeliveryKind
@@ -42,6 +46,10 @@ DELIVERY_KIND_ATTESTATION: DeliveryKind
 DELIVERY_KIND_ALIGNMENT_KEY: DeliveryKind
 DELIVERY_KIND_POSITIONS: DeliveryKind
 DELIVERY_KIND_ALIGNMENT_POINTS: DeliveryKind
+DELIVERY_KIND_MASK_SEEDS: DeliveryKind
+DELIVERY_KIND_DEALT_CHECK: DeliveryKind
+DELIVERY_KIND_CHECK_COINS: DeliveryKind
+DELIVERY_KIND_CHECK: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm
@@ -116,14 +124,12 @@ class Acknowledgement(_message.Message):
     def __init__(self) -> None: ...
 
 class Introduction(_message.Message):
-    __slots__ = ("release_id", "acceptances", "mask_seed")
+    __slots__ = ("release_id", "acceptances")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     ACCEPTANCES_FIELD_NUMBER: _ClassVar[int]
-    MASK_SEED_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     acceptances: _containers.RepeatedCompositeFieldContainer[Acceptance]
-    mask_seed: bytes
-    def __init__(self, release_id: _Optional[str] = ..., acceptances: _Optional[_Iterable[_Union[Acceptance, _Mapping]]] = ..., mask_seed: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, release_id: _Optional[str] = ..., acceptances: _Optional[_Iterable[_Union[Acceptance, _Mapping]]] = ...) -> None: ...
 
 class Part(_message.Message):
     __slots__ = ("attributes",)
@@ -132,25 +138,41 @@ class Part(_message.Message):
     def __init__(self, attributes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class OpeningRequest(_message.Message):
-    __slots__ = ("release_id", "chain", "recipient", "query_id", "step", "record_order", "coins")
+    __slots__ = ("release_id", "chain", "recipient", "query_id", "step", "kind", "coins")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     CHAIN_FIELD_NUMBER: _ClassVar[int]
     RECIPIENT_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
-    RECORD_ORDER_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
     COINS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     chain: _containers.RepeatedCompositeFieldContainer[Part]
     recipient: int
     query_id: str
     step: int
-    record_order: bool
+    kind: DeliveryKind
     coins: bytes
-    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., record_order: _Optional[bool] = ..., coins: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, release_id: _Optional[str] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., recipient: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., coins: _Optional[bytes] = ...) -> None: ...
+
+class DealRequest(_message.Message):
+    __slots__ = ("release_id", "kind", "recipient", "chains", "owner", "coins")
+    RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    RECIPIENT_FIELD_NUMBER: _ClassVar[int]
+    CHAINS_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    COINS_FIELD_NUMBER: _ClassVar[int]
+    release_id: str
+    kind: DeliveryKind
+    recipient: int
+    chains: _containers.RepeatedCompositeFieldContainer[Chain]
+    owner: int
+    coins: bytes
+    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., recipient: _Optional[int] = ..., chains: _Optional[_Iterable[_Union[Chain, _Mapping]]] = ..., owner: _Optional[int] = ..., coins: _Optional[bytes] = ...) -> None: ...
 
 class Delivery(_message.Message):
-    __slots__ = ("release_id", "kind", "chain", "sender", "query_id", "step", "coins")
+    __slots__ = ("release_id", "kind", "chain", "sender", "query_id", "step", "coins", "chains", "owner")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CHAIN_FIELD_NUMBER: _ClassVar[int]
@@ -158,6 +180,8 @@ class Delivery(_message.Message):
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     COINS_FIELD_NUMBER: _ClassVar[int]
+    CHAINS_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     kind: DeliveryKind
     chain: _containers.RepeatedCompositeFieldContainer[Part]
@@ -165,7 +189,9 @@ class Delivery(_message.Message):
     query_id: str
     step: int
     coins: bytes
-    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sender: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., coins: _Optional[bytes] = ...) -> None: ...
+    chains: _containers.RepeatedCompositeFieldContainer[Chain]
+    owner: int
+    def __init__(self, release_id: _Optional[str] = ..., kind: _Optional[_Union[DeliveryKind, str]] = ..., chain: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sender: _Optional[int] = ..., query_id: _Optional[str] = ..., step: _Optional[int] = ..., coins: _Optional[bytes] = ..., chains: _Optional[_Iterable[_Union[Chain, _Mapping]]] = ..., owner: _Optional[int] = ...) -> None: ...
 
 class DeliveryFrame(_message.Message):
     __slots__ = ("header", "payload")

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..errors import ProtocolError
-from ..messages import AnswerForm, MarginalQuery, MultiplyRequest, OpeningRequest, ScoreQuery
+from ..messages import (
+    AnswerForm,
+    DealRequest,
+    DeliveryKind,
+    MarginalQuery,
+    MultiplyRequest,
+    OpeningRequest,
+    ScoreQuery,
+)
 from ..protocols.masked.plan import Chain
 from . import party_pb2 as pb
 from .parsing import parsed
@@ -115,7 +123,7 @@ def encode_opening_request(request: OpeningRequest) -> bytes:
         recipient=request.recipient,
         query_id=request.query_id,
         step=request.step,
-        record_order=request.record_order,
+        kind=pb.DeliveryKind.Name(request.kind.value),
         coins=request.coins,
     )
     return message.SerializeToString()
@@ -129,9 +137,38 @@ def decode_opening_request(data: bytes) -> OpeningRequest:
             message.release_id,
             decoded_chain(message.chain),
             message.recipient,
+            DeliveryKind(message.kind),
             message.query_id,
             message.step,
-            message.record_order,
+            message.coins,
+        )
+    except ValueError as cause:
+        raise ProtocolError(f"expected a consistent request: {cause}; compare versions") from None
+
+
+def encode_deal_request(request: DealRequest) -> bytes:
+    """Bytes of a DealRequest."""
+    message = pb.DealRequest(
+        release_id=request.release_id,
+        kind=pb.DeliveryKind.Name(request.kind.value),
+        recipient=request.recipient,
+        chains=encoded_chains(request.chains),
+        owner=request.owner,
+        coins=request.coins,
+    )
+    return message.SerializeToString()
+
+
+def decode_deal_request(data: bytes) -> DealRequest:
+    """The DealRequest of these bytes."""
+    message = parsed(pb.DealRequest, data)
+    try:
+        return DealRequest(
+            message.release_id,
+            DeliveryKind(message.kind),
+            message.recipient,
+            decoded_chains(message.chains),
+            message.owner,
             message.coins,
         )
     except ValueError as cause:
@@ -142,7 +179,7 @@ def encode_multiply_request(request: MultiplyRequest) -> bytes:
     """Bytes of a MultiplyRequest."""
     message = pb.MultiplyRequest(
         release_id=request.release_id,
-        chains=[pb.Chain(parts=encoded_chain(chain)) for chain in request.chains],
+        chains=encoded_chains(request.chains),
     )
     return message.SerializeToString()
 
@@ -150,7 +187,7 @@ def encode_multiply_request(request: MultiplyRequest) -> bytes:
 def decode_multiply_request(data: bytes) -> MultiplyRequest:
     """The MultiplyRequest of these bytes."""
     message = parsed(pb.MultiplyRequest, data)
-    return MultiplyRequest(message.release_id, tuple(decoded_chain(chain.parts) for chain in message.chains))
+    return MultiplyRequest(message.release_id, decoded_chains(message.chains))
 
 
 def encoded_chain(chain: Chain) -> list[pb.Part]:
@@ -161,3 +198,13 @@ def encoded_chain(chain: Chain) -> list[pb.Part]:
 def decoded_chain(parts: Iterable[pb.Part]) -> Chain:
     """The chain or list of cliques in such a field."""
     return tuple(tuple(part.attributes) for part in parts)
+
+
+def encoded_chains(chains: Iterable[Chain]) -> list[pb.Chain]:
+    """Several chains as a field of a message."""
+    return [pb.Chain(parts=encoded_chain(chain)) for chain in chains]
+
+
+def decoded_chains(chains: Iterable[pb.Chain]) -> tuple[Chain, ...]:
+    """The chains in such a field."""
+    return tuple(decoded_chain(chain.parts) for chain in chains)

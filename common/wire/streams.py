@@ -14,7 +14,7 @@ from ..frames import FRAME_BYTES
 from ..messages import Delivery, DeliveryKind
 from . import party_pb2 as pb
 from .parsing import parsed
-from .queries import decoded_chain, encoded_chain
+from .queries import decoded_chain, decoded_chains, encoded_chain, encoded_chains
 
 
 def encode_delivery(delivery: Delivery) -> bytes:
@@ -27,6 +27,8 @@ def encode_delivery(delivery: Delivery) -> bytes:
         query_id=delivery.query_id,
         step=delivery.step,
         coins=delivery.coins,
+        chains=encoded_chains(delivery.chains),
+        owner=delivery.owner,
     )
     return pb.DeliveryFrame(header=header).SerializeToString()
 
@@ -56,6 +58,8 @@ def decode_delivery(frames: Iterator[bytes]) -> tuple[Delivery, Iterator[bytes]]
             header.query_id,
             header.step,
             header.coins,
+            decoded_chains(header.chains),
+            header.owner,
         )
     except ValueError as cause:
         raise ProtocolError(f"expected a consistent delivery: {cause}; compare versions") from None

@@ -17,6 +17,7 @@ METHODS = (
     "Accept",
     "Introduce",
     "Open",
+    "Deal",
     "Deliver",
     "Align",
     "Multiply",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ...common.crypto.randomness import RandomStream
 from ...common.errors import DataError
 from ...common.extensions import MEASURERS as GROUP
 from ...common.extensions import extensions
@@ -24,10 +23,10 @@ Plan = Callable[[Federation, Fraction, PrivacyUnit, int | None], Partition]
 """From the parties, the grant, the privacy unit and the collusions to tolerate (None for the default)."""
 
 Begin = Callable[
-    [Federation, ReleaseTerms, tuple[Acceptance, ...], Fraction, RandomStream, Asking | None], Measurer
+    [Federation, ReleaseTerms, tuple[Acceptance, ...], Fraction, Asking | None], Measurer
 ]
-"""From the parties, the terms and what each party signed, the grant, where dealt randomness comes from, and
-how what costs budget is asked for."""
+"""From the parties, the terms and what each participant signed, the grant, and how what costs budget is asked
+for."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,6 @@ def _begin_histograms(
     terms: ReleaseTerms,
     acceptances: tuple[Acceptance, ...],
     granted: Fraction,
-    dealer: RandomStream,
     asking: Asking | None,
 ) -> Measurer:
     return FederationMeasurer(federation, terms, granted, asking=asking)

@@ -17,7 +17,9 @@ from ...common.frames import FRAME_BYTES
 from ...common.history import START, Mark
 from ...common.messages import (
     Acceptance,
+    DealRequest,
     Delivery,
+    DeliveryKind,
     Introduction,
     MarginalQuery,
     MultiplyRequest,
@@ -106,19 +108,50 @@ class PartyClient:
         """Introduces the other participants to the party."""
         self._single("Introduce", [codec.encode_introduction(introduction)])
 
-    def relay(self, request: OpeningRequest, delivery: Delivery, recipient: PartyClient) -> None:
-        """Relays a sealed matrix from this party to another, frame by frame.
+    def relay(self, sender: int, request: OpeningRequest, recipient: PartyClient) -> None:
+        """Relays a sealed message from this participant to another, frame by frame.
 
         Args:
-            request: opening that this party sends.
-            delivery: header for the recipient.
-            recipient: client of the other party.
+            sender: place of this participant in the plan.
+            request: message that it sends.
+            recipient: client of the other participant.
         """
         sealed = self._connection.call("Open", [queries.encode_opening_request(request)])
+        delivery = Delivery(
+            request.release_id,
+            request.kind,
+            request.chain,
+            sender,
+            request.query_id,
+            request.step,
+            request.coins,
+        )
         recipient._single("Deliver", itertools.chain([streams.encode_delivery(delivery)], sealed))
 
-    def deal(self, delivery: Delivery, blocks: Iterable[NDArray[Any]]) -> None:
-        """Sends the party dealt randomness or public references, in blocks of rows."""
+    def relay_dealt(self, sender: int, request: DealRequest, recipient: PartyClient) -> None:
+        """Relays what this dealer deals to a party, frame by frame.
+
+        Args:
+            sender: place of this dealer in the plan.
+            request: message that it deals.
+            recipient: client of the party.
+        """
+        sealed = self._connection.call("Deal", [queries.encode_deal_request(request)])
+        chain, chains = ((), request.chains) if request.kind is DeliveryKind.DEALT_PRODUCTS else (
+            request.chains[0] if request.chains else (), ())
+        delivery = Delivery(
+            request.release_id,
+            request.kind,
+            chain,
+            sender,
+            coins=request.coins,
+            chains=chains,
+            owner=request.owner,
+        )
+        recipient._single("Deliver", itertools.chain([streams.encode_delivery(delivery)], sealed))
+
+    def deliver(self, delivery: Delivery, blocks: Iterable[NDArray[Any]]) -> None:
+        """Sends the party public references or the positions of its rows, in blocks."""
         frames = streams.encode_payload(_pieces(blocks))
         self._single("Deliver", itertools.chain([streams.encode_delivery(delivery)], frames))
 

@@ -1,144 +1,70 @@
-"""The dealer of the protocol `masked`: deals seeds of masks, and shares of products of masks.
-
-It knows every mask but sees no opening, since openings are sealed between parties: it learns nothing
-unless it colludes with a party. The curator is the dealer.
-"""
+"""The curator as dealer, for one machine and for trials: it deals in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-import numpy as np
-
-from ...common.canonical.queries import query_digest
-from ...common.canonical.terms import terms_digest
+from ...common.acceptance import accept
+from ...common.canonical.terms import decode_terms, terms_digest
+from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
-from ...common.messages import ReleaseTerms, ScoreQuery
-from ...common.protocols.masked import products
-from ...common.protocols.masked.field import Elements
-from ...common.protocols.masked.masks import proof_stream, release_masks
-from ...common.protocols.masked.one_hot import Challenge, attest
-from ...common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
-from ...common.protocols.masked.ring import Words
-from ...common.protocols.scores.dealer import deal
-from ...common.protocols.scores.shape import ScoreShape
+from ...common.dealing.dealing import Dealing
+from ...common.errors import ProtocolError
+from ...common.history import START
+from ...common.messages import PROTOCOL_VERSION, PartyDescription, ReleaseTerms
+from ...common.protocols.masked.dealers import CURATOR_DEALS
+from ...common.version import __version__
+from ...common.wire import codec, queries, streams
 
 
-class Dealer:
-    """The dealer of one release.
+class CuratorDealer:
+    """A connection to the curator's own dealer, which keeps nothing: its keys follow from the curator's.
+
+    A curator that deals knows all masks. It is trusted to deal as written, and not to collude with a party.
 
     Args:
-        terms: terms of the release.
-        plan: plan of the release.
-        keys: source of the parties' seeds; the same keys deal the same randomness again.
+        identity: identity of the curator, which signs the acceptance.
+        keys: source of the dealer's secret; the same keys deal the same randomness again.
     """
 
-    def __init__(self, terms: ReleaseTerms, plan: MaskedPlan, keys: RandomStream) -> None:
-        self._plan = plan
-        names = [entry.name for entry in plan.roster]
-        self.seeds = tuple(keys.child_key("mask seed", terms.release_id, name) for name in names)
-        """For each party of the roster, 32 secret bytes."""
-        digest = terms_digest(terms)
-        self.masks = tuple(release_masks(seed, digest) for seed in self.seeds)
-        """For each party of the roster, the source of its masks and dealt shares."""
+    def __init__(self, identity: Identity, keys: RandomStream) -> None:
+        self._identity = identity
+        self._keys = keys
+        self._terms: ReleaseTerms | None = None
+        self._dealing: Dealing | None = None
 
-    def rows(self, chain: Chain, number: int) -> Iterator[Words]:
-        """The last holder's share of the row-wise product of the masks, in blocks of rows.
+    def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
+        """Replies to encoded requests; see `Connection`."""
+        match method:
+            case "Describe":
+                yield codec.encode_description(self._describe())
+            case "Accept":
+                terms, _, _ = codec.decode_signed_terms(*requests)
+                self._terms = decode_terms(terms)
+                accepted = accept(terms_digest(self._terms), self._identity, self._secret(), START)
+                yield codec.encode_acceptance(accepted)
+            case "Introduce":
+                acceptances = codec.decode_introduction(*requests).acceptances
+                assert self._terms is not None, "terms are accepted before the introduction"
+                place = [each.name for each in self._terms.plan.participants].index(CURATOR_DEALS)
+                self._dealing = Dealing(self._terms, place, self._secret(), acceptances, self._keys.key)
+                yield codec.encode_acknowledgement()
+            case "Deal":
+                assert self._dealing is not None, "dealers are introduced before they deal"
+                yield from streams.encode_payload(
+                    self._dealing.deal(queries.decode_deal_request(*requests))
+                )
+            case "Abandon":
+                self._terms = self._dealing = None
+                yield codec.encode_acknowledgement()
+            case _:
+                raise ProtocolError(f"a dealer has no method {method!r}; compare versions")
 
-        Args:
-            chain: chain of at least two parts.
-            number: number of the slice.
-        """
-        ring, plan = self._plan.ring, self._plan
-        left, right = chain[:-1], chain[-1:]
-        owners = plan.openers(chain, number)
-        shares = [self._stream(i, "row-wise share", chain) for i in owners]
-        masks = [self._stream(i, "mask", left) for i in owners]
-        right_masks = self._stream(plan.holders(right, number)[0], "mask", right)
-        for size in self._blocks(number, 4 * plan.cells(chain)):
-            mask = _sum([ring.uniform(s, size, plan.cells(left)) for s in masks])
-            product = products.row_products(mask, ring.uniform(right_masks, size, plan.cells(right)))
-            yield products.dealt_share(
-                product, _sum([ring.uniform(s, size, plan.cells(chain)) for s in shares])
-            )
+    def _secret(self) -> bytes:
+        assert self._terms is not None, "terms are accepted first"
+        return self._keys.child_key("dealer secret", self._terms.release_id)
 
-    def products(self, chains: Sequence[Chain], number: int) -> Iterator[tuple[Chain, Words]]:
-        """The last holder's share of the product of the masks, for each chain of a slice, in any order.
-
-        Args:
-            chains: chains of at least two parts.
-            number: number of the slice.
-
-        Yields:
-            A chain and its words, shape (cells,).
-        """
-        plan = self._plan
-        # Who opens a left factor depends on who holds the right one, which differs in no other way.
-        divided = [c for c in chains if len(plan.openers(c, number)) < len(c) - 1]
-        whole = [c for c in chains if c not in set(divided)]
-        for lefts, rights in [*rectangles(plan, whole), *rectangles(plan, divided)]:
-            widths = [plan.cells(chain) for chain in lefts]
-            right_widths = [plan.cells((right,)) for right in rights]
-            masks = [
-                [self._stream(i, "mask", c) for i in plan.openers((*c, rights[0]), number)] for c in lefts
-            ]
-            right_masks = [self._stream(plan.holders((r,), number)[0], "mask", (r,)) for r in rights]
-            total = np.zeros((sum(widths), sum(right_widths)), dtype=plan.ring.dtype)
-            for size in self._blocks(number, sum(widths) + sum(right_widths)):
-                left = [
-                    _sum([plan.ring.uniform(s, size, width) for s in streams])
-                    for streams, width in zip(masks, widths, strict=True)
-                ]
-                right = [
-                    plan.ring.uniform(s, size, width)
-                    for s, width in zip(right_masks, right_widths, strict=True)
-                ]
-                total += plan.ring.transposed_product(np.hstack(left), np.hstack(right))
-            for chain, product in products_of(plan, lefts, rights, total):
-                yield chain, self._dealt(chain, number, product)
-
-    def attestation(self, owner: int, chain: Chain, recipient: int, coins: bytes) -> Elements:
-        """Its message to the receiver of an opening, once the receiver has the owner's proof (`one_hot`).
-
-        Args:
-            owner: index of the owner in the roster.
-            chain: the opened part.
-            recipient: index of the receiver in the roster.
-            coins: coins of the proof.
-        """
-        number, cells = self._plan.roster[owner].slice, self._plan.cells(chain)
-        stream = self._stream(owner, "mask", chain)
-        masks = (self._plan.ring.uniform(stream, size, cells) for size in self._blocks(number, 4 * cells))
-        challenge = Challenge.from_coins(coins, self._plan.records(number), cells)
-        proof = proof_stream(self.masks[owner], recipient, coins, chain)
-        return attest(challenge, challenge.sketch(masks, masks=True), proof, RandomStream.from_os())
-
-    def scores(self, query: ScoreQuery, shape: ScoreShape) -> bytes:
-        """The dealt string for evaluator 1 of a score query; it is used only for this query.
-
-        Args:
-            query: the query, from which the randomness is derived.
-            shape: shape of its batch.
-        """
-        digest = query_digest(query)
-        zero, one = (self.masks[i].child("scores", digest) for i in self._plan.evaluators)
-        return deal(shape, (zero, one))
-
-    def _dealt(self, chain: Chain, number: int, product: Words) -> Words:
-        """The last holder's share of one product."""
-        streams = [self._stream(i, "product share", chain) for i in self._plan.openers(chain, number)]
-        shares = _sum([self._plan.ring.uniform(s, 1, product.size)[0] for s in streams])
-        return products.dealt_share(product, shares)
-
-    def _stream(self, party: int, kind: str, chain: Chain) -> RandomStream:
-        return self.masks[party].child(kind, *labels(chain))
-
-    def _blocks(self, number: int, cells: int) -> Iterator[int]:
-        """Number of rows of each block of a slice."""
-        records, at_once = self._plan.records(number), block_rows(self._plan.ring, cells)
-        for start in range(0, records, at_once):
-            yield min(at_once, records - start)
-
-
-def _sum(blocks: Sequence[Words]) -> Words:
-    return sum(blocks[1:], start=blocks[0])
+    def _describe(self) -> PartyDescription:
+        return PartyDescription(
+            CURATOR_DEALS, PROTOCOL_VERSION, __version__, None, None, (), self._identity.public
+        )

@@ -9,6 +9,7 @@ from ...common.data.domain import Clique, Domain
 from ...common.errors import DataError, PolicyError, ProtocolError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms
 from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.masked.dealers import DealerEntry
 from ...common.protocols.partition import Partition, RosterEntry
 from .alignments import Aligned
 from .client import Connection, PartyClient
@@ -29,6 +30,27 @@ class Member:
     description: PartyDescription
     attributes: Clique
 
+    @property
+    def domain(self) -> Domain:
+        """The attributes that it holds."""
+        assert self.description.domain is not None, "a member is a party"
+        return self.description.domain
+
+
+@dataclass(frozen=True, eq=False)
+class DealerMember:
+    """One dealer of a release.
+
+    Attributes:
+        client: client of the dealer.
+        entry: name and identity.
+        party: whether it is a party of the release too.
+    """
+
+    client: PartyClient
+    entry: DealerEntry
+    party: bool
+
 
 @dataclass(frozen=True, eq=False)
 class Federation:
@@ -38,11 +60,13 @@ class Federation:
         domain: domain of the whole table; with the value `absent` if it counts people of any party.
         slices: for each slice, the parties that hold its records.
         aligned: alignment of their rows; None if the parties of a slice hold the same records.
+        dealers: who may deal the randomness of slices of several parties, in order.
     """
 
     domain: Domain
     slices: tuple[tuple[Member, ...], ...]
     aligned: Aligned | None = None
+    dealers: tuple[DealerMember, ...] = ()
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -91,7 +115,7 @@ class Federation:
             marks: marks of the parties' ledgers that were seen before; kept up to date.
 
         Returns:
-            The signed acceptance of each party, in the order of `members`.
+            The signed acceptance of each participant, in the plan's order.
 
         Raises:
             PolicyError: a party's policy does not allow the release; names the party.
@@ -104,12 +128,26 @@ class Federation:
                     f"party {member.description.name!r} does not allow the protocol {terms.protocol!r}; "
                     "choose another protocol or ask its owner to allow it"
                 )
-        accepted = [_accept(member, terms, signature, marks) for member in self.members]
+        accepted = self._accepted(terms, signature, marks)
         if (terms.masked or terms.aligning) is not None and len(self.members) > 1:
             # Parties compare the marks of the others with those that they had seen when they accepted the
             # release first, so each states its mark again after all have accepted.
-            accepted = [_accept(member, terms, signature, marks) for member in self.members]
-        return tuple(accepted)
+            accepted = self._accepted(terms, signature, marks)
+        return accepted
+
+    def dealers_of(self, terms: ReleaseTerms) -> tuple[DealerMember, ...]:
+        """The dealers of a release that are no party, in the plan's order."""
+        places = {member.entry.name: member for member in self.dealers}
+        roster = terms.plan.roster
+        return tuple(places[entry.name] for entry in terms.plan.participants[len(roster) :])
+
+    def _accepted(self, terms: ReleaseTerms, signature: bytes, marks: Marks) -> tuple[Acceptance, ...]:
+        """The acceptances of all participants, in the plan's order."""
+        named = [(m.description.name, m.description.identity, m.client) for m in self.members]
+        named += [(d.entry.name, d.entry.identity, d.client) for d in self.dealers_of(terms)]
+        return tuple(
+            _accept(name, identity, client, terms, signature, marks) for name, identity, client in named
+        )
 
 
 def connect(
@@ -118,6 +156,7 @@ def connect(
     left_out: Mapping[str, Sequence[str]] | None = None,
     aligned: Aligned | None = None,
     *,
+    dealers: Sequence[str | Connection] = (),
     counted: bool = True,
 ) -> Federation:
     """Asks every party for its description and checks that the parties' tables partition one table.
@@ -127,6 +166,7 @@ def connect(
         slices: connections, slice by slice.
         left_out: for each party by name, attributes that it holds but does not answer for.
         aligned: alignment of their rows; None if the parties of a slice hold the same records.
+        dealers: who may deal: names of parties, and connections to dealers that are none.
         counted: whether the parties of a slice have to hold as many records each, unless they are aligned.
 
     Raises:
@@ -138,10 +178,12 @@ def connect(
         raise DataError("expected at least one slice and one party in each; add parties to the plan")
     left_out = left_out or {}
     anywhere = aligned is not None and aligned.alignment.population is Population.ANYWHERE
+    members = tuple(tuple(_member(link, left_out) for link in links) for links in slices)
     federation = Federation(
         domain.with_absent() if anywhere else domain,
-        tuple(tuple(_member(link, left_out) for link in links) for links in slices),
+        members,
         aligned,
+        tuple(_dealer(dealer, members) for dealer in dealers),
     )
     for number, members in enumerate(federation.slices, start=1):
         _check_slice(domain, number, members)
@@ -150,14 +192,33 @@ def connect(
     return federation
 
 
-def _member(connection: Connection, left_out: Mapping[str, Sequence[str]]) -> Member:
-    client = PartyClient(connection)
+def _dealer(dealer: str | Connection, slices: Sequence[Sequence[Member]]) -> DealerMember:
+    if isinstance(dealer, str):
+        found = [member for members in slices for member in members if member.description.name == dealer]
+        if not found:
+            raise DataError(f"dealer {dealer!r} is neither a party of the plan nor a dealer; fix the plan")
+        entry = DealerEntry(dealer, found[0].description.identity)
+        return DealerMember(found[0].client, entry, party=True)
+    client = PartyClient(dealer)
+    description = _described(client)
+    return DealerMember(client, DealerEntry(description.name, description.identity), party=False)
+
+
+def _described(client: PartyClient) -> PartyDescription:
     description = client.describe()
     if description.protocol_version != PROTOCOL_VERSION:
         raise ProtocolError(
-            f"party {description.name!r} has protocol version {description.protocol_version}, expected "
+            f"{description.name!r} has protocol version {description.protocol_version}, expected "
             f"{PROTOCOL_VERSION}; install the same version of dpmosaic on both sides"
         )
+    return description
+
+
+def _member(connection: Connection, left_out: Mapping[str, Sequence[str]]) -> Member:
+    client = PartyClient(connection)
+    description = _described(client)
+    if description.domain is None:
+        raise DataError(f"{description.name!r} is a dealer and holds no rows; take it out of the slices")
     out = left_out.get(description.name, ())
     unknown = [attribute for attribute in out if attribute not in description.domain.names]
     kept = tuple(attribute for attribute in description.domain if attribute not in out)
@@ -170,10 +231,11 @@ def _member(connection: Connection, left_out: Mapping[str, Sequence[str]]) -> Me
     return Member(client, description, kept)
 
 
-def _accept(member: Member, terms: ReleaseTerms, signature: bytes, marks: Marks) -> Acceptance:
-    name, identity = member.description.name, member.description.identity
+def _accept(
+    name: str, identity: bytes, client: PartyClient, terms: ReleaseTerms, signature: bytes, marks: Marks
+) -> Acceptance:
     seen = marks.of(identity)
-    accepted = member.client.accept(terms, signature, seen)
+    accepted = client.accept(terms, signature, seen)
     marks.follow(name, identity, seen, accepted.mark)
     return accepted
 
@@ -194,7 +256,7 @@ def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None
                     f"slice {number}: {holder[attribute]!r} and {name!r} both hold {attribute!r}; "
                     "name it in leaves_out of one of them in the plan"
                 )
-            if member.description.domain[attribute] != domain[attribute]:
+            if member.domain[attribute] != domain[attribute]:
                 raise DataError(
                     f"slice {number}: party {name!r} codes {attribute!r} differently from the plan; "
                     "give both the same domain file"

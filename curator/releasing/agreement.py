@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
-from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Domain
 from ...common.errors import ApprovalPending, DataError, MosaicError, PartyUnavailable, PolicyError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTerms
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.protocols import registry
+from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ..measurers.catalogue import measuring
 from ..measurers.federation import FederationMeasurer
@@ -118,7 +118,7 @@ class Agreement:
         federation: the parties.
         terms: terms of the release.
         signature: the curator's signature of the terms; empty if unsigned.
-        acceptances: signed acceptance of each party; empty if all answers are recalled.
+        acceptances: signed acceptance of each participant, in the plan's order; empty if all answers are recalled.
         granted: upper limit of all costs, zCDP.
     """
 
@@ -128,13 +128,10 @@ class Agreement:
     acceptances: tuple[Acceptance, ...]
     granted: Fraction
 
-    def measurer(
-        self, dealer: RandomStream, asking: Asking | None = None, *, record_wise: bool = False
-    ) -> Measurer:
+    def measurer(self, asking: Asking | None = None, *, record_wise: bool = False) -> Measurer:
         """The measurer of the release.
 
         Args:
-            dealer: source of the dealt randomness.
             asking: recalls answers and retries.
             record_wise: see `FederationMeasurer`.
         """
@@ -143,7 +140,7 @@ class Agreement:
                 self.federation, self.terms, self.granted, record_wise=True, asking=asking
             )
         begin = measuring(self.terms.protocol).begin
-        return begin(self.federation, self.terms, self.acceptances, self.granted, dealer, asking)
+        return begin(self.federation, self.terms, self.acceptances, self.granted, asking)
 
 
 def agree(
@@ -151,6 +148,7 @@ def agree(
     links: Sequence[Sequence[Connection]],
     proposal: Proposing,
     *,
+    dealers: Sequence[str | Connection] = (),
     left_out: Mapping[str, Sequence[str]] | None = None,
     identities: Mapping[str, bytes] | None = None,
     sealing: Sealing = lambda terms: (terms, b""),
@@ -167,6 +165,7 @@ def agree(
         domain: domain of the whole table.
         links: connections to the parties, slice by slice.
         proposal: the proposed release.
+        dealers: who may deal: names of parties, and connections to dealers that are none.
         left_out: for each party by name, attributes that it holds but does not answer for.
         identities: by name, as on the parties' cards; None accepts the identities that parties state.
         sealing: finalises and signs the terms.
@@ -184,15 +183,11 @@ def agree(
     """
     asking = asking or Asking()
     federation = asking.persist(
-        lambda: connect(domain, links, left_out, aligned, counted=counted), nothing_delivered
+        lambda: connect(domain, links, left_out, aligned, dealers=dealers, counted=counted),
+        nothing_delivered,
     )
-    for member in federation.members if identities is not None else ():
-        description = member.description
-        if identities is not None and identities.get(description.name) != description.identity:
-            raise PolicyError(
-                f"party {description.name!r}: expected the identity of its enrolled card, got another; "
-                "enroll its card"
-            )
+    if identities is not None:
+        _check_identities(federation, identities)
     terms, signature = sealing(proposal.terms(federation))
     acceptances: tuple[Acceptance, ...] = ()
     if not recalled:
@@ -206,6 +201,16 @@ def agree(
             refused(federation, refusal)
             raise
     return Agreement(federation, terms, signature, acceptances, proposal.granted)
+
+
+def _check_identities(federation: Federation, identities: Mapping[str, bytes]) -> None:
+    stated = [(member.description.name, member.description.identity) for member in federation.members]
+    stated += [(dealer.entry.name, dealer.entry.identity) for dealer in federation.dealers]
+    for name, identity in stated:
+        if name != CURATOR_DEALS and identities.get(name) != identity:
+            raise PolicyError(
+                f"{name!r}: expected the identity of its enrolled card, got another; enroll its card"
+            )
 
 
 def nothing_delivered() -> None:

@@ -73,7 +73,7 @@ def release_over_parties(
         refused=giving_up(journal),
         recalled=journal.note("certificate") is not None,
     )
-    measurer = agreement.measurer(keys.child("dealer"), asking)
+    measurer = agreement.measurer(asking)
     made = make_release(order, Layout.of(agreement.terms.plan), measurer, keys, report=report)
     # A resumed release writes the same files, also those that state when its certificate was made, and gives
     # the parties the same certificate to sign.

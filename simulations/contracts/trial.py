@@ -100,7 +100,7 @@ class Trial:
         agreement = self.agreement(table.domain, links or self.parties(table))
         if protocol_named(self.protocol).one_party and len(agreement.federation.slices) == 1:
             return CentralMeasurer(agreement.federation, agreement.terms, self.granted, table, budget)
-        return agreement.measurer(self.keys.child("dealer"), **options)
+        return agreement.measurer(**options)
 
 
 def measurer_over(table: Table, granted: Fraction, *, budget: Budget = BUDGET, **trial: Any) -> Measurer:

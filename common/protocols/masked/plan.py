@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...data.domain import Clique
-from ...errors import DataError
+from ...errors import DataError, ProtocolError
 from ...privacy.cost import grid_of
 from ...privacy.distributed import DistributedNoise
 from ..alignment.alignment import Population
 from ..indicator import divide
-from ..partition import Partition
+from ..partition import Participant, Partition
+from .dealers import REPLICATED, DealerEntry
 from .one_hot import CHECK, RING_BITS
 from .presence import attributes_of, presence, present_chain
 from .ring import Ring, Words
@@ -27,9 +28,6 @@ from .ring import Ring, Words
 Chain = tuple[Clique, ...]
 """Parts of a clique in the order of multiplication, each held by another party of the slice; over aligned
 parties, that of the last part may hold an earlier one too."""
-
-CURATOR_DEALS = "curator"
-"""The curator deals the randomness: the only dealer there is."""
 
 MAX_OPENING_BYTES = 1 << 32
 """Largest matrix that a party opens or is dealt: records times the cells of the parts multiplied so far."""
@@ -48,7 +46,8 @@ class MaskedPlan(Partition):
         ring: ring of the shares.
         evaluators: indices in the roster of the two parties that compute scores from shares; empty if there
             are no scores. Together, the two could see every marginal that is scored.
-        dealer: role that deals the randomness; alone, it must not collude with a party of a slice.
+        dealers: who deals the randomness of slices of several parties: one, or three or more. A dealer may be
+            a party, and deals for other slices then.
         check: "one-hot" if every opening is proved to be one-hot (`one_hot`), so that a clique may have parts
             of two parties at most; else empty.
     """
@@ -56,7 +55,7 @@ class MaskedPlan(Partition):
     tolerated: int
     ring: Ring
     evaluators: tuple[int, ...] = ()
-    dealer: str = CURATOR_DEALS
+    dealers: tuple[DealerEntry, ...] = ()
     check: str = ""
 
     def __post_init__(self) -> None:
@@ -70,8 +69,7 @@ class MaskedPlan(Partition):
             raise DataError(
                 "a plan must name two evaluators or none, and none if more than one party may collude"
             )
-        if self.dealer != CURATOR_DEALS:
-            raise DataError(f"a plan must name the dealer {CURATOR_DEALS!r}; no other role deals")
+        self._check_dealers()
         if self.check not in ("", CHECK):
             raise DataError(f"check: expected {CHECK!r} or none, got another; fix the plan")
         if self.check and self.alignment is not None:
@@ -86,6 +84,53 @@ class MaskedPlan(Partition):
             )
         # Refuses a number of tolerated collusions that leaves no honest party.
         DistributedNoise(len(self.roster), self.tolerated)
+
+    def _check_dealers(self) -> None:
+        names = [dealer.name for dealer in self.dealers]
+        parties = {entry.name: entry.identity for entry in self.roster}
+        if len(set(names)) < len(names) or len(names) == REPLICATED - 1:
+            raise DataError(
+                f"dealers: expected one dealer, or {REPLICATED} or more with different names, got others; fix "
+                "the plan"
+            )
+        if any(parties.get(dealer.name, dealer.identity) != dealer.identity for dealer in self.dealers):
+            raise DataError("dealers: expected dealers that are parties with their identities, got another")
+        for number in range(self.slice_count):
+            if len(self.members(number)) > 1 and len(self.dealers_of(number)) < self._dealers_wanted:
+                raise DataError(
+                    f"slice {number + 1}: expected {self._dealers_wanted} dealers that are no party of it, "
+                    "got fewer; name more dealers in the plan"
+                )
+        if self.check and self._dealers_wanted > 1:
+            raise DataError(
+                f"check: {self.check!r} needs one dealer that knows a whole mask, and the plan has several; "
+                "leave the check out, or name one dealer"
+            )
+
+    @property
+    def _dealers_wanted(self) -> int:
+        return REPLICATED if len(self.dealers) >= REPLICATED else 1
+
+    @cached_property
+    def participants(self) -> tuple[Participant, ...]:
+        """All that take part, by their places in the plan: the parties, then the dealers that are none."""
+        parties = {entry.name for entry in self.roster}
+        return (*self.roster, *(dealer for dealer in self.dealers if dealer.name not in parties))
+
+    @cached_property
+    def _dealing(self) -> tuple[tuple[int, ...], ...]:
+        """For each slice, the places of its dealers."""
+        places = {participant.name: place for place, participant in enumerate(self.participants)}
+        return tuple(
+            tuple(place for place in (places[d.name] for d in self.dealers) if place not in members)[
+                : self._dealers_wanted
+            ]
+            for members in (self.members(number) for number in range(self.slice_count))
+        )
+
+    def dealers_of(self, number: int) -> tuple[int, ...]:
+        """Places of the dealers of a slice: the first one or three that are no party of it."""
+        return self._dealing[number]
 
     @cached_property
     def noise(self) -> DistributedNoise:
@@ -163,6 +208,35 @@ class MaskedPlan(Partition):
         """
         *others, last = self.holders(chain, number)
         return tuple(place for place in others if place != last)
+
+    def check_chain(self, chain: Chain, number: int, *, parts: int = 1, summed: bool = False) -> None:
+        """Refuses what is no chain of a slice, and one with too few parts.
+
+        Only in a chain whose product is summed over records, the holder of the last part may hold another.
+
+        Raises:
+            ProtocolError: it is not such a chain.
+        """
+        presences = self.presences(number)
+        names = [name for part in chain if part not in presences for name in part]
+        if (
+            len(chain) < parts
+            or not all(chain)
+            or len(set(names)) < len(names)
+            or not set(self.domain.names).issuperset(names)
+        ):
+            raise ProtocolError(
+                f"expected at least {parts} parts, of attributes of the plan, each once; compare the plan"
+            )
+        holders = self.holders(chain, number)
+        for part, place in zip(chain, holders, strict=True):
+            held = tuple(name for name in self.roster[place].attributes if name in part)
+            if part not in (held, *presences):
+                raise ProtocolError("expected parts in domain order, each of one party; compare the plan")
+        divided = summed and bool(presences) and len(set(holders)) > 1
+        once = holders[:-1] if divided else holders
+        if len(set(once)) < len(once):
+            raise ProtocolError("expected one part of each party; compare the plan")
 
     def cells(self, chain: Chain) -> int:
         """Number of columns of the product of these parts."""

@@ -69,10 +69,15 @@ class MaskedAnswerer(Answerer):
         """Stores an opening of another party, or a message of the dealer."""
         session = self._introduced_session()
         policy, chain = self.institution.rules.policy, delivery.chain
-        if delivery.kind in (DeliveryKind.OPENING, DeliveryKind.PROOF, DeliveryKind.ATTESTATION):
+        if delivery.kind in (DeliveryKind.OPENING, DeliveryKind.PROOF):
             policy.check_cells(session.cells(chain, parts=1, holder=delivery.sender))
-        elif delivery.kind in (DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_PRODUCT):
+        elif delivery.kind is DeliveryKind.ATTESTATION:
+            policy.check_cells(session.cells(chain, parts=1, holder=delivery.owner))
+        elif delivery.kind is DeliveryKind.DEALT_ROWS:
             policy.check_cells(session.cells(chain))
+        elif delivery.kind is DeliveryKind.DEALT_PRODUCTS:
+            for product in delivery.chains:
+                policy.check_cells(session.cells(product))
         session.deliver(delivery, chunks)
 
     def multiply(self, chains: Sequence[Chain]) -> None:
@@ -109,8 +114,6 @@ class MaskedAnswerer(Answerer):
 
     def _introduced(self, introduction: Introduction) -> MaskedSession:
         account, institution = self.account, self.institution
-        if not introduction.mask_seed:
-            raise ProtocolError("expected a seed of the party's masks, got none; introduce the parties again")
         return MaskedSession(
             self._rows(),
             account.terms,

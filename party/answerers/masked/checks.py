@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from ....common.crypto.randomness import RandomStream
+from ....common.dealing.dealing import dealt_labels
+from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.messages import Delivery
 from ....common.protocols.masked.field import PRIME, Elements
@@ -21,7 +22,7 @@ from ....common.protocols.masked.one_hot import (
 from ....common.protocols.masked.plan import Chain, MaskedPlan, labels
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
-from ..peers import Peers
+from .dealt import ReceivedSeeds
 
 _WORD = np.dtype("<u8")
 
@@ -32,15 +33,15 @@ class Checks:
     Args:
         plan: plan of the release.
         me: index of this party in the roster.
-        masks: source of this party's masks.
+        seeds: seeds of this party's masks.
         peers: the other parties.
     """
 
-    def __init__(self, plan: MaskedPlan, me: int, masks: RandomStream, peers: Peers) -> None:
+    def __init__(self, plan: MaskedPlan, me: int, seeds: ReceivedSeeds, peers: Peers) -> None:
         self._plan = plan
         self._me = me
         self._records = plan.records(plan.roster[me].slice)
-        self._masks = masks
+        self._seeds = seeds
         self._peers = peers
         self._proofs: dict[tuple[int, Chain], tuple[bytes, Elements]] = {}
         self._passed: set[tuple[int, Chain]] = set()
@@ -67,7 +68,7 @@ class Checks:
             challenge,
             challenge.sketch(masks(), masks=True),
             challenge.sketch(opened(), masks=False),
-            proof_stream(self._masks, recipient, coins, chain),
+            proof_stream(self._seeds.masks.source, recipient, coins, chain),
             proof_stream(self._peers.streams()[recipient], recipient, coins, chain),
         )
         return self._peers.seal(recipient, self._what(coins, chain), [proof.astype(_WORD).data])
@@ -94,8 +95,10 @@ class Checks:
             ProtocolError: the opening is not one-hot.
             DeliveriesLost: there is no proof for these coins.
         """
-        sender, chain, coins = delivery.sender, delivery.chain, delivery.coins
-        attestation = _read(chunks, attestation_elements(self._records))
+        sender, chain, coins = delivery.owner, delivery.chain, delivery.coins
+        what = dealt_labels(delivery.kind, (chain,), sender, coins)
+        sealed = self._peers.unseal(delivery.sender, what, chunks)
+        attestation = _read(sealed, attestation_elements(self._records))
         known, proof = self._proofs.pop((sender, chain), (b"", None))
         if proof is None or known != coins:
             raise DeliveriesLost("an attestation needs the proof for the same coins; deliver the proof first")

@@ -11,11 +11,12 @@ from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
 from ....common.data.interactions import difference_count
+from ....common.dealing.dealing import dealt_labels, pad_stream
+from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
 from ....common.privacy.cost import grid_of
 from ....common.protocols.masked import products, reveal
-from ....common.protocols.masked.masks import release_masks
 from ....common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     Chain,
@@ -23,14 +24,15 @@ from ....common.protocols.masked.plan import (
     labels,
     products_of,
     rectangles,
+    spans,
 )
 from ....common.protocols.masked.presence import attributes_of
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 from ...allowance import Allowance
-from ..peers import Peers
 from ..placed import Rows
 from .checks import Checks
+from .dealt import DealtShare, ReceivedSeeds
 from .openings import Openings
 from .order import RecordOrder
 
@@ -75,17 +77,19 @@ class MaskedSession:
         self._names = frozenset(plan.domain)
         self._presences = plan.presences(self._slice)
         self._rows = rows
-        self.peers = Peers(terms, plan, self.me, secret, introduction.acceptances, salts)
+        self.peers = Peers(terms, self.me, secret, introduction.acceptances, salts)
+        self._streams = self.peers.streams()
         # Aligned parties have no order to compare: their rows are at positions.
         compared = plan.members(self._slice) if plan.alignment is None else ()
         self._order = RecordOrder(self.peers, {i: plan.roster[i].name for i in compared if i != me}, order)
-        self.masks = release_masks(introduction.mask_seed, terms_digest(terms))
+        self._dealers = plan.dealers_of(self._slice)
+        self._seeds = ReceivedSeeds(self.peers, self._dealers, terms_digest(terms))
         self._openings = Openings(plan.ring, allowance.disk)
         self._memory = allowance.memory
         self.processors = allowance.processors
-        self._checks = Checks(plan, self.me, self.masks, self.peers)
+        self._checks = Checks(plan, self.me, self._seeds, self.peers)
         self._products: dict[Chain, Words] = {}
-        self._dealt: dict[Chain, Words] = {}
+        self._dealt: dict[Chain, DealtShare] = {}
 
     def cells(self, chain: Chain, *, parts: int = 2, holder: int | None = None) -> int:
         """Cells of the product of a chain's parts.
@@ -165,22 +169,46 @@ class MaskedSession:
                 self._check(chain, holder=sender)
                 self._checks.receive(delivery, chunks)
             case DeliveryKind.ATTESTATION:
-                self._check_neighbour(sender)
-                self._check(chain, holder=sender)
-                blocks = self._openings.blocks((sender, chain), self._rows_at_once(chain))
+                self._check_dealer(sender)
+                self._check_neighbour(delivery.owner)
+                self._check(chain, holder=delivery.owner)
+                blocks = self._openings.blocks((delivery.owner, chain), self._rows_at_once(chain))
                 self._checks.decide(delivery, chunks, blocks)
+            case DeliveryKind.MASK_SEEDS:
+                self._seeds.receive(sender, chunks)
             case DeliveryKind.DEALT_ROWS:
                 self._check(chain, parts=2)
                 self._check_size(chain)
-                self._openings.put((kind, chain), records, self.plan.cells(chain), chunks)
-            case DeliveryKind.DEALT_PRODUCT:
-                if chain not in self._products:
-                    self._memory.reserve({(kind, chain): self.cells(chain) * self.plan.ring.word_bytes})
-                (words,) = row_blocks(chunks, self.plan.ring.dtype, 1, self.cells(chain), 1)
-                if chain not in self._products:
-                    self._dealt[chain] = words[0]
+                self._receive_rows(chain, sender, chunks)
+            case DeliveryKind.DEALT_PRODUCTS:
+                self._receive_products(delivery.chains, sender, chunks)
             case _:
                 raise ProtocolError(f"{kind.name} belongs to a score query; name the query")
+
+    def _receive_rows(self, chain: Chain, dealer: int, chunks: Iterable[bytes]) -> None:
+        """Adds what a dealer dealt for a row-wise product to what the others dealt."""
+        self._check_dealer(dealer)
+        kind, records, cells = DeliveryKind.DEALT_ROWS, self._rows.record_count, self.plan.cells(chain)
+        dealt = self.peers.unseal(dealer, dealt_labels(kind, (chain,)), chunks)
+        self._openings.put((kind, chain, dealer), records, cells, dealt)
+
+    def _receive_products(self, chains: Sequence[Chain], dealer: int, chunks: Iterable[bytes]) -> None:
+        """Adds what a dealer dealt for products to what the others dealt; ignores what came before."""
+        self._check_dealer(dealer)
+        kind, ring = DeliveryKind.DEALT_PRODUCTS, self.plan.ring
+        sizes = {(kind, c): self.cells(c) * ring.word_bytes for c in chains if c not in self._products}
+        self._memory.reserve(sizes)
+        total = sum(map(self.cells, chains))
+        dealt = self.peers.unseal(dealer, dealt_labels(kind, chains), chunks)
+        (words,) = row_blocks(dealt, ring.dtype, 1, total, 1)
+        columns = spans([self.plan.cells(chain) for chain in chains])
+        for chain, at in zip(chains, columns, strict=True):
+            if chain not in self._products:
+                self._dealt.setdefault(chain, DealtShare(self._dealers)).add(dealer, words[0, at])
+
+    def _check_dealer(self, sender: int) -> None:
+        if sender not in self._dealers:
+            raise ProtocolError("expected a message of a dealer of this slice; compare the plan")
 
     def multiply(self, chains: Sequence[Chain]) -> None:
         """Computes the party's shares of products from the deliveries.
@@ -202,7 +230,7 @@ class MaskedSession:
         finally:
             self._memory.free(chain for chain in wanted if chain not in self._products)
             done = [chain for chain in wanted if chain not in self._dealt]
-            self._memory.free((DeliveryKind.DEALT_PRODUCT, chain) for chain in done)
+            self._memory.free((DeliveryKind.DEALT_PRODUCTS, chain) for chain in done)
 
     def _multiply(self, wanted: Sequence[Chain]) -> None:
         ends_here = {chain: self._holders(chain)[-1] == self.me for chain in wanted}
@@ -262,36 +290,16 @@ class MaskedSession:
         ring = self.plan.ring
         noise = self.plan.noise.draw(sigma, share.size, stream)
         words = difference_count(interaction) if interaction else share.size
-        mask = reveal.pairwise_mask(ring, self.me, self.peers.streams(), query, words)
+        others = {place: self._streams[place] for place in range(len(self.plan.roster)) if place != self.me}
+        mask = reveal.pairwise_mask(ring, self.me, others, query, words)
         return ring.signed(reveal.masked_answer(ring, share, grid_of(sigma), noise, mask, interaction))
 
     def _check(
         self, chain: Chain, *, parts: int = 1, holder: int | None = None, summed: bool = False
     ) -> None:
-        """Refuses an invalid chain of this slice, and one with too few parts or no part of the holder.
-
-        Only in a chain whose product is summed over records, the holder of the last part may hold another.
-        """
-        names = [name for part in chain if part not in self._presences for name in part]
-        if (
-            len(chain) < parts
-            or not all(chain)
-            or len(set(names)) < len(names)
-            or not self._names.issuperset(names)
-        ):
-            raise ProtocolError(
-                f"expected at least {parts} parts, of attributes of the plan, each once; compare the plan"
-            )
-        holders = self._holders(chain)
-        for part, place in zip(chain, holders, strict=True):
-            held = tuple(name for name in self.plan.roster[place].attributes if name in part)
-            if part not in (held, *self._presences):
-                raise ProtocolError("expected parts in domain order, each of one party; compare the plan")
-        divided = summed and bool(self._presences) and len(set(holders)) > 1
-        once = holders[:-1] if divided else holders
-        if len(set(once)) < len(once):
-            raise ProtocolError("expected one part of each party; compare the plan")
-        if (self.me if holder is None else holder) not in holders:
+        """Refuses an invalid chain of this slice, and one with no part of the holder."""
+        self.plan.check_chain(chain, self._slice, parts=parts, summed=summed)
+        if (self.me if holder is None else holder) not in self._holders(chain):
             raise ProtocolError("expected a chain with a part of the party that opens it; compare the plan")
 
     def _check_size(self, chain: Chain) -> None:
@@ -328,9 +336,9 @@ class MaskedSession:
 
     def _masked(self, chain: Chain, rows: int) -> Iterator[tuple[Words, Words]]:
         """The mask and the matrix of this party, block by block."""
-        stream, cells = self.masks.child("mask", *labels(chain)), self.plan.cells(chain)
+        mask, cells = self._seeds.masks.child("mask", *labels(chain)), self.plan.cells(chain)
         for block in self._matrix(chain, rows):
-            yield self.plan.ring.uniform(stream, len(block), cells), block
+            yield mask.uniform(self.plan.ring, len(block), cells), block
 
     def _matrix(self, chain: Chain, rows: int) -> Iterator[Words]:
         """This party's matrix: indicators of its own part, or its share of a row-wise product."""
@@ -341,16 +349,26 @@ class MaskedSession:
             for start in records:
                 yield products.indicators(ring, self._codes(last, start, rows), cells)
         elif self._holders(chain)[-1] == self.me:
-            dealt = self._openings.blocks((DeliveryKind.DEALT_ROWS, chain), rows)
+            dealt = self._dealt_rows(chain, rows)
             for start, opened, share in zip(records, self._opened(chain[:-1], rows), dealt, strict=True):
                 yield products.right_rows(opened, self._codes(last, start, rows), cells, share)
         else:
-            masks = self.masks.child("mask", *labels(chain[:-1]))
-            shares = self.masks.child("row-wise share", *labels(chain))
+            masks = self._seeds.masks.child("mask", *labels(chain[:-1]))
+            pads = self._pads("row-wise share", chain)
             for opened in self._opened((last,), rows):
-                mask = ring.uniform(masks, len(opened), self.plan.cells(chain[:-1]))
-                share = ring.uniform(shares, len(opened), self.plan.cells(chain))
-                yield products.left_rows(mask, opened, share)
+                mask = masks.uniform(ring, len(opened), self.plan.cells(chain[:-1]))
+                shares = [ring.uniform(pad, len(opened), self.plan.cells(chain)) for pad in pads]
+                yield products.left_rows(mask, opened, sum(shares[1:], start=shares[0]))
+
+    def _dealt_rows(self, chain: Chain, rows: int) -> Iterator[Words]:
+        """The sum of what the dealers dealt for a row-wise product, block by block."""
+        parts = [self._openings.blocks((DeliveryKind.DEALT_ROWS, chain, d), rows) for d in self._dealers]
+        for blocks in zip(*parts, strict=True):
+            yield sum(blocks[1:], start=blocks[0])
+
+    def _pads(self, kind: str, chain: Chain) -> list[RandomStream]:
+        """This party's share of a dealt product: the words that hide what each dealer deals for it."""
+        return [pad_stream(self._streams[dealer], kind, chain) for dealer in self._dealers]
 
     def _multiply_left(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
         """A^T F + C_left for every left and right factor."""
@@ -358,24 +376,22 @@ class MaskedSession:
         ring, plan = self.plan.ring, self.plan
         widths, right_widths = [plan.cells(c) for c in lefts], [plan.cells((r,)) for r in rights]
         rows = block_rows(ring, sum(widths) + sum(right_widths))
-        masks = [self.masks.child("mask", *labels(chain)) for chain in lefts]
+        masks = [self._seeds.masks.child("mask", *labels(chain)) for chain in lefts]
         total = np.zeros((sum(widths), sum(right_widths)), dtype=ring.dtype)
         for blocks in zip(*(self._opened((right,), rows) for right in rights), strict=True):
-            mask = [ring.uniform(s, len(blocks[0]), w) for s, w in zip(masks, widths, strict=True)]
+            mask = [m.uniform(ring, len(blocks[0]), w) for m, w in zip(masks, widths, strict=True)]
             total += products.left_product(ring, np.hstack(mask), np.hstack(blocks))
         for chain, product in products_of(plan, lefts, rights, total):
-            stream = self.masks.child("product share", *labels(chain))
-            self._products[chain] = product + ring.uniform(stream, 1, product.size)[0]
+            shares = [ring.uniform(pad, 1, product.size)[0] for pad in self._pads("product share", chain)]
+            self._products[chain] = sum(shares, start=product)
 
     def _multiply_right(self, lefts: Sequence[Chain], rights: Sequence[Clique]) -> None:
         """E^T V + C_right for every left and right factor."""
         self.processors.check()
         plan = self.plan
-        missing = [left for left in lefts for right in rights if (*left, right) not in self._dealt]
-        if missing:
-            raise DeliveriesLost(
-                "a product needs the dealer's share, which was not delivered; deliver it first"
-            )
+        chains = [(*left, right) for left in lefts for right in rights]
+        if not all(chain in self._dealt and self._dealt[chain].complete for chain in chains):
+            raise DeliveriesLost("a product needs the shares of all dealers; deliver them first")
         widths = [plan.cells(chain) for chain in lefts]
         cells = [plan.cells((right,)) for right in rights]
         rows = block_rows(plan.ring, sum(widths))
@@ -387,10 +403,11 @@ class MaskedSession:
                 total += products.right_product(opened, self._codes(right, start, rows), n)
         for right, total in zip(rights, totals, strict=True):
             for chain, product in products_of(plan, lefts, [right], total):
-                self._products[chain] = product + self._dealt.pop(chain)
+                self._products[chain] = product + self._dealt.pop(chain).words
 
     def _forget(self, chain: Chain) -> None:
         """Frees openings and dealt rows that only one clique needs."""
-        self._openings.drop((DeliveryKind.DEALT_ROWS, chain))
+        for dealer in self._dealers:
+            self._openings.drop((DeliveryKind.DEALT_ROWS, chain, dealer))
         for sender in self.plan.members(self._slice):
             self._openings.drop((sender, chain))

@@ -1,4 +1,4 @@
-"""The other parties of a release: keys shared with them, and streams sealed under these keys."""
+"""The other participants of a release: keys shared with them, and streams sealed under these keys."""
 
 from __future__ import annotations
 
@@ -6,79 +6,79 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...common.acceptance import check_acceptance
-from ...common.canonical.terms import terms_digest
-from ...common.crypto.agreement import EphemeralKey
-from ...common.crypto.digests import keyed_digest
-from ...common.crypto.envelope import seal, unseal
-from ...common.crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
-from ...common.errors import ProtocolError
-from ...common.messages import Acceptance, ReleaseTerms
-from ...common.protocols.partition import Partition
+from ..acceptance import check_acceptance
+from ..canonical.terms import terms_digest
+from ..crypto.agreement import EphemeralKey
+from ..crypto.digests import keyed_digest
+from ..crypto.envelope import seal, unseal
+from ..crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
+from ..errors import ProtocolError
+from ..messages import Acceptance, ReleaseTerms
 
 
 class Peers:
-    """Keys that this party shares with every other one of a release, and streams sealed under them.
+    """Keys that this participant shares with every other one of a release, and streams sealed under them.
 
     Args:
         terms: terms of the release.
-        plan: plan of the release.
-        me: index of this party in the roster.
+        me: place of this participant in the plan.
         secret: secret of this release in the ledger.
-        acceptances: acceptances of all parties, in roster order; verified here.
+        acceptances: acceptances of all participants, in the plan's order; verified here.
         salts: source of salts.
 
     Raises:
-        ProtocolError: an acceptance is missing, or not signed by the party in the plan.
+        ProtocolError: an acceptance is missing, or not signed by the participant in the plan.
     """
 
     def __init__(
         self,
         terms: ReleaseTerms,
-        plan: Partition,
         me: int,
         secret: bytes,
         acceptances: Sequence[Acceptance],
         salts: FreshKeys,
     ) -> None:
-        if len(acceptances) != len(plan.roster):
-            raise ProtocolError("expected one acceptance for each party of the plan; introduce all of them")
+        participants = terms.plan.participants
+        if len(acceptances) != len(participants):
+            raise ProtocolError(
+                "expected one acceptance for each party and dealer of the plan; introduce all of them"
+            )
         self._me = me
         self._salts = salts
         self._digest = terms_digest(terms)
         self._keys = {}
         own = EphemeralKey.from_seed(secret)
-        for place, (entry, accepted) in enumerate(zip(plan.roster, acceptances, strict=True)):
+        for place, (entry, accepted) in enumerate(zip(participants, acceptances, strict=True)):
             check_acceptance(accepted, entry.identity, self._digest)
             if place != me:
                 self._keys[place] = own.pair_key(accepted.ephemeral, self._digest)
 
     def streams(self) -> dict[int, RandomStream]:
-        """Index of every other party in the roster -> stream of the key shared with it."""
+        """Place of every other participant in the plan -> stream of the key shared with it."""
         return {other: RandomStream(key) for other, key in self._keys.items()}
 
     def seal(
         self, recipient: int, what: Sequence[str], payload: Iterable[bytes | memoryview]
     ) -> Iterator[bytes]:
-        """Sealed frames for another party; the first one is a salt, so that no two streams have the same key.
+        """Sealed frames for another participant; the first one is a salt, so that no two streams have the same key.
 
         Args:
-            recipient: index of the other party in the roster.
+            recipient: place of the other participant in the plan.
             what: labels of the payload; bound to the key, with sender, recipient and the signed terms.
             payload: pieces of any size.
 
         Raises:
-            ProtocolError: there is no such party.
+            ProtocolError: there is no such participant.
         """
         salt = self._salts()
         key, context = self._envelope(recipient, self._me, recipient, what)
         return itertools.chain([salt], seal(key, context + salt, payload))
 
     def unseal(self, sender: int, what: Sequence[str], frames: Iterable[bytes]) -> Iterator[bytes]:
-        """The payload of another party's sealed frames; see `seal`.
+        """The payload of another participant's sealed frames; see `seal`.
 
         Raises:
-            ProtocolError: there is no such party, or the frames do not decrypt.
+            ProtocolError: there is no such participant, or the frames do not decrypt.
         """
         key, context = self._envelope(sender, sender, self._me, what)
         iterator = iter(frames)
@@ -91,12 +91,12 @@ class Peers:
         """A keyed digest of a content, with which another party compares its own; see `keyed_digest`.
 
         Args:
-            recipient: index of the other party in the roster.
+            recipient: place of the other participant in the plan.
             what: labels of the content; bound to it with sender, recipient and the signed terms.
             content: what is compared.
 
         Raises:
-            ProtocolError: there is no such party.
+            ProtocolError: there is no such participant.
         """
         return keyed_digest(*self._envelope(recipient, self._me, recipient, what), content)
 
@@ -106,5 +106,5 @@ class Peers:
 
     def _envelope(self, other: int, sender: int, to: int, what: Sequence[str]) -> tuple[bytes, bytes]:
         if other not in self._keys:
-            raise ProtocolError("expected a sealed message between two parties of the plan; compare the plan")
+            raise ProtocolError("expected a sealed message between two participants of the plan; compare the plan")
         return self._keys[other], self._digest + json.dumps([sender, to, *what]).encode()

@@ -1,0 +1,243 @@
+"""What a dealer does in one release: it deals seeds of masks, and its parts of products of masks.
+
+A dealer knows masks, or some of their components (`common/protocols/masked/dealers`), but sees no opening,
+since openings are sealed between parties. What it deals is sealed for one party. It is hidden by pads that
+only the dealer and the other holders of the product know, so that the party learns nothing from it, not even
+together with one of three dealers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from ..canonical.terms import terms_digest
+from ..crypto.randomness import FreshKeys, RandomStream
+from ..errors import ProtocolError
+from ..messages import Acceptance, DealRequest, DeliveryKind, ReleaseTerms
+from ..protocols.masked import products
+from ..protocols.masked.dealers import dealt_terms, knowing_positions, known_components
+from ..protocols.masked.masks import Mask, Masks, proof_stream, release_masks
+from ..protocols.masked.one_hot import Challenge, attest
+from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
+from ..protocols.masked.ring import Words
+from .peers import Peers
+
+_COMPONENT = "component of masks"
+
+
+class Dealing:
+    """One dealer of one release.
+
+    Args:
+        terms: terms of a release with a masked plan.
+        place: place of the dealer in the plan.
+        secret: 32 bytes of the dealer for this release only.
+        acceptances: acceptances of all participants, in the plan's order; verified here.
+        salts: source of salts.
+
+    Raises:
+        ProtocolError: an acceptance is missing, or not signed by the participant in the plan.
+    """
+
+    def __init__(
+        self,
+        terms: ReleaseTerms,
+        place: int,
+        secret: bytes,
+        acceptances: Sequence[Acceptance],
+        salts: FreshKeys,
+    ) -> None:
+        if terms.masked is None:
+            raise ProtocolError(f"a release by the protocol {terms.protocol!r} has no dealers")
+        self._plan: MaskedPlan = terms.masked
+        self._place = place
+        self._secret = RandomStream(secret)
+        self._peers = Peers(terms, place, secret, acceptances, salts)
+        self._streams = self._peers.streams()
+        self._digest = terms_digest(terms)
+
+    def deal(self, request: DealRequest) -> Iterator[bytes]:
+        """The sealed frames of a message to a party of a slice that it deals for.
+
+        Raises:
+            ProtocolError: it does not deal for this party, or the request does not fit the plan.
+        """
+        recipient, kind = request.recipient, request.kind
+        number = self._slice_of(recipient)
+        match kind:
+            case DeliveryKind.MASK_SEEDS:
+                payload: Iterator[bytes] = iter([b"".join(self._seeds(recipient, number).values())])
+                return self._peers.seal(recipient, dealt_labels(kind, ()), payload)
+            case DeliveryKind.ATTESTATION:
+                return self._attestation(request, number)
+        if not request.chains:
+            raise ProtocolError("expected chains to deal for, got none; name them")
+        for chain in request.chains:
+            self._plan.check_chain(chain, number, parts=2, summed=kind is DeliveryKind.DEALT_PRODUCTS)
+            if self._plan.holders(chain, number)[-1] != recipient:
+                raise ProtocolError("expected chains whose last part the recipient holds; compare the plan")
+        match kind:
+            case DeliveryKind.DEALT_PRODUCTS:
+                dealt = self._products(request.chains, number)
+                payload = (dealt[chain].tobytes() for chain in request.chains)
+            case DeliveryKind.DEALT_ROWS if len(request.chains) == 1:
+                payload = (block.tobytes() for block in self._rows(request.chains[0], number))
+            case _:
+                raise ProtocolError("expected what a dealer deals, got another kind; compare versions")
+        return self._peers.seal(recipient, dealt_labels(kind, request.chains), payload)
+
+    def _slice_of(self, party: int) -> int:
+        """The slice of a party, if this dealer deals for it."""
+        if not 0 <= party < len(self._plan.roster):
+            raise ProtocolError("expected a party of the plan as recipient, got another; compare the plan")
+        number = self._plan.roster[party].slice
+        if self._place not in self._plan.dealers_of(number):
+            raise ProtocolError("this dealer does not deal for the recipient's slice; compare the plan")
+        return number
+
+    def _seeds(self, party: int, number: int) -> dict[int, bytes]:
+        """The seeds of the components of a party's masks that this dealer knows.
+
+        Two dealers that know a component derive its seed from the key that they share.
+        """
+        dealers = self._plan.dealers_of(number)
+        name, seeds = self._plan.roster[party].name, {}
+        for component in known_components(len(dealers), dealers.index(self._place)):
+            others = {dealers[p] for p in knowing_positions(len(dealers), component)} - {self._place}
+            source = self._streams[others.pop()] if others else self._secret
+            seeds[component] = source.child_key(_COMPONENT, str(number), str(component), name)
+        return seeds
+
+    def _masks(self, party: int) -> Masks:
+        """The masks of a party, as far as this dealer knows them."""
+        seeds = self._seeds(party, self._plan.roster[party].slice)
+        return Masks({number: release_masks(seed, self._digest) for number, seed in seeds.items()})
+
+    def _mask(self, party: int, chain: Chain) -> Mask:
+        return self._masks(party).child("mask", *labels(chain))
+
+    def _terms(self, number: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        dealers = self._plan.dealers_of(number)
+        return dealt_terms(len(dealers), dealers.index(self._place))
+
+    def _rows(self, chain: Chain, number: int) -> Iterator[Words]:
+        """This dealer's part of the row-wise product of the masks, less pads, in blocks of rows."""
+        ring, plan, left, right = self._plan.ring, self._plan, chain[:-1], chain[-1:]
+        owners = plan.openers(chain, number)
+        pads = [self._pad(i, "row-wise share", chain) for i in owners]
+        masks = [self._mask(i, left) for i in owners]
+        right_mask = self._mask(plan.holders(right, number)[0], right)
+        for size in self._blocks(number, 4 * plan.cells(chain)):
+            product = self._product(
+                products.row_products,
+                [mask.components(ring, size, plan.cells(left)) for mask in masks],
+                right_mask.components(ring, size, plan.cells(right)),
+                number,
+            )
+            yield products.dealt_share(product, _sum([ring.uniform(s, size, plan.cells(chain)) for s in pads]))
+
+    def _products(self, chains: Sequence[Chain], number: int) -> dict[Chain, Words]:
+        """This dealer's parts of the products of the masks, less pads; each of shape (cells,)."""
+        plan, ring, dealt = self._plan, self._plan.ring, {}
+        # Who opens a left factor depends on who holds the right one, which differs in no other way.
+        divided = [c for c in chains if len(plan.openers(c, number)) < len(c) - 1]
+        whole = [c for c in chains if c not in set(divided)]
+        for lefts, rights in [*rectangles(plan, whole), *rectangles(plan, divided)]:
+            widths = [plan.cells(chain) for chain in lefts]
+            right_widths = [plan.cells((right,)) for right in rights]
+            masks = [[self._mask(i, c) for i in plan.openers((*c, rights[0]), number)] for c in lefts]
+            right_masks = [self._mask(plan.holders((r,), number)[0], (r,)) for r in rights]
+            total = np.zeros((sum(widths), sum(right_widths)), dtype=ring.dtype)
+            for size in self._blocks(number, sum(widths) + sum(right_widths)):
+                lefts_known = [
+                    _added([mask.components(ring, size, width) for mask in owned])
+                    for owned, width in zip(masks, widths, strict=True)
+                ]
+                rights_known = [
+                    mask.components(ring, size, width)
+                    for mask, width in zip(right_masks, right_widths, strict=True)
+                ]
+                total += self._product(
+                    ring.transposed_product, [_beside(lefts_known)], _beside(rights_known), number
+                )
+            for chain, product in products_of(plan, lefts, rights, total):
+                pads = [self._pad(i, "product share", chain) for i in plan.openers(chain, number)]
+                hidden = _sum([ring.uniform(s, 1, product.size)[0] for s in pads])
+                dealt[chain] = products.dealt_share(product, hidden)
+        return dealt
+
+    def _product(
+        self,
+        multiply: Callable[[Words, Words], Words],
+        lefts: Sequence[dict[int, Words]],
+        right: dict[int, Words],
+        number: int,
+    ) -> Words:
+        """This dealer's terms of a product of a sum of left masks and a right one, given by components."""
+        left = _added(lefts)
+        return _sum([multiply(left[x], _sum([right[y] for y in ys])) for x, ys in self._terms(number)])
+
+    def _attestation(self, request: DealRequest, number: int) -> Iterator[bytes]:
+        """Its message to the receiver of an opening, once the receiver has the owner's proof (`one_hot`)."""
+        plan, owner = self._plan, request.owner
+        if not plan.check or len(request.chains) != 1 or not request.coins or self._slice_of(owner) != number:
+            raise ProtocolError(
+                "expected the owner, the chain and the coins of a proof, in a release that checks openings; "
+                "compare the plan"
+            )
+        (chain,) = request.chains
+        plan.check_chain(chain, number)
+        cells = plan.cells(chain)
+        mask = self._mask(owner, chain)
+        blocks = (mask.uniform(plan.ring, size, cells) for size in self._blocks(number, 4 * cells))
+        challenge = Challenge.from_coins(request.coins, plan.records(number), cells)
+        source = self._masks(owner).source
+        proof = proof_stream(source, request.recipient, request.coins, chain)
+        attested = attest(challenge, challenge.sketch(blocks, masks=True), proof, RandomStream.from_os())
+        what = dealt_labels(request.kind, request.chains, owner, request.coins)
+        return self._peers.seal(request.recipient, what, [attested.astype("<u8").tobytes()])
+
+    def _pad(self, owner: int, kind: str, chain: Chain) -> RandomStream:
+        """What only this dealer and another holder of a product know, and the recipient does not."""
+        return pad_stream(self._streams[owner], kind, chain)
+
+    def _blocks(self, number: int, cells: int) -> Iterator[int]:
+        """Number of rows of each block of a slice."""
+        records, at_once = self._plan.records(number), block_rows(self._plan.ring, cells)
+        for start in range(0, records, at_once):
+            yield min(at_once, records - start)
+
+
+def pad_stream(pair: RandomStream, kind: str, chain: Chain) -> RandomStream:
+    """Run by a dealer and by the owner of a left factor: words that hide what the dealer deals.
+
+    Args:
+        pair: stream of the key that the two share.
+        kind: "product share" or "row-wise share".
+        chain: chain of the product.
+    """
+    return pair.child("pad", kind, *labels(chain))
+
+
+def dealt_labels(
+    kind: DeliveryKind, chains: Sequence[Chain], owner: int = 0, coins: bytes = b""
+) -> list[str]:
+    """Labels of a sealed message of a dealer."""
+    named = [text for chain in chains for text in (str(len(chain)), *labels(chain))]
+    return ["dealt", kind.name, str(owner), coins.hex(), *named]
+
+
+def _sum(blocks: Sequence[Words]) -> Words:
+    return sum(blocks[1:], start=blocks[0])
+
+
+def _added(known: Sequence[dict[int, Words]]) -> dict[int, Words]:
+    """The sums of masks, component by component."""
+    return {number: _sum([words[number] for words in known]) for number in known[0]}
+
+
+def _beside(known: Sequence[dict[int, Words]]) -> dict[int, Words]:
+    """Masks one beside the other, component by component."""
+    return {number: np.hstack([words[number] for words in known]) for number in known[0]}

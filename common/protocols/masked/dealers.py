@@ -1,0 +1,62 @@
+"""Who deals the masks of a release, and which parts of them each dealer knows.
+
+A mask is a sum of components, each from a seed of its own. One dealer knows the only component. With three
+dealers there are three components, and dealer d knows all but component d, so that no dealer alone knows a
+mask. A product of two masks, A B = sum_xy a_x b_y, is divided between the dealers such that each of its terms
+belongs to one dealer that knows both factors:
+
+    one dealer       a_0 b_0
+    dealer d of 3    a_u (b_u + b_v) + a_v b_u,      u = d + 1, v = d + 2 modulo 3.
+
+Source: Ito, Saito, Nishizeki 1987 (replicated additive shares); Araki, Furukawa, Lindell, Nof, Ohara 2016
+(products of them).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CURATOR_DEALS = "curator"
+"""Name of the curator as dealer; no other participant may have it."""
+
+REPLICATED = 3
+"""Number of dealers of a slice of which no one alone knows a mask."""
+
+
+@dataclass(frozen=True)
+class DealerEntry:
+    """One dealer of a release.
+
+    Attributes:
+        name: name in the federation; `CURATOR_DEALS` if the curator deals.
+        identity: long-term Ed25519 public key, 32 bytes.
+    """
+
+    name: str
+    identity: bytes
+
+
+def known_components(dealers: int, position: int) -> tuple[int, ...]:
+    """The components of every mask that a dealer knows, u before v.
+
+    Args:
+        dealers: number of dealers of the slice, 1 or 3.
+        position: position of the dealer among them, from 0.
+    """
+    if dealers == 1:
+        return (0,)
+    return (position + 1) % REPLICATED, (position + 2) % REPLICATED
+
+
+def knowing_positions(dealers: int, component: int) -> tuple[int, ...]:
+    """The positions of the dealers that know a component."""
+    return tuple(p for p in range(dealers) if component in known_components(dealers, p))
+
+
+def dealt_terms(dealers: int, position: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """What a dealer multiplies: a component of the left mask by a sum of components of the right one."""
+    known = known_components(dealers, position)
+    if dealers == 1:
+        return ((0, known),)
+    u, v = known
+    return (u, (u, v)), (v, (u,))
