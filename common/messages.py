@@ -31,13 +31,13 @@ _RELEASE_ID = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True)
 class PartyDescription:
-    """Public facts about a party.
+    """Public facts about a party or a dealer.
 
     Attributes:
         name: name in the federation.
         protocol_version: version of the messages that it understands.
         software_version: version of this package at the party.
-        domain: attributes that it holds.
+        domain: attributes that it holds; None for a dealer.
         record_count: number of its rows; None if it is not public, because the policy allows alignments.
         protocols: names of the protocols that its policy allows.
         identity: long-term Ed25519 public key, 32 bytes.
@@ -48,7 +48,7 @@ class PartyDescription:
     name: str
     protocol_version: int
     software_version: str
-    domain: Domain
+    domain: Domain | None
     record_count: int | None
     protocols: tuple[str, ...]
     identity: bytes

@@ -144,7 +144,7 @@ class Party(Role[Answerer]):
         """The frames of noisy scores, or of a masked share of them, after all deliveries."""
         return self._releases.of(query.release_id).scores.answer(query)
 
-    def _admission(self, terms: ReleaseTerms) -> Callable[[Fraction], None]:
+    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], None]:
         institution = self._institution
         answerer, stated = answerer_of(terms.protocol), terms.plan.alignment
         aligned = None if stated is None else self._ledger.alignment(stated.alignment_id, self._digest)

@@ -68,8 +68,12 @@ class Role(ABC, Generic[Active]):
         """What answers in an accepted release."""
 
     @abstractmethod
-    def _admission(self, terms: ReleaseTerms) -> Callable[[Fraction], None]:
+    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], None]:
         """Looks up what a decision on new terms needs.
+
+        Args:
+            terms: the terms.
+            curator: identity of the curator that signed them; empty if any is accepted.
 
         Returns:
             Raises to refuse the terms, given the budget reserved by all earlier releases; called within a
@@ -106,7 +110,7 @@ class Role(ABC, Generic[Active]):
         self._ledger.check_contains(seen)
         terms = decode_terms(encoded)
         rules.check_running(terms.release_id)
-        check = self._admission(terms)
+        check = self._admission(terms, curator)
 
         def admit(reserved: Fraction) -> None:
             check(reserved)

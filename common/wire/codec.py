@@ -18,7 +18,7 @@ def encode_description(description: PartyDescription) -> bytes:
         name=description.name,
         protocol_version=description.protocol_version,
         software_version=description.software_version,
-        domain_json=json.dumps(description.domain.to_json()),
+        domain_json="" if description.domain is None else json.dumps(description.domain.to_json()),
         record_count=description.record_count,
         protocols=description.protocols,
         identity=description.identity,
@@ -32,7 +32,7 @@ def decode_description(data: bytes) -> PartyDescription:
     """The PartyDescription of these bytes."""
     message = parsed(pb.PartyDescription, data)
     try:
-        domain = Domain.from_json(json.loads(message.domain_json))
+        domain = Domain.from_json(json.loads(message.domain_json)) if message.domain_json else None
     except (MosaicError, ValueError, OverflowError, RecursionError):
         raise ProtocolError(
             "expected a party's domain as JSON, got something else; compare versions"

@@ -22,11 +22,13 @@ class Member:
     Attributes:
         client: client of the party.
         description: description that the party gave of itself.
+        domain: attributes that it holds.
         attributes: attributes that it answers for in this release, without those that the plan leaves out.
     """
 
     client: PartyClient
     description: PartyDescription
+    domain: Domain
     attributes: Clique
 
 
@@ -158,16 +160,20 @@ def _member(connection: Connection, left_out: Mapping[str, Sequence[str]]) -> Me
             f"party {description.name!r} has protocol version {description.protocol_version}, expected "
             f"{PROTOCOL_VERSION}; install the same version of dpmosaic on both sides"
         )
-    out = left_out.get(description.name, ())
-    unknown = [attribute for attribute in out if attribute not in description.domain.names]
-    kept = tuple(attribute for attribute in description.domain if attribute not in out)
+    out, domain = left_out.get(description.name, ()), description.domain
+    if domain is None:
+        raise DataError(
+            f"expected a party with rows, got the dealer {description.name!r}; take it out of the slices"
+        )
+    unknown = [attribute for attribute in out if attribute not in domain.names]
+    kept = tuple(attribute for attribute in domain if attribute not in out)
     if unknown or not kept:
         raise DataError(
             f"party {description.name!r} cannot leave out {', '.join(unknown or out)}: "
             f"{'it does not hold them' if unknown else 'no attribute would be left'}; fix leaves_out in the "
             "plan"
         )
-    return Member(client, description, kept)
+    return Member(client, description, domain, kept)
 
 
 def _accept(member: Member, terms: ReleaseTerms, signature: bytes, marks: Marks) -> Acceptance:
@@ -194,7 +200,7 @@ def _check_slice(domain: Domain, number: int, members: Sequence[Member]) -> None
                     f"slice {number}: {holder[attribute]!r} and {name!r} both hold {attribute!r}; "
                     "name it in leaves_out of one of them in the plan"
                 )
-            if member.description.domain[attribute] != domain[attribute]:
+            if member.domain[attribute] != domain[attribute]:
                 raise DataError(
                     f"slice {number}: party {name!r} codes {attribute!r} differently from the plan; "
                     "give both the same domain file"
