@@ -35,10 +35,13 @@ def local_network(
         float | None, typer.Option(help="Share of identifiers that a party writes wrongly.")
     ] = None,
     attach: Annotated[
-        bool, typer.Option("--attach", help="Parties dial the curator and do not listen.")
+        bool, typer.Option("--attach", help="Parties and dealers dial the curator and do not listen.")
     ] = False,
+    dealers: Annotated[
+        int, typer.Option(help="Number of dealers; without any, the curator deals.", min=0, max=MAX_DEALERS)
+    ] = 0,
 ) -> None:
-    """Partition a table and run each party as a process on this machine, with mutual TLS, until stopped.
+    """Partition a table and run each party and dealer as a process on this machine, with mutual TLS, until stopped.
 
     With --key, --overlap, --shuffle or --typos, the parties of a slice align their rows.
     """
@@ -54,11 +57,13 @@ def local_network(
             attach=attach,
             overlap=Overlap.of(key, overlap, shuffle, typos),
             key=key,
+            dealers=dealers,
         )
     else:
         network = LocalNetwork.open(folder)
     with network.running() as daemons:
-        typer.echo(f"{len(daemons)} parties serve. In another terminal:")
+        dealing = f" and {len(network.dealers)} dealers" if network.dealers else ""
+        typer.echo(f"{len(network.all_names)} parties{dealing} serve. In another terminal:")
         typer.echo(f"  dpmosaic curator preflight {network.plan}")
         typer.echo(f"  dpmosaic curator release {network.plan} --out {folder / 'release'}")
         typer.echo("Ctrl-C stops them.")
