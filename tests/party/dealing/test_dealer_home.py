@@ -61,7 +61,7 @@ def test_a_federation_that_lists_the_dealer_as_a_party_is_refused(home):
     own = Card.issue(
         PARTY, "university", home.keyring.identity, home.keyring.certificate, Domain.coded({"a": 2})
     )
-    with pytest.raises(PolicyError, match="does not contain dealer 'university'.*send the dealer's card"):
+    with pytest.raises(PolicyError, match=r"does not contain dealer 'university'.*send the dealer's card"):
         home.trust(FederationList(card("curator", CURATOR), (own,)))
 
 
@@ -76,9 +76,9 @@ def test_no_party_or_dealer_is_called_curator(tmp_path):
 
 def test_the_folder_of_a_party_is_not_opened_as_that_of_a_dealer(tmp_path, home):
     PartyHome.create(tmp_path / "party", "clinic")
-    with pytest.raises(DataError, match="folder of a dealer, with dealer.toml"):
+    with pytest.raises(DataError, match=r"folder of a dealer, with dealer.toml"):
         DealerHome.open(tmp_path / "party")
-    with pytest.raises(DataError, match="folder of a party, with policy.toml"):
+    with pytest.raises(DataError, match=r"folder of a party, with policy.toml"):
         PartyHome.open(home.folder)
 
 
