@@ -23,6 +23,7 @@ from ..party.dealing.home import DealerHome
 from ..party.home import PartyHome
 from ..party.sources.source import FileSource
 from . import local_party
+from .network import dealer_names
 from .partition import Grid
 from .people import ROW_NUMBER, Overlap, read_people
 
@@ -92,7 +93,7 @@ class LocalNetwork:
             tuple(f"party-{i}-{j}" for j, _ in enumerate(layout.groups, start=1))
             for i, layout in enumerate(cut.slices, start=1)
         )
-        network = cls(folder, names, tuple(f"dealer-{number}" for number in range(1, dealers + 1)))
+        network = cls(folder, names, tuple(dealer_names(dealers)))
         curator = CuratorHome.create(folder / "curator", "curator")
         address = ATTACHED if attach else "127.0.0.1:0"
         rng, start = np.random.default_rng(), 0

@@ -11,8 +11,9 @@ from itertools import chain
 from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import RandomStream
 from ..common.data.table import Table
-from ..common.errors import MosaicError
+from ..common.errors import DataError, MosaicError
 from ..common.privacy.cost import Adjacency
+from ..common.protocols.masked.dealers import REPLICATED
 from ..common.wire.refusals import decode_refusal, encode_refusal
 from ..curator.parties.client import PartyClient
 from ..party.dealing.dealer import Dealer
@@ -66,6 +67,17 @@ class InProcessConnection:
             yield request
 
 
+def dealer_names(count: int) -> list[str]:
+    """Names of so many dealers.
+
+    Raises:
+        DataError: a plan cannot have so many.
+    """
+    if count < 0 or 1 < count < REPLICATED:
+        raise DataError(f"dealers: expected 0, 1, or at least {REPLICATED}, got {count}; choose one of these")
+    return [f"dealer-{number}" for number in range(1, count + 1)]
+
+
 def start_parties(
     pieces: Sequence[Sequence[Table]],
     policy: Policy,
@@ -87,7 +99,7 @@ def start_parties(
         Connections, slice by slice.
     """
     names = [[f"party-{i}-{j}" for j, _ in enumerate(row, start=1)] for i, row in enumerate(pieces, start=1)]
-    identities = {name: _identity(name, keys) for name in (*chain(*names), *_dealer_names(dealers))}
+    identities = {name: _identity(name, keys) for name in (*chain(*names), *dealer_names(dealers))}
     peers = {name: identity.public for name, identity in identities.items()}
 
     def started(i: int, j: int) -> InProcessConnection:
@@ -112,7 +124,7 @@ def start_dealers(
         keys: source of their keys; that of the parties.
         parties: the parties, started for as many dealers.
     """
-    names = _dealer_names(count)
+    names = dealer_names(count)
     known = {name: _identity(name, keys).public for name in names}
     for link in chain(*parties):
         described = PartyClient(link).describe()
@@ -151,7 +163,3 @@ def policy_for(
 
 def _identity(name: str, keys: RandomStream) -> Identity:
     return Identity.from_seed(keys.child_key("identity", name))
-
-
-def _dealer_names(count: int) -> list[str]:
-    return [f"dealer-{number}" for number in range(1, count + 1)]

@@ -38,7 +38,7 @@ def local_network(
         bool, typer.Option("--attach", help="Parties and dealers dial the curator and do not listen.")
     ] = False,
     dealers: Annotated[
-        int, typer.Option(help="Number of dealers; without any, the curator deals.", min=0, max=MAX_DEALERS)
+        int, typer.Option(help="Number of dealers, 1 or at least 3; by default the curator deals.")
     ] = 0,
 ) -> None:
     """Partition a table and run each party and dealer as a process on this machine, with mutual TLS, until stopped.
