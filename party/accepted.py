@@ -67,7 +67,7 @@ class AcceptedRelease:
                 from an old copy.
         """
         own = self._identity.public
-        signed = zip(self.terms.plan.roster, introduction.acceptances, strict=True)
+        signed = zip(self.terms.plan.participants, introduction.acceptances, strict=True)
         self._ledger.introduce(
             self.terms.release_id,
             encode_introduction(introduction),

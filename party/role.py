@@ -16,6 +16,7 @@ from ..common.errors import PolicyError, ProtocolError
 from ..common.history import START, Mark
 from ..common.messages import (
     Acceptance,
+    DealRequest,
     Delivery,
     Introduction,
     MarginalQuery,
@@ -141,6 +142,10 @@ class Role(ABC, Generic[Active]):
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
         """Sealed frames for another participant; refuses by default."""
         raise self._no_part("opens nothing")
+
+    def deal(self, request: DealRequest) -> Iterator[bytes]:
+        """Frames of dealt randomness, sealed for a party; refuses by default."""
+        raise self._no_part("deals nothing")
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores what another participant sends; refuses by default."""

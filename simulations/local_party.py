@@ -10,7 +10,7 @@ import numpy as np
 
 from ..common.card import as_text
 from ..common.data.domain import Domain
-from ..common.protocols.masked.plan import CURATOR_DEALS
+from ..common.protocols.masked.dealers import CURATOR_DEALS
 from ..party import policy_file
 from ..party.sources.source import FileSource, quoted
 from .people import Held

@@ -13,7 +13,7 @@ from ..common.crypto.randomness import RandomStream
 from ..common.data.table import Table
 from ..common.errors import DataError, MosaicError
 from ..common.privacy.cost import Adjacency
-from ..common.protocols.masked.dealers import REPLICATED
+from ..common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..common.wire.refusals import decode_refusal, encode_refusal
 from ..curator.parties.client import PartyClient
 from ..party.dealing.dealer import Dealer
@@ -122,7 +122,7 @@ def start_dealers(
     Args:
         count: number of dealers.
         keys: source of their keys; that of the parties.
-        parties: the parties, started for as many dealers.
+        parties: connections to the parties, started for as many dealers.
     """
     names = dealer_names(count)
     known = {name: _identity(name, keys).public for name in names}
@@ -135,7 +135,11 @@ def start_dealers(
 
 
 def policy_for(
-    protocol: str, adjacency: Adjacency, granted_rho: float, alignment_rho: Fraction = Fraction(0)
+    protocol: str,
+    adjacency: Adjacency,
+    granted_rho: float,
+    alignment_rho: Fraction = Fraction(0),
+    dealers: int = 0,
 ) -> Policy:
     """A policy that allows one release and nothing else, with the whole machine for it.
 
@@ -144,6 +148,7 @@ def policy_for(
         adjacency: adjacency of the release.
         granted_rho: grant of the release, zCDP.
         alignment_rho: grant of an alignment before it, zCDP; zero allows none.
+        dealers: number of dealers; if zero, the curator deals.
     """
     granted = Fraction(granted_rho)
     return Policy(
@@ -154,6 +159,7 @@ def policy_for(
         max_cells=_MAX_CELLS,
         min_tolerated=0,
         max_alignment_rho=alignment_rho,
+        dealers=frozenset(dealer_names(dealers) or [CURATOR_DEALS]),
         max_memory_mb=sys.maxsize,
         max_disk_mb=sys.maxsize,
         max_cpu_seconds=sys.maxsize,

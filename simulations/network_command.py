@@ -41,9 +41,9 @@ def local_network(
         int, typer.Option(help="Number of dealers, 1 or at least 3; by default the curator deals.")
     ] = 0,
 ) -> None:
-    """Partition a table and run each party and dealer as a process on this machine, with mutual TLS, until stopped.
+    """Partition a table and run parties and dealers as processes on this machine, with mutual TLS.
 
-    With --key, --overlap, --shuffle or --typos, the parties of a slice align their rows.
+    They run until this command is stopped. With --key, --overlap, --shuffle or --typos, the parties of a slice align their rows.
     """
     if (data is None) != (domain is None):
         raise DataError("expected both --data and --domain, or neither to restart a network; got one of them")

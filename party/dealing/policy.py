@@ -87,8 +87,8 @@ class DealerPolicy:
             )
         if active >= self.max_active_releases:
             raise PolicyError(
-                "the dealer has max_active_releases of its policy open; finish or abandon one of them, or its "
-                "operator raises the limit"
+                "the dealer has max_active_releases of its policy open; finish or abandon one of them, or "
+                "its operator raises the limit"
             )
         return plan
 
@@ -96,8 +96,8 @@ class DealerPolicy:
         """Refuses a product that is too large."""
         if cells > self.max_cells:
             raise PolicyError(
-                "a product has more cells than max_cells of the dealer's policy; query a smaller marginal, or "
-                "its operator raises the limit"
+                "a product has more cells than max_cells of the dealer's policy; query a smaller marginal, "
+                "or its operator raises the limit"
             )
 
 

@@ -60,6 +60,11 @@ class PartyServicer:
                 yield from self._stream(
                     opening.release_id, caller, lambda: streams.encode_payload(party.open(opening))
                 )
+            case "Deal":
+                dealt = queries.decode_deal_request(_only(requests))
+                yield from self._stream(
+                    dealt.release_id, caller, lambda: streams.encode_payload(party.deal(dealt))
+                )
             case "Deliver":
                 yield from self._deliver(requests, caller)
             case "Multiply":

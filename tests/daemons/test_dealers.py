@@ -59,7 +59,10 @@ def test_three_dealers_deal_for_a_release_of_a_network_and_sign_its_certificate(
         command("curator", "release", network.plan, "--out", tmp_path / "out")
     assert network.dealers == ("dealer-1", "dealer-2", "dealer-3")
     states = [
-        [entry["state"] for entry in json.loads(command("dealer", "releases", network.dealer(name), "--json"))]
+        [
+            entry["state"]
+            for entry in json.loads(command("dealer", "releases", network.dealer(name), "--json"))
+        ]
         for name in network.dealers
     ]
     assert states == [["certified"]] * 3
