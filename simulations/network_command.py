@@ -43,8 +43,8 @@ def local_network(
 ) -> None:
     """Partition a table and run parties and dealers as processes on this machine, with mutual TLS.
 
-    They run until this command is stopped. With --key, --overlap, --shuffle or --typos, the parties of a slice
-    align their rows.
+    They run until this command is stopped. With --key, --overlap, --shuffle or --typos, the parties of a
+    slice align their rows.
     """
     if (data is None) != (domain is None):
         raise DataError("expected both --data and --domain, or neither to restart a network; got one of them")
