@@ -31,13 +31,13 @@ _RELEASE_ID = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True)
 class PartyDescription:
-    """Public facts about a party or a dealer.
+    """Public facts about a party.
 
     Attributes:
         name: name in the federation.
         protocol_version: version of the messages that it understands.
         software_version: version of this package at the party.
-        domain: attributes that it holds; None for a dealer.
+        domain: attributes that it holds; None of a dealer.
         record_count: number of its rows; None if it is not public, because the policy allows alignments.
         protocols: names of the protocols that its policy allows.
         identity: long-term Ed25519 public key, 32 bytes.

@@ -32,7 +32,8 @@ def decode_description(data: bytes) -> PartyDescription:
     """The PartyDescription of these bytes."""
     message = parsed(pb.PartyDescription, data)
     try:
-        domain = Domain.from_json(json.loads(message.domain_json)) if message.domain_json else None
+        form = message.domain_json
+        domain = Domain.from_json(json.loads(form)) if form else None
     except (MosaicError, ValueError, OverflowError, RecursionError):
         raise ProtocolError(
             "expected a party's domain as JSON, got something else; compare versions"

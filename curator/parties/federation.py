@@ -22,14 +22,18 @@ class Member:
     Attributes:
         client: client of the party.
         description: description that the party gave of itself.
-        domain: attributes that it holds.
         attributes: attributes that it answers for in this release, without those that the plan leaves out.
     """
 
     client: PartyClient
     description: PartyDescription
-    domain: Domain
     attributes: Clique
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes that it holds."""
+        assert self.description.domain is not None, "a member is a party"
+        return self.description.domain
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,20 +164,18 @@ def _member(connection: Connection, left_out: Mapping[str, Sequence[str]]) -> Me
             f"party {description.name!r} has protocol version {description.protocol_version}, expected "
             f"{PROTOCOL_VERSION}; install the same version of dpmosaic on both sides"
         )
-    out, domain = left_out.get(description.name, ()), description.domain
-    if domain is None:
-        raise DataError(
-            f"expected a party with rows, got the dealer {description.name!r}; take it out of the slices"
-        )
-    unknown = [attribute for attribute in out if attribute not in domain.names]
-    kept = tuple(attribute for attribute in domain if attribute not in out)
+    if description.domain is None:
+        raise DataError(f"{description.name!r} is a dealer and holds no rows; take it out of the slices")
+    out = left_out.get(description.name, ())
+    unknown = [attribute for attribute in out if attribute not in description.domain.names]
+    kept = tuple(attribute for attribute in description.domain if attribute not in out)
     if unknown or not kept:
         raise DataError(
             f"party {description.name!r} cannot leave out {', '.join(unknown or out)}: "
             f"{'it does not hold them' if unknown else 'no attribute would be left'}; fix leaves_out in the "
             "plan"
         )
-    return Member(client, description, domain, kept)
+    return Member(client, description, kept)
 
 
 def _accept(member: Member, terms: ReleaseTerms, signature: bytes, marks: Marks) -> Acceptance:
