@@ -12,6 +12,7 @@ from .common.version import __version__
 from .curator.command import curator_commands
 from .curator.mechanisms.command import mechanisms
 from .party.command import party_commands
+from .party.dealing.command import dealer_commands
 from .party.domain_command import domain_commands
 from .simulations.command import demo, simulate
 from .simulations.datasets.command import datasets_commands
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 app.add_typer(domain_commands, name="domain")
 app.add_typer(party_commands, name="party")
+app.add_typer(dealer_commands, name="dealer")
 app.add_typer(curator_commands, name="curator")
 app.add_typer(datasets_commands, name="datasets")
 app.add_typer(experiment_commands, name="experiment")

@@ -14,19 +14,20 @@ from .data.domain import Domain
 from .errors import DataError, ProtocolError
 
 _CARD, _FEDERATION = "dpmosaic card 1", "dpmosaic federation 1"
-PARTY, CURATOR = "party", "curator"
+PARTY, DEALER, CURATOR = "party", "dealer", "curator"
+"""Roles; the name "curator" is kept for the curator, since plans use it for a curator that deals."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """Public facts about a party or the curator, signed by it.
+    """Public facts about a party, a dealer or the curator, signed by it.
 
     Attributes:
-        role: `PARTY` or `CURATOR`.
+        role: `PARTY`, `DEALER` or `CURATOR`.
         name: name in the federation.
         identity: long-term Ed25519 public key, 32 bytes; compared out of band before a card is trusted.
         certificate: TLS certificate.
-        domain: attributes that a party holds; None for a curator.
+        domain: attributes that a party holds; None for a dealer or a curator.
         signature: signature by the identity over all of the above.
     """
 
@@ -38,9 +39,11 @@ class Card:
     signature: bytes = b""
 
     def __post_init__(self) -> None:
-        check_name(self.name)
-        if self.role not in (PARTY, CURATOR) or (self.domain is not None) != (self.role == PARTY):
-            raise DataError("expected the card of a party with a domain, or of a curator without one")
+        if self.role not in (PARTY, DEALER, CURATOR) or (self.domain is not None) != (self.role == PARTY):
+            raise DataError(
+                "expected the card of a party with a domain, or of a dealer or curator without one"
+            )
+        check_name_of_role(self.name, self.role)
         if self.signature:
             try:
                 verify(self.identity, "card", _signed(self._body()), self.signature)
@@ -102,15 +105,18 @@ class FederationList:
     Attributes:
         curator: card of the curator.
         parties: cards of all parties.
+        dealers: cards of all dealers, which hold no rows.
     """
 
     curator: Card
     parties: tuple[Card, ...]
+    dealers: tuple[Card, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.curator.role != CURATOR or any(card.role != PARTY for card in self.parties):
-            raise DataError("expected the card of one curator and the cards of parties")
-        names = [card.name for card in (self.curator, *self.parties)]
+        roles = [card.role for card in self.members]
+        if roles != [CURATOR, *(PARTY for _ in self.parties), *(DEALER for _ in self.dealers)]:
+            raise DataError("expected the card of one curator, and the cards of parties and of dealers")
+        names = [card.name for card in self.members]
         if len(set(names)) < len(names):
             raise DataError("two members of the federation have the same name; give each a unique name")
 
@@ -123,13 +129,30 @@ class FederationList:
         """
         if not isinstance(form, dict) or form.get("format") != _FEDERATION:
             raise DataError(f"expected a file of the form {_FEDERATION!r}; ask the curator for it")
-        parties: Sequence[object] = form.get("parties") or ()
-        return cls(Card.from_json(form.get("curator")), tuple(Card.from_json(card) for card in parties))
+        parties, dealers = (_cards(form.get(key)) for key in ("parties", "dealers"))
+        return cls(Card.from_json(form.get("curator")), parties, dealers)
+
+    @property
+    def members(self) -> tuple[Card, ...]:
+        """All cards: of the curator, the parties and the dealers."""
+        return (self.curator, *self.parties, *self.dealers)
 
     def to_json(self) -> dict[str, Any]:
         """The list as JSON values."""
-        parties = [card.to_json() for card in self.parties]
-        return {"format": _FEDERATION, "curator": self.curator.to_json(), "parties": parties}
+        parties, dealers = ([card.to_json() for card in cards] for cards in (self.parties, self.dealers))
+        form = {"format": _FEDERATION, "curator": self.curator.to_json(), "parties": parties}
+        return form | ({"dealers": dealers} if dealers else {})
+
+
+def check_name_of_role(name: str, role: str) -> str:
+    """Returns the name, if a member with this role may have it.
+
+    Raises:
+        DataError: it is not a valid name, or is kept for the curator.
+    """
+    if role != CURATOR and name == CURATOR:
+        raise DataError(f"the name {CURATOR!r} is kept for the curator; choose another name")
+    return check_name(name)
 
 
 def read_json(path: Path) -> object:
@@ -149,6 +172,15 @@ def read_json(path: Path) -> object:
 def as_text(form: dict[str, Any]) -> str:
     """JSON text of a file."""
     return json.dumps(form, indent=2, ensure_ascii=False) + "\n"
+
+
+def _cards(form: object) -> tuple[Card, ...]:
+    """The cards of a list; none if there is no list."""
+    if not isinstance(form, Sequence | None):
+        raise DataError(
+            f"expected lists of cards in a file of the form {_FEDERATION!r}; ask the curator for it"
+        )
+    return tuple(Card.from_json(card) for card in form or ())
 
 
 def _signed(body: dict[str, Any]) -> bytes:

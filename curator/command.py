@@ -60,16 +60,16 @@ def init(
 @curator_commands.command()
 def enroll(
     folder: _Folder,
-    card: Annotated[Path, typer.Argument(help="The party's card.")],
+    card: Annotated[Path, typer.Argument(help="The card of a party or dealer.")],
     address: Annotated[str | None, typer.Option(help="host:port of its daemon.")] = None,
-    attached: Annotated[bool, typer.Option("--attached", help="The party dials this curator.")] = False,
+    attached: Annotated[bool, typer.Option("--attached", help="It dials this curator.")] = False,
 ) -> None:
-    """Enroll a party; compare its identity out of band."""
+    """Enroll a party or a dealer; compare its identity out of band."""
     if (address is None) != attached:
         raise DataError("expected either --address or --attached; give one of them")
     read = Card.from_json(read_json(card))
     CuratorHome.open(folder).enroll(read, address or ATTACHED)
-    typer.echo(f"identity of {read.name}: {shown(read.identity.hex())}")
+    typer.echo(f"identity of {read.role} {read.name}: {shown(read.identity.hex())}")
     typer.echo("compare it with the identity that its owner reads to you")
 
 
@@ -78,7 +78,7 @@ def federation(
     folder: _Folder,
     out: Annotated[Path | None, typer.Option(help="File to write; standard output by default.")] = None,
 ) -> None:
-    """Write all cards into one file, which every party then trusts."""
+    """Write all cards into one file, which every party and dealer then trusts."""
     text = as_text(CuratorHome.open(folder).federation().to_json())
     if out is None:
         typer.echo(text, nl=False)

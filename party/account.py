@@ -9,13 +9,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.canonical.introductions import decode_introduction, encode_introduction
 from ..common.crypto.identity import Identity, verify
 from ..common.crypto.randomness import FreshKeys, RandomStream
 from ..common.errors import ProtocolError
-from ..common.messages import AlignmentQuery, Asked, Introduction, MarginalQuery, ReleaseTerms, ScoreQuery
+from ..common.messages import AlignmentQuery, Asked, MarginalQuery, ReleaseTerms, ScoreQuery
 from ..common.privacy.cost import counting_cost, gaussian_cost, score_cost
 from ..common.statement import ENTRY
+from .accepted import AcceptedRelease
 from .allowance import Allowance
 from .ledger import Ledger
 from .ledger_rows import LedgerEntry, Placement
@@ -23,7 +23,7 @@ from .ledger_rows import LedgerEntry, Placement
 _ANSWER = "answer"
 
 
-class Account:
+class Account(AcceptedRelease):
     """Charges the queries of a release before their noise can be drawn, and stores what a restart needs.
 
     Args:
@@ -44,15 +44,9 @@ class Account:
         keys: FreshKeys,
         allowance: Allowance,
     ) -> None:
-        self.terms = terms
-        """Terms of the release."""
-        self.keys = keys
-        """Source of keys and salts that never repeat, also after a restart of the process."""
+        super().__init__(terms, ledger, data_digest, identity, keys)
         self.allowance = allowance
         """What the release may use of the machine."""
-        self._ledger = ledger
-        self._data_digest = data_digest
-        self._identity = identity
 
     def charge(self, query: Asked, interaction: Sequence[int] = ()) -> RandomStream:
         """Charges a query and returns the stream of its noise, after the charge is on disk.
@@ -173,17 +167,6 @@ class Account:
         """Stores the positions of the rows; see `Ledger.place`."""
         self._ledger.place(self.terms.release_id, placement)
 
-    def secret(self) -> bytes:
-        """32 bytes of this release only, from which the keys shared with other parties are derived.
-
-        Raises:
-            ProtocolError: the data changed after the release was accepted.
-        """
-        release = self._ledger.release(self.terms.release_id)
-        if release.data_digest != self._data_digest:
-            raise ProtocolError("the party's data changed after it accepted the release; start a new release")
-        return release.secret
-
     def placement(self, alignment_id: str) -> Placement:
         """The positions of the party's rows.
 
@@ -191,33 +174,6 @@ class Account:
             ProtocolError: there is no finished alignment of these rows with this id.
         """
         return self._ledger.alignment(alignment_id, self._data_digest).placement
-
-    def introduction(self) -> Introduction:
-        """The introduction stored by `introduce`.
-
-        Raises:
-            ProtocolError: there is none yet.
-        """
-        kept = self._ledger.release(self.terms.release_id).introduction
-        if kept is None:
-            raise ProtocolError("the parties of the release are not introduced yet; introduce them first")
-        return decode_introduction(kept)
-
-    def introduce(self, introduction: Introduction) -> None:
-        """Stores an introduction; repeating it has no effect.
-
-        Raises:
-            ProtocolError: the release has another introduction, or another party's ledger was restored from
-                an old copy.
-        """
-        own = self._identity.public
-        signed = zip(self.terms.plan.roster, introduction.acceptances, strict=True)
-        self._ledger.introduce(
-            self.terms.release_id,
-            encode_introduction(introduction),
-            introduction.keys_digest(),
-            {entry.identity: (entry.name, one.mark) for entry, one in signed if entry.identity != own},
-        )
 
     def _charged(self, query: Asked, interaction: Sequence[int], answered: bool) -> LedgerEntry:
         unit = self.terms.unit

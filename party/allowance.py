@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ..common.errors import PolicyError
 from .policy import Policy
 
-_MB = 1 << 20
+MB = 1 << 20
 
 
 class Quota:
@@ -130,8 +130,8 @@ class Allowance:
     def of(cls, policy: Policy, processors: Processors) -> Allowance:
         """The allowance of a release that holds nothing yet."""
         return cls(
-            Quota(policy.max_memory_mb * _MB, "max_memory_mb"),
-            Quota(policy.max_disk_mb * _MB, "max_disk_mb"),
+            Quota(policy.max_memory_mb * MB, "max_memory_mb"),
+            Quota(policy.max_disk_mb * MB, "max_disk_mb"),
             processors,
             policy.max_queries,
         )

@@ -173,7 +173,7 @@ def _charge(terms: ReleaseTerms) -> dict[str, float]:
 
 
 def _parties(terms: ReleaseTerms, home: PartyHome) -> list[dict[str, Any]]:
-    pinned = _pinned(home)
+    pinned = home.pinned()
     return [
         {
             "name": entry.name,
@@ -186,11 +186,6 @@ def _parties(terms: ReleaseTerms, home: PartyHome) -> list[dict[str, Any]]:
         }
         for entry in terms.plan.roster
     ]
-
-
-def _pinned(home: PartyHome) -> dict[str, bytes]:
-    """Names and identities of the pinned parties."""
-    return {card.name: card.identity for known in home.trusted() for card in known.parties}
 
 
 def _mechanism(text: str) -> Any:
@@ -244,7 +239,7 @@ def _refused(terms: ReleaseTerms, policy: Policy, home: PartyHome, reserved: Fra
         # Nobody states the number of rows of aligned parties; the party counts them when it accepts.
         hidden = terms.aligning is not None or terms.plan.alignment is not None
         policy.check_terms(terms, policy.min_records if hidden else own.record_count, reserved)
-        policy.records.check_plan(terms.plan, own, _pinned(home))
+        policy.records.check_plan(terms.plan, own, home.pinned())
     except PolicyError as refusal:
         return str(refusal)
     return None

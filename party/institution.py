@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 from ..common.canonical.terms import decode_terms
 from ..common.crypto.identity import Identity, verify
@@ -21,18 +22,33 @@ from .ledger_rows import KeptAlignment
 from .policy import Policy
 
 
+class ReleaseLimits(Protocol):
+    """What the policies of parties and dealers both limit."""
+
+    @property
+    def max_cpu_seconds(self) -> int:
+        """Seconds of computing for one release."""
+
+    @property
+    def max_active_releases(self) -> int:
+        """Number of active releases at the same time."""
+
+
+Limits = TypeVar("Limits", bound=ReleaseLimits)
+
+
 @dataclass(frozen=True, eq=False)
-class Rules:
-    """Limits of an institution, and the parties and curators that it trusts.
+class Rules(Generic[Limits]):
+    """Limits of a party or dealer, and the parties, dealers and curators that it trusts.
 
     Attributes:
-        policy: limits of the institution.
-        known: names and public keys of the pinned parties; for protocols between parties.
+        policy: its limits.
+        known: names and public keys of the pinned parties and dealers; for protocols between them.
         curators: identities of the pinned curators; None to accept any (simulations).
         approvals: decisions of the institution's operator; None if there is no operator (simulations).
     """
 
-    policy: Policy
+    policy: Limits
     known: Mapping[str, bytes] = field(default_factory=dict)
     curators: Collection[bytes] | None = None
     approvals: Approvals | None = None
@@ -94,7 +110,7 @@ class Institution:
     name: str
     identity: Identity
     table: Table
-    rules: Rules
+    rules: Rules[Policy]
     order: bytes | None = None
     identifiers: Identifiers = field(default_factory=Identifiers)
 

@@ -193,7 +193,7 @@ def open_database(path: Path | None) -> sqlite3.Connection:
         return database
     if not path.exists():
         raise DataError(
-            f"expected a ledger at {path}, found none; only `dpmosaic party init` creates one. If it was "
+            f"expected a ledger at {path}, found none; only the command init creates one. If it was "
             "lost, the operator's guide says how to go on without granting its budgets again"
         )
     check_database(path)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ..common.card import PARTY
 from ..common.data.domain import Domain
 from ..common.errors import DataError
 from ..common.privacy.cost import Adjacency
@@ -17,6 +17,7 @@ from ..common.protocols.masked.plan import CURATOR_DEALS
 from .policy import Policy, Records
 from .sources.catalogue import source_of
 from .sources.source import Source
+from .toml_file import LISTEN, SERVE, Keys, check_least, read_toml
 
 NAME = "policy.toml"
 _GUARANTEED = "guaranteed"
@@ -80,7 +81,7 @@ max_active_releases = 8          # so many times memory and disk of one; deliver
 approval = true                  # a person approves every release: dpmosaic party approve
 """
 
-_KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
+_KEYS: Keys = {
     "source": {
         "domain": str,
         "file": str,
@@ -92,7 +93,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "identifiers": dict,
     },
     "records": {"same_as": list, "together": bool, "order": str},
-    "serve": {"listen": str, "metrics": str},
+    "serve": SERVE,
     "policy": {
         "protocols": list,
         "adjacencies": list,
@@ -152,14 +153,7 @@ class Settings:
         Raises:
             DataError: it is missing or does not hold together; names the key.
         """
-        path = home / NAME
-        try:
-            form = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as cause:
-            raise DataError(f"cannot read {path}: {cause.strerror}; run dpmosaic party init") from cause
-        except ValueError as cause:
-            raise DataError(f"{path} is not TOML: {cause}; fix the line") from cause
-        _check_keys(path.name, form)
+        form = read_toml(home / NAME, _KEYS, PARTY)
         source, policy = form.get("source", {}), form.get("policy", {})
         if "domain" not in source:
             raise DataError(f"{NAME}: expected the key domain in [source]; name the domain file")
@@ -172,7 +166,7 @@ class Settings:
         return cls(
             limits,
             policy.get("approval", True),
-            form.get("serve", {}).get("listen", "127.0.0.1:7443"),
+            form.get("serve", {}).get("listen", LISTEN),
             form.get("serve", {}).get("metrics"),
             domain,
             key,
@@ -188,20 +182,6 @@ class Settings:
             DataError: none is named, or more than one, or it is not there.
         """
         return source_of(self._source, self._folder)
-
-
-def _check_keys(name: str, form: Mapping[str, Any]) -> None:
-    """Refuses what nobody would read: a misspelt key must not leave a limit open or shut unnoticed."""
-    for section, entries in form.items():
-        if section not in _KEYS or not isinstance(entries, dict):
-            raise DataError(f"{name}: expected the sections {', '.join(_KEYS)}, got {section!r}; take it out")
-        for key, value in entries.items():
-            if key not in _KEYS[section]:
-                known = ", ".join(_KEYS[section])
-                raise DataError(f"{name}: [{section}] has no key {key!r}; it has {known}")
-            kind = _KEYS[section][key]
-            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-                raise DataError(f"{name}: the key {key} in [{section}] has a value of another type; fix it")
 
 
 def _records(entries: Mapping[str, Any]) -> Records:
@@ -257,13 +237,9 @@ def _check_domain(domain: Domain, key: str | None, identifiers: Mapping[str, str
 
 
 def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
-    for key in (*_RHOS, "max_cells", "min_records", "min_tolerated"):
-        if not 0 <= entries.get(key, 0) < float("inf"):
-            raise DataError(f"{NAME}: {key} is a finite number and not negative; fix it")
+    check_least(NAME, entries, (*_RHOS, "max_cells", "min_records", "min_tolerated"), 0)
+    check_least(NAME, entries, ("max_rows_per_person", "max_match_keys", "min_parties", *_RESOURCES), 1)
     resources = {key: entries[key] for key in _RESOURCES if key in entries}
-    for key in ("max_rows_per_person", "max_match_keys", "min_parties", *_RESOURCES):
-        if entries.get(key, 1) < 1:
-            raise DataError(f"{NAME}: {key} is at least 1; fix it")
     for key in ("protocols", "adjacencies", "veto_evaluators", "dealers"):
         if not all(isinstance(name, str) for name in entries.get(key, [])):
             raise DataError(f"{NAME}: {key} is a list of names; fix it")

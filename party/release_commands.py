@@ -17,7 +17,8 @@ from ..common.printable import printable
 from .approvals import Approvals
 from .decisions import APPROVED, DENIED
 from .explanation import explain, in_words
-from .home import LEDGER, PartyHome
+from .folder import LEDGER
+from .home import PartyHome
 from .ledger import Ledger
 from .ledger_rows import CERTIFIED
 from .policy_file import Settings

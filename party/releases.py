@@ -1,27 +1,38 @@
-"""The active releases of a party: decoded once, and bounded in number."""
+"""The active releases of a party or dealer: decoded once, and bounded in number."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
 from ..common.canonical.terms import decode_terms
-from ..common.messages import ReleaseTerms
-from .answerers.answerer import Answerer
+from ..common.messages import Introduction, ReleaseTerms
 from .ledger import Ledger
 
 
-class Releases:
-    """The answerers of accepted releases; thread-safe.
+class Introduced(Protocol):
+    """Answers in one accepted release, after it received the other participants."""
+
+    def introduce(self, introduction: Introduction) -> None:
+        """Receives the acceptances of the other participants."""
+
+
+Active = TypeVar("Active", bound=Introduced)
+"""What answers in one release, such as an `Answerer`."""
+
+
+class Releases(Generic[Active]):
+    """What answers in each accepted release; thread-safe.
 
     A release that was removed, or accepted before the party was started, is decoded from the ledger again.
     Its deliveries are lost then, and curators deliver them again. A release that is closed in the ledger,
     also by another process, is removed at the next call of any release.
 
     Args:
-        ledger: ledger of the party.
-        begin: creates the answerer of an accepted release.
+        ledger: ledger of the party or dealer.
+        begin: creates what answers in an accepted release.
         check_running: raises to refuse a message of a release that was stopped, given its id.
         most: largest number of active releases; the least recently used one is removed.
     """
@@ -29,7 +40,7 @@ class Releases:
     def __init__(
         self,
         ledger: Ledger,
-        begin: Callable[[ReleaseTerms], Answerer],
+        begin: Callable[[ReleaseTerms], Active],
         check_running: Callable[[str], None],
         most: int,
     ) -> None:
@@ -38,10 +49,10 @@ class Releases:
         self._check_running = check_running
         self._most = most
         self._lock = threading.Lock()
-        self._answerers: OrderedDict[str, Answerer] = OrderedDict()
+        self._active: OrderedDict[str, Active] = OrderedDict()
 
-    def of(self, release_id: str) -> Answerer:
-        """The answerer of a release, for one message of it.
+    def of(self, release_id: str) -> Active:
+        """What answers in a release, for one message of it.
 
         Raises:
             PolicyError: it was stopped.
@@ -50,26 +61,26 @@ class Releases:
         self._check_running(release_id)
         self.drop_closed()
         with self._lock:
-            known = self._answerers.get(release_id)
+            known = self._active.get(release_id)
             if known is None:
                 return self._kept(decode_terms(self._ledger.release(release_id).terms))
-            self._answerers.move_to_end(release_id)
+            self._active.move_to_end(release_id)
             return known
 
     def add(self, terms: ReleaseTerms) -> None:
         """Adds a release that the ledger has just accepted, unless it is active already."""
         with self._lock:
-            if terms.release_id not in self._answerers:
+            if terms.release_id not in self._active:
                 self._kept(terms)
 
     def drop_closed(self) -> None:
         """Removes the keys, openings and shares of all releases that are closed in the ledger."""
         with self._lock:
-            for release_id in self._answerers.keys() - self._ledger.open_releases():
-                del self._answerers[release_id]
+            for release_id in self._active.keys() - self._ledger.open_releases():
+                del self._active[release_id]
 
-    def _kept(self, terms: ReleaseTerms) -> Answerer:
-        answerer = self._answerers[terms.release_id] = self._begin(terms)
-        while len(self._answerers) > self._most:
-            self._answerers.popitem(last=False)
-        return answerer
+    def _kept(self, terms: ReleaseTerms) -> Active:
+        begun = self._active[terms.release_id] = self._begin(terms)
+        while len(self._active) > self._most:
+            self._active.popitem(last=False)
+        return begun

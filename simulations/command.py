@@ -48,6 +48,9 @@ def simulate(
     check: Annotated[
         str, typer.Option(help="masked: one-hot, to have parties prove that they open each record once.")
     ] = "",
+    dealers: Annotated[
+        int, typer.Option(help="masked: number of dealers, 1 or at least 3; by default the curator deals.")
+    ] = 0,
     mechanism: Annotated[
         str, typer.Option(help="Name of the mechanism; `dpmosaic mechanisms` lists them.")
     ] = "mosaic",
@@ -133,6 +136,7 @@ def simulate(
             protocol=protocol,
             collusions=collusions,
             check=check,
+            dealers=dealers,
             mechanism=chosen,
             workload=workload,
             adjacency=Adjacency.named(adjacency),

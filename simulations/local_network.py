@@ -14,32 +14,43 @@ from pathlib import Path
 
 import numpy as np
 
-from ..common.card import as_text
+from ..common.card import DEALER, PARTY, as_text
 from ..common.data.domain import Domain
 from ..common.errors import DataError, PartyUnavailable
 from ..curator.parties.home import ATTACHED, CuratorHome
 from ..curator.releasing.plan import ReleasePlan, draft
+from ..party.dealing.home import DealerHome
 from ..party.home import PartyHome
 from ..party.sources.source import FileSource
 from . import local_party
+from .network import dealer_names
 from .partition import Grid
 from .people import ROW_NUMBER, Overlap, read_people
 
+_PARTIES, _DEALERS = "parties", "dealers"
+_DEALER_POLICY = """\
+# For trials on one machine only: it deals whatever is asked for.
+[policy]
+max_records = 1000000000
+max_cells = 268435456
+"""
 _START_S = 60.0
 _STOP_S = 30.0
 
 
 @dataclass(frozen=True)
 class LocalNetwork:
-    """A curator's and parties' folders under one folder.
+    """The folders of a curator, parties and dealers under one folder.
 
     Attributes:
         folder: folder that holds all of them.
         names: names of the parties, slice by slice.
+        dealers: names of the dealers.
     """
 
     folder: Path
     names: tuple[tuple[str, ...], ...]
+    dealers: tuple[str, ...] = ()
 
     @classmethod
     def create(
@@ -52,6 +63,7 @@ class LocalNetwork:
         attach: bool = False,
         overlap: Overlap | None = None,
         key: str | None = None,
+        dealers: int = 0,
     ) -> LocalNetwork:
         """Partitions a table, makes keys for all roles, and lets each trust the others.
 
@@ -64,6 +76,7 @@ class LocalNetwork:
             overlap: which people of a slice each party holds, and in which order; the plan then aligns their
                 rows. None for the same people in the same order.
             key: with an overlap, column of the table that identifies people; None numbers its rows.
+            dealers: number of dealers that deal the randomness; without any, the curator deals.
 
         Raises:
             DataError: the folder is not empty, or domain, grid or key do not fit the table.
@@ -80,8 +93,9 @@ class LocalNetwork:
             tuple(f"party-{i}-{j}" for j, _ in enumerate(layout.groups, start=1))
             for i, layout in enumerate(cut.slices, start=1)
         )
-        network = cls(folder, names)
+        network = cls(folder, names, tuple(dealer_names(dealers)))
         curator = CuratorHome.create(folder / "curator", "curator")
+        address = ATTACHED if attach else "127.0.0.1:0"
         rng, start = np.random.default_rng(), 0
         for row, layout in zip(names, cut.slices, strict=True):
             people = (overlap or Overlap()).hold(identifiers[start : start + layout.rows], len(row), rng)
@@ -89,15 +103,25 @@ class LocalNetwork:
                 home = PartyHome.create(network.party(name), name)
                 same_as = [other for other in row if other != name]
                 placed = replace(held, rows=start + held.rows)
-                local_party.write(home.folder, source, domain.project(group), placed, same_as, column)
-                curator.enroll(home.card(), ATTACHED if attach else "127.0.0.1:0")
+                local_party.write(
+                    home.folder, source, domain.project(group), placed, same_as, column, network.dealers
+                )
+                curator.enroll(home.card(), address)
             start += layout.rows
+        for name in network.dealers:
+            dealer = DealerHome.create(network.dealer(name), name)
+            (dealer.folder / dealer.policy_name).write_text(_DEALER_POLICY, encoding="utf-8")
+            curator.enroll(dealer.card(), address)
         for name in network.all_names:
             PartyHome.open(network.party(name)).trust(curator.federation())
+        for name in network.dealers:
+            DealerHome.open(network.dealer(name)).trust(curator.federation())
         text, whole = draft(list(curator.cards().values()), names, "domain.json")
         (curator.folder / "domain.json").write_text(as_text(whole.to_json()), encoding="utf-8")
         if attach:
             text = text.replace('# listen = "0.0.0.0:7444" ', f'listen = "127.0.0.1:{_free_port()}"')
+        if network.dealers:
+            text = text.replace("[release]\n", f"[release]\ndealers = {json.dumps(list(network.dealers))}\n")
         if overlap is not None:
             text = text.replace("# [alignment]", "[alignment]")
         network.plan.write_text(text, encoding="utf-8")
@@ -110,11 +134,12 @@ class LocalNetwork:
         Raises:
             DataError: the folder holds no network.
         """
-        names = sorted(path.name for path in (folder / "parties").glob("party-*"))
+        names = sorted(path.name for path in (folder / _PARTIES).glob("party-*"))
         if not names:
             raise DataError(f"expected a local network in {folder}, found none; give --data and --domain")
         rows = sorted({int(name.split("-")[1]) for name in names})
-        return cls(folder, tuple(tuple(n for n in names if int(n.split("-")[1]) == row) for row in rows))
+        slices = tuple(tuple(n for n in names if int(n.split("-")[1]) == row) for row in rows)
+        return cls(folder, slices, tuple(sorted(path.name for path in (folder / _DEALERS).glob("dealer-*"))))
 
     @property
     def all_names(self) -> tuple[str, ...]:
@@ -127,30 +152,36 @@ class LocalNetwork:
         return self.folder / "curator" / "plan.toml"
 
     def start(self, name: str) -> Daemon:
-        """Starts a party and enrolls its address at the curator."""
+        """Starts a party or dealer and enrolls its address at the curator."""
         curator = CuratorHome.open(self.folder / "curator")
+        dealing = name in self.dealers
+        role, home = (DEALER, self.dealer(name)) if dealing else (PARTY, self.party(name))
         if curator.addresses()[name] == ATTACHED:
             listen = ReleasePlan.load(self.plan).listen
-            return Daemon.start(self.party(name), "--attach", str(listen))
-        return Daemon.start(self.party(name), "--listen", curator.addresses()[name])
+            return Daemon.start(home, "--attach", str(listen), role=role)
+        return Daemon.start(home, "--listen", curator.addresses()[name], role=role)
 
     def party(self, name: str) -> Path:
         """The folder of a party."""
-        return self.folder / "parties" / name
+        return self.folder / _PARTIES / name
+
+    def dealer(self, name: str) -> Path:
+        """The folder of a dealer."""
+        return self.folder / _DEALERS / name
 
     @contextlib.contextmanager
     def running(self) -> Iterator[dict[str, Daemon]]:
-        """Starts each party as a process; stops all at the end.
+        """Starts each party and dealer as a process; stops all at the end.
 
         Yields:
             The daemons by name.
 
         Raises:
-            PartyUnavailable: a party did not start; names its log.
+            PartyUnavailable: one did not start; names its log.
         """
         daemons: dict[str, Daemon] = {}
         try:
-            for name in self.all_names:
+            for name in (*self.all_names, *self.dealers):
                 daemons[name] = self.start(name)
             for name, daemon in daemons.items():
                 self.enroll(name, daemon)
@@ -170,10 +201,10 @@ class LocalNetwork:
 
 @dataclass(frozen=True)
 class Daemon:
-    """The process of one party.
+    """The process of one party or dealer.
 
     Attributes:
-        process: process of `dpmosaic party serve`.
+        process: process of `dpmosaic party serve` or `dpmosaic dealer serve`.
         log: log file of this start.
     """
 
@@ -181,15 +212,15 @@ class Daemon:
     log: Path
 
     @classmethod
-    def start(cls, folder: Path, *options: str) -> Daemon:
-        """Starts the party of this folder, by default on a free port.
+    def start(cls, folder: Path, *options: str, role: str = PARTY) -> Daemon:
+        """Starts the party or dealer of this folder, by default on a free port.
 
         It stops when this process ends, even if killed, since its standard input then ends.
         """
         log = folder / "log.jsonl"
         with log.open("wb") as stderr:
             where = options or ("--listen", "127.0.0.1:0")
-            command = [*program(), "party", "serve", str(folder), "--until-input-ends", *where]
+            command = [*program(), role, "serve", str(folder), "--until-input-ends", *where]
             return cls(subprocess.Popen(command, stderr=stderr, stdin=subprocess.PIPE), log)
 
     def address(self) -> str:
@@ -204,7 +235,7 @@ class Daemon:
                 if event.get("event") == "started":
                     return str(event.get("address", ATTACHED))
             time.sleep(0.05)
-        raise PartyUnavailable(f"a party did not start; read its log {self.log}")
+        raise PartyUnavailable(f"a daemon did not start; read its log {self.log}")
 
     def events(self) -> list[dict[str, object]]:
         """The events that it has logged so far."""

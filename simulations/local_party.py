@@ -10,6 +10,7 @@ import numpy as np
 
 from ..common.card import as_text
 from ..common.data.domain import Domain
+from ..common.protocols.masked.dealers import CURATOR_DEALS
 from ..party import policy_file
 from ..party.sources.source import FileSource, quoted
 from .people import Held
@@ -31,12 +32,19 @@ max_release_rho = 1e6
 lifetime_rho = 1e9
 max_cells = 268435456
 min_tolerated = 0
+dealers = {dealers}
 approval = false
 {alignment}"""
 
 
 def write(
-    folder: Path, source: FileSource, domain: Domain, held: Held, same_as: Sequence[str], key: str | None
+    folder: Path,
+    source: FileSource,
+    domain: Domain,
+    held: Held,
+    same_as: Sequence[str],
+    key: str | None,
+    dealers: Sequence[str] = (),
 ) -> None:
     """Writes what a party needs to serve its part of a table.
 
@@ -47,6 +55,7 @@ def write(
         held: the party's rows of the table.
         same_as: parties of its slice.
         key: name of the column of identifiers, by which rows are aligned; None if they are in one order.
+        dealers: names of the dealers; without any, the curator deals.
     """
     policy = _POLICY.format(
         domain=json.dumps(_DOMAIN),
@@ -54,6 +63,7 @@ def write(
         key="" if key is None else f"key = {json.dumps(key)}\n",
         same_as=json.dumps(list(same_as)),
         order='order = "guaranteed"\n' if key is None else "",
+        dealers=json.dumps(list(dealers) or [CURATOR_DEALS]),
         alignment="" if key is None else "max_alignment_rho = 1e6\n",
     )
     (folder / policy_file.NAME).write_text(policy, encoding="utf-8")

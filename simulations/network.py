@@ -1,4 +1,4 @@
-"""K x S parties in one process, with the same code and encoded messages as over a network."""
+"""K x S parties and dealers in one process, with the same code and encoded messages as over a network."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 
 from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import RandomStream
 from ..common.data.table import Table
-from ..common.errors import MosaicError
+from ..common.errors import DataError, MosaicError
 from ..common.privacy.cost import Adjacency
+from ..common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..common.wire.refusals import decode_refusal, encode_refusal
+from ..curator.parties.client import PartyClient
+from ..party.dealing.dealer import Dealer
+from ..party.dealing.policy import DealerPolicy
 from ..party.identifiers import Identifiers
 from ..party.institution import Institution, Rules
 from ..party.ledger import Ledger
@@ -62,11 +67,23 @@ class InProcessConnection:
             yield request
 
 
+def dealer_names(count: int) -> list[str]:
+    """Names of so many dealers.
+
+    Raises:
+        DataError: a plan cannot have so many.
+    """
+    if count < 0 or 1 < count < REPLICATED:
+        raise DataError(f"dealers: expected 0, 1, or at least {REPLICATED}, got {count}; choose one of these")
+    return [f"dealer-{number}" for number in range(1, count + 1)]
+
+
 def start_parties(
     pieces: Sequence[Sequence[Table]],
     policy: Policy,
     keys: RandomStream,
     identifiers: Sequence[Sequence[Sequence[str]]] | None = None,
+    dealers: int = 0,
 ) -> list[list[InProcessConnection]]:
     """Starts a party with an in-memory ledger for each piece of a table; they know each other's identities.
 
@@ -76,12 +93,13 @@ def start_parties(
         keys: source of the parties' keys.
         identifiers: for each slice, the identifier of each row of each party, by which rows are aligned; None
             if the parties of a slice hold the same records in the same order.
+        dealers: number of dealers that `start_dealers` starts with the same keys.
 
     Returns:
         Connections, slice by slice.
     """
     names = [[f"party-{i}-{j}" for j, _ in enumerate(row, start=1)] for i, row in enumerate(pieces, start=1)]
-    identities = {name: Identity.from_seed(keys.child_key("identity", name)) for row in names for name in row}
+    identities = {name: _identity(name, keys) for name in (*chain(*names), *dealer_names(dealers))}
     peers = {name: identity.public for name, identity in identities.items()}
 
     def started(i: int, j: int) -> InProcessConnection:
@@ -96,8 +114,32 @@ def start_parties(
     return [[started(i, j) for j, _ in enumerate(row)] for i, row in enumerate(names)]
 
 
+def start_dealers(
+    count: int, keys: RandomStream, parties: Sequence[Sequence[InProcessConnection]]
+) -> list[InProcessConnection]:
+    """Starts dealers with in-memory ledgers, which know these parties and each other.
+
+    Args:
+        count: number of dealers.
+        keys: source of their keys; that of the parties.
+        parties: connections to the parties, started for as many dealers.
+    """
+    names = dealer_names(count)
+    known = {name: _identity(name, keys).public for name in names}
+    for link in chain(*parties):
+        described = PartyClient(link).describe()
+        known[described.name] = described.identity
+    rules = Rules(DealerPolicy(sys.maxsize, _MAX_CELLS, sys.maxsize, sys.maxsize), known)
+    dealers = [Dealer(name, _identity(name, keys), rules, Ledger(), keys.child(name).key) for name in names]
+    return [InProcessConnection(PartyServicer(dealer)) for dealer in dealers]
+
+
 def policy_for(
-    protocol: str, adjacency: Adjacency, granted_rho: float, alignment_rho: Fraction = Fraction(0)
+    protocol: str,
+    adjacency: Adjacency,
+    granted_rho: float,
+    alignment_rho: Fraction = Fraction(0),
+    dealers: int = 0,
 ) -> Policy:
     """A policy that allows one release and nothing else, with the whole machine for it.
 
@@ -106,6 +148,7 @@ def policy_for(
         adjacency: adjacency of the release.
         granted_rho: grant of the release, zCDP.
         alignment_rho: grant of an alignment before it, zCDP; zero allows none.
+        dealers: number of dealers; if zero, the curator deals.
     """
     granted = Fraction(granted_rho)
     return Policy(
@@ -116,8 +159,13 @@ def policy_for(
         max_cells=_MAX_CELLS,
         min_tolerated=0,
         max_alignment_rho=alignment_rho,
+        dealers=frozenset(dealer_names(dealers) or [CURATOR_DEALS]),
         max_memory_mb=sys.maxsize,
         max_disk_mb=sys.maxsize,
         max_cpu_seconds=sys.maxsize,
         max_queries=sys.maxsize,
     )
+
+
+def _identity(name: str, keys: RandomStream) -> Identity:
+    return Identity.from_seed(keys.child_key("identity", name))

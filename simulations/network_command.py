@@ -35,12 +35,16 @@ def local_network(
         float | None, typer.Option(help="Share of identifiers that a party writes wrongly.")
     ] = None,
     attach: Annotated[
-        bool, typer.Option("--attach", help="Parties dial the curator and do not listen.")
+        bool, typer.Option("--attach", help="Parties and dealers dial the curator and do not listen.")
     ] = False,
+    dealers: Annotated[
+        int, typer.Option(help="Number of dealers, 1 or at least 3; by default the curator deals.")
+    ] = 0,
 ) -> None:
-    """Partition a table and run each party as a process on this machine, with mutual TLS, until stopped.
+    """Partition a table and run parties and dealers as processes on this machine, with mutual TLS.
 
-    With --key, --overlap, --shuffle or --typos, the parties of a slice align their rows.
+    They run until this command is stopped. With --key, --overlap, --shuffle or --typos, the parties of a
+    slice align their rows.
     """
     if (data is None) != (domain is None):
         raise DataError("expected both --data and --domain, or neither to restart a network; got one of them")
@@ -54,11 +58,13 @@ def local_network(
             attach=attach,
             overlap=Overlap.of(key, overlap, shuffle, typos),
             key=key,
+            dealers=dealers,
         )
     else:
         network = LocalNetwork.open(folder)
     with network.running() as daemons:
-        typer.echo(f"{len(daemons)} parties serve. In another terminal:")
+        dealing = f" and {len(network.dealers)} dealers" if network.dealers else ""
+        typer.echo(f"{len(network.all_names)} parties{dealing} serve. In another terminal:")
         typer.echo(f"  dpmosaic curator preflight {network.plan}")
         typer.echo(f"  dpmosaic curator release {network.plan} --out {folder / 'release'}")
         typer.echo("Ctrl-C stops them.")

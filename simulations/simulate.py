@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import RandomStream
 from ..common.data.table import Table
 from ..common.data.workload import Workload
@@ -29,6 +30,7 @@ from ..curator.measurers.measurer import Measurer
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
+from ..curator.parties.dealer import CuratorDealer
 from ..curator.releasing.agreement import agree
 from ..curator.releasing.alignment_order import DEFAULT_RHO, AlignmentOrder
 from ..curator.releasing.release import Layout, Released, ReleaseOrder, make_release
@@ -36,7 +38,7 @@ from .alignment import align
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
 from .measurers import CentralMeasurer
-from .network import InProcessConnection, policy_for, start_parties
+from .network import InProcessConnection, policy_for, start_dealers, start_parties
 from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
 from .partition import Grid, partition
 from .people import Linkage, Overlap, linked, row_numbers
@@ -83,6 +85,7 @@ def simulate(
     adjacency: Adjacency = Adjacency.ZERO_OUT,
     collusions: int | None = None,
     check: str = "",
+    dealers: int = 0,
     record_wise: bool = False,
     rows: int | None = None,
     identifiers: Sequence[str] | None = None,
@@ -111,6 +114,7 @@ def simulate(
         collusions: with "masked", number of parties that may collude without breaking the promise; by
             default 1, or 0 for a single party. Zero gives the noise of a trusted place.
         check: with "masked", "one-hot" to have parties prove that they open each record once.
+        dealers: with "masked", number of dealers, 1 or at least 3; by default the curator deals.
         record_wise: with "indicator", follow the paper exactly: noise on every record, even if one party
             holds the whole clique.
         rows: number of synthetic rows; by default as many as the table has.
@@ -151,12 +155,16 @@ def simulate(
         raise DataError(
             "record_wise: expected the protocol 'indicator', got another; leave it out or choose 'indicator'"
         )
+    if dealers and order.protocol is not MASKED:
+        raise DataError(
+            "dealers: expected the protocol 'masked', got another; leave it out or choose 'masked'"
+        )
     grid = Grid.parse(grid, table.domain, table.record_count) if isinstance(grid, str) else grid
     if shared is None:
-        setting = _setting(table, order, grid, stream, record_wise)
+        setting = _setting(table, order, grid, stream, record_wise, dealers)
     else:
         people = Linkage(row_numbers(table) if identifiers is None else identifiers, shared)
-        setting = _aligned_setting(table, order, grid, stream, people, aligning)
+        setting = _aligned_setting(table, order, grid, stream, people, aligning, dealers)
     made = make_release(
         order, setting.layout, setting.measurer, stream, setting.cost_factor, seed is not None, report
     )
@@ -165,7 +173,7 @@ def simulate(
 
 
 def _setting(
-    table: Table, order: ReleaseOrder, grid: Grid, stream: RandomStream, record_wise: bool
+    table: Table, order: ReleaseOrder, grid: Grid, stream: RandomStream, record_wise: bool, dealers: int
 ) -> _Setting:
     """Starts parties that hold the same records in the same order, and their measurer."""
     layout = Layout(tuple(cut.rows for cut in grid.slices), tuple(cut.groups for cut in grid.slices))
@@ -178,9 +186,11 @@ def _setting(
     proposal = order.proposal(secrets.token_hex(16))
     if order.protocol is INDICATOR_MLE:
         proposal = replace(proposal, protocol=INDICATOR, copies=copies)
-    policy = policy_for(proposal.protocol.name, order.adjacency, proposal.charged_rho)
-    links = start_parties(pieces, policy, stream.child("parties"))
-    agreement = agree(order.domain, links, proposal)
+    policy = policy_for(proposal.protocol.name, order.adjacency, proposal.charged_rho, dealers=dealers)
+    keys = stream.child("parties")
+    links = start_parties(pieces, policy, keys, dealers=dealers)
+    dealing = start_dealers(dealers, keys, links) or [_curator_dealer(stream)]
+    agreement = agree(order.domain, links, proposal, dealers=dealing)
     measurer: Measurer
     if copies > 1:
         measurer = IndicatorMleMeasurer(agreement.federation, agreement.terms, order.granted, copies)
@@ -198,6 +208,7 @@ def _aligned_setting(
     stream: RandomStream,
     people: Linkage,
     aligning: AlignmentOrder,
+    dealers: int,
 ) -> _Setting:
     """Starts parties that hold overlapping people, aligns their rows, and starts their measurer."""
     if order.protocol is not MASKED:
@@ -217,12 +228,18 @@ def _aligned_setting(
         )
     proposal = order.proposal(secrets.token_hex(16))
     rho = Fraction(aligning.rho)
-    policy = policy_for(MASKED.name, order.adjacency, proposal.charged_rho, rho)
-    links = start_parties(tables, policy, stream.child("parties"), identifiers)
+    policy = policy_for(MASKED.name, order.adjacency, proposal.charged_rho, rho, dealers)
+    keys = stream.child("parties")
+    links = start_parties(tables, policy, keys, identifiers, dealers)
+    dealing = start_dealers(dealers, keys, links) or [_curator_dealer(stream)]
     aligned = align(links, table.domain, aligning, order.adjacency, stream.child("alignment"))
-    agreement = agree(table.domain, links, proposal, aligned=aligned)
+    agreement = agree(table.domain, links, proposal, dealers=dealing, aligned=aligned)
     layout = replace(Layout.of(agreement.terms.plan), names=())
     return _Setting(agreement.measurer(), layout, real, links)
+
+
+def _curator_dealer(stream: RandomStream) -> CuratorDealer:
+    return CuratorDealer(Identity.from_seed(stream.child_key("identity")), stream.child("dealer"))
 
 
 def _metrics(workload: Workload, made: Released, setting: _Setting, seconds: float) -> dict[str, Any]:

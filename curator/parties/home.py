@@ -1,4 +1,4 @@
-"""A curator's folder: its keys and the enrolled parties."""
+"""A curator's folder: its keys and the enrolled parties and dealers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...common.card import CURATOR, PARTY, Card, FederationList, as_text, read_json
+from ...common.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text, read_json
 from ...common.errors import DataError, PolicyError
 from ...common.keyring import Keyring, write_private
 from ...common.wire.tls import TlsSide
@@ -18,7 +18,7 @@ from .marks import Marks
 
 _CARDS, _ADDRESSES, _MARKS = "cards", "addresses.json", "marks.json"
 ATTACHED = "attached"
-"""Stands for the address of a party that dials the curator."""
+"""Stands for the address of a party or dealer that dials the curator."""
 
 
 @dataclass(frozen=True)
@@ -58,30 +58,32 @@ class CuratorHome:
         return Card.issue(CURATOR, self.keyring.name, self.keyring.identity, self.keyring.certificate)
 
     def cards(self) -> dict[str, Card]:
-        """The enrolled parties, by name."""
+        """The cards of the enrolled parties and dealers, by name."""
         cards = [Card.from_json(read_json(path)) for path in sorted((self.folder / _CARDS).glob("*.json"))]
         return {card.name: card for card in cards}
 
     def enroll(self, card: Card, address: str) -> None:
-        """Enrolls a party; a newer card of the same identity replaces the older one.
+        """Enrolls a party or a dealer; a newer card of the same identity replaces the older one.
 
         Args:
-            card: card of the party.
-            address: host and port of the party's daemon, or `ATTACHED`.
+            card: its card.
+            address: host and port of its daemon, or `ATTACHED`.
 
         Raises:
-            DataError: the card is not that of a party, or the address has no port.
+            DataError: the card is that of a curator, or the address has no port.
             PolicyError: the name is enrolled with another identity.
         """
-        if card.role != PARTY:
-            raise DataError("expected the card of a party, got a curator's; ask the party for its card")
+        if card.role == CURATOR:
+            raise DataError(
+                "expected the card of a party or dealer, got a curator's; ask its owner for the right card"
+            )
         if address != ATTACHED and not _is_address(address):
             raise DataError(f"expected the address as host:port, got {address!r}; give the port too")
         earlier = self.cards().get(card.name)
         if earlier is not None and earlier.identity != card.identity:
             raise PolicyError(
-                f"party {card.name!r} is enrolled with another identity; if its owner confirms the new one, "
-                f"remove {self.folder / _CARDS / card.name}.json first"
+                f"{card.role} {card.name!r} is enrolled with another identity; if its owner confirms the new "
+                f"one, remove {self.folder / _CARDS / card.name}.json first"
             )
         write_private(self.folder / _CARDS / f"{card.name}.json", as_text(card.to_json()).encode())
         addresses = self.addresses() | {card.name: address}
@@ -92,7 +94,7 @@ class CuratorHome:
         return Marks(self.folder / _MARKS)
 
     def addresses(self) -> dict[str, str]:
-        """Address of each enrolled party, or `ATTACHED`, by name."""
+        """Address of each enrolled party and dealer, or `ATTACHED`, by name."""
         path = self.folder / _ADDRESSES
         form = read_json(path) if path.exists() else {}
         if not isinstance(form, dict):
@@ -102,34 +104,36 @@ class CuratorHome:
         return {str(name): str(address) for name, address in form.items()}
 
     def federation(self) -> FederationList:
-        """All cards, for the parties to pin.
+        """All cards, for the parties and dealers to pin.
 
         Raises:
             DataError: no party is enrolled.
         """
-        if not self.cards():
+        cards = self.cards().values()
+        parties, dealers = (tuple(c for c in cards if c.role == role) for role in (PARTY, DEALER))
+        if not parties:
             raise DataError("expected enrolled parties, got none; run dpmosaic curator enroll for each card")
-        return FederationList(self.card(), tuple(self.cards().values()))
+        return FederationList(self.card(), parties, dealers)
 
     @contextlib.contextmanager
     def links(
         self, names: Iterable[str], listen: str | None, retry_policy: RetryPolicy
     ) -> Iterator[dict[str, GrpcConnection | AttachedConnection]]:
-        """Connections to enrolled parties: dials them, or waits for those that dial the curator.
+        """Connections to enrolled parties and dealers: dials them, or waits for those that dial the curator.
 
         Args:
-            names: names of the parties.
-            listen: host and port for parties that dial the curator.
+            names: their names.
+            listen: host and port for those that dial the curator.
             retry_policy: deadlines and retries.
 
         Raises:
-            DataError: a party is not enrolled, or dials the curator and `listen` is None.
+            DataError: one is not enrolled, or dials the curator and `listen` is None.
         """
         cards, addresses = self.cards(), self.addresses()
         wanted = tuple(names)
         for name in wanted:
             if name not in cards:
-                raise DataError(f"party {name!r} is not enrolled; enrolled: {', '.join(cards) or 'no party'}")
+                raise DataError(f"{name!r} is not enrolled; enrolled: {', '.join(cards) or 'no party'}")
         certificates = {name: cards[name].certificate for name in wanted}
         own = TlsSide(self.keyring.tls_key, self.keyring.certificate, tuple(certificates.values()))
         attached = {certificates[n].fingerprint: n for n in wanted if addresses[n] == ATTACHED}

@@ -135,8 +135,8 @@ def check_description(description: PartyDescription, card: Card, plan: ReleasePl
     )
     older = f"software {description.software_version}, the curator's is {__version__}"
     yield Check(name, "software version", True, older)
-    digest = "" if card.domain is None else card.domain.digest()
-    same = description.domain.digest() == digest
+    digests = [None if domain is None else domain.digest() for domain in (description.domain, card.domain)]
+    same = digests[0] == digests[1]
     yield Check(name, "domain", same, "as on its card" if same else "changed since its card; get a new card")
     if plan.alignment is not None:
         lacking = sorted(set(matched_identifiers(plan.alignment.match)) - set(description.identifiers))

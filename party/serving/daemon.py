@@ -1,16 +1,13 @@
-"""The process of one party, which serves its folder until it is stopped."""
+"""The process of one party or dealer, which serves its folder until it is stopped."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 from typing import TextIO
 
 from ...common.stopping import Stop
-from ..home import LEDGER, SHAREABLE_LOG, PartyHome, Reread
-from ..ledger import Ledger
-from ..policy_file import Settings
+from ..folder import SHAREABLE_LOG, Home, Reread
 from .attachment import Attachment
 from .events import Event, EventLog, Log
 from .health import Health
@@ -22,7 +19,7 @@ _GRACE_S = 20.0
 
 
 def serve(
-    home: PartyHome,
+    home: Home,
     log_to: TextIO,
     *,
     listen: str | None = None,
@@ -31,16 +28,16 @@ def serve(
     metrics: str | None = None,
     until_ends: int | None = None,
 ) -> None:
-    """Serves a party until SIGTERM or SIGINT; then active calls may finish.
+    """Serves a party or dealer until SIGTERM or SIGINT; then active calls may finish.
 
     Args:
-        home: folder of the party.
+        home: folder of the party or dealer.
         log_to: receives the full log; the shareable log is in the folder.
         listen: host and port, instead of the policy's.
         attach: host and port of a curator to dial, instead of listening.
         curator: name of that curator; None if only one is pinned.
         metrics: host and port for Prometheus, instead of the policy's.
-        until_ends: file descriptor of a pipe; the party also stops at its end, as when the writer dies.
+        until_ends: file descriptor of a pipe; the daemon also stops at its end, as when the writer dies.
 
     Raises:
         DataError: the folder is inconsistent, or the address is in use.
@@ -49,48 +46,34 @@ def serve(
     if until_ends is not None:
         threading.Thread(target=_watch, args=(until_ends, stop), name="starter", daemon=True).start()
     with home.claimed(), home.file(SHAREABLE_LOG).open("a", encoding="utf-8") as shareable:
-        settings = Settings.load(home.folder)
         home.check_files()
-        ledger, approvals = Ledger(home.folder / LEDGER), home.approvals(automatic=not settings.approval)
-        log: Log = EventLog(log_to, shareable)
-        party = home.party(settings, ledger, approvals)
-        checks = _checks(home, settings, ledger)
-        servicer = PartyServicer(party)
-        counting: Metrics | None = None
-        if (metrics_at := metrics or settings.metrics) is not None:
-            counting = Metrics(ledger, settings.policy.lifetime_rho, checks)
-            log(Event("metrics", code="SERVING", address=counting.start(metrics_at)))
-            log = counting.logged(log)
-        if attach is None:
-            side = Reread(home.side, home.keyring.folder)
-            server = PartyServer(servicer, side, listen or settings.listen, Health(checks, log), log)
-            checks["reload"] = server.certificates.check_current
-            server.start()
-            stop.wait()
-            server.stop(_GRACE_S)
-        else:
-            address = attach
-            dialled = home.curator(curator)
-            attachment = Attachment(
-                servicer, lambda: home.channel_to(dialled.name, address), dialled.identity, log
-            )
-            checks["link"] = attachment.check_link
-            attachment.start()
-            stop.wait()
-            attachment.stop()
-        if counting is not None:
-            counting.stop()
-        ledger.close()
-        approvals.close()
-
-
-def _checks(home: PartyHome, settings: Settings, ledger: Ledger) -> dict[str, Callable[[], None]]:
-    """What has to hold for the party to be healthy; each check raises where it does not."""
-    return {
-        "ledger": ledger.check_writable,
-        "source": lambda: _readable(settings),
-        "certificate": lambda: _valid(home),
-    }
+        with home.opened() as opened:
+            log: Log = EventLog(log_to, shareable)
+            checks, servicer = opened.checks, PartyServicer(opened.role)
+            counting: Metrics | None = None
+            if (metrics_at := metrics or opened.metrics) is not None:
+                counting = Metrics(opened.ledger, opened.lifetime, checks, home.role)
+                log(Event("metrics", code="SERVING", address=counting.start(metrics_at)))
+                log = counting.logged(log)
+            if attach is None:
+                side = Reread(home.side, home.keyring.folder)
+                server = PartyServer(servicer, side, listen or opened.listen, Health(checks, log), log)
+                checks["reload"] = server.certificates.check_current
+                server.start()
+                stop.wait()
+                server.stop(_GRACE_S)
+            else:
+                address = attach
+                dialled = home.curator(curator)
+                attachment = Attachment(
+                    servicer, lambda: home.channel_to(dialled.name, address), dialled.identity, log
+                )
+                checks["link"] = attachment.check_link
+                attachment.start()
+                stop.wait()
+                attachment.stop()
+            if counting is not None:
+                counting.stop()
 
 
 def _watch(descriptor: int, stop: Stop) -> None:
@@ -99,11 +82,3 @@ def _watch(descriptor: int, stop: Stop) -> None:
         pass
 
     stop.request()
-
-
-def _readable(settings: Settings) -> None:
-    settings.source().columns()
-
-
-def _valid(home: PartyHome) -> None:
-    home.keyring.certificate.check_valid()

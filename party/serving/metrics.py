@@ -1,4 +1,4 @@
-"""Metrics for a party's monitoring: calls, bytes, health, share of the budget; no value, no attribute."""
+"""Metrics for a daemon's monitoring: calls, bytes, health, share of the budget; no value, no attribute."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from ...common.card import PARTY
 from ...common.errors import DataError
 from ...common.extras import require_extra
 from ...common.wire.tls import METHODS
@@ -23,33 +24,40 @@ _OTHER = "other"
 
 
 class Metrics:
-    """Counts events of the party's log, reads its ledger on request, and serves both to Prometheus.
+    """Counts events of a daemon's log, reads its ledger on request, and serves both to Prometheus.
 
     Args:
-        ledger: ledger of the party.
-        lifetime: `lifetime_rho` of the policy.
+        ledger: ledger of the party or dealer.
+        lifetime: `lifetime_rho` of the policy; None for a dealer, which is charged nothing.
         checks: name -> check of the health service, which raises if it fails.
+        role: role of the daemon, which the names of all metrics contain.
 
     Raises:
         MissingExtraError: the extra `metrics` is not installed.
     """
 
-    def __init__(self, ledger: Ledger, lifetime: Fraction, checks: Mapping[str, Callable[[], None]]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        lifetime: Fraction | None,
+        checks: Mapping[str, Callable[[], None]],
+        role: str = PARTY,
+    ) -> None:
         require_extra("metrics")
         from prometheus_client import Counter
         from prometheus_client.registry import CollectorRegistry
 
         self.registry: CollectorRegistry = CollectorRegistry()
         self._calls = Counter(
-            "dpmosaic_party_calls", "Calls that ended.", ("method", "code"), registry=self.registry
+            f"dpmosaic_{role}_calls", "Calls that ended.", ("method", "code"), registry=self.registry
         )
         self._bytes = Counter(
-            "dpmosaic_party_bytes", "Payload of calls that ended.", ("direction",), registry=self.registry
+            f"dpmosaic_{role}_bytes", "Payload of calls that ended.", ("direction",), registry=self.registry
         )
         self._seconds = Counter(
-            "dpmosaic_party_call_seconds", "Time that calls took.", ("method",), registry=self.registry
+            f"dpmosaic_{role}_call_seconds", "Time that calls took.", ("method",), registry=self.registry
         )
-        self.registry.register(_State(ledger, lifetime, checks))
+        self.registry.register(_State(ledger, lifetime, checks, role))
         self._server: tuple[Any, threading.Thread] | None = None
 
     def logged(self, log: Log) -> Log:
@@ -110,10 +118,17 @@ class Metrics:
 class _State:
     """Gauges that are computed on request."""
 
-    def __init__(self, ledger: Ledger, lifetime: Fraction, checks: Mapping[str, Callable[[], None]]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        lifetime: Fraction | None,
+        checks: Mapping[str, Callable[[], None]],
+        role: str,
+    ) -> None:
         self._ledger = ledger
         self._lifetime = lifetime
         self._checks = checks
+        self._role = role
 
     def describe(self) -> list[GaugeMetricFamily]:
         """Empty, so that registration does not read the ledger."""
@@ -123,14 +138,17 @@ class _State:
         """The current gauges."""
         from prometheus_client.core import GaugeMetricFamily
 
-        healthy = GaugeMetricFamily("dpmosaic_party_healthy", "1 if the check passes.", labels=["what"])
+        prefix = f"dpmosaic_{self._role}"
+        healthy = GaugeMetricFamily(f"{prefix}_healthy", "1 if the check passes.", labels=["what"])
         for name, check in self._checks.items():
             healthy.add_metric([name], float(passes(check)))
         yield healthy
         entries = self._ledger.summaries()
-        yield GaugeMetricFamily("dpmosaic_party_releases", "Releases accepted so far.", value=len(entries))
+        yield GaugeMetricFamily(f"{prefix}_releases", "Releases accepted so far.", value=len(entries))
+        if self._lifetime is None:
+            return
         budget = GaugeMetricFamily(
-            "dpmosaic_party_budget_share", "Share of lifetime_rho, granted or spent.", labels=["kind"]
+            f"{prefix}_budget_share", "Share of lifetime_rho, granted or spent.", labels=["kind"]
         )
         for kind, total in (
             ("granted", sum((entry.granted for entry in entries), Fraction(0))),

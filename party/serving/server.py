@@ -92,7 +92,7 @@ class PartyServer:
                 side = self._side()
                 if fingerprint is None or not side.accepts(fingerprint):
                     raise PolicyError(
-                        "the caller's certificate is not pinned at this party; send its card to the party"
+                        "the caller's certificate is not pinned here; send its card to this daemon's operator"
                     )
                 caller = side.identities.get(fingerprint, b"")
                 replies = self._servicer.serve(method, call.counted_in(requests), caller)

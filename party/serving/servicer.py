@@ -1,27 +1,28 @@
-"""A party behind encoded messages, independent of the transport."""
+"""A party or dealer behind encoded messages, independent of the transport."""
 
 from __future__ import annotations
 
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from ...common.errors import ProtocolError
 from ...common.frames import MESSAGE_BYTES
 from ...common.wire import alignments, codec, probes, queries, statements, streams
-from ..party import Party
+from ..role import Role
 from .turns import Turns
 
 
 class PartyServicer:
-    """Decodes requests, calls the party and encodes its replies; thread-safe.
+    """Decodes requests, calls the party or dealer and encodes its replies; thread-safe.
 
     Args:
-        party: the party.
+        party: the party or dealer.
         clock: returns seconds since 1970 in UTC.
     """
 
-    def __init__(self, party: Party, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, party: Role[Any], clock: Callable[[], float] = time.time) -> None:
         self._party = party
         self._clock = clock
         self._turns = Turns(party.counted)
@@ -58,6 +59,11 @@ class PartyServicer:
                 opening = queries.decode_opening_request(_only(requests))
                 yield from self._stream(
                     opening.release_id, caller, lambda: streams.encode_payload(party.open(opening))
+                )
+            case "Deal":
+                dealt = queries.decode_deal_request(_only(requests))
+                yield from self._stream(
+                    dealt.release_id, caller, lambda: streams.encode_payload(party.deal(dealt))
                 )
             case "Deliver":
                 yield from self._deliver(requests, caller)

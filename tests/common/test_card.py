@@ -1,9 +1,10 @@
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList, as_text, read_json
+from dpmosaic.common.card import CURATOR, DEALER, PARTY, Card, FederationList, as_text, read_json
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
@@ -18,7 +19,7 @@ def card(name="clinic", role=PARTY, seed=1):
     return Card.issue(role, name, identity, CERTIFICATE, DOMAIN if role == PARTY else None)
 
 
-@pytest.mark.parametrize("role", [PARTY, CURATOR])
+@pytest.mark.parametrize("role", [PARTY, DEALER, CURATOR])
 def test_a_card_survives_its_file(tmp_path, role):
     (tmp_path / "card.json").write_text(as_text(card(role=role).to_json()), encoding="utf-8")
     assert Card.from_json(read_json(tmp_path / "card.json")) == card(role=role)
@@ -56,29 +57,40 @@ def test_a_form_that_is_not_a_card_is_refused(form):
         Card.from_json(form)
 
 
-def test_a_curator_has_no_domain_and_a_party_has_one():
-    for role in (PARTY, CURATOR, "dealer"):
+def test_curators_and_dealers_have_no_domain_and_a_party_has_one():
+    for role in (PARTY, DEALER, CURATOR, "observer"):
         with pytest.raises(DataError, match="expected the card of"):
             Card(role, "a", bytes(32), CERTIFICATE, None if role == PARTY else DOMAIN)
 
 
 def test_a_federation_survives_its_file():
     listed = FederationList(card("curator", CURATOR, 9), (card("a", seed=2), card("b", seed=3)))
-    assert FederationList.from_json(json.loads(as_text(listed.to_json()))) == listed
+    for dealers in ((), (card("d", DEALER, 4),)):
+        both = replace(listed, dealers=dealers)
+        assert FederationList.from_json(json.loads(as_text(both.to_json()))) == both
 
 
 def test_a_federation_of_two_members_with_one_name_is_refused():
     with pytest.raises(DataError, match="the same name"):
         FederationList(card("curator", CURATOR), (card("a"), card("a", seed=2)))
+    with pytest.raises(DataError, match="the same name"):
+        FederationList(card("curator", CURATOR), (card("a"),), (card("a", DEALER, 2),))
 
 
-def test_a_federation_has_one_curator_and_parties():
-    for curator, party in ((card("a"), card("b")), (card("a", CURATOR), card("b", CURATOR))):
+def test_a_federation_has_one_curator_parties_and_dealers():
+    for curator, parties, dealers in (
+        (card("a"), [card("b")], []),
+        (card("a", CURATOR), [card("b", CURATOR)], []),
+        (card("a", CURATOR), [card("b", DEALER)], []),
+        (card("a", CURATOR), [], [card("b")]),
+    ):
         with pytest.raises(DataError, match="one curator"):
-            FederationList(curator, (party,))
+            FederationList(curator, tuple(parties), tuple(dealers))
 
 
-@pytest.mark.parametrize("form", [None, {}, {"format": "dpmosaic card 1"}])
+@pytest.mark.parametrize(
+    "form", [None, {}, {"format": "dpmosaic card 1"}, {"format": "dpmosaic federation 1", "dealers": 3}]
+)
 def test_a_form_that_is_not_a_federation_is_refused(form):
     with pytest.raises(DataError, match="dpmosaic federation 1"):
         FederationList.from_json(form)

@@ -49,6 +49,7 @@ def small_network(folder, grid="2x2", **plan):
         attach=plan.pop("attach", False),
         overlap=plan.pop("overlap", None),
         key=plan.pop("key", None),
+        dealers=plan.pop("dealers", 0),
     )
     text = network.plan.read_text()
     changes = {'mechanism = "mosaic"': f'mechanism = "{plan.pop("mechanism", "independent")}"'}

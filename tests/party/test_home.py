@@ -13,7 +13,8 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, PolicyError
 from dpmosaic.common.keyring import write_private
-from dpmosaic.party.home import LEDGER, REQUESTS, PartyHome, Reread
+from dpmosaic.party.folder import LEDGER, Reread
+from dpmosaic.party.home import REQUESTS, PartyHome
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.policy_file import Settings
 from dpmosaic.party.serving.daemon import serve
@@ -146,7 +147,7 @@ def test_new_keys_beside_a_ledger_keep_it(home):
 
 def test_a_missing_ledger_is_not_created_when_serving(home):
     (home.folder / LEDGER).unlink()
-    with pytest.raises(DataError, match="found none; only `dpmosaic party init` creates one"):
+    with pytest.raises(DataError, match="found none; only the command init creates one"):
         serve(home, io.StringIO())
     assert not (home.folder / LEDGER).exists()
     with pytest.raises(DataError, match="contains keys already"):

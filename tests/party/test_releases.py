@@ -29,7 +29,7 @@ def decoded(monkeypatch):
         seen.append(data)
         return decode_terms(data)
 
-    monkeypatch.setattr("dpmosaic.party.party.decode_terms", counted)
+    monkeypatch.setattr("dpmosaic.party.role.decode_terms", counted)
     monkeypatch.setattr("dpmosaic.party.releases.decode_terms", counted)
     return seen
 

@@ -116,7 +116,7 @@ DESCRIPTIONS = st.builds(
     name=TEXTS,
     protocol_version=WORDS,
     software_version=TEXTS,
-    domain=domains(),
+    domain=st.none() | domains(),
     record_count=st.none() | st.integers(0, 2**64 - 1),
     protocols=st.lists(TEXTS, max_size=3).map(tuple),
     identity=st.binary(max_size=33),

@@ -19,7 +19,8 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.statement import TERMS
 from dpmosaic.party.command import party_commands
-from dpmosaic.party.home import LEDGER, PartyHome
+from dpmosaic.party.folder import LEDGER
+from dpmosaic.party.home import PartyHome
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.policy_file import Settings
 from support.terms import RELEASE_ID

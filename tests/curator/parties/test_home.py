@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dpmosaic.common.card import CURATOR, PARTY, Card
+from dpmosaic.common.card import CURATOR, DEALER, PARTY, Card
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
@@ -30,6 +30,16 @@ def test_an_enrolled_party_is_in_the_federation(home):
     assert home.addresses() == {"clinic": "host:1"}
     listed = home.federation()
     assert (listed.curator.name, listed.parties) == ("curator", (clinic,))
+
+
+def test_an_enrolled_dealer_is_listed_apart_from_the_parties(home):
+    clinic, university = card(), card("university", DEALER, 2)
+    home.enroll(university, "host:1")
+    with pytest.raises(DataError, match="expected enrolled parties, got none"):
+        home.federation()
+    home.enroll(clinic, "host:2")
+    listed = home.federation()
+    assert (listed.parties, listed.dealers) == ((clinic,), (university,))
 
 
 def test_a_party_moves_and_renews_its_certificate(home):

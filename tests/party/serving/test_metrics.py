@@ -75,6 +75,15 @@ def test_health_releases_and_the_share_of_the_budget_are_current(served, ledger)
     assert RELEASE_ID not in str(found)
 
 
+def test_the_metrics_of_a_dealer_are_named_after_it_and_have_no_budget(ledger):
+    metrics = Metrics(ledger, None, {}, "dealer")
+    ledger.reserve(terms_of(), "", bytes(32), lambda reserved: None)
+    metrics.count(Event("call", "Deal"))
+    found = {sample.name: sample.value for family in metrics.registry.collect() for sample in family.samples}
+    assert (found["dpmosaic_dealer_releases"], found["dpmosaic_dealer_calls_total"]) == (1, 1)
+    assert not [name for name in found if "budget" in name or "party" in name]
+
+
 @pytest.mark.parametrize("address", ["localhost:port", "127.0.0.1:70000", ""])
 def test_an_address_without_a_port_is_refused(ledger, address):
     with pytest.raises(DataError, match="expected host:port or a port"):

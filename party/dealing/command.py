@@ -1,0 +1,25 @@
+"""The commands `dpmosaic dealer ...`."""
+
+from __future__ import annotations
+
+import typer
+
+from ..printing import print_rows
+from ..role_commands import Folder, Json, add_commands, ledger_of
+from .home import DealerHome
+
+dealer_commands = typer.Typer(
+    help="A dealer of randomness, which holds no rows: its keys, its policy, its daemon.",
+    no_args_is_help=True,
+)
+
+
+@dealer_commands.command()
+def releases(folder: Folder, json_output: Json = False) -> None:
+    """List the accepted releases."""
+    with ledger_of(DealerHome.open(folder)) as opened:
+        rows = [(entry.release_id, entry.state) for entry in opened.summaries()]
+    print_rows(("release", "state"), rows, json_output)
+
+
+add_commands(dealer_commands, DealerHome, listing="releases")

@@ -1,0 +1,96 @@
+"""A dealer: the releases that it accepted, and the randomness that it deals for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from ...common.crypto.identity import Identity
+from ...common.crypto.randomness import FreshKeys
+from ...common.errors import PolicyError, ProtocolError
+from ...common.messages import PROTOCOL_VERSION, DealRequest, PartyDescription, ReleaseTerms
+from ...common.protocols.masked.dealers import CURATOR_DEALS
+from ...common.protocols.masked.plan import MaskedPlan
+from ...common.protocols.registry import MASKED
+from ...common.version import __version__
+from ..accepted import AcceptedRelease
+from ..institution import Rules
+from ..ledger import Ledger
+from ..role import Role
+from .policy import DealerPolicy
+from .release import DealtRelease
+
+_NO_DATA = ""
+
+
+class Dealer(Role[DealtRelease]):
+    """Deals the randomness of masked releases within its policy; it holds no rows and is charged nothing.
+
+    Its ledger keeps the secret of each release until the release is certified or abandoned.
+
+    Args:
+        name: name in the federation.
+        identity: long-term key.
+        rules: limits, and who is trusted.
+        ledger: ledger of the dealer.
+        keys: source of secrets and salts; `fresh_key` in every release.
+    """
+
+    def __init__(
+        self, name: str, identity: Identity, rules: Rules[DealerPolicy], ledger: Ledger, keys: FreshKeys
+    ) -> None:
+        super().__init__(identity, rules, ledger, keys, _NO_DATA)
+        self._name = name
+
+    def describe(self) -> PartyDescription:
+        """Public facts about the dealer."""
+        return PartyDescription(
+            name=self._name,
+            protocol_version=PROTOCOL_VERSION,
+            software_version=__version__,
+            domain=None,
+            record_count=None,
+            protocols=(MASKED.name,),
+            identity=self._identity.public,
+        )
+
+    def deal(self, request: DealRequest) -> Iterator[bytes]:
+        """Frames of dealt randomness, sealed for a party; see `DealtRelease.deal`."""
+        return self._releases.of(request.release_id).deal(request)
+
+    def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], None]:
+        active = len(self._ledger.open_releases())
+
+        def check(reserved: Fraction) -> None:
+            self._check_plan(self._rules.policy.check_terms(terms, active), curator)
+
+        return check
+
+    def _check_plan(self, plan: MaskedPlan, curator: bytes) -> None:
+        """Refuses a plan that does not name this dealer, or names a member that it did not pin.
+
+        Raises:
+            ProtocolError: the plan does not name this dealer as one that is no party.
+            PolicyError: a party or dealer of the plan is not pinned, or pinned with another key.
+        """
+        own = (self._name, self._identity.public)
+        named = [(entry.name, entry.identity) for entry in plan.participants]
+        # Not in the roster: a dealer knows masks of parties, so it must not be one of them.
+        if own not in named[len(plan.roster) :]:
+            raise ProtocolError(
+                "expected a plan that names this dealer with its identity among its dealers, got another; "
+                "describe the dealer again"
+            )
+        for name, identity in named:
+            pinned = (curator or identity) if name == CURATOR_DEALS else self._rules.known.get(name)
+            if (name, identity) != own and identity != pinned:
+                raise PolicyError(
+                    f"the plan names {name!r} with an identity that is not pinned here; compare fingerprints "
+                    "with its operator and pin it"
+                )
+
+    def _begin(self, terms: ReleaseTerms) -> DealtRelease:
+        assert terms.masked is not None, "a dealer accepts only terms with a masked plan"
+        release = AcceptedRelease(terms, self._ledger, self._digest, self._identity, self._keys)
+        processors = self._processors_of(terms.release_id)
+        return DealtRelease(release, terms.masked, self._name, self._rules.policy, processors)

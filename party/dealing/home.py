@@ -1,0 +1,41 @@
+"""A dealer's folder."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...common.card import DEALER
+from ...common.crypto.randomness import fresh_key
+from ..folder import LEDGER, Home, Opened
+from ..institution import Rules
+from ..ledger import Ledger
+from . import policy
+from .dealer import Dealer
+from .policy import DealerSettings
+
+
+@dataclass(frozen=True)
+class DealerHome(Home):
+    """The folder of one dealer."""
+
+    role: ClassVar[str] = DEALER
+    policy_name: ClassVar[str] = policy.NAME
+    policy_template: ClassVar[str] = policy.TEMPLATE
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Opened]:
+        """The dealer; it is charged nothing."""
+        settings = DealerSettings.load(self.folder)
+        with contextlib.closing(Ledger(self.folder / LEDGER)) as ledger:
+            checks = {"ledger": ledger.check_writable, "certificate": self.check_certificate}
+            dealer = self.dealer(settings, ledger)
+            yield Opened(dealer, ledger, settings.listen, settings.metrics, None, checks)
+
+    def dealer(self, settings: DealerSettings, ledger: Ledger) -> Dealer:
+        """The dealer."""
+        curators = [known.curator.identity for known in self.trusted()]
+        rules = Rules(settings.policy, self.pinned(), curators)
+        return Dealer(self.keyring.name, self.keyring.identity, rules, ledger, fresh_key)

@@ -1,0 +1,85 @@
+"""A dealer's part in one accepted release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...common.dealing.dealing import Dealing
+from ...common.errors import ProtocolError
+from ...common.messages import DealRequest, Introduction
+from ...common.protocols.masked.plan import MaskedPlan
+from ..accepted import AcceptedRelease
+from ..allowance import MB, Processors, Quota
+from .policy import DealerPolicy
+
+
+class DealtRelease:
+    """Deals the randomness of one release; after a restart the same again, from the secret in the ledger.
+
+    Args:
+        release: the release in the ledger.
+        plan: plan of the release.
+        name: name of the dealer.
+        policy: limits of the dealer.
+        processors: seconds of its steps.
+    """
+
+    def __init__(
+        self,
+        release: AcceptedRelease,
+        plan: MaskedPlan,
+        name: str,
+        policy: DealerPolicy,
+        processors: Processors,
+    ) -> None:
+        self._release = release
+        self._plan = plan
+        self._name = name
+        self._policy = policy
+        self._processors = processors
+        self._memory = Quota(policy.max_memory_mb * MB, "max_memory_mb")
+        self._dealing: Dealing | None = None
+
+    def introduce(self, introduction: Introduction) -> None:
+        """Receives and verifies the acceptances of all participants."""
+        dealing = self._introduced(introduction)
+        self._release.introduce(introduction)
+        self._dealing = self._dealing or dealing
+
+    def deal(self, request: DealRequest) -> Iterator[bytes]:
+        """Frames of dealt randomness, sealed for a party.
+
+        Raises:
+            ProtocolError: the request does not fit the plan, or the participants are not introduced.
+            PolicyError: the products are larger than the policy allows, or the time to compute is used up.
+        """
+        plan, place = self._plan, request.recipient
+        if not 0 <= place < len(plan.roster):
+            raise ProtocolError("expected a party of the plan as recipient, got another; compare the plan")
+        for chain in request.chains:
+            plan.check_chain(chain, plan.roster[place].slice, summed=True)
+            self._policy.check_cells(plan.cells(chain))
+        # The products, and the same words as bytes.
+        size = 2 * plan.ring.word_bytes * sum(map(plan.cells, request.chains))
+        return self._sealed(self._introduced_dealing(), request, size)
+
+    def _sealed(self, dealing: Dealing, request: DealRequest, size: int) -> Iterator[bytes]:
+        with self._memory.during(size):
+            for frame in dealing.deal(request):
+                yield frame
+                self._processors.check()
+
+    def _introduced_dealing(self) -> Dealing:
+        """What deals; after a restart, from the introduction in the ledger."""
+        if self._dealing is None:
+            self._dealing = self._introduced(self._release.introduction())
+        return self._dealing
+
+    def _introduced(self, introduction: Introduction) -> Dealing:
+        release, names = self._release, [entry.name for entry in self._plan.participants]
+        if self._name not in names:
+            raise ProtocolError(
+                "the release was accepted under another name of this dealer; start a new release"
+            )
+        place = names.index(self._name)
+        return Dealing(release.terms, place, release.secret(), introduction.acceptances, release.keys)

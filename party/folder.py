@@ -1,0 +1,274 @@
+"""The folder of a daemon of any role: its keys, its pinned federations, its policy, its ledger."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import grpc
+
+from ..common.card import Card, FederationList, as_text, check_name_of_role, read_json
+from ..common.crypto.certificates import check_name
+from ..common.data.domain import Domain
+from ..common.errors import DataError, PolicyError
+from ..common.keyring import (
+    CERTIFICATE,
+    Keyring,
+    check_database,
+    check_protected,
+    private_file,
+    write_private,
+)
+from ..common.wire.tls import TlsSide, secure_channel
+from .ledger import Ledger
+from .ledger_rows import create_database
+from .role import Role
+
+_TRUSTED = "trusted"
+LEDGER, SHAREABLE_LOG = "ledger.sqlite", "shareable.log"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a daemon serves, from its files as they are when it starts.
+
+    Attributes:
+        role: answers the curator's calls.
+        ledger: its ledger.
+        listen: host and port, as the policy names them.
+        metrics: host and port for Prometheus; None for no metrics.
+        lifetime: upper limit of the budget of all releases, zCDP; None if nothing is charged.
+        checks: name -> check, which raises if the daemon cannot answer.
+    """
+
+    role: Role[Any]
+    ledger: Ledger
+    listen: str
+    metrics: str | None
+    lifetime: Fraction | None
+    checks: dict[str, Callable[[], None]]
+
+
+@dataclass(frozen=True)
+class Home(ABC):
+    """The folder of one daemon.
+
+    Attributes:
+        folder: folder created by `create`.
+        keyring: keys of its owner.
+    """
+
+    folder: Path
+    keyring: Keyring
+
+    role: ClassVar[str]
+    """The role that its card names."""
+
+    policy_name: ClassVar[str]
+    """Name of the policy's file."""
+
+    policy_template: ClassVar[str]
+    """A policy that allows nothing."""
+
+    databases: ClassVar[tuple[str, ...]] = (LEDGER,)
+    """Names of the SQLite files that only their owner can read."""
+
+    @classmethod
+    def create(cls, folder: Path, name: str, *, request: bool = False) -> Self:
+        """Creates keys, a ledger and a policy that allows nothing; a ledger that is there already is kept.
+
+        Raises:
+            DataError: there are keys already, the name is invalid, or the folder cannot be written.
+        """
+        keyring = Keyring.create(folder, check_name_of_role(name, cls.role), request=request)
+        (keyring.folder / _TRUSTED).mkdir(mode=0o700)
+        if not (folder / LEDGER).exists():
+            create_database(folder / LEDGER)
+        if not (folder / cls.policy_name).exists():
+            write_private(folder / cls.policy_name, cls.policy_template.encode())
+        return cls(folder, keyring)
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Opens a folder created by `create`.
+
+        Raises:
+            DataError: it is not such a folder, or is that of another role.
+        """
+        keyring = Keyring.load(folder)
+        if not (folder / cls.policy_name).exists():
+            raise DataError(
+                f"expected the folder of a {cls.role}, with {cls.policy_name} in it, got {folder}; name "
+                "another folder, or restore the file"
+            )
+        return cls(folder, keyring)
+
+    @abstractmethod
+    def opened(self) -> AbstractContextManager[Opened]:
+        """What the daemon serves; closes its files at the end.
+
+        Raises:
+            DataError: a file is missing or does not hold together.
+        """
+
+    def domain(self) -> Domain | None:
+        """The attributes on the card; none by default."""
+        return None
+
+    def check_files(self) -> None:
+        """Refuses to start if other users can read the owner's secrets, or change what the daemon relies on.
+
+        Raises:
+            DataError: they can, or a file is missing; names the file, its mode and the command that repairs
+                it.
+        """
+        keys = self.keyring.folder
+        for database in self.databases:
+            check_database(self.folder / database)
+        for path in (keys, keys / _TRUSTED, *(keys / _TRUSTED).glob("*.json"), keys / CERTIFICATE):
+            check_protected(path)
+        for path in (self.folder, self.folder / self.policy_name):
+            check_protected(path)
+
+    def check_certificate(self) -> None:
+        """Returns only while the certificate is valid."""
+        self.keyring.certificate.check_valid()
+
+    def file(self, name: str) -> Path:
+        """The path of a file of the folder that only its owner can read."""
+        return private_file(self.folder / name)
+
+    def card(self) -> Card:
+        """The owner's card, signed."""
+        keys = self.keyring
+        return Card.issue(self.role, keys.name, keys.identity, keys.certificate, self.domain())
+
+    def trusted(self) -> list[FederationList]:
+        """The federations whose cards are pinned."""
+        folder = self.keyring.folder / _TRUSTED
+        return [FederationList.from_json(read_json(path)) for path in sorted(folder.glob("*.json"))]
+
+    def pinned(self) -> dict[str, bytes]:
+        """Names and identities of the pinned parties and dealers."""
+        cards = (card for known in self.trusted() for card in (*known.parties, *known.dealers))
+        return {card.name: card.identity for card in cards}
+
+    def trust(self, federation: FederationList) -> None:
+        """Pins a curator, its parties and its dealers; new cards of known identities replace old ones.
+
+        Raises:
+            PolicyError: a name is pinned with another identity, or the owner is not in the federation.
+        """
+        own = (self.role, self.keyring.name, self.keyring.identity.public)
+        if own not in [(card.role, card.name, card.identity) for card in federation.members]:
+            raise PolicyError(
+                f"the federation does not contain {self.role} {self.keyring.name!r} with its identity; send "
+                f"the {self.role}'s card to the curator"
+            )
+        earlier = {card.name: card.identity for known in self.trusted() for card in known.members}
+        for card in federation.members:
+            if earlier.get(card.name, card.identity) != card.identity:
+                raise PolicyError(
+                    f"{card.name!r} is pinned with another identity; if its owner confirms the new one, "
+                    "remove the old one by --revoke first"
+                )
+        write_private(self._pinned_at(federation.curator.name), as_text(federation.to_json()).encode())
+
+    def revoke(self, curator: str) -> None:
+        """Removes a pinned curator and its federation; further calls of it are refused.
+
+        Raises:
+            DataError: it is not pinned.
+        """
+        if not self._pinned_at(curator).exists():
+            raise DataError(
+                f"no curator {curator!r} is pinned; see the folder {self.keyring.folder / _TRUSTED}"
+            )
+        self._pinned_at(curator).unlink()
+
+    def curator(self, name: str | None) -> Card:
+        """A pinned curator.
+
+        Args:
+            name: name of the curator; None if only one is pinned.
+
+        Raises:
+            DataError: it is not pinned, or `name` is None and none or several are pinned.
+        """
+        curators = {federation.curator.name: federation.curator for federation in self.trusted()}
+        found = list(curators.values()) if name is None else [c for n, c in curators.items() if n == name]
+        if len(found) != 1:
+            raise DataError(
+                f"expected one pinned curator to attach to, found {len(found)}; pinned: "
+                f"{', '.join(curators) or 'none'}; run dpmosaic {self.role} trust, or name one by --curator"
+            )
+        return found[0]
+
+    def channel_to(self, name: str | None, address: str) -> grpc.Channel:
+        """A channel to a pinned curator, from the current files."""
+        return secure_channel(address, self.side(), self.curator(name).certificate)
+
+    def side(self) -> TlsSide:
+        """The owner's side of TLS connections, from the current files."""
+        curators = [federation.curator for federation in self.trusted()]
+        return TlsSide(
+            self.keyring.tls_key,
+            self.keyring.certificate,
+            tuple(curator.certificate for curator in curators),
+            {curator.certificate.fingerprint: curator.identity for curator in curators},
+        )
+
+    @contextlib.contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Locks the folder against a second daemon.
+
+        Raises:
+            DataError: a daemon is running.
+        """
+        with (self.folder / "serve.lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise DataError(
+                    f"a {self.role} is already served from {self.folder}; stop it first"
+                ) from None
+            yield
+
+    def _pinned_at(self, curator: str) -> Path:
+        return self.keyring.folder / _TRUSTED / f"{check_name(curator)}.json"
+
+
+class Reread:
+    """A value read from files, and read again when one of them has changed.
+
+    Args:
+        make: reads the files.
+        folder: folder of the files.
+    """
+
+    def __init__(self, make: Callable[[], TlsSide], folder: Path) -> None:
+        self._make = make
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._stamp = self._seen()
+        self._value = make()
+
+    def __call__(self) -> TlsSide:
+        """The current value."""
+        with self._lock:
+            if (stamp := self._seen()) != self._stamp:
+                self._value, self._stamp = self._make(), stamp
+            return self._value
+
+    def _seen(self) -> tuple[tuple[str, int, int], ...]:
+        paths = [self._folder / CERTIFICATE, *sorted((self._folder / _TRUSTED).glob("*.json"))]
+        states = [(path.name, path.stat()) for path in paths]
+        return tuple((name, state.st_mtime_ns, state.st_ino) for name, state in states)

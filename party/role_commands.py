@@ -1,0 +1,156 @@
+"""The commands that parties and dealers have in common: init, card, trust, serve, abandon."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..common.card import Card, FederationList, as_text, read_json
+from ..common.crypto.certificates import shown
+from ..common.errors import DataError
+from ..common.keyring import REQUEST
+from .folder import LEDGER, Home
+from .ledger import Ledger
+from .ledger_rows import CERTIFIED
+from .serving.daemon import serve as serve_home
+
+Folder = Annotated[Path, typer.Argument(help="The folder of keys, policy and ledger.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+def add_commands(commands: typer.Typer, home_type: type[Home], listing: str) -> None:
+    """Adds the commands of a role.
+
+    Args:
+        commands: commands of the role.
+        home_type: folder of the role.
+        listing: name of the command that lists accepted releases.
+    """
+    _add_setup(commands, home_type)
+    _add_daemon(commands, home_type, listing)
+
+
+def ledger_of(home: Home) -> contextlib.closing[Ledger]:
+    """The ledger of a folder, closed at the end."""
+    return contextlib.closing(Ledger(home.folder / LEDGER))
+
+
+def _add_setup(commands: typer.Typer, home_type: type[Home]) -> None:
+    @commands.command()
+    def init(
+        folder: Folder,
+        name: Annotated[
+            str, typer.Option(help="Name in the federation: lower-case letters, digits, hyphens.")
+        ],
+        csr: Annotated[
+            bool, typer.Option("--csr", help="Create a signing request for the institution's authority.")
+        ] = False,
+    ) -> None:
+        """Create keys and a policy that allows nothing yet."""
+        home = home_type.create(folder, name, request=csr)
+        typer.echo(f"identity of {name}: {shown(home.keyring.identity.public.hex())}")
+        if csr:
+            typer.echo(f"let your authority sign {home.keyring.folder / REQUEST}, and put tls.crt next to it")
+        typer.echo(f"now set what you allow in {folder / home.policy_name}")
+
+    @commands.command()
+    def card(
+        folder: Folder,
+        out: Annotated[Path | None, typer.Option(help="Output file; default: standard output.")] = None,
+    ) -> None:
+        """Print the public card, to be sent to the curator."""
+        text = as_text(home_type.open(folder).card().to_json())
+        if out is None:
+            typer.echo(text, nl=False)
+        else:
+            out.write_text(text, encoding="utf-8")
+
+    @commands.command()
+    def trust(
+        folder: Folder,
+        federation: Annotated[Path | None, typer.Argument(help="The curator's list of all cards.")] = None,
+        yes: Annotated[bool, typer.Option("--yes", help="The fingerprints were compared already.")] = False,
+        revoke: Annotated[str | None, typer.Option(help="Name of a curator to trust no longer.")] = None,
+    ) -> None:
+        """Pin a curator and the other members, after comparing fingerprints out of band."""
+        home = home_type.open(folder)
+        if (federation is None) == (revoke is None):
+            raise DataError("expected either a federation file or --revoke NAME; give one of them")
+        if revoke is not None:
+            home.revoke(revoke)
+            return
+        assert federation is not None
+        listed = FederationList.from_json(read_json(federation))
+        for member in listed.members:
+            _show(member)
+        if not yes:
+            typer.confirm(
+                "Did every owner confirm the same identity to you, by telephone or on paper?", abort=True
+            )
+        home.trust(listed)
+
+
+def _add_daemon(commands: typer.Typer, home_type: type[Home], listing: str) -> None:
+    @commands.command()
+    def serve(
+        folder: Folder,
+        listen: Annotated[str | None, typer.Option(help="host:port, instead of the policy's.")] = None,
+        attach: Annotated[
+            str | None, typer.Option(help="host:port of the curator to dial, instead of listening.")
+        ] = None,
+        curator: Annotated[
+            str | None, typer.Option(help="With --attach: curator to dial, if several.")
+        ] = None,
+        metrics: Annotated[
+            str | None, typer.Option(help="host:port for Prometheus, or a port on localhost.")
+        ] = None,
+        until_input_ends: Annotated[
+            bool,
+            typer.Option(help="Also stop at the end of standard input, as when the parent process ends."),
+        ] = False,
+    ) -> None:
+        """Answer the pinned curators until stopped (Ctrl-C, SIGTERM)."""
+        if listen is not None and attach is not None:
+            raise DataError("expected --listen or --attach, got both; give one of them")
+        serve_home(
+            home_type.open(folder),
+            sys.stderr,
+            listen=listen,
+            attach=attach,
+            curator=curator,
+            metrics=metrics,
+            until_ends=sys.stdin.fileno() if until_input_ends else None,
+        )
+
+    @commands.command()
+    def abandon(
+        folder: Folder, release: Annotated[str, typer.Argument(help="Release id, or a unique prefix.")]
+    ) -> None:
+        """End a release for good: erase its keys, and give back what it did not spend; also while serving."""
+        home = home_type.open(folder)
+        with ledger_of(home) as opened:
+            matches = [entry for entry in opened.summaries() if entry.release_id.startswith(release)]
+            if len(matches) != 1 or not release:
+                raise DataError(
+                    f"expected the id of one accepted release, found {len(matches)}; `dpmosaic {home.role} "
+                    f"{listing}` lists them"
+                )
+            if matches[0].state == CERTIFIED:
+                raise DataError(
+                    "the release is certified, and its keys are erased; there is nothing to abandon"
+                )
+            opened.abandon(matches[0].release_id)
+        typer.echo(f"abandoned {matches[0].release_id}")
+
+
+def _show(member: Card) -> None:
+    typer.echo(f"{member.role} {member.name}")
+    typer.echo(f"  identity     {shown(member.identity.hex())}")
+    typer.echo(f"  certificate  {shown(member.certificate.fingerprint)}")
+    left = member.certificate.not_after - datetime.now(UTC)
+    typer.echo(f"  expires      {member.certificate.not_after:%Y-%m-%d}, in {left.days} days")
