@@ -26,7 +26,7 @@ from dpmosaic.simulations.partition import Grid, partition
 
 RECORDS = 48_842
 GRANTED = Fraction(10)
-GRIDS = ("1x2", "2x2", "3x3")
+GRIDS = ("2x2", "3x3")
 
 
 def main() -> None:
@@ -69,7 +69,7 @@ def main() -> None:
         ]
         seconds = {role: spent for role, spent in clock.seconds.items() if role != "check"}
         cells = tuple(reference.size for reference in references)
-        rounds = ScoreShape.holding(cells, RECORDS, plan.ring, 2 * RECORDS).rounds
+        rounds = len(ScoreShape(cells, plan.ring).steps)
         evaluating = [seconds.get(f"party {place}", 0.0) for place in plan.evaluators]
         all_roles, curator = sum(seconds.values()), seconds.get("curator", 0.0)
         others = all_roles - curator - sum(evaluating)

@@ -20,7 +20,7 @@ from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 7
+PROTOCOL_VERSION = 8
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -187,8 +187,8 @@ class OpeningRequest:
         chain: the parts multiplied so far; a chain of one part means the party's own indicators.
         recipient: index of the other party in the roster.
         query_id: id of a score query if one of its steps is requested instead of a chain.
-        step: of a score query, 0 for the party's shares of the cells, k for an evaluator's opening of round
-            k - 1; to align rows, 0 for the key of the tokens, k for the points of party k - 1 of the roster.
+        step: of a score query, 0 to reshare cells, k for step k - 1 of the evaluators; to align rows, 0 for
+            the key of the tokens, k for the points of party k - 1 of the roster.
         record_order: the tag of the order of the party's records is requested instead of a chain.
         coins: 32 bytes of the dealer if the proof that an opening is one-hot is requested instead of it.
     """
@@ -213,7 +213,6 @@ class DeliveryKind(enum.Enum):
     DEALT_PRODUCT = 3
     SCORE_STEP = 4
     SCORE_REFERENCES = 5
-    DEALT_SCORES = 6
     RECORD_ORDER = 7
     PROOF = 8
     ATTESTATION = 9

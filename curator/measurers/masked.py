@@ -80,7 +80,7 @@ def masked_plan(
     differences = (grid << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
     ring = Ring.holding(max(grid * _LARGEST * records + noise, differences))
     # Two colluding evaluators would see the values that they evaluate.
-    evaluators = (0, len(roster) - 1) if len(roster) > 1 and tolerated <= 1 else ()
+    evaluators = (len(roster) // 2, 0, len(roster) - 1) if len(roster) > 2 and tolerated <= 1 else ()
     return MaskedPlan(partition.domain, roster, tolerated, ring, evaluators, alignment=partition.alignment)
 
 
@@ -168,7 +168,7 @@ class MaskedMeasurer(ScoringMeasurer):
         def scored() -> NDArray[np.float64]:
             self._prepare(batch.cliques)
             if self._plan.evaluators:
-                return shared_scores(self._clients, self._plan, self._dealer, query, batch.references)
+                return shared_scores(self._clients, self._plan, query, batch.references)
             return local_scores(self._clients[0], query, batch.references)
 
         return self._asking.ask(query.query_id, encode_asked(query), scored, self._forget)

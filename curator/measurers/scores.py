@@ -1,4 +1,4 @@
-"""Scores over parties: the curator relays and deals, and sees only one noisy number per clique."""
+"""Scores over parties: the curator relays, and sees only one noisy number per clique."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.scores.query import Integers, references_digest, score_shape
 from ..parties.client import PartyClient
-from ..parties.dealer import Dealer
 from .measurer import Measurer, Scores
 
 _BATCH_CELLS = 1 << 21
@@ -128,14 +127,13 @@ def local_scores(client: PartyClient, query: ScoreQuery, references: Integers) -
 
 
 def shared_scores(
-    clients: Sequence[PartyClient], plan: MaskedPlan, dealer: Dealer, query: ScoreQuery, references: Integers
+    clients: Sequence[PartyClient], plan: MaskedPlan, query: ScoreQuery, references: Integers
 ) -> NDArray[np.float64]:
     """Scores from the evaluators of a masked release, shape (cliques,).
 
     Args:
         clients: clients in the roster's order; they have computed all products that the cliques need.
         plan: plan of the release.
-        dealer: dealer of the release.
         query: the score query.
         references: references of the query.
     """
@@ -143,17 +141,16 @@ def shared_scores(
         client.prepare_scores(query)
     cells = tuple(plan.domain.cells(clique) for clique in query.cliques)
     shape = score_shape(plan, cells, query.sigma, query.largest_reference, query.largest_total)
-    zero, one = plan.evaluators
-    _send_references(clients[one], query, references)
-    dealt = np.frombuffer(dealer.scores(query, shape), dtype=np.uint8)
-    clients[one].deal(_delivery(query, DeliveryKind.DEALT_SCORES), [dealt])
-    for other in range(len(clients)):
-        if other not in plan.evaluators:
-            _relay(clients, query, 0, other, zero)
-    for step in range(1, shape.rounds + 1):
-        # Both evaluators open a round before either receives the other's opening.
-        _relay(clients, query, step, zero, one)
-        _relay(clients, query, step, one, zero)
+    assistant, one, two = plan.evaluators
+    for place in (one, two):
+        _send_references(clients[place], query, references)
+    for place in range(len(clients)):
+        if place != assistant:
+            _relay(clients, query, 0, place, assistant)
+    if set(range(len(clients))) - set(plan.evaluators):
+        _relay(clients, query, 0, one, two)
+    for number, step in enumerate(shape.steps, start=1):
+        _relay(clients, query, number, plan.evaluators[step.sender], plan.evaluators[step.recipient])
     answers = (client.answer_scores(query) for client in clients)
     opened = opened_sum(plan.ring, answers)
     score_bounds(plan, query.sigma, query.largest_total).check(opened)

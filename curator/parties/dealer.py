@@ -10,18 +10,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...common.canonical.queries import query_digest
 from ...common.canonical.terms import terms_digest
 from ...common.crypto.randomness import RandomStream
-from ...common.messages import ReleaseTerms, ScoreQuery
+from ...common.messages import ReleaseTerms
 from ...common.protocols.masked import products
 from ...common.protocols.masked.field import Elements
 from ...common.protocols.masked.masks import proof_stream, release_masks
 from ...common.protocols.masked.one_hot import Challenge, attest
 from ...common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ...common.protocols.masked.ring import Words
-from ...common.protocols.scores.dealer import deal
-from ...common.protocols.scores.shape import ScoreShape
 
 
 class Dealer:
@@ -112,17 +109,6 @@ class Dealer:
         challenge = Challenge.from_coins(coins, self._plan.records(number), cells)
         proof = proof_stream(self.masks[owner], recipient, coins, chain)
         return attest(challenge, challenge.sketch(masks, masks=True), proof, RandomStream.from_os())
-
-    def scores(self, query: ScoreQuery, shape: ScoreShape) -> bytes:
-        """The dealt string for evaluator 1 of a score query; it is used only for this query.
-
-        Args:
-            query: the query, from which the randomness is derived.
-            shape: shape of its batch.
-        """
-        digest = query_digest(query)
-        zero, one = (self.masks[i].child("scores", digest) for i in self._plan.evaluators)
-        return deal(shape, (zero, one))
 
     def _dealt(self, chain: Chain, number: int, product: Words) -> Words:
         """The last holder's share of one product."""

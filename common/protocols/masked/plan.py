@@ -46,8 +46,9 @@ class MaskedPlan(Partition):
     Attributes:
         tolerated: number of parties that may collude without weakening the privacy guarantee.
         ring: ring of the shares.
-        evaluators: indices in the roster of the two parties that compute scores from shares; empty if there
-            are no scores. Together, the two could see every marginal that is scored.
+        evaluators: indices in the roster of the three parties that compute scores from shares, evaluator 0
+            first (see `common/protocols/scores`); empty if there are no scores. Two of them together could
+            see every marginal that is scored.
         dealer: role that deals the randomness; alone, it must not collude with a party of a slice.
         check: "one-hot" if every opening is proved to be one-hot (`one_hot`), so that a clique may have parts
             of two parties at most; else empty.
@@ -62,13 +63,13 @@ class MaskedPlan(Partition):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.evaluators and (
-            len(set(self.evaluators)) != 2
-            or len(self.evaluators) != 2
+            len(set(self.evaluators)) != 3
+            or len(self.evaluators) != 3
             or not all(0 <= place < len(self.roster) for place in self.evaluators)
             or self.tolerated > 1
         ):
             raise DataError(
-                "a plan must name two evaluators or none, and none if more than one party may collude"
+                "a plan must name three evaluators or none, and none if more than one party may collude"
             )
         if self.dealer != CURATOR_DEALS:
             raise DataError(f"a plan must name the dealer {CURATOR_DEALS!r}; no other role deals")

@@ -25,8 +25,8 @@ Steps = Generator[bytes, bytes, Words | None]
 def evaluate(shape: ScoreShape, role: int, words: Words, streams: Mapping[int, RandomStream]) -> Steps:
     """Run by an evaluator: yields each message that it sends, and `AWAITS` for each that it receives.
 
-    The order is that of its steps in `ScoreShape.steps`. What it receives is passed by `send`; after a message
-    of its own, `AWAITS` is.
+    The order is that of its steps in `ScoreShape.steps`. What it receives is passed by `send`; after a
+    message of its own, `AWAITS` is.
 
     Guarantee: for any inputs of the other two, all that it receives is uniform, if all follow the protocol
         and the stream of the others was uniform. Nothing is authenticated: an altered message gives other

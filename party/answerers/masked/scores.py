@@ -1,33 +1,44 @@
-"""A party's role in one score query: resharing, the rounds of an evaluator, and the answer."""
+"""A party's role in one score query: resharing, the steps of an evaluator, and the answer."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....common.canonical.queries import query_digest
-from ....common.crypto.randomness import RandomStream
+from ....common.crypto.randomness import KEY_BYTES, RandomStream
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, ScoreQuery
 from ....common.protocols.masked.ring import Words
-from ....common.protocols.scores.evaluator import evaluate
-from ....common.protocols.scores.query import reshared, score_shape
+from ....common.protocols.scores.evaluator import ASSISTANT
+from ....common.protocols.scores.query import (
+    known_part,
+    pair_stream_of,
+    reshared,
+    resharing_seed,
+    score_shape,
+)
+from ....common.protocols.scores.run import EvaluatorRun
 from ....common.wire.streams import row_blocks
 from ..scores import read_references
 from .session import MaskedSession
 
 KEPT_WORDS, EVALUATED_WORDS = 6, 24
-"""Words for each cell of a run: what is kept, and what an evaluator needs until its last round."""
+"""Words for each cell of a run: what is kept, and what an evaluator needs until its last step."""
 
 
 class SharedScores:
     """Scores over the parties of a masked release.
 
-    Two parties are evaluators (see `common/protocols/scores`). Every other party reshares its cells to them;
-    all parties add noise and a mask.
+    Three roles are evaluators (see `common/protocols/scores`). Every party but evaluator 0 reshares its
+    cells: it sends evaluator 0 one part; evaluators 1 and 2 derive the other part from a seed, which
+    evaluator 1 shares with the party and sends to evaluator 2. So no party but an evaluator can make the
+    evaluators disagree. All parties add noise and a mask.
+
+    Step 0 is resharing, step k is step k - 1 of `ScoreShape.steps`.
 
     Args:
         session: the party's session of the release.
@@ -45,21 +56,19 @@ class SharedScores:
         self._session = session
         self._query = query
         self._digest = query_digest(query)
+        self._places = plan.evaluators
+        self._role = self._places.index(session.me) if session.me in self._places else None
+        self._resharing = [place for place in range(len(plan.roster)) if place != self._places[ASSISTANT]]
         cells = tuple(plan.domain.cells(clique) for clique in query.cliques)
         self._shape = score_shape(plan, cells, query.sigma, query.largest_reference, query.largest_total)
         for clique in dict.fromkeys(query.cliques):
             session.check_share(clique)
         self._cells = np.zeros(0, dtype=plan.ring.dtype)
-        self._others = set(range(len(plan.roster))) - set(plan.evaluators)
-        evaluates = session.me in plan.evaluators
-        self._index = plan.evaluators.index(session.me) if evaluates else None
-        self._peer = plan.evaluators[1 - self._index] if self._index is not None else plan.evaluators[0]
-        self._shared: dict[int, Words] = {}
+        self._sum: Words | None = None
+        self._received: set[int] = set()
+        self._seeds: list[bytes] | None = None
         self._references: NDArray[np.int64] | None = None
-        self._dealt: bytes | None = None
-        self._rounds: Generator[bytes, bytes, Words] | None = None
-        self._sent: list[bytes] = []
-        self._score: Words | None = None
+        self._run: EvaluatorRun | None = None
 
     @property
     def word_bytes(self) -> int:
@@ -68,16 +77,14 @@ class SharedScores:
 
     @property
     def memory_bytes(self) -> int:
-        """See `ScoreRun`; an evaluator keeps only cells and messages after its last round."""
-        words = self._shape.total * self._shape.ring.word_bytes
-        if self._index is None or self._score is not None:
-            return KEPT_WORDS * words
-        return (EVALUATED_WORDS + len(self._others)) * words
+        """See `ScoreRun`; an evaluator keeps only cells and messages after its last step."""
+        ended = self._role is None or (self._run is not None and self._run.ended)
+        return (KEPT_WORDS if ended else EVALUATED_WORDS) * self._shape.word_bytes
 
     @property
     def delivery_bytes(self) -> int:
         """See `ScoreRun`."""
-        return 3 * max(self._shape.dealt_bytes, self._shape.total * 8)
+        return 3 * max(self._shape.total * 8, *(step.size for step in self._shape.steps))
 
     def begin(self) -> None:
         """Computes the party's cells of all cliques."""
@@ -88,87 +95,110 @@ class SharedScores:
         self._cells = np.concatenate([shares[clique] for clique in self._query.cliques])
 
     def open(self, step: int, recipient: int) -> Iterator[bytes]:
-        """Step 0: the party's cells, for evaluator 0. Step k: its opening of round k - 1, for its peer."""
-        if recipient != self._peer:
-            raise ProtocolError(
-                "expected the evaluator that receives this step as recipient; compare the plan"
-            )
-        if self._index is None:
-            if step:
-                raise ProtocolError("only evaluators take part in rounds; compare the plan")
-            stream = self._session.peers.streams()[self._session.plan.evaluators[1]]
-            sent, _ = reshared(self._shape.ring, self._cells, stream, self._digest)
-            return self._sealed(step, recipient, sent.tobytes())
-        self._begun()
-        if not 1 <= step <= len(self._sent):
-            raise DeliveriesLost("a round of a score query is out of order; deliver the previous one first")
-        return self._sealed(step, recipient, self._sent[step - 1])
+        """Step 0: a part of the cells for evaluator 0, or seeds of evaluator 1 for 2; else an evaluator's."""
+        if step == 0:
+            return self._sealed(step, recipient, self._reshared(recipient))
+        if self._role is None:
+            raise ProtocolError("only evaluators take part in steps after resharing; compare the plan")
+        sent = self._begun().open(step - 1)
+        if recipient != self._places[self._shape.steps[step - 1].recipient]:
+            raise _wrong_recipient()
+        return self._sealed(step, recipient, sent)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Stores another party's cells or round, the references or the dealer's message."""
-        if self._index is None:
+        """Stores a part of another party's cells, seeds, an evaluator's message, or the references."""
+        if self._role is None:
             raise ProtocolError("only evaluators receive deliveries; compare the plan")
         if delivery.kind is DeliveryKind.SCORE_REFERENCES:
-            self._references = read_references(self._query, self._session.plan.domain.cells, chunks)
-        elif delivery.kind is DeliveryKind.DEALT_SCORES:
-            self._dealt = _joined(chunks, self._shape.dealt_bytes)
+            if self._role == ASSISTANT:
+                raise ProtocolError("expected references for evaluators 1 and 2 only; compare the plan")
+            references = read_references(self._query, self._session.plan.domain.cells, chunks)
+            self._references = references if self._run is None else None
         elif delivery.step == 0:
-            if self._index != 0 or delivery.sender not in self._others:
-                raise ProtocolError("expected cells from a party that is not an evaluator; compare the plan")
-            size = self._shape.total * self._shape.ring.word_bytes
-            sent = self._unsealed(delivery, chunks, size)
-            self._shared[delivery.sender] = np.frombuffer(sent, dtype=self._shape.ring.dtype)
+            self._receive_reshared(delivery, chunks)
         else:
-            self._receive(delivery, chunks)
+            run = self._begun()
+            size = run.size(delivery.step - 1)
+            if delivery.sender != self._places[self._shape.steps[delivery.step - 1].sender]:
+                raise ProtocolError("expected a step of the evaluator that sends it; compare the plan")
+            run.deliver(delivery.step - 1, self._unsealed(delivery, chunks, size))
 
     def bound(self) -> dict[str, str]:
-        """The cells, and an evaluator's share of the scores after its last round."""
-        values = {"cells": self._cells} | ({} if self._score is None else {"scores": self._score})
+        """The cells, and an evaluator's share of the scores after its last step."""
+        scores = None if self._run is None else self._run.scores
+        values = {"cells": self._cells} | ({} if scores is None else {"scores": scores})
         return {name: hashlib.sha256(words.data).hexdigest() for name, words in values.items()}
 
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
         """This party's share of the scores plus its noise and its mask."""
         share = np.zeros(len(self._shape.cells), dtype=self._shape.ring.dtype)
-        if self._index is not None:
-            if self._score is None:
-                raise DeliveriesLost("the scores need all rounds of the evaluators; deliver them first")
-            share = self._score
+        if self._role not in (None, ASSISTANT):
+            if self._run is None or self._run.scores is None:
+                raise DeliveriesLost("the scores need all steps of the evaluators; deliver them first")
+            share = self._run.scores
         return self._session.answer(self._digest, self._query.sigma, share, stream)
 
-    def _begun(self) -> Generator[bytes, bytes, Words]:
-        """The rounds; started when all cells, or references and dealt randomness, were delivered."""
-        if self._rounds is not None:
-            return self._rounds
-        ring = self._shape.ring
-        if self._index == 0:
-            if set(self._shared) != self._others:
-                raise DeliveriesLost("an evaluator waits for the cells of all parties; deliver them first")
-            cells = sum(self._shared.values(), start=self._cells)
-        else:
-            if self._references is None or self._dealt is None:
-                raise DeliveriesLost("an evaluator waits for references and randomness; deliver them first")
-            streams = self._session.peers.streams()
-            parts = [reshared(ring, self._cells, streams[p], self._digest)[1] for p in self._others]
-            cells = sum(parts, start=self._cells - ring.words(self._references))
-        randomness = self._session.masks.child("scores", self._digest)
-        self._rounds = evaluate(self._shape, self._index or 0, cells, randomness, self._dealt)
-        self._sent.append(next(self._rounds))
-        return self._rounds
+    def _reshared(self, recipient: int) -> bytes:
+        """What this party sends in step 0."""
+        if recipient == self._places[ASSISTANT] and self._role != ASSISTANT:
+            return reshared(self._shape.ring, self._cells, self._seed(self._session.me)).tobytes()
+        if recipient == self._places[2] and self._role == 1:
+            return b"".join(map(self._seed, self._others()))
+        raise _wrong_recipient()
 
-    def _receive(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
-        """Processes the other evaluator's message of a round; ignores one that was processed before."""
-        rounds = self._begun()
-        if delivery.sender != self._peer or delivery.step > len(self._sent):
-            raise DeliveriesLost("a round of a score query is out of order; deliver the previous one first")
-        sent = self._unsealed(delivery, chunks, self._shape.opened_bytes(delivery.step - 1))
-        if delivery.step < len(self._sent) or self._score is not None:
-            return
-        try:
-            self._sent.append(rounds.send(sent))
-        except StopIteration as end:
-            self._score = end.value
-            self._shared.clear()
-            self._references = self._dealt = None
+    def _receive_reshared(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Adds a party's part to those received, or stores the seeds; ignores what was received before."""
+        if self._role == ASSISTANT and delivery.sender in self._resharing:
+            sent = self._unsealed(delivery, chunks, self._shape.word_bytes)
+            if delivery.sender not in self._received:
+                self._received.add(delivery.sender)
+                part = np.frombuffer(sent, dtype=self._shape.ring.dtype)
+                self._sum = (self._cells if self._sum is None else self._sum) + part
+        elif self._role == 2 and delivery.sender == self._places[1]:
+            sent = self._unsealed(delivery, chunks, KEY_BYTES * len(self._others()))
+            self._seeds = [sent[i : i + KEY_BYTES] for i in range(0, len(sent), KEY_BYTES)]
+        else:
+            raise ProtocolError(
+                "expected cells for evaluator 0, or seeds of evaluator 1 for 2; compare the plan"
+            )
+
+    def _begun(self) -> EvaluatorRun:
+        """The evaluator's run; started when all parts, or references and seeds, were delivered."""
+        if self._run is None:
+            streams = self._session.peers.streams()
+            pairs = {
+                role: pair_stream_of(streams[place], self._digest)
+                for role, place in enumerate(self._places)
+                if role != self._role
+            }
+            assert self._role is not None
+            self._run = EvaluatorRun(self._shape, self._role, self._part(), pairs)
+            self._sum = self._references = None
+        return self._run
+
+    def _part(self) -> Words:
+        """This evaluator's part of the differences."""
+        if self._role == ASSISTANT:
+            if self._sum is None or self._received != set(self._resharing):
+                raise DeliveriesLost("an evaluator waits for the cells of all parties; deliver them first")
+            return self._sum
+        others = self._others()
+        if self._role == 1:
+            self._seeds = list(map(self._seed, others))
+        if self._references is None or (others and self._seeds is None):
+            raise DeliveriesLost("an evaluator waits for references and seeds; deliver them first")
+        seeds = [*(self._seeds or ()), *map(self._seed, self._places[1:])]
+        return known_part(self._shape.ring, seeds, self._references)
+
+    def _others(self) -> list[int]:
+        """The parties that are not evaluators."""
+        return [place for place in self._resharing if place not in self._places]
+
+    def _seed(self, place: int) -> bytes:
+        """The seed of a party's resharing, from a key that this party has."""
+        ends = {place, self._places[1]} if place != self._places[1] else set(self._places[1:])
+        (other,) = ends - {self._session.me}
+        return resharing_seed(self._session.peers.streams()[other], self._digest, place)
 
     def _what(self, step: int) -> list[str]:
         return ["score", self._digest, str(step)]
@@ -177,10 +207,10 @@ class SharedScores:
         return self._session.peers.seal(recipient, self._what(step), [payload])
 
     def _unsealed(self, delivery: Delivery, chunks: Iterable[bytes], size: int) -> bytes:
-        return _joined(self._session.peers.unseal(delivery.sender, self._what(delivery.step), chunks), size)
+        frames = self._session.peers.unseal(delivery.sender, self._what(delivery.step), chunks)
+        (message,) = row_blocks(frames, np.dtype("u1"), 1, size, 1)
+        return message.tobytes()
 
 
-def _joined(chunks: Iterable[bytes], size: int) -> bytes:
-    """A message of this length from its chunks."""
-    (message,) = row_blocks(chunks, np.dtype("u1"), 1, size, 1)
-    return message.tobytes()
+def _wrong_recipient() -> ProtocolError:
+    return ProtocolError("expected the evaluator that receives this step as recipient; compare the plan")
