@@ -26,7 +26,7 @@ from ....common.wire.streams import row_blocks
 from ..scores import read_references
 from .session import MaskedSession
 
-KEPT_WORDS, EVALUATED_WORDS = 6, 24
+KEPT_WORDS, EVALUATED_WORDS = 6, 16
 """Words for each cell of a run: what is kept, and what an evaluator needs until its last step."""
 
 
