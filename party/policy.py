@@ -218,7 +218,7 @@ class Policy:
         if vetoed:
             raise PolicyError(
                 f"the policy vetoes {vetoed[0]!r} as evaluator of scores; order the parties of the plan so "
-                "that others are the first and the last"
+                "that others are the first, the last and the one in the middle"
             )
 
     def check_cells(self, cells: int) -> None:
