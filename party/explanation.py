@@ -306,7 +306,7 @@ def _evaluators(masked: dict[str, Any]) -> str:
     own = (
         "; this party is one of them" if masked["this_party_evaluates"] else "; this party is not one of them"
     )
-    return f"{' and '.join(masked['evaluators'])}, who together could see every scored marginal{own}"
+    return f"{', '.join(masked['evaluators'])}, of whom any two together could see every scored marginal{own}"
 
 
 def _left(lifetime: dict[str, float]) -> str:

@@ -118,7 +118,7 @@ class StatedPlan:
         names: of the parties, slice by slice; empty for a simulation.
         collusions: number of parties that may collude; None where the protocol tolerates none.
         dealer: role that deals randomness; None where there is none.
-        evaluators: names of the two parties that compute scores from shares; empty where there are none.
+        evaluators: names of the three roles that compute scores from shares; empty where there are none.
         check: what parties prove of their openings; empty for nothing.
         alignment: of the parties' rows; None if the parties of a slice hold the same records.
     """
