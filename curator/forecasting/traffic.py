@@ -167,8 +167,7 @@ def _scored(traffic: Traffic, plan: MaskedPlan, cliques: Sequence[Clique], times
     assistant, one, two = plan.evaluators
     others = set(range(len(plan.roster))) - set(plan.evaluators)
     for _ in range(times):
-        for place in (one, two):
-            traffic.deal(place, shape.total * _REFERENCE_BYTES)
+        traffic.deal(assistant, shape.total * _REFERENCE_BYTES)
         for place in (one, two, *others):
             traffic.relay(place, assistant, shape.word_bytes)
         if others:

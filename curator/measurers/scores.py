@@ -142,8 +142,7 @@ def shared_scores(
     cells = tuple(plan.domain.cells(clique) for clique in query.cliques)
     shape = score_shape(plan, cells, query.sigma, query.largest_reference, query.largest_total)
     assistant, one, two = plan.evaluators
-    for place in (one, two):
-        _send_references(clients[place], query, references)
+    _send_references(clients[assistant], query, references)
     for place in range(len(clients)):
         if place != assistant:
             _relay(clients, query, 0, place, assistant)

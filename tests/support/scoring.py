@@ -70,10 +70,10 @@ class Scoring:
     def deliver(self, to, kind, chunks, sender=0, step=0):
         self.party(to).deliver(Delivery(RELEASE_ID, kind, (), sender, self.query.query_id, step), chunks)
 
-    def send_references(self, *to, references=None):
+    def send_references(self, to=None, references=None):
         words = self.references if references is None else references
-        for place in to or self.evaluators[1:]:
-            self.deliver(place, DeliveryKind.SCORE_REFERENCES, [words.astype("<i8").tobytes()])
+        place = self.evaluators[0] if to is None else to
+        self.deliver(place, DeliveryKind.SCORE_REFERENCES, [words.astype("<i8").tobytes()])
 
     def sealed(self, step, sender, to):
         return list(self.party(sender).open(OpeningRequest(RELEASE_ID, (), to, self.query.query_id, step)))

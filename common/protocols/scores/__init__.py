@@ -1,7 +1,7 @@
 """Secure scores: from shares of d, three evaluators compute shares of the sum of |d| over each clique.
 
 For every cell of a clique, d is its count minus a public reference, modulo 2^w. It is reshared as d = a + b:
-evaluator 0, the assistant, knows a; evaluators 1 and 2 know b.
+evaluator 0, the assistant, knows a, from which it subtracts the reference; evaluators 1 and 2 know b.
 
     digits      the assistant shares which value each digit of a has; from it and b the other two compute
                 shares of g (the digit carries) and p (it passes a carry on);

@@ -29,7 +29,7 @@ def references_digest(references: Iterable[Integers]) -> bytes:
 def check_references(
     references: Integers, cells: Sequence[int], digest: bytes, largest: int, largest_total: int
 ) -> None:
-    """Run by a party that subtracts the references: checks them against digest and bounds of the query.
+    """Run by the role that subtracts the references: checks them against digest and bounds of the query.
 
     Args:
         references: shape (sum of cells,).
@@ -89,16 +89,16 @@ def reshared(ring: Ring, share: Words, seed: bytes) -> Words:
     return share - _part(ring, seed, share.size)
 
 
-def known_part(ring: Ring, seeds: Iterable[bytes], references: Integers) -> Words:
-    """Run by evaluators 1 and 2: b, which is all resharing parts less the references, shape (cells,).
+def known_part(ring: Ring, seeds: Iterable[bytes], cells: int) -> Words:
+    """Run by evaluators 1 and 2: b, the sum of what all parties subtract from their shares, shape (cells,).
 
     Args:
         ring: ring of the shares.
         seeds: see `resharing_seed`, of every party but evaluator 0.
-        references: shape (cells,).
+        cells: number of cells.
     """
-    parts = (_part(ring, seed, references.size) for seed in seeds)
-    return sum(parts, start=ring.words(-references))
+    parts = (_part(ring, seed, cells) for seed in seeds)
+    return sum(parts, start=np.zeros(cells, dtype=ring.dtype))
 
 
 def pair_stream_of(stream: RandomStream, query: str) -> RandomStream:

@@ -66,7 +66,7 @@ class SharedScores:
         self._cells = np.zeros(0, dtype=plan.ring.dtype)
         self._sum: Words | None = None
         self._received: set[int] = set()
-        self._seeds: list[bytes] | None = None
+        self._seeds: list[bytes] | None = None if self._others() else []
         self._references: NDArray[np.int64] | None = None
         self._run: EvaluatorRun | None = None
 
@@ -110,8 +110,8 @@ class SharedScores:
         if self._role is None:
             raise ProtocolError("only evaluators receive deliveries; compare the plan")
         if delivery.kind is DeliveryKind.SCORE_REFERENCES:
-            if self._role == ASSISTANT:
-                raise ProtocolError("expected references for evaluators 1 and 2 only; compare the plan")
+            if self._role != ASSISTANT:
+                raise ProtocolError("expected references for evaluator 0 only; compare the plan")
             references = read_references(self._query, self._session.plan.domain.cells, chunks)
             self._references = references if self._run is None else None
         elif delivery.step == 0:
@@ -163,7 +163,7 @@ class SharedScores:
             )
 
     def _begun(self) -> EvaluatorRun:
-        """The evaluator's run; started when all parts, or references and seeds, were delivered."""
+        """The evaluator's run; started when all parts and the references, or the seeds, were delivered."""
         if self._run is None:
             streams = self._session.peers.streams()
             pairs = {
@@ -179,16 +179,15 @@ class SharedScores:
     def _part(self) -> Words:
         """This evaluator's part of the differences."""
         if self._role == ASSISTANT:
-            if self._sum is None or self._received != set(self._resharing):
-                raise DeliveriesLost("an evaluator waits for the cells of all parties; deliver them first")
-            return self._sum
-        others = self._others()
-        if self._role == 1:
-            self._seeds = list(map(self._seed, others))
-        if self._references is None or (others and self._seeds is None):
-            raise DeliveriesLost("an evaluator waits for references and seeds; deliver them first")
-        seeds = [*(self._seeds or ()), *map(self._seed, self._places[1:])]
-        return known_part(self._shape.ring, seeds, self._references)
+            if self._sum is None or self._references is None or self._received != set(self._resharing):
+                raise DeliveriesLost(
+                    "an evaluator waits for references and the cells of all parties; deliver them first"
+                )
+            return self._sum - self._shape.ring.words(self._references)
+        seeds = list(map(self._seed, self._others())) if self._role == 1 else self._seeds
+        if seeds is None:
+            raise DeliveriesLost("an evaluator waits for the seeds of others; deliver them first")
+        return known_part(self._shape.ring, [*seeds, *map(self._seed, self._places[1:])], self._shape.total)
 
     def _others(self) -> list[int]:
         """The parties that are not evaluators."""

@@ -11,7 +11,7 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.scores.run import EvaluatorRun
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 from dpmosaic.party.answerers.masked.scores import EVALUATED_WORDS, KEPT_WORDS
-from support.scoring import EVALUATORS, ONE, WEST
+from support.scoring import EVALUATORS, WEST, ZERO
 
 
 @pytest.mark.parametrize("bits", [32, 64])
@@ -50,7 +50,7 @@ def test_an_evaluator_reserves_more_than_the_others_until_its_last_step(scoring)
 
 
 def test_a_delivery_that_is_refused_reserves_nothing(scoring):
-    before = reserved(scoring.prepare(), ONE)
+    before = reserved(scoring.prepare(), ZERO)
     with pytest.raises(ProtocolError, match="more or fewer integers"):
-        scoring.send_references(ONE, references=scoring.references[:-1])
-    assert reserved(scoring, ONE) == before
+        scoring.send_references(references=scoring.references[:-1])
+    assert reserved(scoring, ZERO) == before

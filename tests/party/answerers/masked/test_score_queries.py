@@ -16,7 +16,6 @@ from support.scoring import (
     EAST,
     EVALUATORS,
     NORTH,
-    ONE,
     QUERY,
     SIGMA,
     SOUTH,
@@ -134,7 +133,7 @@ def test_references_that_are_not_those_of_the_query_are_refused(scoring, referen
     with pytest.raises(ProtocolError, match="not those of the score query"):
         scoring.send_references(references=references)
     with pytest.raises(ProtocolError, match="waits for references"):
-        scoring.sealed(2, ONE, TWO)
+        scoring.sealed(1, ZERO, TWO)
 
 
 @pytest.mark.parametrize("size", [0, 31, 33])

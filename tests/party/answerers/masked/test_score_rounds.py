@@ -29,28 +29,21 @@ def test_evaluators_1_and_2_answer_after_their_last_step_and_not_before(scoring)
     assert all(scoring.frames())
 
 
-@pytest.mark.parametrize("place", [ONE, TWO])
-def test_evaluators_1_and_2_open_nothing_without_references(scoring, place):
-    scoring.prepare().relay(0, ONE, TWO)
-    for step in (2, 3):
-        with pytest.raises(ProtocolError, match="waits for references"):
-            scoring.sealed(step, place, ZERO)
-        with pytest.raises(ProtocolError, match="waits for references"):
-            scoring.hand(step, ZERO, place, [])
+def test_evaluator_2_opens_and_accepts_nothing_without_the_seeds_of_the_others(scoring):
+    scoring.prepare()
+    for step in (lambda: scoring.sealed(3, TWO, ONE), lambda: scoring.hand(1, ZERO, TWO, [])):
+        with pytest.raises(ProtocolError, match="waits for the seeds"):
+            step()
 
 
-def test_evaluator_2_opens_nothing_without_the_seeds_of_the_others(scoring):
-    scoring.prepare().send_references()
-    with pytest.raises(ProtocolError, match="waits for references and seeds"):
-        scoring.sealed(3, TWO, ONE)
-
-
-@pytest.mark.parametrize("missing", [NORTH, WEST, SOUTH])
-def test_evaluator_0_opens_nothing_without_the_cells_of_all_parties(scoring, missing):
+@pytest.mark.parametrize("missing", [NORTH, WEST, SOUTH, None])
+def test_evaluator_0_opens_nothing_without_references_and_the_cells_of_all_parties(scoring, missing):
     scoring.prepare()
     for place in {NORTH, WEST, SOUTH} - {missing}:
         scoring.relay(0, place, ZERO)
-    with pytest.raises(ProtocolError, match="waits for the cells"):
+    if missing is not None:
+        scoring.send_references()
+    with pytest.raises(ProtocolError, match="waits for references and the cells"):
         scoring.sealed(1, ZERO, TWO)
 
 
@@ -72,10 +65,11 @@ def test_a_party_that_does_not_evaluate_opens_no_step_after_resharing(scoring, s
         scoring.sealed(step, WEST, ZERO)
 
 
-def test_evaluator_0_gets_no_references(scoring):
+@pytest.mark.parametrize("place", [ONE, TWO])
+def test_evaluators_1_and_2_get_no_references(scoring, place):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="for evaluators 1 and 2 only"):
-        scoring.send_references(ZERO)
+    with pytest.raises(ProtocolError, match="for evaluator 0 only"):
+        scoring.send_references(place)
 
 
 @pytest.mark.parametrize("sender", range(4))
