@@ -140,7 +140,7 @@ class Party:
         """Frames for another party: a matrix minus its mask, its proof, a step of scores, a tag or points."""
         answerer = self._releases.of(request.release_id)
         if request.query_id:
-            return answerer.scores.named(request.query_id).open(request.step, request.recipient)
+            return answerer.scores.open(request.query_id, request.step, request.recipient)
         if request.record_order:
             return answerer.order_tag(request.recipient)
         if request.coins:

@@ -77,11 +77,11 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
 
     def seen(self, delivery, chunks, size):
         sent = unsealed(self, delivery, chunks, size)
-        received[self._query.query_id, self._session.me, delivery.sender, delivery.step] = sent
+        received[self.query.query_id, self._session.me, delivery.sender, delivery.step] = sent
         return sent
 
     def beginning(self):
-        computing[:] = [self._query.query_id, self._session.me]
+        computing[:] = [self.query.query_id, self._session.me]
         return begun(self)
 
     def multiplied(left, right, zero):

@@ -54,7 +54,7 @@ class SharedScores:
         if not plan.evaluators:
             raise ProtocolError("the plan names no evaluators of scores; measure marginals")
         self._session = session
-        self._query = query
+        self.query = query
         self._digest = query_digest(query)
         self._places = plan.evaluators
         self._role = self._places.index(session.me) if session.me in self._places else None
@@ -69,6 +69,7 @@ class SharedScores:
         self._seeds: list[bytes] | None = None if self._others() else []
         self._references: NDArray[np.int64] | None = None
         self._run: EvaluatorRun | None = None
+        self._bound: dict[str, str] = {}
 
     @property
     def word_bytes(self) -> int:
@@ -89,10 +90,11 @@ class SharedScores:
     def begin(self) -> None:
         """Computes the party's cells of all cliques."""
         shares = {}
-        for clique in dict.fromkeys(self._query.cliques):
+        for clique in dict.fromkeys(self.query.cliques):
             self._session.processors.check()
             shares[clique] = self._session.share(clique)
-        self._cells = np.concatenate([shares[clique] for clique in self._query.cliques])
+        self._cells = np.concatenate([shares[clique] for clique in self.query.cliques])
+        self._bound = {"cells": _digest(self._cells)}
 
     def open(self, step: int, recipient: int) -> Iterator[bytes]:
         """Step 0: a part of the cells for evaluator 0, or seeds of evaluator 1 for 2; else an evaluator's."""
@@ -112,7 +114,7 @@ class SharedScores:
         if delivery.kind is DeliveryKind.SCORE_REFERENCES:
             if self._role != ASSISTANT:
                 raise ProtocolError("expected references for evaluator 0 only; compare the plan")
-            references = read_references(self._query, self._session.plan.domain.cells, chunks)
+            references = read_references(self.query, self._session.plan.domain.cells, chunks)
             self._references = references if self._run is None else None
         elif delivery.step == 0:
             self._receive_reshared(delivery, chunks)
@@ -124,10 +126,9 @@ class SharedScores:
             run.deliver(delivery.step - 1, self._unsealed(delivery, chunks, size))
 
     def bound(self) -> dict[str, str]:
-        """The cells, and an evaluator's share of the scores after its last step."""
+        """The cells; an evaluator's part of the differences, at the end its share of the scores."""
         scores = None if self._run is None else self._run.scores
-        values = {"cells": self._cells} | ({} if scores is None else {"scores": scores})
-        return {name: hashlib.sha256(words.data).hexdigest() for name, words in values.items()}
+        return self._bound | ({} if scores is None else {"scores": _digest(scores)})
 
     def answer(self, stream: RandomStream) -> NDArray[np.int64]:
         """This party's share of the scores plus its noise and its mask."""
@@ -136,7 +137,7 @@ class SharedScores:
             if self._run is None or self._run.scores is None:
                 raise DeliveriesLost("the scores need all steps of the evaluators; deliver them first")
             share = self._run.scores
-        return self._session.answer(self._digest, self._query.sigma, share, stream)
+        return self._session.answer(self._digest, self.query.sigma, share, stream)
 
     def _reshared(self, recipient: int) -> bytes:
         """What this party sends in step 0."""
@@ -172,7 +173,9 @@ class SharedScores:
                 if role != self._role
             }
             assert self._role is not None
-            self._run = EvaluatorRun(self._shape, self._role, self._part(), pairs)
+            part = self._part()
+            self._run = EvaluatorRun(self._shape, self._role, part, pairs)
+            self._bound["part"] = _digest(part)
             self._sum = self._references = None
         return self._run
 
@@ -209,6 +212,10 @@ class SharedScores:
         frames = self._session.peers.unseal(delivery.sender, self._what(delivery.step), chunks)
         (message,) = row_blocks(frames, np.dtype("u1"), 1, size, 1)
         return message.tobytes()
+
+
+def _digest(words: Words) -> str:
+    return hashlib.sha256(words.data).hexdigest()
 
 
 def _wrong_recipient() -> ProtocolError:

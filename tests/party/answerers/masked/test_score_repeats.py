@@ -13,6 +13,7 @@ from support.scoring import (
     COST,
     QUERY,
     TWO,
+    WEST,
     ZERO,
     Scoring,
     query_of,
@@ -140,3 +141,17 @@ def test_after_a_restart_an_evaluator_that_computed_otherwise_does_not_answer_th
     scoring.relay(last, ZERO, TWO)
     with pytest.raises(ProtocolError, match="answered from other values"):
         scoring.frames()
+
+
+def test_after_a_restart_the_assistant_opens_nothing_of_cells_that_a_party_reshared_otherwise(
+    new_release, tmp_path
+):
+    """Digits of other cells under the same words would show evaluator 2 how they differ."""
+    scoring = Scoring(new_release(tmp_path)).multiply().prepare().share()
+    scoring.sealed(1, ZERO, TWO)
+    scoring.release.start("east", seed=50)
+    run = scoring.party(WEST)._releases.of(scoring.query.release_id).scores.named("s")
+    run._cells[0] += 1
+    scoring.multiply().prepare().share()
+    with pytest.raises(ProtocolError, match="answered from other values"):
+        scoring.sealed(1, ZERO, TWO)
