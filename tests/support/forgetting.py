@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.party.answerers import peers
+from dpmosaic.common.dealing import peers
 
 
 class Zeros:

@@ -7,12 +7,12 @@ import numpy as np
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.dealing import evaluator as steps
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.scores import evaluator as evaluating
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 from dpmosaic.common.wire import queries, streams
-from dpmosaic.party.answerers.masked import scores as steps
 from support import taps
 from support.parties import measurer_over
 from support.taps import GRANTED
@@ -70,18 +70,18 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
     assert ring == Ring(bits)
     received, held, computing = {}, {}, []
     unsealed, begun, component = (
-        steps.SharedScores._unsealed,
-        steps.SharedScores._begun,
+        steps.Resharing.unsealed,
+        steps.ScoreEvaluator._begun,
         evaluating.product_component,
     )
 
     def seen(self, delivery, chunks, size):
         sent = unsealed(self, delivery, chunks, size)
-        received[self.query.query_id, self._session.me, delivery.sender, delivery.step] = sent
+        received[delivery.query_id, self._me, delivery.sender, delivery.step] = sent
         return sent
 
     def beginning(self):
-        computing[:] = [self.query.query_id, self._session.me]
+        computing[:] = [self._query.query_id, EVALUATORS[self.role]]
         return begun(self)
 
     def multiplied(left, right, zero):
@@ -90,8 +90,8 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
         return component(left, right, zero)
 
     with monkeypatch.context() as patched:
-        patched.setattr(steps.SharedScores, "_unsealed", seen)
-        patched.setattr(steps.SharedScores, "_begun", beginning)
+        patched.setattr(steps.Resharing, "unsealed", seen)
+        patched.setattr(steps.ScoreEvaluator, "_begun", beginning)
         patched.setattr(evaluating, "product_component", multiplied)
         rho = measurer.accountant.granted / 2
         found = [measurer.score(CLIQUES, REFERENCES, rho, "scores") for _ in range(2)]

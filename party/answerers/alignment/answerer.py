@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.crypto.randomness import KEY_BYTES, RandomStream
+from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.extras import require_extra
 from ....common.messages import (
@@ -28,7 +29,6 @@ from ...account import Account
 from ...institution import Institution
 from ...ledger_rows import Placement
 from ..answerer import Answerer
-from ..peers import Peers
 from .passing import Passing
 
 _KEY = "key of the tokens"

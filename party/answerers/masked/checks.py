@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from ....common.crypto.randomness import RandomStream
+from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.messages import Delivery
 from ....common.protocols.masked.field import PRIME, Elements
@@ -21,7 +22,6 @@ from ....common.protocols.masked.one_hot import (
 from ....common.protocols.masked.plan import Chain, MaskedPlan, labels
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
-from ..peers import Peers
 
 _WORD = np.dtype("<u8")
 

@@ -9,10 +9,10 @@ import pytest
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto import envelope
 from dpmosaic.common.crypto.agreement import EphemeralKey
+from dpmosaic.common.dealing import peers as party_peers
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
 from dpmosaic.common.protocols.masked.masks import release_masks
-from dpmosaic.party.answerers import peers as party_peers
 from dpmosaic.party.answerers.masked import session as party_masked
 from support.terms import RELEASE_ID
 

@@ -51,6 +51,6 @@ def test_an_evaluator_reserves_more_than_the_others_until_its_last_step(scoring)
 
 def test_a_delivery_that_is_refused_reserves_nothing(scoring):
     before = reserved(scoring.prepare(), ZERO)
-    with pytest.raises(ProtocolError, match="more or fewer integers"):
+    with pytest.raises(ProtocolError, match="another length than expected"):
         scoring.send_references(references=scoring.references[:-1])
     assert reserved(scoring, ZERO) == before

@@ -139,5 +139,5 @@ def test_references_that_are_not_those_of_the_query_are_refused(scoring, referen
 @pytest.mark.parametrize("size", [0, 31, 33])
 def test_references_of_another_length_are_refused(scoring, size):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="more or fewer integers"):
+    with pytest.raises(ProtocolError, match="another length than expected"):
         scoring.send_references(references=np.resize(ANYTHING, size))

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpmosaic.common.dealing.evaluator import Resharing
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.wire.streams import decode_answer
-from dpmosaic.party.answerers.masked.scores import SharedScores
 from support.scoring import (
     CLIQUES,
     COST,
@@ -38,14 +38,14 @@ def test_repeating_resharing_changes_nothing(scoring, new_release):
     assert set(scoring.release.spent().values()) == {COST}
 
 
-def unsealed(scoring):
+def unsealed():
     """The messages of each step, as unsealed by the recipients."""
     found = {}
-    take = SharedScores._unsealed
+    take = Resharing.unsealed
 
     def seen(self, delivery, chunks, size):
-        found[delivery.sender, self._session.me, delivery.step] = take(self, delivery, chunks, size)
-        return found[delivery.sender, self._session.me, delivery.step]
+        found[delivery.sender, self._me, delivery.step] = take(self, delivery, chunks, size)
+        return found[delivery.sender, self._me, delivery.step]
 
     return seen, found
 
@@ -94,8 +94,8 @@ def test_after_a_restart_the_same_steps_open_the_same_strings_and_give_the_same_
     new_release, tmp_path, monkeypatch
 ):
     scoring = Scoring(new_release(tmp_path)).multiply().prepare()
-    seen, found = unsealed(scoring)
-    monkeypatch.setattr(SharedScores, "_unsealed", seen)
+    seen, found = unsealed()
+    monkeypatch.setattr(Resharing, "unsealed", seen)
     first = scoring.share().steps().frames()
     strings = dict(found)
     assert len(strings) == 4 + len(scoring.shape.steps)
@@ -134,7 +134,7 @@ def test_after_a_restart_an_evaluator_that_computed_otherwise_does_not_answer_th
     last = len(scoring.shape.steps)
     scoring.steps(until=last - 1)
     # Evaluators 0 and 1 ended before: they repeat their messages and their answers.
-    run = scoring.party(ZERO)._releases.of(scoring.query.release_id).scores.named("s")._run
+    run = scoring.party(ZERO)._releases.of(scoring.query.release_id).scores.named("s")._evaluator._run
     sent = bytearray(run._sent[last - 1])
     sent[0] ^= 1
     run._sent[last - 1] = bytes(sent)

@@ -50,7 +50,7 @@ def test_evaluator_0_opens_nothing_without_references_and_the_cells_of_all_parti
 @pytest.mark.parametrize("kind", ["references", "cells", "a step"])
 def test_a_party_that_does_not_evaluate_is_sent_nothing(scoring, kind):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="only evaluators receive"):
+    with pytest.raises(ProtocolError, match="this party is none"):
         {
             "references": lambda: scoring.send_references(WEST),
             "cells": lambda: scoring.hand(0, SOUTH, WEST, []),
@@ -61,7 +61,7 @@ def test_a_party_that_does_not_evaluate_is_sent_nothing(scoring, kind):
 @pytest.mark.parametrize("step", [1, 2, 99])
 def test_a_party_that_does_not_evaluate_opens_no_step_after_resharing(scoring, step):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="only evaluators take part"):
+    with pytest.raises(ProtocolError, match="this party is none"):
         scoring.sealed(step, WEST, ZERO)
 
 

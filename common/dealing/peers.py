@@ -6,15 +6,15 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...common.acceptance import check_acceptance
-from ...common.canonical.terms import terms_digest
-from ...common.crypto.agreement import EphemeralKey
-from ...common.crypto.digests import keyed_digest
-from ...common.crypto.envelope import seal, unseal
-from ...common.crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
-from ...common.errors import ProtocolError
-from ...common.messages import Acceptance, ReleaseTerms
-from ...common.protocols.partition import Partition
+from ..acceptance import check_acceptance
+from ..canonical.terms import terms_digest
+from ..crypto.agreement import EphemeralKey
+from ..crypto.digests import keyed_digest
+from ..crypto.envelope import seal, unseal
+from ..crypto.randomness import KEY_BYTES, FreshKeys, RandomStream
+from ..errors import ProtocolError
+from ..messages import Acceptance, ReleaseTerms
+from ..protocols.partition import Partition
 
 
 class Peers:

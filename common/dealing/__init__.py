@@ -1,0 +1,1 @@
+"""What every participant of a release shares with the others, and the role that deals randomness."""
