@@ -1,6 +1,6 @@
 """The views of the curator and of the evaluators of scores: uniform words, and a noisy sum.
 
-About 2,400 tests reject at p < 1e-6, so a correct program would fail for fewer than 1 in 400 choices of the
+About 4,600 tests reject at p < 1e-6, so a correct program would fail for fewer than 1 in 200 choices of the
 seeds, which are fixed.
 """
 
