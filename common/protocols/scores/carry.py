@@ -70,12 +70,16 @@ def digit_wires(digits: tuple[range, ...], bits: Planes, values: Planes, *, cons
     """
     carries, propagates, start = [], [], 0
     for digit in digits:
-        mine = _values(bits[digit.start : digit.stop])[::-1]
-        hot = values[start : start + len(mine) - 1]
-        start += len(hot)
-        carries.append(np.bitwise_xor.reduce(hot & np.bitwise_xor.accumulate(mine[:-1])))
-        passed = np.bitwise_xor.reduce(hot & (mine[1:] ^ mine[0]))
-        propagates.append(passed ^ mine[0] if constant else passed)
+        top, *below = _values(bits[digit.start : digit.stop])[::-1]
+        at_least, carry = top.copy(), np.zeros_like(top)
+        passed = top.copy() if constant else np.zeros_like(top)
+        for value, equal in zip(values[start:], below, strict=False):
+            carry ^= value & at_least
+            passed ^= value & (equal ^ top)
+            at_least ^= equal
+        start += len(below)
+        carries.append(carry)
+        propagates.append(passed)
     return np.stack([*carries, *propagates[1:]])
 
 
