@@ -80,6 +80,7 @@ class ScoreRuns:
         self._account = account
         self._memory = account.allowance.memory
         self._runs: dict[str, ScoreRun] = {}
+        self._bound: dict[str, dict[str, str]] = {}
 
     def prepare(self, query: ScoreQuery, run: ScoreRun) -> None:
         """Charges a query before anything for it is computed; a repeated query costs nothing.
@@ -90,6 +91,7 @@ class ScoreRuns:
         if query.query_id not in self._runs:
             for oldest in list(self._runs)[: 1 - MAX_RUNS]:
                 del self._runs[oldest]
+                self._bound.pop(oldest, None)
                 self._memory.free([oldest])
             self._memory.reserve({query.query_id: run.memory_bytes + _query_bytes(query)})
         try:
@@ -111,7 +113,10 @@ class ScoreRuns:
         """
         run = self.named(query_id)
         frames = run.open(step, recipient)
-        self._account.bind(run.query, run.bound())
+        values = run.bound()
+        if self._bound.get(query_id) != values:
+            self._account.bind(run.query, values)
+            self._bound[query_id] = values
         return frames
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
