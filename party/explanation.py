@@ -205,7 +205,7 @@ def _masked(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
     plan = terms.masked
     if plan is None:
         return None
-    evaluators = [plan.roster[place].name for place in plan.evaluators]
+    evaluators = list(plan.evaluator_names)
     return {
         "tolerated": plan.tolerated,
         "others": len(plan.roster) - 1,

@@ -214,7 +214,7 @@ class Policy:
             )
         if plan.dealer not in self.dealers:
             raise PolicyError(f"the policy does not allow the dealer {plan.dealer!r}; its owner can add it")
-        vetoed = sorted({plan.roster[place].name for place in plan.evaluators} & self.veto_evaluators)
+        vetoed = sorted(set(plan.evaluator_names) & self.veto_evaluators)
         if vetoed:
             raise PolicyError(
                 f"the policy vetoes {vetoed[0]!r} as evaluator of scores; order the parties of the plan so "

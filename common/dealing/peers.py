@@ -27,6 +27,7 @@ class Peers:
         secret: secret of this release in the ledger.
         acceptances: acceptances of all parties, in roster order; verified here.
         salts: source of salts.
+        dealer: key of this party and the dealer, whose place is after the last party; None without a dealer.
 
     Raises:
         ProtocolError: an acceptance is missing, or not signed by the party in the plan.
@@ -40,6 +41,7 @@ class Peers:
         secret: bytes,
         acceptances: Sequence[Acceptance],
         salts: FreshKeys,
+        dealer: bytes | None = None,
     ) -> None:
         if len(acceptances) != len(plan.roster):
             raise ProtocolError("expected one acceptance for each party of the plan; introduce all of them")
@@ -52,9 +54,11 @@ class Peers:
             check_acceptance(accepted, entry.identity, self._digest)
             if place != me:
                 self._keys[place] = own.pair_key(accepted.ephemeral, self._digest)
+        if dealer is not None:
+            self._keys[len(plan.roster)] = dealer
 
     def streams(self) -> dict[int, RandomStream]:
-        """Index of every other party in the roster -> stream of the key shared with it."""
+        """Place of every other participant -> stream of the key shared with it."""
         return {other: RandomStream(key) for other, key in self._keys.items()}
 
     def seal(

@@ -157,11 +157,10 @@ def stated_roles(masked: MaskedPlan | None) -> dict[str, Any]:
     """What a plan of the protocol `masked` adds to a `StatedPlan`, by field; the defaults without one."""
     if masked is None:
         return {"collusions": None, "dealer": None, "evaluators": (), "check": ""}
-    evaluators = tuple(masked.roster[place].name for place in masked.evaluators)
     return {
         "collusions": masked.tolerated,
         "dealer": masked.dealer,
-        "evaluators": evaluators,
+        "evaluators": masked.evaluator_names,
         "check": masked.check,
     }
 

@@ -50,15 +50,17 @@ class Traffic:
         return sum(self.received) + sum(self.sent)
 
     def relay(self, owner: int, recipient: int, size: int) -> None:
-        """Adds bytes from one party to another."""
-        self.sent[owner] += size
-        self.received[recipient] += size
-        self.calls += 2
+        """Adds bytes from one party to another; the place after the last party is the dealer's."""
+        for amounts, place in ((self.sent, owner), (self.received, recipient)):
+            if place < len(amounts):
+                amounts[place] += size
+                self.calls += 1
 
     def deal(self, recipient: int, size: int) -> None:
-        """Adds bytes from the curator to a party."""
-        self.received[recipient] += size
-        self.calls += 1
+        """Adds bytes from the curator to a party; the place after the last party is the dealer's."""
+        if recipient < len(self.received):
+            self.received[recipient] += size
+            self.calls += 1
 
 
 def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str, float]) -> Traffic:

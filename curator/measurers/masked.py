@@ -40,7 +40,8 @@ from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
 from ...common.protocols.scores.query import Integers
 from ..parties.asking import Asking
-from ..parties.dealer import Dealer
+from ..parties.client import PartyClient
+from ..parties.dealer import Dealer, DealerLink
 from ..parties.federation import Federation
 from .measurer import Observer, Query
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores, without_absent
@@ -80,8 +81,13 @@ def masked_plan(
     differences = (grid << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
     ring = Ring.holding(max(grid * _LARGEST * records + noise, differences))
     # Two colluding evaluators would see the values that they evaluate.
-    evaluators = (len(roster) // 2, 0, len(roster) - 1) if len(roster) > 2 and tolerated <= 1 else ()
+    evaluators = _evaluators(len(roster)) if len(roster) > 1 and tolerated <= 1 else ()
     return MaskedPlan(partition.domain, roster, tolerated, ring, evaluators, alignment=partition.alignment)
+
+
+def _evaluators(parties: int) -> tuple[int, int, int]:
+    """Places of the evaluators: the party in the middle, the first and the last; of two, the dealer first."""
+    return (parties // 2 if parties > 2 else parties, 0, parties - 1)
 
 
 def masked_sigma(
@@ -124,6 +130,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._release_id = terms.release_id
         self._unit = terms.unit
         self._dealer = Dealer(terms, self._plan, keys)
+        self._evaluators = [*self._clients, PartyClient(DealerLink(self._dealer))]
         self._opened: set[tuple[int, Chain, int]] = set()
         self._multiplied: set[tuple[int, Chain]] = set()
         self._ordered: set[int] = set()
@@ -168,7 +175,7 @@ class MaskedMeasurer(ScoringMeasurer):
         def scored() -> NDArray[np.float64]:
             self._prepare(batch.cliques)
             if self._plan.evaluators:
-                return shared_scores(self._clients, self._plan, query, batch.references)
+                return shared_scores(self._evaluators, self._plan, query, batch.references)
             return local_scores(self._clients[0], query, batch.references)
 
         return self._asking.ask(query.query_id, encode_asked(query), scored, self._forget)
@@ -374,7 +381,8 @@ def observers_of(plan: MaskedPlan) -> tuple[Observer, ...]:
     factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
     dealing = "the curator deals as written and does not collude with a party of the record's slice"
     if plan.evaluators:
-        dealing += ", nor with an evaluator of scores"
+        dealing += ", nor with an evaluator of scores" if plan.evaluators[0] == parties else ""
+        dealing += "; the evaluators of scores compute as written"
     observers = [
         Observer("the public", "every party adds its noise", factor),
         Observer("the curator", dealing, factor),

@@ -132,25 +132,27 @@ def shared_scores(
     """Scores from the evaluators of a masked release, shape (cliques,).
 
     Args:
-        clients: clients in the roster's order; they have computed all products that the cliques need.
+        clients: clients by place: of the parties, which have computed all products that the cliques need,
+            then of the dealer.
         plan: plan of the release.
         query: the score query.
         references: references of the query.
     """
-    for client in clients:
-        client.prepare_scores(query)
+    parties = range(len(plan.roster))
+    for place in sorted({*parties, *plan.evaluators}):
+        clients[place].prepare_scores(query)
     cells = tuple(plan.domain.cells(clique) for clique in query.cliques)
     shape = score_shape(plan, cells, query.sigma, query.largest_reference, query.largest_total)
     assistant, one, two = plan.evaluators
     _send_references(clients[assistant], query, references)
-    for place in range(len(clients)):
+    for place in parties:
         if place != assistant:
             _relay(clients, query, 0, place, assistant)
-    if set(range(len(clients))) - set(plan.evaluators):
+    if set(parties) - set(plan.evaluators):
         _relay(clients, query, 0, one, two)
     for number, step in enumerate(shape.steps, start=1):
         _relay(clients, query, number, plan.evaluators[step.sender], plan.evaluators[step.recipient])
-    answers = (client.answer_scores(query) for client in clients)
+    answers = (clients[place].answer_scores(query) for place in parties)
     opened = opened_sum(plan.ring, answers)
     score_bounds(plan, query.sigma, query.largest_total).check(opened)
     return opened / grid_of(query.sigma)

@@ -6,19 +6,22 @@ unless it colludes with a party. The curator is the dealer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from ...common.canonical.terms import terms_digest
-from ...common.crypto.randomness import RandomStream
-from ...common.messages import ReleaseTerms
+from ...common.crypto.randomness import RandomStream, fresh_key
+from ...common.dealing.evaluator import Resharing, ScoreEvaluator
+from ...common.dealing.peers import Peers
+from ...common.messages import ReleaseTerms, ScoreQuery
 from ...common.protocols.masked import products
 from ...common.protocols.masked.field import Elements
-from ...common.protocols.masked.masks import proof_stream, release_masks
+from ...common.protocols.masked.masks import dealer_pair_key, proof_stream, release_masks
 from ...common.protocols.masked.one_hot import Challenge, attest
 from ...common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ...common.protocols.masked.ring import Words
+from ...common.wire import codec, queries, streams
 
 
 class Dealer:
@@ -35,8 +38,8 @@ class Dealer:
         names = [entry.name for entry in plan.roster]
         self.seeds = tuple(keys.child_key("mask seed", terms.release_id, name) for name in names)
         """For each party of the roster, 32 secret bytes."""
-        digest = terms_digest(terms)
-        self.masks = tuple(release_masks(seed, digest) for seed in self.seeds)
+        self._digest = terms_digest(terms)
+        self.masks = tuple(release_masks(seed, self._digest) for seed in self.seeds)
         """For each party of the roster, the source of its masks and dealt shares."""
 
     def rows(self, chain: Chain, number: int) -> Iterator[Words]:
@@ -110,6 +113,13 @@ class Dealer:
         proof = proof_stream(self.masks[owner], recipient, coins, chain)
         return attest(challenge, challenge.sketch(masks, masks=True), proof, RandomStream.from_os())
 
+    def evaluator(self, query: ScoreQuery) -> ScoreEvaluator:
+        """The dealer as evaluator of scores, if the plan names it."""
+        place = len(self._plan.roster)
+        peers = DealerPeers(self._digest, place, tuple(map(dealer_pair_key, self.masks)))
+        resharing = Resharing(self._plan, query, place, peers)
+        return ScoreEvaluator(resharing, query, place, peers, None)
+
     def _dealt(self, chain: Chain, number: int, product: Words) -> Words:
         """The last holder's share of one product."""
         streams = [self._stream(i, "product share", chain) for i in self._plan.openers(chain, number)]
@@ -124,6 +134,48 @@ class Dealer:
         records, at_once = self._plan.records(number), block_rows(self._plan.ring, cells)
         for start in range(0, records, at_once):
             yield min(at_once, records - start)
+
+
+class DealerPeers(Peers):
+    """Keys that the dealer shares with every party.
+
+    Args:
+        digest: digest of the terms.
+        me: place of the dealer.
+        keys: key shared with each party, in roster order.
+    """
+
+    def __init__(self, digest: bytes, me: int, keys: Sequence[bytes]) -> None:
+        self._me, self._digest, self._keys = me, digest, dict(enumerate(keys))
+        self._salts = fresh_key
+
+
+class DealerLink:
+    """A connection to the dealer in this process, which evaluates scores.
+
+    Args:
+        dealer: dealer of the release.
+    """
+
+    def __init__(self, dealer: Dealer) -> None:
+        self._dealer = dealer
+        self._evaluator: ScoreEvaluator | None = None
+
+    def call(self, method: str, requests: Iterable[bytes]) -> Iterator[bytes]:
+        """Replies to encoded requests; see `Connection`."""
+        if method == "PrepareScores":
+            self._evaluator = self._dealer.evaluator(queries.decode_score_query(*requests))
+            yield codec.encode_acknowledgement()
+            return
+        assert self._evaluator is not None, "scores are prepared first"
+        if method == "Open":
+            request = queries.decode_opening_request(*requests)
+            yield from streams.encode_payload(self._evaluator.open(request.step, request.recipient))
+        else:
+            assert method == "Deliver", "a dealer has no other method"
+            delivery, chunks = streams.decode_delivery(iter(requests))
+            self._evaluator.deliver(delivery, chunks)
+            yield codec.encode_acknowledgement()
 
 
 def _sum(blocks: Sequence[Words]) -> Words:

@@ -19,6 +19,15 @@ def release_masks(seed: bytes, terms: bytes) -> RandomStream:
     return RandomStream(seed).child("masks of a release", terms.hex())
 
 
+def dealer_pair_key(masks: RandomStream) -> bytes:
+    """Run by a party and by the dealer: the key of the two as evaluators of scores, 32 bytes.
+
+    Args:
+        masks: see `release_masks`.
+    """
+    return masks.child_key("pair with the dealer")
+
+
 def proof_stream(source: RandomStream, recipient: int, coins: bytes, chain: Chain) -> RandomStream:
     """Run by an owner and the role that it shares the source with: random words of one proof (`one_hot`).
 

@@ -46,9 +46,10 @@ class MaskedPlan(Partition):
     Attributes:
         tolerated: number of parties that may collude without weakening the privacy guarantee.
         ring: ring of the shares.
-        evaluators: indices in the roster of the three parties that compute scores from shares, evaluator 0
-            first (see `common/protocols/scores`); empty if there are no scores. Two of them together could
-            see every marginal that is scored.
+        evaluators: places of the three roles that compute scores from shares, evaluator 0 first (see
+            `common/protocols/scores`); empty if there are no scores. Two of them together could see every
+            marginal that is scored. A place is an index in the roster; that after the last one is the
+            dealer's, which may be evaluator 0 only.
         dealer: role that deals the randomness; alone, it must not collude with a party of a slice.
         check: "one-hot" if every opening is proved to be one-hot (`one_hot`), so that a clique may have parts
             of two parties at most; else empty.
@@ -65,7 +66,8 @@ class MaskedPlan(Partition):
         if self.evaluators and (
             len(set(self.evaluators)) != 3
             or len(self.evaluators) != 3
-            or not all(0 <= place < len(self.roster) for place in self.evaluators)
+            or not 0 <= self.evaluators[0] <= len(self.roster)
+            or not all(0 <= place < len(self.roster) for place in self.evaluators[1:])
             or self.tolerated > 1
         ):
             raise DataError(
@@ -87,6 +89,12 @@ class MaskedPlan(Partition):
             )
         # Refuses a number of tolerated collusions that leaves no honest party.
         DistributedNoise(len(self.roster), self.tolerated)
+
+    @property
+    def evaluator_names(self) -> tuple[str, ...]:
+        """Names of the evaluators, evaluator 0 first."""
+        names = (*(entry.name for entry in self.roster), self.dealer)
+        return tuple(names[place] for place in self.evaluators)
 
     @cached_property
     def noise(self) -> DistributedNoise:

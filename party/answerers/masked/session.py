@@ -16,7 +16,7 @@ from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
 from ....common.privacy.cost import grid_of
 from ....common.protocols.masked import products, reveal
-from ....common.protocols.masked.masks import release_masks
+from ....common.protocols.masked.masks import dealer_pair_key, release_masks
 from ....common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     Chain,
@@ -75,11 +75,12 @@ class MaskedSession:
         self._names = frozenset(plan.domain)
         self._presences = plan.presences(self._slice)
         self._rows = rows
-        self.peers = Peers(terms, plan, self.me, secret, introduction.acceptances, salts)
+        self.masks = release_masks(introduction.mask_seed, terms_digest(terms))
+        dealer = dealer_pair_key(self.masks)
+        self.peers = Peers(terms, plan, self.me, secret, introduction.acceptances, salts, dealer)
         # Aligned parties have no order to compare: their rows are at positions.
         compared = plan.members(self._slice) if plan.alignment is None else ()
         self._order = RecordOrder(self.peers, {i: plan.roster[i].name for i in compared if i != me}, order)
-        self.masks = release_masks(introduction.mask_seed, terms_digest(terms))
         self._openings = Openings(plan.ring, allowance.disk)
         self._memory = allowance.memory
         self.processors = allowance.processors
@@ -262,7 +263,9 @@ class MaskedSession:
         ring = self.plan.ring
         noise = self.plan.noise.draw(sigma, share.size, stream)
         words = difference_count(interaction) if interaction else share.size
-        mask = reveal.pairwise_mask(ring, self.me, self.peers.streams(), query, words)
+        streams = self.peers.streams()
+        others = {place: streams[place] for place in range(len(self.plan.roster)) if place != self.me}
+        mask = reveal.pairwise_mask(ring, self.me, others, query, words)
         return ring.signed(reveal.masked_answer(ring, share, grid_of(sigma), noise, mask, interaction))
 
     def _check(

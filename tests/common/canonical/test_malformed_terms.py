@@ -165,11 +165,12 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ({"alignments": [alignment()], "check": "one-hot"}, "check: .*over aligned parties"),
         ({"ring_bits": 0}, "32 or 64 bits"),
         ({"ring_bits": 33}, "32 or 64 bits"),
-        ({"evaluators": [0, 1, 2]}, "three evaluators or none"),
+        ({"evaluators": [1, 0, 2]}, "three evaluators or none"),
         ({"roster": THREE, "evaluators": [1]}, "three evaluators or none"),
         ({"roster": THREE, "evaluators": [1, 2]}, "three evaluators or none"),
         ({"roster": THREE, "evaluators": [1, 2, 1]}, "three evaluators or none"),
         ({"roster": THREE, "evaluators": [0, 1, 3]}, "three evaluators or none"),
+        ({"roster": THREE, "evaluators": [4, 1, 2]}, "three evaluators or none"),
         ({"roster": THREE, "evaluators": [0, 1, 2, 0]}, "three evaluators or none"),
         (
             {"roster": THREE, "tolerated": 2} | {"evaluators": [0, 1, 2]},
