@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from ...common.canonical.terms import terms_digest
-from ...common.crypto.randomness import RandomStream, fresh_key
+from ...common.crypto.randomness import FreshKeys, RandomStream
 from ...common.dealing.evaluator import Resharing, ScoreEvaluator
 from ...common.dealing.peers import Peers
 from ...common.messages import ReleaseTerms, ScoreQuery
@@ -38,6 +38,7 @@ class Dealer:
         names = [entry.name for entry in plan.roster]
         self.seeds = tuple(keys.child_key("mask seed", terms.release_id, name) for name in names)
         """For each party of the roster, 32 secret bytes."""
+        self._salts = keys.child("salts", terms.release_id)
         self._digest = terms_digest(terms)
         self.masks = tuple(release_masks(seed, self._digest) for seed in self.seeds)
         """For each party of the roster, the source of its masks and dealt shares."""
@@ -116,7 +117,7 @@ class Dealer:
     def evaluator(self, query: ScoreQuery) -> ScoreEvaluator:
         """The dealer as evaluator of scores, if the plan names it."""
         place = len(self._plan.roster)
-        peers = DealerPeers(self._digest, place, tuple(map(dealer_pair_key, self.masks)))
+        peers = DealerPeers(self._digest, place, tuple(map(dealer_pair_key, self.masks)), self._salts.key)
         resharing = Resharing(self._plan, query, place, peers)
         return ScoreEvaluator(resharing, query, place, peers, None)
 
@@ -143,11 +144,12 @@ class DealerPeers(Peers):
         digest: digest of the terms.
         me: place of the dealer.
         keys: key shared with each party, in roster order.
+        salts: source of salts.
     """
 
-    def __init__(self, digest: bytes, me: int, keys: Sequence[bytes]) -> None:
+    def __init__(self, digest: bytes, me: int, keys: Sequence[bytes], salts: FreshKeys) -> None:
         self._me, self._digest, self._keys = me, digest, dict(enumerate(keys))
-        self._salts = fresh_key
+        self._salts = salts
 
 
 class DealerLink:
