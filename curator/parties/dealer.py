@@ -1,7 +1,8 @@
 """The dealer of the protocol `masked`: deals seeds of masks, and shares of products of masks.
 
 It knows every mask but sees no opening, since openings are sealed between parties: it learns nothing
-unless it colludes with a party. The curator is the dealer.
+unless it colludes with a party. The curator is the dealer. In a release of two parties it also evaluates
+scores; what it receives then is uniform to it.
 """
 
 from __future__ import annotations
