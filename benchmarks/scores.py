@@ -45,7 +45,7 @@ def main() -> None:
     pooled = time.perf_counter() - started
     print(
         f"{'grid':>5} {'curator s':>10} {'evaluators s':>13} {'others s':>9} {'all s':>7} "
-        f"{'evaluators MB':>14} {'rounds':>6} {'worst error/sigma':>18} {'pooled s':>9} {'ratio':>7}"
+        f"{'evaluators MB':>16} {'steps':>6} {'worst error/sigma':>18} {'pooled s':>9} {'ratio':>7}"
     )
     for spec in GRIDS:
         pieces = partition(table, Grid.parse(spec, table.domain, RECORDS))
@@ -69,14 +69,16 @@ def main() -> None:
         ]
         seconds = {role: spent for role, spent in clock.seconds.items() if role != "check"}
         cells = tuple(reference.size for reference in references)
-        rounds = ScoreShape.holding(cells, RECORDS, plan.ring, 2 * RECORDS).rounds
-        evaluating = [seconds.get(f"party {place}", 0.0) for place in plan.evaluators]
+        steps = len(ScoreShape(cells, plan.ring).steps)
+        # Of two parties the curator is the third evaluator.
+        parties = [place for place in plan.evaluators if place < len(flat)]
+        evaluating = [seconds.get(f"party {place}", 0.0) for place in parties]
         all_roles, curator = sum(seconds.values()), seconds.get("curator", 0.0)
         others = all_roles - curator - sum(evaluating)
-        traffic = " + ".join(f"{moved[place]:.1f}" for place in plan.evaluators)
+        traffic = " + ".join(f"{moved[place]:.1f}" for place in parties)
         print(
             f"{spec:>5} {curator:>10.3f} {sum(evaluating):>13.3f} {others:>9.3f} {all_roles:>7.3f} "
-            f"{traffic:>14} {rounds:>6} {error:>18.2f} {pooled:>9.3f} {all_roles / pooled:>7.1f}"
+            f"{traffic:>16} {steps:>6} {error:>18.2f} {pooled:>9.3f} {all_roles / pooled:>7.1f}"
         )
 
 

@@ -179,7 +179,6 @@ class DeliveryKind(enum.Enum):
     DEALT_PRODUCTS = 3
     SCORE_STEP = 4
     SCORE_REFERENCES = 5
-    DEALT_SCORES = 6
     RECORD_ORDER = 7
     PROOF = 8
     ATTESTATION = 9

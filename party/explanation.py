@@ -15,6 +15,7 @@ from ..common.messages import ReleaseTerms, alignment_query
 from ..common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.plan import ALIGNMENT, DDH, FIRST, HMAC, REFUSE
+from ..common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..common.protocols.registry import find_protocol
 from .approvals import Request
 from .home import PartyHome
@@ -136,7 +137,7 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
             f"{masked['tolerated']} of the {masked['others']} other parties may collude without weakening "
             "the promise",
         )
-        yield "dealer", f"the {masked['dealer']}, trusted to deal as written and not to collude with a party"
+        yield "dealers", _dealers(masked["dealers"])
         yield "evaluators", _evaluators(masked)
     yield "left", _left(form["lifetime"])
     yield "policy", _verdict_of_policy(form)
@@ -196,15 +197,25 @@ def _mechanism(text: str) -> Any:
         return text
 
 
+def _dealers(names: list[str]) -> str:
+    if not names:
+        return "none: no product of several parties is computed"
+    if names == [CURATOR_DEALS]:
+        return "the curator, trusted to deal as written and not to collude with a party; for trials"
+    if len(names) >= REPLICATED:
+        return f"{', '.join(names)}; no two of them may collude with a party of a slice that they deal for"
+    return f"{', '.join(names)}, trusted not to collude with a party of a slice that it deals for"
+
+
 def _masked(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
     plan = terms.masked
     if plan is None:
         return None
-    evaluators = [plan.roster[place].name for place in plan.evaluators]
+    evaluators = list(plan.evaluator_names)
     return {
         "tolerated": plan.tolerated,
         "others": len(plan.roster) - 1,
-        "dealer": plan.dealer,
+        "dealers": [dealer.name for dealer in plan.dealers],
         "evaluators": evaluators,
         "this_party_evaluates": own in evaluators,
     }
@@ -301,7 +312,7 @@ def _evaluators(masked: dict[str, Any]) -> str:
     own = (
         "; this party is one of them" if masked["this_party_evaluates"] else "; this party is not one of them"
     )
-    return f"{' and '.join(masked['evaluators'])}, who together could see every scored marginal{own}"
+    return f"{', '.join(masked['evaluators'])}, of whom any two together could see every scored marginal{own}"
 
 
 def _left(lifetime: dict[str, float]) -> str:

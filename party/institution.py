@@ -14,6 +14,8 @@ from ..common.messages import ReleaseTerms
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.alignment import Population
 from ..common.protocols.alignment.plan import AlignmentPlan
+from ..common.protocols.masked.dealers import CURATOR_DEALS
+from ..common.protocols.masked.plan import MaskedPlan
 from ..common.protocols.partition import Partition
 from ..common.statement import TERMS
 from .approvals import Approvals
@@ -162,6 +164,32 @@ class Institution:
                     "fingerprints with its operator and pin it"
                 )
         self.rules.policy.records.check_plan(plan, own[0], self.rules.known)
+
+    def check_dealers(self, plan: MaskedPlan, curator: bytes) -> None:
+        """Refuses a plan with a dealer that is not pinned, or in which this party deals against its policy.
+
+        Args:
+            plan: proposed by the curator.
+            curator: identity of the curator that signed it; empty if any is accepted.
+
+        Raises:
+            PolicyError: a dealer is not pinned, or pinned with another key; or this party may not deal.
+        """
+        parties = {entry.name for entry in plan.roster}
+        for dealer in plan.dealers:
+            if dealer.name == self.name and not self.rules.policy.may_deal:
+                raise PolicyError(
+                    "the plan names this party as a dealer, and its policy does not allow that; its owner can "
+                    "set may_deal, or name another dealer"
+                )
+            if dealer.name in parties:
+                continue
+            pinned = (curator or dealer.identity) if dealer.name == CURATOR_DEALS else None
+            if dealer.identity != self.rules.known.get(dealer.name, pinned):
+                raise PolicyError(
+                    f"the plan names dealer {dealer.name!r} with an identity that is not pinned here; compare "
+                    "fingerprints with its operator and pin it"
+                )
 
     def check_alignment(self, terms: ReleaseTerms, aligned: KeptAlignment | None) -> None:
         """Refuses a release that counts on another alignment than this party took part in, or on none.

@@ -11,7 +11,9 @@ from ..common.data.domain import Clique
 from ..common.errors import ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
+    DealRequest,
     Delivery,
+    DeliveryKind,
     MarginalQuery,
     MultiplyRequest,
     OpeningRequest,
@@ -63,15 +65,23 @@ class Party(Role[Answerer]):
     def open(self, request: OpeningRequest) -> Iterator[bytes]:
         """Frames for another party: a matrix minus its mask, its proof, a step of scores, a tag or points."""
         answerer = self._releases.of(request.release_id)
-        if request.query_id:
-            return answerer.scores.named(request.query_id).open(request.step, request.recipient)
-        if request.record_order:
-            return answerer.order_tag(request.recipient)
-        if request.coins:
-            return answerer.prove(request.chain, request.recipient, request.coins)
-        if request.step:
-            return answerer.pass_on(request.step - 1, request.recipient)
-        return answerer.open(request.chain, request.recipient)
+        match request.kind:
+            case DeliveryKind.SCORE_STEP:
+                return answerer.scores.open(request.query_id, request.step, request.recipient)
+            case DeliveryKind.RECORD_ORDER:
+                return answerer.order_tag(request.recipient)
+            case DeliveryKind.PROOF:
+                return answerer.prove(request.chain, request.recipient, request.coins)
+            case DeliveryKind.ALIGNMENT_POINTS:
+                return answerer.pass_on(request.step, request.recipient)
+            case DeliveryKind.OPENING | DeliveryKind.ALIGNMENT_KEY:
+                return answerer.open(request.chain, request.recipient)
+            case _:
+                raise ProtocolError("expected a kind of message that parties send; compare versions")
+
+    def deal(self, request: DealRequest) -> Iterator[bytes]:
+        """Frames of dealt randomness for a party of another slice, sealed for it."""
+        return self._releases.of(request.release_id).deal(request)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores what another party or the dealer sends, references, or the positions of rows."""
@@ -155,6 +165,8 @@ class Party(Role[Answerer]):
                 # First, since the refusal of another number of rows would show the number, which is private.
                 institution.check_alignment(terms, aligned)
             institution.check_partition(terms.plan, aligned)
+            if terms.masked is not None:
+                institution.check_dealers(terms.masked, curator)
             institution.check_keys(terms)
             answerer.check_terms(terms, institution)
 

@@ -9,7 +9,8 @@ from fractions import Fraction
 from ..common.errors import PolicyError
 from ..common.messages import PROTOCOL_VERSION, ReleaseTerms
 from ..common.privacy.cost import Adjacency
-from ..common.protocols.masked.plan import CURATOR_DEALS, MaskedPlan
+from ..common.protocols.masked.dealers import CURATOR_DEALS
+from ..common.protocols.masked.plan import MaskedPlan
 from ..common.protocols.partition import Partition, RosterEntry
 
 
@@ -92,6 +93,9 @@ class Policy:
         min_parties: smallest number of parties with distinct identities in a release.
         veto_evaluators: names of parties that may not evaluate scores.
         dealers: allowed dealers of a masked release.
+        min_dealers: with `masked`, least number of dealers of a release that needs any; with three or more,
+            no dealer knows a mask alone.
+        may_deal: with `masked`, whether this party may deal for slices that it is no party of.
         max_alignment_rho: upper limit of what one alignment of rows may cost, zCDP; zero allows none, and
             makes the number of rows public.
         max_match_keys: largest number of match keys of an alignment; with several, the matcher sees which
@@ -118,6 +122,8 @@ class Policy:
     min_parties: int = 1
     veto_evaluators: frozenset[str] = frozenset()
     dealers: frozenset[str] = frozenset({CURATOR_DEALS})
+    min_dealers: int = 1
+    may_deal: bool = False
     max_alignment_rho: Fraction = Fraction(0)
     max_match_keys: int = 1
     require_check: bool = False
@@ -212,13 +218,18 @@ class Policy:
                 "the release checks no openings, and require_check of the policy demands it; add "
                 'check = "one-hot" to its plan'
             )
-        if plan.dealer not in self.dealers:
-            raise PolicyError(f"the policy does not allow the dealer {plan.dealer!r}; its owner can add it")
-        vetoed = sorted({plan.roster[place].name for place in plan.evaluators} & self.veto_evaluators)
+        refused = [dealer.name for dealer in plan.dealers if dealer.name not in self.dealers]
+        if refused:
+            raise PolicyError(f"the policy does not allow the dealer {refused[0]!r}; its owner can add it")
+        if plan.dealers and len(plan.dealers) < self.min_dealers:
+            raise PolicyError(
+                "the release has fewer dealers than min_dealers of the policy; name more of them in its plan"
+            )
+        vetoed = sorted(set(plan.evaluator_names) & self.veto_evaluators)
         if vetoed:
             raise PolicyError(
                 f"the policy vetoes {vetoed[0]!r} as evaluator of scores; order the parties of the plan so "
-                "that others are the first and the last"
+                "that others are the first, the last and the one in the middle"
             )
 
     def check_cells(self, cells: int) -> None:

@@ -13,7 +13,6 @@ from ..common.data.domain import Domain
 from ..common.errors import DataError
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.match_keys import check_identifier
-from ..common.protocols.masked.plan import CURATOR_DEALS
 from .policy import Policy, Records
 from .sources.catalogue import source_of
 from .sources.source import Source
@@ -71,7 +70,9 @@ max_rows_per_person = 1          # needs a key; a release has to cover, and char
 min_parties = 1                  # least number of parties with different identities
 min_tolerated = 1                # masked: so many other parties may collude and see no more than promised
 veto_evaluators = []             # masked: parties that may not compute scores from shares
-dealers = ["curator"]            # masked: who may deal the randomness
+dealers = []                     # masked: who may deal the randomness: names, or "curator" for trials
+min_dealers = 1                  # masked: with 3, no dealer alone knows what hides the rows
+# may_deal = true                # masked: deal for slices that this party is no party of
 # require_check = true           # masked: the other parties must prove that they open each record once
 max_memory_mb = 2048             # of one release: products and scores; a call needs up to 100 more
 max_disk_mb = 16384              # of one release: temporary files, in TMPDIR
@@ -108,6 +109,8 @@ _KEYS: Keys = {
         "min_parties": int,
         "veto_evaluators": list,
         "dealers": list,
+        "min_dealers": int,
+        "may_deal": bool,
         "require_check": bool,
         "max_memory_mb": int,
         "max_disk_mb": int,
@@ -238,7 +241,9 @@ def _check_domain(domain: Domain, key: str | None, identifiers: Mapping[str, str
 
 def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
     check_least(NAME, entries, (*_RHOS, "max_cells", "min_records", "min_tolerated"), 0)
-    check_least(NAME, entries, ("max_rows_per_person", "max_match_keys", "min_parties", *_RESOURCES), 1)
+    check_least(
+        NAME, entries, ("max_rows_per_person", "max_match_keys", "min_parties", "min_dealers", *_RESOURCES), 1
+    )
     resources = {key: entries[key] for key in _RESOURCES if key in entries}
     for key in ("protocols", "adjacencies", "veto_evaluators", "dealers"):
         if not all(isinstance(name, str) for name in entries.get(key, [])):
@@ -257,7 +262,9 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
         max_rows_per_person=entries.get("max_rows_per_person", 1),
         min_parties=entries.get("min_parties", 1),
         veto_evaluators=frozenset(entries.get("veto_evaluators", [])),
-        dealers=frozenset(entries.get("dealers", [CURATOR_DEALS])),
+        dealers=frozenset(entries.get("dealers", [])),
+        min_dealers=entries.get("min_dealers", 1),
+        may_deal=entries.get("may_deal", False),
         require_check=entries.get("require_check", False),
         **resources,
     )

@@ -15,7 +15,8 @@ from ..common.errors import DataError, MosaicError
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..common.wire.refusals import decode_refusal, encode_refusal
-from ..curator.parties.client import PartyClient
+from ..curator.parties.client import Connection, PartyClient
+from ..curator.parties.dealer import CuratorDealer
 from ..party.dealing.dealer import Dealer
 from ..party.dealing.policy import DealerPolicy
 from ..party.identifiers import Identifiers
@@ -116,14 +117,16 @@ def start_parties(
 
 def start_dealers(
     count: int, keys: RandomStream, parties: Sequence[Sequence[InProcessConnection]]
-) -> list[InProcessConnection]:
+) -> list[Connection]:
     """Starts dealers with in-memory ledgers, which know these parties and each other.
 
     Args:
-        count: number of dealers.
+        count: number of dealers; if zero, the curator deals.
         keys: source of their keys; that of the parties.
         parties: connections to the parties, started for as many dealers.
     """
+    if count == 0:
+        return [CuratorDealer(_identity(CURATOR_DEALS, keys), keys.child("dealer"))]
     names = dealer_names(count)
     known = {name: _identity(name, keys).public for name in names}
     for link in chain(*parties):

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from ..common.crypto.identity import Identity
 from ..common.crypto.randomness import RandomStream
 from ..common.data.table import Table
 from ..common.data.workload import Workload
@@ -30,7 +29,6 @@ from ..curator.measurers.measurer import Measurer
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
-from ..curator.parties.dealer import CuratorDealer
 from ..curator.releasing.agreement import agree
 from ..curator.releasing.alignment_order import DEFAULT_RHO, AlignmentOrder
 from ..curator.releasing.release import Layout, Released, ReleaseOrder, make_release
@@ -189,7 +187,7 @@ def _setting(
     policy = policy_for(proposal.protocol.name, order.adjacency, proposal.charged_rho, dealers=dealers)
     keys = stream.child("parties")
     links = start_parties(pieces, policy, keys, dealers=dealers)
-    dealing = start_dealers(dealers, keys, links) or [_curator_dealer(stream)]
+    dealing = start_dealers(dealers, keys, links)
     agreement = agree(order.domain, links, proposal, dealers=dealing)
     measurer: Measurer
     if copies > 1:
@@ -231,15 +229,11 @@ def _aligned_setting(
     policy = policy_for(MASKED.name, order.adjacency, proposal.charged_rho, rho, dealers)
     keys = stream.child("parties")
     links = start_parties(tables, policy, keys, identifiers, dealers)
-    dealing = start_dealers(dealers, keys, links) or [_curator_dealer(stream)]
+    dealing = start_dealers(dealers, keys, links)
     aligned = align(links, table.domain, aligning, order.adjacency, stream.child("alignment"))
     agreement = agree(table.domain, links, proposal, dealers=dealing, aligned=aligned)
     layout = replace(Layout.of(agreement.terms.plan), names=())
     return _Setting(agreement.measurer(), layout, real, links)
-
-
-def _curator_dealer(stream: RandomStream) -> CuratorDealer:
-    return CuratorDealer(Identity.from_seed(stream.child_key("identity")), stream.child("dealer"))
 
 
 def _metrics(workload: Workload, made: Released, setting: _Setting, seconds: float) -> dict[str, Any]:

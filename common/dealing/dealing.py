@@ -8,20 +8,29 @@ together with one of three dealers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from ..canonical.terms import terms_digest
 from ..crypto.randomness import FreshKeys, RandomStream
-from ..errors import ProtocolError
-from ..messages import Acceptance, DealRequest, DeliveryKind, ReleaseTerms
+from ..errors import DeliveriesLost, ProtocolError
+from ..messages import (
+    Acceptance,
+    DealRequest,
+    Delivery,
+    DeliveryKind,
+    OpeningRequest,
+    ReleaseTerms,
+    ScoreQuery,
+)
 from ..protocols.masked import products
 from ..protocols.masked.dealers import dealt_terms, knowing_positions, known_components
 from ..protocols.masked.masks import Mask, Masks, proof_stream, release_masks
 from ..protocols.masked.one_hot import Challenge, attest
 from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ..protocols.masked.ring import Words
+from .evaluator import Resharing, ScoreEvaluator
 from .peers import Peers
 
 _COMPONENT = "component of masks"
@@ -57,6 +66,7 @@ class Dealing:
         self._peers = Peers(terms, place, secret, acceptances, salts)
         self._streams = self._peers.streams()
         self._digest = terms_digest(terms)
+        self._scores: tuple[ScoreQuery, ScoreEvaluator] | None = None
 
     def deal(self, request: DealRequest) -> Iterator[bytes]:
         """The sealed frames of a message to a party of a slice that it deals for.
@@ -87,6 +97,33 @@ class Dealing:
             case _:
                 raise ProtocolError("expected what a dealer deals, got another kind; compare versions")
         return self._peers.seal(recipient, dealt_labels(kind, request.chains), payload)
+
+    def prepare_scores(self, query: ScoreQuery) -> None:
+        """Begins a score query as evaluator 0, instead of an earlier one; a repeated query goes on.
+
+        Raises:
+            ProtocolError: the plan names another evaluator.
+        """
+        if self._plan.evaluators[:1] != (self._place,):
+            raise ProtocolError("this dealer does not evaluate scores; compare the plan")
+        if self._scores is None or self._scores[0] != query:
+            resharing = Resharing(self._plan, query, self._place, self._peers)
+            self._scores = query, ScoreEvaluator(resharing, query, self._place, self._peers, None)
+
+    def open(self, request: OpeningRequest) -> Iterator[bytes]:
+        """The sealed frames of a step of a score query."""
+        if request.kind is not DeliveryKind.SCORE_STEP:
+            raise ProtocolError("a dealer holds no rows to open; compare the plan")
+        return self._evaluator(request.query_id).open(request.step, request.recipient)
+
+    def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Stores what an evaluator of scores receives."""
+        self._evaluator(delivery.query_id).deliver(delivery, chunks)
+
+    def _evaluator(self, query_id: str) -> ScoreEvaluator:
+        if self._scores is None or self._scores[0].query_id != query_id:
+            raise DeliveriesLost("a step of a score query comes before the query; prepare the scores again")
+        return self._scores[1]
 
     def _slice_of(self, party: int) -> int:
         """The slice of a party, if this dealer deals for it."""
@@ -136,7 +173,9 @@ class Dealing:
                 right_mask.components(ring, size, plan.cells(right)),
                 number,
             )
-            yield products.dealt_share(product, _sum([ring.uniform(s, size, plan.cells(chain)) for s in pads]))
+            yield products.dealt_share(
+                product, _sum([ring.uniform(s, size, plan.cells(chain)) for s in pads])
+            )
 
     def _products(self, chains: Sequence[Chain], number: int) -> dict[Chain, Words]:
         """This dealer's parts of the products of the masks, less pads; each of shape (cells,)."""

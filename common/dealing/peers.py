@@ -106,5 +106,7 @@ class Peers:
 
     def _envelope(self, other: int, sender: int, to: int, what: Sequence[str]) -> tuple[bytes, bytes]:
         if other not in self._keys:
-            raise ProtocolError("expected a sealed message between two participants of the plan; compare the plan")
+            raise ProtocolError(
+                "expected a sealed message between two participants of the plan; compare the plan"
+            )
         return self._keys[other], self._digest + json.dumps([sender, to, *what]).encode()

@@ -15,7 +15,6 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_DEALT_PRODUCTS: _ClassVar[DeliveryKind]
     DELIVERY_KIND_SCORE_STEP: _ClassVar[DeliveryKind]
     DELIVERY_KIND_SCORE_REFERENCES: _ClassVar[DeliveryKind]
-    DELIVERY_KIND_DEALT_SCORES: _ClassVar[DeliveryKind]
     DELIVERY_KIND_RECORD_ORDER: _ClassVar[DeliveryKind]
     DELIVERY_KIND_PROOF: _ClassVar[DeliveryKind]
     DELIVERY_KIND_ATTESTATION: _ClassVar[DeliveryKind]
@@ -39,7 +38,6 @@ DELIVERY_KIND_DEALT_ROWS: DeliveryKind
 DELIVERY_KIND_DEALT_PRODUCTS: DeliveryKind
 DELIVERY_KIND_SCORE_STEP: DeliveryKind
 DELIVERY_KIND_SCORE_REFERENCES: DeliveryKind
-DELIVERY_KIND_DEALT_SCORES: DeliveryKind
 DELIVERY_KIND_RECORD_ORDER: DeliveryKind
 DELIVERY_KIND_PROOF: DeliveryKind
 DELIVERY_KIND_ATTESTATION: DeliveryKind

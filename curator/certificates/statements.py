@@ -117,8 +117,8 @@ class StatedPlan:
         steps: of the mechanism; empty in a certificate that does not state them.
         names: of the parties, slice by slice; empty for a simulation.
         collusions: number of parties that may collude; None where the protocol tolerates none.
-        dealer: role that deals randomness; None where there is none.
-        evaluators: names of the two parties that compute scores from shares; empty where there are none.
+        dealers: names of those who deal randomness; empty where nobody does.
+        evaluators: names of the three roles that compute scores from shares; empty where there are none.
         check: what parties prove of their openings; empty for nothing.
         alignment: of the parties' rows; None if the parties of a slice hold the same records.
     """
@@ -137,7 +137,7 @@ class StatedPlan:
     steps: tuple[StatedStep, ...] = field(default=(), metadata=OPTIONAL)
     names: tuple[tuple[str, ...], ...] = field(default=(), metadata=OPTIONAL)
     collusions: int | None = field(default=None, metadata=OPTIONAL)
-    dealer: str | None = field(default=None, metadata=OPTIONAL)
+    dealers: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     evaluators: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     check: str = field(default="", metadata=OPTIONAL)
     alignment: StatedAlignment | None = field(default=None, metadata=OPTIONAL)
@@ -156,12 +156,11 @@ class StatedPlan:
 def stated_roles(masked: MaskedPlan | None) -> dict[str, Any]:
     """What a plan of the protocol `masked` adds to a `StatedPlan`, by field; the defaults without one."""
     if masked is None:
-        return {"collusions": None, "dealer": None, "evaluators": (), "check": ""}
-    evaluators = tuple(masked.roster[place].name for place in masked.evaluators)
+        return {"collusions": None, "dealers": (), "evaluators": (), "check": ""}
     return {
         "collusions": masked.tolerated,
-        "dealer": masked.dealer,
-        "evaluators": evaluators,
+        "dealers": tuple(dealer.name for dealer in masked.dealers),
+        "evaluators": masked.evaluator_names,
         "check": masked.check,
     }
 

@@ -112,7 +112,11 @@ def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
         return Check(
             "trust",
             False,
-            "another protocol, adjacency, dealer, evaluators, check or number of collusions than signed",
+            "another protocol, adjacency, dealers, evaluators, check or number of collusions than signed",
         )
-    roles = "" if masked is None else f", at most {masked.tolerated} may collude, {masked.dealer} deals"
+    roles = ""
+    if masked is not None:
+        roles = f", at most {masked.tolerated} may collude"
+        if masked.dealers:
+            roles += f", dealt by {', '.join(dealer.name for dealer in masked.dealers)}"
     return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{roles}, as signed")

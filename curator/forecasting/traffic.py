@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...common.crypto.randomness import KEY_BYTES
 from ...common.data.domain import Clique
 from ...common.protocols.indicator import divide
 from ...common.protocols.masked.field import WORD_BYTES
@@ -49,15 +50,17 @@ class Traffic:
         return sum(self.received) + sum(self.sent)
 
     def relay(self, owner: int, recipient: int, size: int) -> None:
-        """Adds bytes from one party to another."""
-        self.sent[owner] += size
-        self.received[recipient] += size
-        self.calls += 2
+        """Adds bytes from one party to another; the place after the last party is the dealer's."""
+        for amounts, place in ((self.sent, owner), (self.received, recipient)):
+            if place < len(amounts):
+                amounts[place] += size
+                self.calls += 1
 
     def deal(self, recipient: int, size: int) -> None:
-        """Adds bytes from the curator to a party."""
-        self.received[recipient] += size
-        self.calls += 1
+        """Adds bytes from the curator to a party; the place after the last party is the dealer's."""
+        if recipient < len(self.received):
+            self.received[recipient] += size
+            self.calls += 1
 
 
 def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str, float]) -> Traffic:
@@ -163,14 +166,14 @@ def _scored(traffic: Traffic, plan: MaskedPlan, cliques: Sequence[Clique], times
         traffic.received[0] += times * sum(cells) * _REFERENCE_BYTES
         return
     shape = score_shape(plan, cells, sigma, records, 2 * records)
-    zero, one = plan.evaluators
+    assistant, one, two = plan.evaluators
+    others = set(range(len(plan.roster))) - set(plan.evaluators)
     for _ in range(times):
-        traffic.deal(one, shape.total * _REFERENCE_BYTES)
-        traffic.deal(one, shape.dealt_bytes)
-        for other in range(len(plan.roster)):
-            if other not in plan.evaluators:
-                traffic.relay(other, zero, shape.total * plan.ring.word_bytes)
-        for step in range(shape.rounds):
-            traffic.relay(zero, one, shape.opened_bytes(step))
-            traffic.relay(one, zero, shape.opened_bytes(step))
+        traffic.deal(assistant, shape.total * _REFERENCE_BYTES)
+        for place in (one, two, *others):
+            traffic.relay(place, assistant, shape.word_bytes)
+        if others:
+            traffic.relay(one, two, KEY_BYTES * len(others))
+        for step in shape.steps:
+            traffic.relay(plan.evaluators[step.sender], plan.evaluators[step.recipient], step.size)
         traffic.calls += 2 * len(plan.roster)

@@ -22,9 +22,7 @@ from .measurer import Measurer
 Plan = Callable[[Federation, Fraction, PrivacyUnit, int | None], Partition]
 """From the parties, the grant, the privacy unit and the collusions to tolerate (None for the default)."""
 
-Begin = Callable[
-    [Federation, ReleaseTerms, tuple[Acceptance, ...], Fraction, Asking | None], Measurer
-]
+Begin = Callable[[Federation, ReleaseTerms, tuple[Acceptance, ...], Fraction, Asking | None], Measurer]
 """From the parties, the terms and what each participant signed, the grant, and how what costs budget is asked
 for."""
 

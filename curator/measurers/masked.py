@@ -6,7 +6,6 @@ import itertools
 import math
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.canonical.queries import encode_asked
-from ...common.crypto.randomness import KEY_BYTES, RandomStream
+from ...common.crypto.randomness import KEY_BYTES
 from ...common.data.boxes import box_sums
 from ...common.data.domain import Clique
 from ...common.data.interactions import difference_count, from_differences, interaction
@@ -23,7 +22,7 @@ from ...common.measurement import Measurement
 from ...common.messages import (
     Acceptance,
     AnswerForm,
-    Delivery,
+    DealRequest,
     DeliveryKind,
     Introduction,
     MarginalQuery,
@@ -35,12 +34,12 @@ from ...common.privacy.budget import Charge
 from ...common.privacy.cost import Neighbours, PrivacyUnit, gaussian_cost, gaussian_sigma, grid_of
 from ...common.privacy.distributed import DistributedNoise
 from ...common.protocols.masked.bounds import marginal_bounds
+from ...common.protocols.masked.dealers import DealerEntry
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
 from ...common.protocols.scores.query import Integers
 from ..parties.asking import Asking
-from ..parties.dealer import Dealer
 from ..parties.federation import Federation
 from .measurer import Observer, Query
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores, without_absent
@@ -48,6 +47,9 @@ from .size import NoisySize
 
 _LARGEST = 3
 """Times the number of records: bounds all counts, and all distances to a rounded reference."""
+
+_LEAST_PARTIES = 3
+"""With so many parties, all evaluators of scores are parties; with two, evaluator 0 is the first dealer."""
 
 _INTERACTION = 3
 """The ring has room for interactions of at most this many attributes."""
@@ -80,8 +82,35 @@ def masked_plan(
     differences = (grid << math.ceil(_INTERACTION / 2)) * records + (noise << _INTERACTION)
     ring = Ring.holding(max(grid * _LARGEST * records + noise, differences))
     # Two colluding evaluators would see the values that they evaluate.
-    evaluators = (0, len(roster) - 1) if len(roster) > 1 and tolerated <= 1 else ()
-    return MaskedPlan(partition.domain, roster, tolerated, ring, evaluators, alignment=partition.alignment)
+    evaluators = _evaluators(len(roster)) if len(roster) > 1 and tolerated <= 1 else ()
+    return MaskedPlan(
+        partition.domain,
+        roster,
+        tolerated,
+        ring,
+        evaluators,
+        _dealers(federation, bool(evaluators)),
+        alignment=partition.alignment,
+    )
+
+
+def _dealers(federation: Federation, scores: bool) -> tuple[DealerEntry, ...]:
+    """The dealers of the plan: none if every slice has one party and no dealer evaluates scores.
+
+    Raises:
+        DataError: the release needs a dealer, and there is none.
+    """
+    evaluates = scores and len(federation.members) == _LEAST_PARTIES - 1
+    if not evaluates and all(len(members) == 1 for members in federation.slices):
+        return ()
+    if not federation.dealers:
+        raise DataError("the release needs dealers, and the plan names none; name one or three in dealers")
+    return tuple(dealer.entry for dealer in federation.dealers)
+
+
+def _evaluators(parties: int) -> tuple[int, int, int]:
+    """Places of the evaluators: the party in the middle, the first and the last; of two, the dealer first."""
+    return (parties // 2 if parties >= _LEAST_PARTIES else parties, 0, parties - 1)
 
 
 def masked_sigma(
@@ -103,7 +132,6 @@ class MaskedMeasurer(ScoringMeasurer):
         acceptances: signed acceptance of each party; empty if all answers are recalled, so that parties are
             not introduced.
         granted: upper limit of the costs of all queries together, zCDP.
-        keys: source of the dealer's seeds.
         asking: recalls answers and retries.
     """
 
@@ -113,7 +141,6 @@ class MaskedMeasurer(ScoringMeasurer):
         terms: ReleaseTerms,
         acceptances: tuple[Acceptance, ...],
         granted: Fraction,
-        keys: RandomStream,
         asking: Asking | None = None,
     ) -> None:
         super().__init__(federation.domain, federation.record_count, granted)
@@ -123,9 +150,10 @@ class MaskedMeasurer(ScoringMeasurer):
         self._clients = [member.client for member in federation.members]
         self._release_id = terms.release_id
         self._unit = terms.unit
-        self._dealer = Dealer(terms, self._plan, keys)
+        self._participants = [*self._clients, *(d.client for d in federation.dealers_of(terms))]
         self._opened: set[tuple[int, Chain, int]] = set()
         self._multiplied: set[tuple[int, Chain]] = set()
+        self._seeded: set[int] = set()
         self._ordered: set[int] = set()
         self._asked = 0
         self._asking = asking or Asking()
@@ -144,12 +172,12 @@ class MaskedMeasurer(ScoringMeasurer):
         return bool(self._plan.evaluators) or len(self._clients) == 1
 
     def _introduce(self, acceptances: tuple[Acceptance, ...]) -> None:
-        for client, seed in zip(self._clients, self._dealer.seeds, strict=True):
-            introduction = Introduction(self._release_id, acceptances, seed)
+        introduction = Introduction(self._release_id, acceptances)
+        for client in self._participants:
             self._asking.persist(partial(client.introduce, introduction), self._forget)
         # Slices whose rows differ in order are refused before anything is charged.
         for number in range(self._plan.slice_count):
-            self._asking.persist(partial(self._compare_order, number), self._forget)
+            self._asking.persist(partial(self._begin, number), self._forget)
 
     def _compared(self, references: Iterable[Integers]) -> Iterable[Integers]:
         return map(without_absent, references) if self._plan.absent else references
@@ -168,7 +196,7 @@ class MaskedMeasurer(ScoringMeasurer):
         def scored() -> NDArray[np.float64]:
             self._prepare(batch.cliques)
             if self._plan.evaluators:
-                return shared_scores(self._clients, self._plan, self._dealer, query, batch.references)
+                return shared_scores(self._participants, self._plan, query, batch.references)
             return local_scores(self._clients[0], query, batch.references)
 
         return self._asking.ask(query.query_id, encode_asked(query), scored, self._forget)
@@ -231,21 +259,32 @@ class MaskedMeasurer(ScoringMeasurer):
             return
         members = self._plan.members(number)
         for sender, recipient in itertools.permutations(members, 2):
-            request = OpeningRequest(self._release_id, (), recipient, record_order=True)
-            delivery = Delivery(self._release_id, DeliveryKind.RECORD_ORDER, (), sender)
-            self._clients[sender].relay(request, delivery, self._clients[recipient])
+            request = OpeningRequest(self._release_id, (), recipient, DeliveryKind.RECORD_ORDER)
+            self._clients[sender].relay(sender, request, self._clients[recipient])
         self._ordered.add(number)
 
-    def _multiply(self, chains: Sequence[Chain], number: int) -> None:
+    def _begin(self, number: int) -> None:
+        """Before the first opening of a slice: its parties get seeds of masks, and compare their order."""
+        if number not in self._seeded and len(self._plan.members(number)) > 1:
+            for recipient, dealer in itertools.product(
+                self._plan.members(number), self._plan.dealers_of(number)
+            ):
+                self._deal(dealer, DealRequest(self._release_id, DeliveryKind.MASK_SEEDS, recipient))
+        self._seeded.add(number)
         self._compare_order(number)
+
+    def _multiply(self, chains: Sequence[Chain], number: int) -> None:
+        self._begin(number)
         for before in dict.fromkeys(chain[:k] for chain in chains for k in range(2, len(chain))):
             self._exchange(before, number)
-            self._deal(before, number)
+            self._deal_rows(before, number)
         for chain in chains:
             self._exchange(chain, number)
-        for chain, words in self._dealer.products(chains, number):
-            delivery = Delivery(self._release_id, DeliveryKind.DEALT_PRODUCT, chain)
-            self._clients[self._plan.holders(chain, number)[-1]].deal(delivery, [words])
+        for recipient in dict.fromkeys(self._plan.holders(chain, number)[-1] for chain in chains):
+            dealt = tuple(c for c in chains if self._plan.holders(c, number)[-1] == recipient)
+            request = DealRequest(self._release_id, DeliveryKind.DEALT_PRODUCTS, recipient, dealt)
+            for dealer in self._plan.dealers_of(number):
+                self._deal(dealer, request)
         for party in self._plan.members(number):
             own = tuple(c for c in chains if party in self._plan.holders(c, number))
             if own:
@@ -265,8 +304,7 @@ class MaskedMeasurer(ScoringMeasurer):
         if (owner, chain, recipient) in self._opened:
             return
         request = OpeningRequest(self._release_id, chain, recipient)
-        delivery = Delivery(self._release_id, DeliveryKind.OPENING, chain, owner)
-        self._clients[owner].relay(request, delivery, self._clients[recipient])
+        self._clients[owner].relay(owner, request, self._clients[recipient])
         if self._plan.check:
             self._check(owner, chain, recipient)
         self._opened.add((owner, chain, recipient))
@@ -274,16 +312,20 @@ class MaskedMeasurer(ScoringMeasurer):
     def _check(self, owner: int, chain: Chain, recipient: int) -> None:
         """Has an opening proved to its receiver, by coins that its owner could not know when it opened."""
         coins = secrets.token_bytes(KEY_BYTES)
-        request = OpeningRequest(self._release_id, chain, recipient, coins=coins)
-        proof = Delivery(self._release_id, DeliveryKind.PROOF, chain, owner, coins=coins)
-        self._clients[owner].relay(request, proof, self._clients[recipient])
-        attestation = self._dealer.attestation(owner, chain, recipient, coins)
-        delivery = replace(proof, kind=DeliveryKind.ATTESTATION)
-        self._clients[recipient].deal(delivery, [attestation.astype("<u8")])
+        request = OpeningRequest(self._release_id, chain, recipient, DeliveryKind.PROOF, coins=coins)
+        self._clients[owner].relay(owner, request, self._clients[recipient])
+        (dealer,) = self._plan.dealers_of(self._plan.roster[owner].slice)
+        attested = DealRequest(self._release_id, DeliveryKind.ATTESTATION, recipient, (chain,), owner, coins)
+        self._deal(dealer, attested)
 
-    def _deal(self, chain: Chain, number: int) -> None:
-        delivery = Delivery(self._release_id, DeliveryKind.DEALT_ROWS, chain)
-        self._clients[self._plan.holders(chain, number)[-1]].deal(delivery, self._dealer.rows(chain, number))
+    def _deal_rows(self, chain: Chain, number: int) -> None:
+        recipient = self._plan.holders(chain, number)[-1]
+        request = DealRequest(self._release_id, DeliveryKind.DEALT_ROWS, recipient, (chain,))
+        for dealer in self._plan.dealers_of(number):
+            self._deal(dealer, request)
+
+    def _deal(self, dealer: int, request: DealRequest) -> None:
+        self._participants[dealer].relay_dealt(dealer, request, self._clients[request.recipient])
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         return self._measurement(self._marginal_query(query, charge), charge)
@@ -346,6 +388,7 @@ class MaskedMeasurer(ScoringMeasurer):
         """Forgets all deliveries: a party that restarted lost what was delivered to it."""
         self._opened.clear()
         self._multiplied.clear()
+        self._seeded.clear()
         self._ordered.clear()
 
     def _shares(self, asked: MarginalQuery) -> Iterator[NDArray[np.int64]]:
@@ -374,7 +417,8 @@ def observers_of(plan: MaskedPlan) -> tuple[Observer, ...]:
     factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
     dealing = "the curator deals as written and does not collude with a party of the record's slice"
     if plan.evaluators:
-        dealing += ", nor with an evaluator of scores"
+        dealing += ", nor with an evaluator of scores" if plan.evaluators[0] == parties else ""
+        dealing += "; the evaluators of scores compute as written"
     observers = [
         Observer("the public", "every party adds its noise", factor),
         Observer("the curator", dealing, factor),

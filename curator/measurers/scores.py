@@ -1,4 +1,4 @@
-"""Scores over parties: the curator relays and deals, and sees only one noisy number per clique."""
+"""Scores over parties: the curator relays, and sees only one noisy number per clique."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.scores.query import Integers, references_digest, score_shape
 from ..parties.client import PartyClient
-from ..parties.dealer import Dealer
 from .measurer import Measurer, Scores
 
 _BATCH_CELLS = 1 << 21
@@ -128,46 +127,44 @@ def local_scores(client: PartyClient, query: ScoreQuery, references: Integers) -
 
 
 def shared_scores(
-    clients: Sequence[PartyClient], plan: MaskedPlan, dealer: Dealer, query: ScoreQuery, references: Integers
+    clients: Sequence[PartyClient], plan: MaskedPlan, query: ScoreQuery, references: Integers
 ) -> NDArray[np.float64]:
     """Scores from the evaluators of a masked release, shape (cliques,).
 
     Args:
-        clients: clients in the roster's order; they have computed all products that the cliques need.
+        clients: clients by place: of the parties, which have computed all products that the cliques need,
+            then of the dealer.
         plan: plan of the release.
-        dealer: dealer of the release.
         query: the score query.
         references: references of the query.
     """
-    for client in clients:
-        client.prepare_scores(query)
+    parties = range(len(plan.roster))
+    for place in sorted({*parties, *plan.evaluators}):
+        clients[place].prepare_scores(query)
     cells = tuple(plan.domain.cells(clique) for clique in query.cliques)
     shape = score_shape(plan, cells, query.sigma, query.largest_reference, query.largest_total)
-    zero, one = plan.evaluators
-    _send_references(clients[one], query, references)
-    dealt = np.frombuffer(dealer.scores(query, shape), dtype=np.uint8)
-    clients[one].deal(_delivery(query, DeliveryKind.DEALT_SCORES), [dealt])
-    for other in range(len(clients)):
-        if other not in plan.evaluators:
-            _relay(clients, query, 0, other, zero)
-    for step in range(1, shape.rounds + 1):
-        # Both evaluators open a round before either receives the other's opening.
-        _relay(clients, query, step, zero, one)
-        _relay(clients, query, step, one, zero)
-    answers = (client.answer_scores(query) for client in clients)
+    assistant, one, two = plan.evaluators
+    _send_references(clients[assistant], query, references)
+    for place in parties:
+        if place != assistant:
+            _relay(clients, query, 0, place, assistant)
+    if set(parties) - set(plan.evaluators):
+        _relay(clients, query, 0, one, two)
+    for number, step in enumerate(shape.steps, start=1):
+        _relay(clients, query, number, plan.evaluators[step.sender], plan.evaluators[step.recipient])
+    answers = (clients[place].answer_scores(query) for place in parties)
     opened = opened_sum(plan.ring, answers)
     score_bounds(plan, query.sigma, query.largest_total).check(opened)
     return opened / grid_of(query.sigma)
 
 
 def _send_references(client: PartyClient, query: ScoreQuery, references: Integers) -> None:
-    client.deal(_delivery(query, DeliveryKind.SCORE_REFERENCES), [references.astype("<i8")])
-
-
-def _delivery(query: ScoreQuery, kind: DeliveryKind, sender: int = 0, step: int = 0) -> Delivery:
-    return Delivery(query.release_id, kind, (), sender, query.query_id, step)
+    delivery = Delivery(query.release_id, DeliveryKind.SCORE_REFERENCES, query_id=query.query_id)
+    client.deliver(delivery, [references.astype("<i8")])
 
 
 def _relay(clients: Sequence[PartyClient], query: ScoreQuery, step: int, sender: int, to: int) -> None:
-    request = OpeningRequest(query.release_id, (), to, query.query_id, step)
-    clients[sender].relay(request, _delivery(query, DeliveryKind.SCORE_STEP, sender, step), clients[to])
+    request = OpeningRequest(
+        query.release_id, (), to, DeliveryKind.SCORE_STEP, query_id=query.query_id, step=step
+    )
+    clients[sender].relay(sender, request, clients[to])

@@ -137,8 +137,11 @@ class PartyClient:
             recipient: client of the party.
         """
         sealed = self._connection.call("Deal", [queries.encode_deal_request(request)])
-        chain, chains = ((), request.chains) if request.kind is DeliveryKind.DEALT_PRODUCTS else (
-            request.chains[0] if request.chains else (), ())
+        chain, chains = (
+            ((), request.chains)
+            if request.kind is DeliveryKind.DEALT_PRODUCTS
+            else (request.chains[0] if request.chains else (), ())
+        )
         delivery = Delivery(
             request.release_id,
             request.kind,

@@ -51,9 +51,21 @@ class CuratorDealer:
                 yield codec.encode_acknowledgement()
             case "Deal":
                 assert self._dealing is not None, "dealers are introduced before they deal"
+                yield from streams.encode_payload(self._dealing.deal(queries.decode_deal_request(*requests)))
+            case "PrepareScores":
+                assert self._dealing is not None, "dealers are introduced before they evaluate"
+                self._dealing.prepare_scores(queries.decode_score_query(*requests))
+                yield codec.encode_acknowledgement()
+            case "Open":
+                assert self._dealing is not None, "dealers are introduced before they evaluate"
                 yield from streams.encode_payload(
-                    self._dealing.deal(queries.decode_deal_request(*requests))
+                    self._dealing.open(queries.decode_opening_request(*requests))
                 )
+            case "Deliver":
+                assert self._dealing is not None, "dealers are introduced before they evaluate"
+                delivery, chunks = streams.decode_delivery(iter(requests))
+                self._dealing.deliver(delivery, chunks)
+                yield codec.encode_acknowledgement()
             case "Abandon":
                 self._terms = self._dealing = None
                 yield codec.encode_acknowledgement()

@@ -185,10 +185,10 @@ def connect(
         aligned,
         tuple(_dealer(dealer, members) for dealer in dealers),
     )
-    for number, members in enumerate(federation.slices, start=1):
-        _check_slice(domain, number, members)
+    for number, piece in enumerate(members, start=1):
+        _check_slice(domain, number, piece)
         if counted and aligned is None:
-            _check_counts(number, members)
+            _check_counts(number, piece)
     return federation
 
 

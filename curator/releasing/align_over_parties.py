@@ -106,14 +106,13 @@ def matched(agreement: Agreement, keys: RandomStream) -> list[Matching]:
     """
     terms, clients = agreement.terms, [member.client for member in agreement.federation.members]
     plan, release_id = _plan(terms), terms.release_id
-    introduction = Introduction(release_id, agreement.acceptances, b"")
+    introduction = Introduction(release_id, agreement.acceptances)
     for client in clients:
         client.introduce(introduction)
     for first, *others in plan.groups:
         for place in others:
-            request = OpeningRequest(release_id, (), place)
-            header = Delivery(release_id, DeliveryKind.ALIGNMENT_KEY, sender=first)
-            clients[first].relay(request, header, clients[place])
+            request = OpeningRequest(release_id, (), place, DeliveryKind.ALIGNMENT_KEY)
+            clients[first].relay(first, request, clients[place])
     matchings: list[Matching] = []
     for number, group in enumerate(plan.groups):
         tokens = _passed(terms, clients, group) if plan.keying == DDH else _asked(terms, clients, group)
@@ -123,7 +122,7 @@ def matched(agreement: Agreement, keys: RandomStream) -> list[Matching]:
     for number, found in enumerate(matchings):
         for place, positions in zip(plan.members(number), found.positions, strict=True):
             placed = positions_payload(found.size, people, positions)
-            clients[place].deal(Delivery(release_id, DeliveryKind.POSITIONS), placed)
+            clients[place].deliver(Delivery(release_id, DeliveryKind.POSITIONS), placed)
     return matchings
 
 
@@ -159,9 +158,8 @@ def _passed(
     for start, owner in enumerate(group):
         ring = [*group[start:], *group[:start]]
         for sender, recipient in pairwise(ring):
-            request = OpeningRequest(release_id, (), recipient, step=owner + 1)
-            header = Delivery(release_id, DeliveryKind.ALIGNMENT_POINTS, sender=sender, step=owner + 1)
-            clients[sender].relay(request, header, clients[recipient])
+            request = OpeningRequest(release_id, (), recipient, DeliveryKind.ALIGNMENT_POINTS, step=owner)
+            clients[sender].relay(sender, request, clients[recipient])
         tokens.append(clients[ring[-1]].align(release_id, owner, len(plan.match)))
     return tokens
 

@@ -8,7 +8,15 @@ from typing import ClassVar
 
 from ...common.data.domain import Domain
 from ...common.errors import ProtocolError
-from ...common.messages import AnswerForm, Delivery, Introduction, MarginalQuery, ReleaseTerms, ScoreQuery
+from ...common.messages import (
+    AnswerForm,
+    DealRequest,
+    Delivery,
+    Introduction,
+    MarginalQuery,
+    ReleaseTerms,
+    ScoreQuery,
+)
 from ...common.protocols.masked.plan import Chain
 from ..account import Account
 from ..institution import Institution
@@ -89,7 +97,7 @@ class Answerer(ABC):
         raise ProtocolError(f"the protocol {self.account.terms.protocol!r} has no scores; measure marginals")
 
     def introduce(self, introduction: Introduction) -> None:
-        """Receives the other participants and the seed of the party's masks."""
+        """Receives the other participants."""
         raise self._nothing_shared()
 
     def tokens(self, owner: int) -> Iterator[bytes]:
@@ -110,6 +118,10 @@ class Answerer(ABC):
 
     def prove(self, chain: Chain, recipient: int, coins: bytes) -> Iterator[bytes]:
         """The proof that an opening is one-hot, in frames sealed for another party."""
+        raise self._nothing_shared()
+
+    def deal(self, request: DealRequest) -> Iterator[bytes]:
+        """Dealt randomness for a party of another slice, in frames sealed for it."""
         raise self._nothing_shared()
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:

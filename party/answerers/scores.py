@@ -29,6 +29,11 @@ class ScoreRun(Protocol):
     """One score query at one party."""
 
     @property
+    def query(self) -> ScoreQuery:
+        """The score query."""
+        ...
+
+    @property
     def word_bytes(self) -> int:
         """Bytes of one integer of the answer."""
         ...
@@ -75,6 +80,7 @@ class ScoreRuns:
         self._account = account
         self._memory = account.allowance.memory
         self._runs: dict[str, ScoreRun] = {}
+        self._bound: dict[str, dict[str, str]] = {}
 
     def prepare(self, query: ScoreQuery, run: ScoreRun) -> None:
         """Charges a query before anything for it is computed; a repeated query costs nothing.
@@ -85,6 +91,7 @@ class ScoreRuns:
         if query.query_id not in self._runs:
             for oldest in list(self._runs)[: 1 - MAX_RUNS]:
                 del self._runs[oldest]
+                self._bound.pop(oldest, None)
                 self._memory.free([oldest])
             self._memory.reserve({query.query_id: run.memory_bytes + _query_bytes(query)})
         try:
@@ -96,6 +103,21 @@ class ScoreRuns:
         finally:
             if query.query_id not in self._runs:
                 self._memory.free([query.query_id])
+
+    def open(self, query_id: str, step: int, recipient: int) -> Iterator[bytes]:
+        """The sealed frames of a step for another party, after what they hide is bound to the query.
+
+        Raises:
+            DeliveriesLost: see `named`.
+            ProtocolError: the step would hide other values than before under the same words.
+        """
+        run = self.named(query_id)
+        frames = run.open(step, recipient)
+        values = run.bound()
+        if self._bound.get(query_id) != values:
+            self._account.bind(run.query, values)
+            self._bound[query_id] = values
+        return frames
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Receives a delivery for a run.
@@ -143,7 +165,7 @@ class LocalScores:
 
     def __init__(self, rows: Rows, query: ScoreQuery) -> None:
         self._rows = rows
-        self._query = query
+        self.query = query
         self._total_bytes = 8 * sum(map(rows.domain.cells, query.cliques))
         self._references: NDArray[np.int64] | None = None
 
@@ -173,7 +195,7 @@ class LocalScores:
         """Stores the references."""
         if delivery.kind is not DeliveryKind.SCORE_REFERENCES:
             raise ProtocolError("a single party needs only the references; compare versions")
-        self._references = read_references(self._query, self._rows.domain.cells, chunks)
+        self._references = read_references(self.query, self._rows.domain.cells, chunks)
 
     def bound(self) -> dict[str, str]:
         """Empty: rows and query determine the scores."""
@@ -183,8 +205,8 @@ class LocalScores:
         """The exact scores plus noise."""
         if self._references is None:
             raise DeliveriesLost("the scores need references, which were not delivered; deliver them first")
-        counts = [self._rows.marginal(clique) for clique in self._query.cliques]
-        return noisy_counts(exact_scores(counts, self._references), self._query.sigma, stream)
+        counts = [self._rows.marginal(clique) for clique in self.query.cliques]
+        return noisy_counts(exact_scores(counts, self._references), self.query.sigma, stream)
 
 
 def read_references(

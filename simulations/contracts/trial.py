@@ -23,7 +23,7 @@ from ...curator.mechanisms.parts.fitted import FittedModel, Report, ignore
 from ...curator.parties.client import Connection
 from ...curator.releasing.agreement import Agreement, Proposal, agree
 from ..measurers import CentralMeasurer
-from ..network import InProcessConnection, policy_for, start_parties
+from ..network import InProcessConnection, policy_for, start_dealers, start_parties
 from ..partition import Grid, partition
 
 BUDGET = Budget(1.0, 1e-9)
@@ -80,7 +80,7 @@ class Trial:
         protocol = protocol_named(self.protocol)
         purpose = Purpose(Budget(zcdp_rho=float(self.granted)), domain.digest(), "{}", "", "")
         proposal = Proposal(self.release_id, protocol, self.adjacency, self.granted, purpose, self.tolerated)
-        return agree(domain, links, proposal)
+        return agree(domain, links, proposal, dealers=start_dealers(0, self.keys, ()))
 
     def measurer(
         self,

@@ -53,7 +53,7 @@ def test_an_explanation_contains_the_whole_plan(operator):
         "tolerated": 1,
         "others": 1,
         "dealer": "curator",
-        "evaluators": ["clinic", "other"],
+        "evaluators": ["curator", "clinic", "other"],
         "this_party_evaluates": True,
     }
     assert form["lifetime"] == {"rho": 2.0, "left_rho": 2.0 - rho}
@@ -76,8 +76,8 @@ def test_an_explanation_is_also_in_plain_sentences(operator):
         "charge up to rho 0.02 at this party, which is epsilon 1.10404 at delta 1e-09",
         "collusions 1 of the 1 other parties may collude without weakening the promise",
         "dealer the curator, trusted to deal as written and not to collude with a party",
-        "evaluators clinic and other, who together could see every scored marginal; this party is one of "
-        "them",
+        "evaluators curator, clinic, other, of whom any two together could see every scored marginal; this "
+        "party is one of them",
         "left rho 1.98 of lifetime_rho 2 after this release",
         "policy allows it",
     ):

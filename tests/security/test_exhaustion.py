@@ -61,10 +61,10 @@ def table():
 
 
 def wide_parties(granted_rho, **limits):
-    """Two slices with 65,536 cells, so that 400 marginals take 100 MiB."""
+    """Three slices with 65,536 cells, so that 400 marginals take 100 MiB."""
     policy = replace(MASKED_POLICY, max_cells=65_536, **limits)
-    grid = {"north": (0, ("w", "x")), "south": (1, ("w", "x"))}
-    plan = replace(plan_of(grid, records=(20, 30), domain=WIDE.domain), evaluators=(0, 1))
+    grid = {name: (number, ("w", "x")) for number, name in enumerate(("north", "south", "west"))}
+    plan = replace(plan_of(grid, records=(20, 30, 5), domain=WIDE.domain), evaluators=(1, 0, 2))
     release = Release(replace(masked_terms(plan), granted_rho=granted_rho), policy=policy)
     return release.accept().introduce()
 
@@ -79,7 +79,7 @@ def test_four_kilobytes_of_score_query_take_no_memory_and_no_budget(granted, lim
     assert len(queries.encode_score_query(WIDE_SCORES)) < 4096
     with little_memory(), pytest.raises(error):
         release.parties["north"].prepare_scores(WIDE_SCORES)
-    assert release.spent() == {"north": 0, "south": 0}
+    assert release.spent() == {"north": 0, "south": 0, "west": 0}
 
 
 def test_a_single_party_bounds_the_cells_of_all_cliques_together():
@@ -99,10 +99,10 @@ def test_score_queries_that_are_not_finished_count_together():
     release = wide_parties(1e9, max_memory_mb=64)
     north = release.parties["north"]
     for name in ("s1", "s2"):
-        north.prepare_scores(replace(WIDE_SCORES, query_id=name, cliques=(("w",),) * 4))
+        north.prepare_scores(replace(WIDE_SCORES, query_id=name, cliques=(("w",),) * 6))
     spent = release.spent()
     with pytest.raises(PolicyError, match="max_memory_mb"):
-        north.prepare_scores(replace(WIDE_SCORES, query_id="s3", cliques=(("w",),) * 4))
+        north.prepare_scores(replace(WIDE_SCORES, query_id="s3", cliques=(("w",),) * 6))
     assert release.spent() == spent
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.dealing.evaluator import ScoreEvaluator
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.party.answerers.masked.scores import SharedScores
 from support.taps import Curator
 from support.terms import RELEASE_ID
 
@@ -97,15 +97,15 @@ def test_honest_answers_are_not_refused():
 
 def scored(monkeypatch, shift):
     """A score to which one evaluator adds a number of records."""
-    bound = SharedScores.bound
+    bound = ScoreEvaluator.bound
 
     def shifted(self):
-        if self._index == 0 and self._score is not None and not hasattr(self, "shifted"):
-            self._score = self._score + self._score.dtype.type(shift % 2**32)
+        if self.role == 1 and self.ended and not hasattr(self, "shifted"):
+            self._run.scores = self._run.scores + np.uint32(shift % 2**32)
             self.shifted = True
         return bound(self)
 
-    monkeypatch.setattr(SharedScores, "bound", shifted)
+    monkeypatch.setattr(ScoreEvaluator, "bound", shifted)
     references = [np.full(DOMAIN.cells(DOMAIN.names), RECORDS // 32, dtype=np.int64)]
     return release().score([DOMAIN.names], references, GRANTED, "scores")
 

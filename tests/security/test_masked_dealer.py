@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpmosaic.common.dealing import peers
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import (
     Delivery,
@@ -16,7 +17,6 @@ from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.dealer import Dealer
-from dpmosaic.party.answerers import peers
 from support.masked_views import DOMAIN, LONG, RECORDS, table_of
 from support.taps import Curator
 from support.terms import RELEASE_ID

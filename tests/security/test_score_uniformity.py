@@ -1,10 +1,8 @@
-"""The views of curator, dealer and evaluators of scores: uniform words, and a noisy sum.
+"""The views of the curator and of the evaluators of scores: uniform words, and a noisy sum.
 
-About 2,400 tests reject at p < 1e-6, so a correct program would fail for fewer than 1 in 400 choices of the
+About 4,600 tests reject at p < 1e-6, so a correct program would fail for fewer than 1 in 200 choices of the
 seeds, which are fixed.
 """
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +10,22 @@ from scipy import stats
 
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.protocols.scores import dealer as dealing
 from dpmosaic.common.protocols.scores import evaluator as evaluating
-from support.forgetting import forget, forget_sealing, shorten
-from support.score_views import EVERYTHING, ONE, ZERO, distances, table_of, views_of
+from dpmosaic.common.protocols.scores import query as resharing
+from dpmosaic.common.protocols.scores.carry import table_rows
+from dpmosaic.common.protocols.scores.shape import ScoreShape
+from support.forgetting import forget, forget_sealing, shorten, shorten_keys
+from support.score_views import (
+    CELLS,
+    EVALUATORS,
+    EVERYTHING,
+    ONE,
+    TWO,
+    ZERO,
+    distances,
+    table_of,
+    views_of,
+)
 from support.words import ALPHA, likeness, rejected, uniformity
 
 
@@ -25,12 +35,12 @@ def test_the_view_of_every_role_except_the_opened_sum_is_uniform(kind, bits, mon
     views, _ = views_of(table_of(kind), monkeypatch, bits=bits)
     assert set(views) == EVERYTHING
     assert rejected(views) == set()
-    # The cells of the two other parties go to evaluator 0, and as many rounds each way.
+    # The cells of all others go to evaluator 0, and the seeds of one of them to evaluator 2.
     received = {(to, sender, step) for _, to, sender, step in views["received"]}
-    rounds = range(1, 1 + max(step for _, _, step in received))
-    assert len(rounds) >= 3
-    assert received == {(ZERO, 1, 0), (ZERO, 2, 0)} | {
-        (to, sender, step) for to, sender in ((ZERO, ONE), (ONE, ZERO)) for step in rounds
+    shape = ScoreShape(tuple(CELLS), Ring(bits))
+    assert received == {(ZERO, sender, 0) for sender in (ONE, 1, TWO)} | {
+        (EVALUATORS[step.recipient], EVALUATORS[step.sender], number)
+        for number, step in enumerate(shape.steps, start=1)
     }
     assert len(views["received"]) == 2 * len(received)
 
@@ -56,91 +66,72 @@ def test_the_sum_over_all_parties_is_the_distances_with_the_stated_noise(monkeyp
     assert uniformity(Ring(32).words((found[0].values * grid).astype(np.int64))) < ALPHA
 
 
-def forget_masks(monkeypatch, **parts):
-    """Replaces some masks of evaluators and dealer by zeros."""
-    draw = dealing.draw_masks
+def forget_planes(monkeypatch, rows):
+    """Replaces the planes by zeros of which so many are drawn at once."""
+    drawn = evaluating.drawn
 
-    def drawn(shape, stream):
-        masks = draw(shape, stream)
-        return replace(masks, **{name: change(getattr(masks, name)) for name, change in parts.items()})
+    def forgotten(stream, count, width):
+        planes = drawn(stream, count, width)
+        return np.zeros_like(planes) if count == rows else planes
 
-    monkeypatch.setattr(dealing, "draw_masks", drawn)
-    monkeypatch.setattr(evaluating, "draw_masks", drawn)
-
-
-def forget_complement(monkeypatch):
-    """Replaces evaluator 0's share of the complement by zeros."""
-
-    def read(shape, octets, whole=dealing.read_complement):
-        return whole(shape, np.zeros_like(octets))
-
-    monkeypatch.setattr(dealing, "read_complement", read)
-    monkeypatch.setattr(
-        evaluating,
-        "read_complement",
-        lambda shape, octets, whole=evaluating.read_complement: whole(
-            # The share that evaluator 0 draws is writable; evaluator 1's message is not.
-            shape,
-            np.zeros_like(octets) if octets.flags.writeable else octets,
-        ),
-    )
+    monkeypatch.setattr(evaluating, "drawn", forgotten)
 
 
+def forget_zeros(monkeypatch):
+    """Replaces the shares of zero by zeros."""
+    share = evaluating.zero_share
+    monkeypatch.setattr(evaluating, "zero_share", lambda *arguments: np.zeros_like(share(*arguments)))
+
+
+DIGITS = {bits: ScoreShape((1,), Ring(bits)) for bits in (32, 64)}
 FORGOTTEN = {
-    "the part of evaluator 1 in resharing": (
-        lambda m: forget(m, "score shares"),
+    "the seeds of resharing": (
+        lambda m, bits: m.setattr(resharing, "_part", lambda ring, seed, cells: ring.words(np.zeros(cells))),
         {"received", "one query's, less another's"},
     ),
     "the query in resharing": (
-        lambda m: shorten(m, "score shares"),
+        lambda m, bits: shorten_keys(m, "score shares"),
         {"one query's, less another's"},
     ),
-    "the words under which differences are opened": (
-        lambda m: forget_masks(m, words=np.zeros_like),
-        {"opened by both", "received, with the receiver's share"},
+    "the pads of the digits": (
+        lambda m, bits: forget_planes(m, table_rows(DIGITS[bits].digits)),
+        {"received", "one query's, less another's"},
     ),
-    "the masks of the layers": (
-        lambda m: forget_masks(m, layers=lambda layers: [np.zeros_like(planes) for planes in layers]),
-        {"opened by both", "received"},
+    "the drawn components of the carries": (
+        lambda m, bits: forget_planes(m, DIGITS[bits].wires),
+        {"received", "what an evaluator holds, added up"},
     ),
-    "the mask of the sign": (
-        lambda m: forget_masks(m, sign=np.zeros_like),
-        {"signs opened, with the difference's"},
+    "the shares of zero": (
+        lambda m, bits: forget_zeros(m),
+        {"received", "what an evaluator holds, added up", "one query's, less another's"},
     ),
-    "the share of what is dealt": (forget_complement, {"dealt", "one query's, less another's"}),
+    "the streams of the evaluators": (
+        lambda m, bits: forget(m, "scores"),
+        {"received", "what an evaluator holds, added up", "one query's, less another's"},
+    ),
     "the query in the evaluators' streams": (
-        lambda m: shorten(m, "scores"),
+        lambda m, bits: shorten(m, "scores"),
         {"one query's, less another's"},
     ),
     "the pairwise mask": (
-        lambda m: forget(m, "pairwise mask"),
+        lambda m, bits: forget(m, "pairwise mask"),
         {"answers of some parties", "one query's, less another's"},
     ),
     "the query in the pairwise mask": (
-        lambda m: shorten(m, "pairwise mask"),
+        lambda m, bits: shorten(m, "pairwise mask"),
         {"one query's, less another's"},
     ),
-    "sealing": (forget_sealing, {"sealed differences, with the dealer's masks"}),
+    "sealing": (lambda m, bits: forget_sealing(m), {"sealed components, added up"}),
 }
 
 
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize(("remove", "noticed"), FORGOTTEN.values(), ids=FORGOTTEN)
 def test_a_missing_or_reused_mask_is_detected(remove, noticed, bits, monkeypatch):
-    remove(monkeypatch)
+    remove(monkeypatch, bits)
     table = table_of("random")
     views, found = views_of(table, monkeypatch, bits=bits)
     assert rejected(views) == noticed
     # Every role omits the mask, so the scores are unchanged.
     for scores in found:
         assert np.all(np.abs(scores.values - distances(table)) < 8 * scores.sigma)
-
-
-def test_cells_that_are_not_reshared_distinguish_two_tables(monkeypatch):
-    forget(monkeypatch, "score shares")
-    one, other = (
-        views_of(table_of(kind), monkeypatch, seed=seed)[0]["received"]
-        for kind, seed in (("equal", 1), ("random", 2))
-    )
-    for key in one:
-        assert (likeness(one[key], other[key]) < ALPHA) == (key[3] == 0)

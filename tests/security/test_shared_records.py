@@ -30,7 +30,7 @@ from support.parties import Link, policy_for
 from support.terms import RELEASE_ID, terms_of
 
 DOMAIN = Domain.coded({"region": 5})
-PARTIES = ("clinic", "lab", "other")
+PARTIES = ("clinic", "lab", "other", "third")
 TABLE = Table.from_codes(DOMAIN, np.arange(20)[:, None] % 5)
 
 
@@ -115,13 +115,14 @@ def test_one_institution_under_two_names_is_one_of_min_parties():
 
 def test_vetoed_evaluators_and_other_dealers_are_refused():
     policy = policy_of("masked", records=Records(frozenset()), veto_evaluators=frozenset({"other"}))
-    plan = partition(clinic=0, lab=1, other=2)
-    masked = MaskedPlan(plan.domain, plan.roster, 1, Ring(64), (0, 1))
+    plan = partition(clinic=0, lab=1, other=2, third=3)
+    masked = MaskedPlan(plan.domain, plan.roster, 1, Ring(64), (1, 0, 3))
     allowed = encode_terms(terms_of(protocol="masked", plan=masked))
     party_of(policy).accept(allowed)
-    vetoed = encode_terms(terms_of(protocol="masked", plan=replace(masked, evaluators=(0, 2))))
-    with pytest.raises(PolicyError, match="vetoes 'other'"):
-        party_of(policy).accept(vetoed)
+    for evaluators in ((2, 0, 1), (0, 2, 1), (0, 1, 2)):
+        vetoed = encode_terms(terms_of(protocol="masked", plan=replace(masked, evaluators=evaluators)))
+        with pytest.raises(PolicyError, match="vetoes 'other'"):
+            party_of(policy).accept(vetoed)
     with pytest.raises(PolicyError, match="does not allow the dealer 'curator'"):
         party_of(replace(policy, dealers=frozenset())).accept(allowed)
 

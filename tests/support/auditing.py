@@ -19,6 +19,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.messages import MarginalQuery, ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.privacy.distributed import DistributedNoise
+from dpmosaic.curator.measurers import scores as scoring
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.party.account import Account
 from dpmosaic.simulations.contracts.trial import Trial
@@ -95,12 +96,17 @@ def audited(monkeypatch, mechanism, table, trial, workload, pieces=None):
         pieces: tables of the parties, slice by slice, if they are not those of the trial's grid.
     """
     transcript, keys = Transcript(table.domain), {}
-    charge, draw = Account.charge, DistributedNoise.draw
+    charge, draw, send = Account.charge, DistributedNoise.draw, scoring._send_references
 
     def noted(self, query, interaction=()):
         stream = charge(self, query, interaction)
         keys.setdefault(id(self), {})[query.query_id] = stream.child_key("fingerprint")
         return stream
+
+    def compared(client, query, references):
+        # The dealer of two parties, who gets their references, is in this process.
+        transcript.references[query.query_id] = references
+        send(client, query, references)
 
     def kept(self, sigma, size, stream):
         transcript.drawn = draw(self, sigma, size, stream)
@@ -116,6 +122,7 @@ def audited(monkeypatch, mechanism, table, trial, workload, pieces=None):
     with monkeypatch.context() as patch:
         patch.setattr(Account, "charge", noted)
         patch.setattr(DistributedNoise, "draw", kept)
+        patch.setattr(scoring, "_send_references", compared)
         measurer = trial.measurer(table, recorded)
         fitted = mechanism.run(measurer, workload, RandomStream.from_seed(trial.seed), ignore)
     ledgers = [link.servicer._party._ledger for link in flat]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.party.answerers import peers
+from dpmosaic.common.dealing import peers
 
 
 class Zeros:
@@ -45,14 +45,19 @@ def shorten(monkeypatch, kind, names=1):
     )
 
 
-def same_seeds(monkeypatch):
-    """Lets the dealer give all parties one seed."""
+def shorten_keys(monkeypatch, kind, names=1):
+    """Lets every role derive the keys of this kind from only so many labels."""
     child_key = RandomStream.child_key
     monkeypatch.setattr(
         RandomStream,
         "child_key",
-        lambda self, *texts: child_key(self, *(texts[:1] if texts[0] == "mask seed" else texts)),
+        lambda self, *texts: child_key(self, *(texts[:names] if texts[0] == kind else texts)),
     )
+
+
+def same_seeds(monkeypatch):
+    """Lets the dealer give all parties one seed."""
+    shorten_keys(monkeypatch, "mask seed")
 
 
 def forget_sealing(monkeypatch):

@@ -94,7 +94,7 @@ def plans(draw):
             roster.append(RosterEntry(name, number, held, records, draw(st.binary(max_size=33))))
     tolerated, bits = draw(st.integers(0, len(roster) - 1)), draw(st.sampled_from([32, 64]))
     places = draw(st.permutations(range(len(roster))))
-    evaluators = tuple(places[:2]) if len(roster) > 1 and tolerated <= 1 and draw(st.booleans()) else ()
+    evaluators = tuple(places[:3]) if len(roster) > 2 and tolerated <= 1 and draw(st.booleans()) else ()
     alignment = draw(st.none() | alignments([entry.slice for entry in roster]))
     check = draw(st.sampled_from(["", "one-hot"])) if bits == 32 and alignment is None else ""
     return MaskedPlan(
@@ -229,7 +229,7 @@ ROSTER = (
     RosterEntry("q", 1, ("a",), 5, b"j" * 32),
     RosterEntry("s", 1, ("b",), 5, b"k" * 32),
 )
-PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32), (1, 2))
+PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32), (1, 2, 0))
 RELEASE = terms_of(RELEASE_ID, "trusted", granted=0.5, plan=Partition(PLAN.domain, ROSTER[:1]), version=1)
 MASKED = replace(RELEASE, protocol="masked", plan=PLAN)
 ALIGNED = replace(

@@ -75,13 +75,13 @@ class Operator:
     def terms(
         self, release_id=RELEASE_ID, rho=0.02, budget=None, mechanism='{"name": "mst"}', words="1 pair"
     ):
-        """Terms of a masked release over both parties, who also evaluate scores."""
+        """Terms of a masked release over both parties, who also evaluate scores with the dealer."""
         own = self.home.keyring.identity.public
         roster = (
             RosterEntry("clinic", 0, ("a",), RECORDS, own),
             RosterEntry("other", 0, (self.rest,), RECORDS, OTHER_IDENTITY.public),
         )
-        plan = MaskedPlan(Domain.coded({"a": 3, self.rest: 2}), roster, 1, Ring(32), (0, 1))
+        plan = MaskedPlan(Domain.coded({"a": 3, self.rest: 2}), roster, 1, Ring(32), (2, 0, 1))
         purpose = Purpose(budget or Budget(zcdp_rho=rho), "d" * 64, mechanism, words, "w" * 64)
         return ReleaseTerms(release_id, PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, rho, plan, purpose)
 

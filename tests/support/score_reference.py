@@ -1,8 +1,6 @@
 """A second implementation of the protocol of scores, in Python integers and with AES from `cryptography`."""
 
 import io
-import math
-from itertools import combinations
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
@@ -10,191 +8,136 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 class Reference:
     """The protocol of scores on lists; a plane is a list of bits, including the padding after the last cell.
 
-    The padding has the bits of cells with b = delta = 0.
+    The padding has the bits of cells with a = b = 0.
     """
 
-    def __init__(self, ring, bits, cells):
-        self.ring, self.bits, self.cells, self.total = ring, bits, cells, sum(cells)
+    def __init__(self, ring, cells):
+        self.ring, self.cells, self.total = ring, cells, sum(cells)
         self.padded = -(-self.total // 8) * 8
-        low = bits - 1
-        count = math.ceil(low / 3)
-        self.sizes = [low // count + (i < low % count) for i in range(count)]
-        # Groups of neighbouring digits, (lowest, highest), layer by layer.
-        self.layers = []
-        powers = [3**i for i in range(5) if 3**i < count]
-        for after in reversed(powers):
-            sizes = [count // after + (i < count % after) for i in range(after)]
-            starts = [sum(sizes[:i]) for i in range(after)]
-            self.layers.append([(s, s + size - 1) for s, size in zip(starts, sizes, strict=True)])
-            count = after
-
-    # The wires of digit i are (0, i) for g and (1, i) for p, in the order of these pairs.
-
-    def products(self, layer):
-        """For each group, the factors of every product in g, and those of p."""
-        for lowest, highest in layer:
-            ps = [(1, i) for i in range(lowest, highest + 1)]
-            carries = [[(0, i), *ps[i - lowest + 1 :]] for i in range(lowest, highest)]
-            yield carries, ps if lowest else []
-
-    def factors(self, layer):
-        found = [
-            f for gs, p in self.products(layer) for product in [*gs, p] if len(product) > 1 for f in product
-        ]
-        return sorted(set(found))
-
-    def dealt_products(self, layer):
-        found = {
-            part
-            for gs, p in self.products(layer)
-            for product in [*gs, p]
-            for size in range(2, len(product) + 1)
-            for part in combinations(product, size)
-        }
-        return sorted(found, key=lambda part: (len(part), part))
-
-    def words(self, stream):
-        width = self.ring // 8
-        return [int.from_bytes(stream.read(width), "little") for _ in range(self.total)]
+        low = ring - 1
+        count = (low + 2) // 3
+        sizes = [low // count + (i < low % count) for i in range(count)]
+        self.digits = [(sum(sizes[:i]), size) for i, size in enumerate(sizes)]
 
     def plane(self, stream):
         number = int.from_bytes(stream.read(self.padded // 8), "little")
         return [number >> i & 1 for i in range(self.padded)]
 
-    def masks(self, stream):
-        words = self.words(stream)
-        layers = [{factor: self.plane(stream) for factor in self.factors(layer)} for layer in self.layers]
-        return words, layers, self.plane(stream)
+    def words(self, stream):
+        return [int.from_bytes(stream.read(self.ring // 8), "little") for _ in range(self.total)]
 
-    def complement(self, stream):
-        words = [self.words(stream), self.words(stream)]
-        tables = [[self.plane(stream) for _ in range(2**size - 1)] for size in self.sizes]
-        products = [
-            {part: self.plane(stream) for part in self.dealt_products(layer)} for layer in self.layers
-        ]
-        return words, tables, products
+    def bytes_of_planes(self, planes):
+        return b"".join(
+            sum(bit << i for i, bit in enumerate(plane)).to_bytes(self.padded // 8, "little")
+            for plane in planes
+        )
 
     def bytes_of_words(self, words):
         return b"".join((word % 2**self.ring).to_bytes(self.ring // 8, "little") for word in words)
 
-    def bytes_of_plane(self, plane):
-        return sum(bit << i for i, bit in enumerate(plane)).to_bytes(self.padded // 8, "little")
-
-    def dealt(self, keys):
-        streams = [key_stream(key) for key in keys]
-        (b0, masks0, sign0), (b1, masks1, sign1) = (self.masks(stream) for stream in streams)
-        share_words, share_tables, share_products = self.complement(streams[0])
-        b = [(one + other) % 2**self.ring for one, other in zip(b0, b1, strict=True)]
-        rho = [1 - 2 * (sign0[i] ^ sign1[i] ^ (b[i] >> (self.bits - 1) & 1)) for i in range(self.total)]
-        out = b"".join(
-            self.bytes_of_words([true - share for true, share in zip(truth, own, strict=True)])
-            for truth, own in zip(
-                (rho, [r * x for r, x in zip(rho, b, strict=True)]), share_words, strict=True
-            )
-        )
-        padded, start = b + [0] * (self.padded - self.total), 0
-        for size, table in zip(self.sizes, share_tables, strict=True):
-            for added, share in enumerate(table, 1):
-                truth = [int((x >> start) % 2**size + added >= 2**size) for x in padded]
-                out += self.bytes_of_plane([t ^ s for t, s in zip(truth, share, strict=True)])
-            start += size
-        for one, other, shares in zip(masks0, masks1, share_products, strict=True):
-            for part, share in shares.items():
-                truth = [all(one[f][i] ^ other[f][i] for f in part) for i in range(self.padded)]
-                out += self.bytes_of_plane([t ^ s for t, s in zip(truth, share, strict=True)])
-        return out
-
-    def run(self, keys, shares, dealt):
-        """The openings of each round, and both shares of the scores.
+    def run(self, keys, a, b):
+        """The messages in order, and the shares of the scores of evaluators 1 and 2.
 
         Args:
-            keys: keys of the evaluators' streams.
-            shares: both evaluators' shares of the differences.
-            dealt: message of the dealer.
+            keys: keys of the pairs (0, 1), (0, 2) and (1, 2).
+            a: a of every cell.
+            b: b of every cell.
         """
-        streams = [key_stream(key) for key in keys]
-        masks = [self.masks(stream) for stream in streams]
-        rest = [self.complement(streams[0]), self.complement(io.BytesIO(dealt))]
-        opened = []
+        s01, s02, s12 = map(key_stream, keys)
+        full_a, full_b = ([*words] + [0] * (self.padded - self.total) for words in (a, b))
+        messages = []
 
-        def exchange(sent):
-            opened.append(sent)
-            return [io.BytesIO(sent[1]), io.BytesIO(sent[0])]
-
-        mine = [[x - b for x, b in zip(shares[j], masks[j][0], strict=True)] for j in (0, 1)]
-        theirs = exchange([self.bytes_of_words(words) for words in mine])
-        states = []
-        for j in (0, 1):
-            delta = [(x + y) % 2**self.ring for x, y in zip(mine[j], self.words(theirs[j]), strict=True)]
-            padded, start, wires = delta + [0] * (self.padded - self.total), 0, {}
-            for digit, (size, table) in enumerate(zip(self.sizes, rest[j][1], strict=True)):
-                whole = [[0] * self.padded, *table, [1 - j] * self.padded]
-                index = [(x >> start) % 2**size for x in padded]
-                wires[0, digit] = [whole[v][i] for i, v in enumerate(index)]
-                wires[1, digit] = [whole[v][i] ^ whole[v + 1][i] for i, v in enumerate(index)]
-                start += size
-            states.append((delta, padded, wires))
-        wires = [state[2] for state in states]
-
-        for number, layer in enumerate(self.layers):
-            factors = self.factors(layer)
-            mine = [
-                {
-                    f: [w ^ m for w, m in zip(wires[j][f], masks[j][1][number][f], strict=True)]
-                    for f in factors
-                }
-                for j in (0, 1)
-            ]
-            theirs = exchange([b"".join(self.bytes_of_plane(planes[f]) for f in factors) for planes in mine])
-            for j in (0, 1):
-                other = {f: self.plane(theirs[j]) for f in factors}
-                public = {f: [x ^ y for x, y in zip(mine[j][f], other[f], strict=True)] for f in factors}
-                known = {(): [1 - j] * self.padded, **rest[j][2][number]}
-                known.update({(f,): masks[j][1][number][f] for f in factors})
-                wires[j] = self.merged(layer, wires[j], public, known)
-
-        top = self.bits - 1
-        mine = [
-            [
-                wires[j][0, 0][i] ^ masks[j][2][i] ^ ((states[j][1][i] >> top & 1) if j == 0 else 0)
-                for i in range(self.padded)
-            ]
-            for j in (0, 1)
+        # The assistant's digits, one-hot, under planes that evaluator 1 draws.
+        hot = [
+            [int((x >> start) % 2**size == v) for x in full_a]
+            for start, size in self.digits
+            for v in range(1, 2**size)
         ]
-        theirs = exchange([self.bytes_of_plane(plane) for plane in mine])
-        scores = []
-        for j in (0, 1):
-            signs = [x ^ y for x, y in zip(mine[j], self.plane(theirs[j]), strict=True)]
-            rho, rho_b = rest[j][0]
-            values = [(-1) ** signs[i] * (rho[i] * states[j][0][i] + rho_b[i]) for i in range(self.total)]
-            scores.append(self.by_clique(values))
-        return opened, scores
+        pads = [self.plane(s01) for _ in hot]
+        messages.append(self.bytes_of_planes(map(added, hot, pads)))
 
-    def merged(self, layer, wires, public, known):
-        def product(factors):
-            out = []
-            for i in range(self.padded):
-                bit = 0
-                for size in range(len(factors) + 1):
-                    for part in combinations(factors, size):
-                        bit ^= known[part][i] & all(public[f][i] for f in factors if f not in part)
-                out.append(bit)
-            return out
+        # Components 1 and 0 of the wires are drawn; 1 and 2 open the rest to each other. Evaluator 1 uses the
+        # pads, evaluator 2 the padded values; the constant is evaluator 1's.
+        names = [("g", i) for i in range(len(self.digits))] + [("p", i) for i in range(1, len(self.digits))]
+        drawn1 = {name: self.plane(s01) for name in names}
+        drawn0 = {name: self.plane(s02) for name in names}
+        mine = self.table_wires(pads, full_b, True)
+        theirs = self.table_wires(map(added, hot, pads), full_b, False)
+        opened1 = {name: added(mine[name], drawn1[name]) for name in names}
+        opened2 = {name: added(theirs[name], drawn0[name]) for name in names}
+        messages += [self.bytes_of_planes(opened.values()) for opened in (opened1, opened2)]
+        wires = {name: [drawn0[name], drawn1[name], added(opened1[name], opened2[name])] for name in names}
 
-        found = {}
-        for group, ((_, highest), (gs, p)) in enumerate(zip(layer, self.products(layer), strict=True)):
-            terms = [wires[0, highest], *map(product, gs)]
-            found[0, group] = [sum(bits) % 2 for bits in zip(*terms, strict=True)]
-            if p:
-                found[1, group] = product(p) if len(p) > 1 else wires[p[0]]
+        count = len(self.digits)
+        while count > 1:
+            pairs = count // 2
+            gates = {("g", j): (("p", 2 * j + 1), ("g", 2 * j)) for j in range(pairs)}
+            gates |= {("p", j): (("p", 2 * j + 1), ("p", 2 * j)) for j in range(1, pairs)}
+            z01, z02, z12 = ({gate: self.plane(stream) for gate in gates} for stream in (s01, s02, s12))
+            zeros = [(z01, z02), (z12, z01), (z02, z12)]
+            products = {
+                gate: [component(wires[left], wires[right], i, zeros[i], gate) for i in range(3)]
+                for gate, (left, right) in gates.items()
+            }
+            after = {}
+            for j in range(pairs):
+                after["g", j] = list(map(added, wires["g", 2 * j + 1], products["g", j]))
+                after["p", j] = products.get(("p", j))
+            if count % 2:
+                after["g", pairs], after["p", pairs] = wires["g", count - 1], wires["p", count - 1]
+            for sender in (0, 2, 1) if count > 2 else (2, 1):
+                messages.append(self.bytes_of_planes(product[sender] for product in products.values()))
+            wires, count = after, count - pairs
+
+        top = self.ring - 1
+        zero, one, two = wires["g", 0]
+        u = [x ^ y ^ (word >> top) for x, y, word in zip(zero, one, full_a, strict=True)]
+        v = [x ^ (word >> top) for x, word in zip(two, full_b, strict=True)]
+        signed = [(-1) ** u[i] * word for i, word in enumerate(a)] + [(-1) ** u[i] for i in range(self.total)]
+        share1 = self.words(s01) + self.words(s01)
+        share2 = [(x - y) % 2**self.ring for x, y in zip(signed, share1, strict=True)]
+        messages.append(self.bytes_of_words(share2))
+        scores = [
+            self.by_clique(
+                (-1) ** v[i] * (share[i] + share[self.total + i] * b[i]) for i in range(self.total)
+            )
+            for share in (share1, share2)
+        ]
+        return messages, scores
+
+    def table_wires(self, hot, b, constant):
+        """The wires of one share of the one-hot digits, from the digits of b."""
+        hot, found = iter(hot), {}
+        for i, (start, size) in enumerate(self.digits):
+            top = 2**size - 1
+            digits = [y >> start & top for y in b]
+            g, p = [0] * self.padded, [int(constant and y == top) for y in digits]
+            for v in range(1, top + 1):
+                for k, (bit, y) in enumerate(zip(next(hot), digits, strict=True)):
+                    g[k] ^= bit & (v + y > top)
+                    p[k] ^= bit & ((v + y == top) ^ (y == top))
+            found["g", i], found["p", i] = g, p
         return found
 
     def by_clique(self, values):
-        sums, rest = [], values
+        sums, rest = [], list(values)
         for count in self.cells:
             sums.append(sum(rest[:count]) % 2**self.ring)
             rest = rest[count:]
         return sums
+
+
+def added(one, other):
+    return [x ^ y for x, y in zip(one, other, strict=True)]
+
+
+def component(left, right, i, zeros, gate):
+    """Component i of a product of bits in three components."""
+    following = (i + 1) % 3
+    terms = zip(
+        left[i], left[following], right[i], right[following], *(zero[gate] for zero in zeros), strict=True
+    )
+    return [x & y ^ x & y1 ^ x1 & y ^ z ^ z1 for x, x1, y, y1, z, z1 in terms]
 
 
 def key_stream(key):

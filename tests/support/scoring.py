@@ -17,8 +17,10 @@ from dpmosaic.common.wire.streams import decode_answer
 from support.terms import RELEASE_ID
 
 NORTH, EAST, WEST, SOUTH = range(4)
-ZERO, ONE = EAST, SOUTH
-"""The evaluators; north and west reshare their cells."""
+ZERO, ONE, TWO = EAST, SOUTH, NORTH
+"""The evaluators; west is none."""
+
+EVALUATORS = (ZERO, ONE, TWO)
 
 CLIQUES = (("a",), ("a", "c"), ("b", "d"), ("a", "c", "d"))
 SIGMA = 4.0
@@ -49,7 +51,7 @@ class Scoring:
     def __init__(self, release, query=QUERY, references=ANYTHING):
         self.release, self.query, self.references = release, query, references
         self.plan = release.plan
-        self.zero, self.one = release.plan.evaluators or (ZERO, ONE)
+        self.evaluators = release.plan.evaluators or EVALUATORS
         self.shape = score_shape(self.plan, CELLS, query.sigma, query.largest_reference, query.largest_total)
 
     def party(self, place):
@@ -70,13 +72,8 @@ class Scoring:
 
     def send_references(self, to=None, references=None):
         words = self.references if references is None else references
-        self.deliver(
-            self.one if to is None else to, DeliveryKind.SCORE_REFERENCES, [words.astype("<i8").tobytes()]
-        )
-
-    def deal(self, to=None, dealt=None):
-        dealt = self.release.dealer.scores(self.query, self.shape) if dealt is None else dealt
-        self.deliver(self.one if to is None else to, DeliveryKind.DEALT_SCORES, [dealt])
+        place = self.evaluators[0] if to is None else to
+        self.deliver(place, DeliveryKind.SCORE_REFERENCES, [words.astype("<i8").tobytes()])
 
     def sealed(self, step, sender, to):
         return list(self.party(sender).open(OpeningRequest(RELEASE_ID, (), to, self.query.query_id, step)))
@@ -88,18 +85,23 @@ class Scoring:
         self.hand(step, sender, to, self.sealed(step, sender, to))
 
     def share(self):
-        """Runs all steps before the rounds."""
+        """Runs all steps before those of the evaluators."""
         self.send_references()
-        self.deal()
-        for place in (NORTH, WEST):
-            self.relay(0, place, self.zero)
+        zero, one, two = self.evaluators
+        for place in set(range(4)) - {zero}:
+            self.relay(0, place, zero)
+        self.relay(0, one, two)
         return self
 
-    def rounds(self, until=None):
-        for step in range(1, 1 + (until or self.shape.rounds)):
-            sent = [self.sealed(step, self.zero, self.one), self.sealed(step, self.one, self.zero)]
-            self.hand(step, self.zero, self.one, sent[0])
-            self.hand(step, self.one, self.zero, sent[1])
+    def ends(self, number):
+        """The sender and the recipient of a step of the evaluators, counted from 1."""
+        step = self.shape.steps[number - 1]
+        return self.evaluators[step.sender], self.evaluators[step.recipient]
+
+    def steps(self, until=None):
+        """Runs the steps of the evaluators."""
+        for number in range(1, 1 + (until or len(self.shape.steps))):
+            self.relay(number, *self.ends(number))
         return self
 
     def frames(self):
@@ -114,7 +116,7 @@ class Scoring:
         return [np.abs(self.release.exact(c) - part).sum() for c, part in zip(CLIQUES, parts, strict=True)]
 
 
-def plan_with(masked, evaluators=(ZERO, ONE)):
+def plan_with(masked, evaluators=EVALUATORS):
     return replace(masked.plan_of(), evaluators=evaluators)
 
 

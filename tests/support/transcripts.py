@@ -7,7 +7,7 @@ import numpy as np
 
 from dpmosaic.common.canonical.terms import decode_terms
 from dpmosaic.common.data.interactions import difference_count, differences
-from dpmosaic.common.messages import DeliveryKind, MarginalQuery, ScoreQuery
+from dpmosaic.common.messages import MarginalQuery, ScoreQuery
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.wire import codec, queries, streams
 
@@ -46,7 +46,7 @@ class Answered:
 
 
 class Transcript:
-    """Answers and public references of one release, read from the messages."""
+    """Answers of one release, read from the messages, and public references."""
 
     def __init__(self, domain):
         self.domain = domain
@@ -66,10 +66,6 @@ class Transcript:
         elif method == "AnswerScores":
             query = queries.decode_score_query(requests[0])
             self._note_answer(place, requests[0], query, len(query.cliques), replies)
-        elif method == "Deliver":
-            header, chunks = streams.decode_delivery(iter(requests))
-            if header.kind is DeliveryKind.SCORE_REFERENCES:
-                self.references[header.query_id] = np.frombuffer(b"".join(chunks), dtype="<i8")
 
     def _words_of(self, query):
         if query.interaction:

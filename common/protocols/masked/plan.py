@@ -44,8 +44,9 @@ class MaskedPlan(Partition):
     Attributes:
         tolerated: number of parties that may collude without weakening the privacy guarantee.
         ring: ring of the shares.
-        evaluators: indices in the roster of the two parties that compute scores from shares; empty if there
-            are no scores. Together, the two could see every marginal that is scored.
+        evaluators: places of the three roles that compute scores from shares, evaluator 0 first (see
+            `common/protocols/scores`); empty if there are no scores. Two of them together could see every
+            marginal that is scored. Only evaluator 0 may be a dealer that is no party.
         dealers: who deals the randomness of slices of several parties: one, or three or more. A dealer may be
             a party, and deals for other slices then.
         check: "one-hot" if every opening is proved to be one-hot (`one_hot`), so that a clique may have parts
@@ -60,16 +61,17 @@ class MaskedPlan(Partition):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_dealers()
         if self.evaluators and (
-            len(set(self.evaluators)) != 2
-            or len(self.evaluators) != 2
-            or not all(0 <= place < len(self.roster) for place in self.evaluators)
+            len(set(self.evaluators)) != 3
+            or len(self.evaluators) != 3
+            or not 0 <= self.evaluators[0] < len(self.participants)
+            or not all(0 <= place < len(self.roster) for place in self.evaluators[1:])
             or self.tolerated > 1
         ):
             raise DataError(
-                "a plan must name two evaluators or none, and none if more than one party may collude"
+                "a plan must name three evaluators or none, and none if more than one party may collude"
             )
-        self._check_dealers()
         if self.check not in ("", CHECK):
             raise DataError(f"check: expected {CHECK!r} or none, got another; fix the plan")
         if self.check and self.alignment is not None:
@@ -116,6 +118,11 @@ class MaskedPlan(Partition):
         """All that take part, by their places in the plan: the parties, then the dealers that are none."""
         parties = {entry.name for entry in self.roster}
         return (*self.roster, *(dealer for dealer in self.dealers if dealer.name not in parties))
+
+    @property
+    def evaluator_names(self) -> tuple[str, ...]:
+        """Names of the evaluators, evaluator 0 first."""
+        return tuple(self.participants[place].name for place in self.evaluators)
 
     @cached_property
     def _dealing(self) -> tuple[tuple[int, ...], ...]:

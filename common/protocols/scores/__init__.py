@@ -1,23 +1,27 @@
-"""Secure scores: from shares of d, two evaluators compute shares of the sum of |d| over each clique.
+"""Secure scores: from shares of d, three evaluators compute shares of the sum of |d| over each clique.
 
-For every cell of a clique, d is its count minus a public reference, additively shared by evaluators 0 and 1.
-A dealer gives them correlated randomness in advance and does not see their openings:
+For every cell of a clique, d is its count minus a public reference, modulo 2^w. It is reshared as d = a + b:
+evaluator 0, the assistant, knows a, from which it subtracts the reference; evaluators 1 and 2 know b.
 
-    round 0       delta = d - b, with b a uniform word whose bits the dealer has shared too;
-    each layer    factors of the carry of delta + b into its highest bit, under mask bits;
-    last round    e = the sign of d, under a shared bit; then |d| = (-1)^e (rho delta + rho b),
-                  where the dealer has shared rho = 1 or -1 and rho b.
+    digits      the assistant shares which value each digit of a has; from it and b the other two compute
+                shares of g (the digit carries) and p (it passes a carry on);
+    carries     g and p are reshared: each evaluator holds two of three components;
+    layers      neighbouring digits are merged, until one g is left, the carry into the highest bit;
+    signs       the sign is s = u xor v: u known to the assistant, v to the other two. The assistant shares
+                (-1)^u a and (-1)^u, and |d| = (-1)^v ((-1)^u a + (-1)^u b) is a local sum of the other two.
 
-In protocol order: `shape` public facts and lengths of messages, `carry` the circuit of the carry, `bits`
-shares of packed bits, `dealer` correlated randomness, `evaluator` the rounds.
+All random words come from the keys of the three pairs; nobody else deals any.
 
-Guarantee: perfect privacy against one semi-honest evaluator, if the streams were uniform: all that it
-receives is uniform for any inputs of the other one, because each bit has its own pad. The dealer must not
-collude with an evaluator, nor read the openings: from delta it could compute d. Nothing is authenticated: an
-evaluator that deviates changes the scores undetected.
+In protocol order: `query` resharing, `shape` public facts and lengths of messages, `bits` packed bits,
+`carry` digits and their merging, `replicated` products of shared bits, `evaluator` the steps of each role,
+`run` the messages of one evaluator.
 
-Source: Beaver 1991, 1995 (products of masked values from dealt randomness); Escudero, Ghosh, Keller,
-Rachuri, Scholl 2020 (a shared word with its shared bits); Ishai, Kushilevitz, Meldgaard, Orlandi,
-Paskin-Cherniavsky 2013 (dealt tables); Bedrij 1962 (carry select); Brent, Kung 1982 (prefix trees); Ohata,
-Nuida 2020 (products of more than two bits in one round); Rotaru, Wood 2019 (a bit shared in both ways).
+Guarantee: perfect privacy against one semi-honest evaluator, if the streams of the pairs were uniform: all
+that it receives is uniform for any inputs of the other two. The sign is that of all w bits, so |d| is
+1-Lipschitz on the circle of residues: if constants are added to the shares of cells, a record still changes
+a score by at most 1 modulo 2^w. Nothing is authenticated: an evaluator that deviates changes the scores
+undetected, and may make them depend on a record as it likes.
+
+Source: Araki, Furukawa, Lindell, Nof, Ohara 2016 (replicated shares of bits); Ishai, Kushilevitz, Meldgaard,
+Orlandi, Paskin-Cherniavsky 2013 (tables in place of gates); Brent, Kung 1982 (prefix trees).
 """

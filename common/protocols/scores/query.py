@@ -29,7 +29,7 @@ def references_digest(references: Iterable[Integers]) -> bytes:
 def check_references(
     references: Integers, cells: Sequence[int], digest: bytes, largest: int, largest_total: int
 ) -> None:
-    """Run by the party that subtracts the references: checks them against digest and bounds of the query.
+    """Run by the role that subtracts the references: checks them against digest and bounds of the query.
 
     Args:
         references: shape (sum of cells,).
@@ -61,23 +61,59 @@ def score_shape(
     """
     largest = max(plan.record_count, largest_reference)
     score = plan.largest(sigma, plan.record_count + largest_total)
-    return ScoreShape.holding(cells, largest, plan.ring, score)
+    return ScoreShape.holding(cells, max(largest, score), plan.ring)
 
 
-def reshared(ring: Ring, share: Words, pair_stream: RandomStream, query: str) -> tuple[Words, Words]:
-    """Run by a party that is not an evaluator: reshares its share of the cells to the two evaluators.
+def resharing_seed(pair_stream: RandomStream, query: str, place: int) -> bytes:
+    """The 32 secret bytes from which a party and evaluators 1 and 2 derive their part of the party's cells.
+
+    Args:
+        pair_stream: stream of the key that the party shares with evaluator 1; of evaluators 1 and 2 for their
+            own cells.
+        query: digest of the score query.
+        place: index of the party.
+    """
+    return pair_stream.child_key("score shares", query, str(place))
+
+
+def reshared(ring: Ring, share: Words, seed: bytes) -> Words:
+    """Run by every party but evaluator 0: the part of its share of the cells that it sends to evaluator 0.
+
+    Guarantee: uniform to evaluator 0, which does not know the seed.
 
     Args:
         ring: ring of the share.
         share: shape (cells,).
-        pair_stream: stream of the key shared with evaluator 1, which draws the same words from it.
-        query: digest of the score query.
-
-    Returns:
-        The part that it sends to evaluator 0, and the part that evaluator 1 derives without a message.
+        seed: see `resharing_seed`.
     """
-    part = ring.uniform(pair_stream.child("score shares", query), 1, share.size)[0]
-    return share - part, part
+    return share - _part(ring, seed, share.size)
+
+
+def known_part(ring: Ring, seeds: Iterable[bytes], cells: int) -> Words:
+    """Run by evaluators 1 and 2: b, the sum of what all parties subtract from their shares, shape (cells,).
+
+    Args:
+        ring: ring of the shares.
+        seeds: see `resharing_seed`, of every party but evaluator 0.
+        cells: number of cells.
+    """
+    parts = (_part(ring, seed, cells) for seed in seeds)
+    return sum(parts, start=np.zeros(cells, dtype=ring.dtype))
+
+
+def pair_stream_of(stream: RandomStream, query: str) -> RandomStream:
+    """The stream of two evaluators for one score query.
+
+    Args:
+        stream: stream of the key that they share.
+        query: digest of the score query.
+    """
+    return stream.child("scores", query)
+
+
+def _part(ring: Ring, seed: bytes, cells: int) -> Words:
+    words: Words = ring.uniform(RandomStream(seed), 1, cells)[0]
+    return words
 
 
 def exact_scores(counts: Sequence[Integers], references: Integers) -> Integers:

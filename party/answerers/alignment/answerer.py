@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.crypto.randomness import KEY_BYTES, RandomStream
+from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.extras import require_extra
 from ....common.messages import (
@@ -28,7 +29,6 @@ from ...account import Account
 from ...institution import Institution
 from ...ledger_rows import Placement
 from ..answerer import Answerer
-from ..peers import Peers
 from .passing import Passing
 
 _KEY = "key of the tokens"
@@ -96,7 +96,7 @@ class AlignmentAnswerer(Answerer):
             case DeliveryKind.ALIGNMENT_KEY:
                 self._receive_key(delivery.sender, chunks)
             case DeliveryKind.ALIGNMENT_POINTS:
-                self._passing().receive(delivery.step - 1, delivery.sender, chunks)
+                self._passing().receive(delivery.step, delivery.sender, chunks)
             case DeliveryKind.POSITIONS:
                 self._place(chunks)
             case _:
@@ -184,9 +184,7 @@ class AlignmentAnswerer(Answerer):
 
     def _introduced(self, introduction: Introduction) -> Peers:
         account = self.account
-        return Peers(
-            account.terms, self._plan, self._me, account.secret(), introduction.acceptances, account.keys
-        )
+        return Peers(account.terms, self._me, account.secret(), introduction.acceptances, account.keys)
 
 
 def _plan(terms: ReleaseTerms) -> AlignmentPlan:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.crypto.randomness import RandomStream
+from ....common.dealing.peers import Peers
 from ....common.errors import DeliveriesLost, ProtocolError
 from ....common.frames import FRAME_BYTES
 from ....common.protocols.alignment.ddh import (
@@ -19,7 +20,6 @@ from ....common.protocols.alignment.ddh import (
 )
 from ....common.protocols.alignment.plan import AlignmentPlan
 from ...allowance import Quota
-from ..peers import Peers
 
 _POINTS = "points"
 

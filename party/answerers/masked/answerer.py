@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ....common.canonical.queries import query_digest
 from ....common.data.boxes import box_sums
+from ....common.dealing.dealing import Dealing
 from ....common.errors import ProtocolError
 from ....common.messages import (
     AnswerForm,
+    DealRequest,
     Delivery,
     DeliveryKind,
     Introduction,
@@ -42,6 +44,7 @@ class MaskedAnswerer(Answerer):
     def __init__(self, institution: Institution, account: Account) -> None:
         super().__init__(institution, account)
         self._session: MaskedSession | None = None
+        self._dealing: Dealing | None = None
 
     def introduce(self, introduction: Introduction) -> None:
         """Receives and verifies the acceptances of all parties."""
@@ -64,6 +67,24 @@ class MaskedAnswerer(Answerer):
         session = self._introduced_session()
         self.institution.rules.policy.check_cells(session.cells(chain, parts=1))
         return session.prove(chain, recipient, coins)
+
+    def deal(self, request: DealRequest) -> Iterator[bytes]:
+        """Dealt randomness for a party of another slice, in frames sealed for it.
+
+        Raises:
+            ProtocolError: the plan does not name this party as a dealer of that slice.
+        """
+        plan, place = _plan(self.account.terms), request.recipient
+        if not 0 <= place < len(plan.roster):
+            raise ProtocolError("expected a party of the plan as recipient, got another; compare the plan")
+        for chain in request.chains:
+            plan.check_chain(chain, plan.roster[place].slice, summed=True)
+            self.institution.rules.policy.check_cells(plan.cells(chain))
+        if self._dealing is None:
+            account = self.account
+            acceptances = account.introduction().acceptances
+            self._dealing = Dealing(account.terms, self._place(), account.secret(), acceptances, account.keys)
+        return self._dealing.deal(request)
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""

@@ -6,8 +6,8 @@ import hmac
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
+from ....common.dealing.peers import Peers
 from ....common.errors import DataError, DeliveriesLost, ProtocolError
-from ..peers import Peers
 
 _LABEL = "order of records"
 _GUARANTEED = b"guaranteed by other means"

@@ -196,7 +196,9 @@ class MaskedSession:
         """Adds what a dealer dealt for products to what the others dealt; ignores what came before."""
         self._check_dealer(dealer)
         kind, ring = DeliveryKind.DEALT_PRODUCTS, self.plan.ring
-        sizes = {(kind, c): self.cells(c) * ring.word_bytes for c in chains if c not in self._products}
+        sizes: dict[Hashable, int] = {
+            (kind, c): self.cells(c) * ring.word_bytes for c in chains if c not in self._products
+        }
         self._memory.reserve(sizes)
         total = sum(map(self.cells, chains))
         dealt = self.peers.unseal(dealer, dealt_labels(kind, chains), chunks)

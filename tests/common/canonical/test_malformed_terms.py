@@ -23,6 +23,7 @@ def entry(name="p", slice=0, attributes=("a", "b"), record_count=7, identity=b"i
 
 
 WHOLE = (entry(),)
+THREE = tuple(entry(name, slice=number) for number, name in enumerate("pqr"))
 
 
 def alignment(population="everywhere", people=(("7",),), rho="1/2", match_keys=1):
@@ -164,14 +165,15 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ({"alignments": [alignment()], "check": "one-hot"}, "check: .*over aligned parties"),
         ({"ring_bits": 0}, "32 or 64 bits"),
         ({"ring_bits": 33}, "32 or 64 bits"),
-        ({"evaluators": [0, 1]}, "two evaluators or none"),
-        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1]}, "two evaluators or none"),
-        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [1, 1]}, "two evaluators or none"),
-        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 2]}, "two evaluators or none"),
-        ({"roster": [entry("p"), entry("q", slice=1)], "evaluators": [0, 1, 0]}, "two evaluators or none"),
+        ({"evaluators": [1, 0, 2]}, "three evaluators or none"),
+        ({"roster": THREE, "evaluators": [1]}, "three evaluators or none"),
+        ({"roster": THREE, "evaluators": [1, 2]}, "three evaluators or none"),
+        ({"roster": THREE, "evaluators": [1, 2, 1]}, "three evaluators or none"),
+        ({"roster": THREE, "evaluators": [0, 1, 3]}, "three evaluators or none"),
+        ({"roster": THREE, "evaluators": [4, 1, 2]}, "three evaluators or none"),
+        ({"roster": THREE, "evaluators": [0, 1, 2, 0]}, "three evaluators or none"),
         (
-            {"roster": [entry(name, slice=i) for i, name in enumerate("pqr")], "tolerated": 2}
-            | {"evaluators": [0, 1]},
+            {"roster": THREE, "tolerated": 2} | {"evaluators": [0, 1, 2]},
             "none if more than one party may collude",
         ),
     ],

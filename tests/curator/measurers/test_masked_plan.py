@@ -98,3 +98,20 @@ def test_refuses_terms_without_a_masked_plan():
     terms = terms_of(protocol="trusted")
     with pytest.raises(ValueError, match="masked plan"):
         MaskedMeasurer(federation, terms, (), Fraction(1), RandomStream.from_seed(1))
+
+
+@pytest.mark.parametrize(
+    ("grid", "tolerated", "names"),
+    [
+        ("1x1", None, ()),
+        ("1x2", None, ("curator", "party-1-1", "party-1-2")),
+        ("2x1", 0, ("curator", "party-1-1", "party-2-1")),
+        ("1x3", None, ("party-1-2", "party-1-1", "party-1-3")),
+        ("2x2", None, ("party-2-1", "party-1-1", "party-2-2")),
+        ("2x2", 2, ()),
+    ],
+)
+def test_the_evaluators_are_three_parties_or_the_dealer_and_two(grid, tolerated, names):
+    measurer = release(grid, tolerated=tolerated)
+    assert measurer._plan.evaluator_names == names
+    assert ("nor with an evaluator" in measurer.observers[1].assumes) == ("curator" in names)

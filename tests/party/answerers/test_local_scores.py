@@ -71,7 +71,7 @@ def test_a_single_party_answers_after_it_has_the_references_and_opens_nothing(al
     with pytest.raises(ProtocolError, match="not those of the score query"):
         references_for(alone, np.zeros(10, dtype=np.int64))
     with pytest.raises(ProtocolError, match="only the references"):
-        alone.deliver(Delivery(RELEASE_ID, DeliveryKind.DEALT_SCORES, query_id="s"), [])
+        alone.deliver(Delivery(RELEASE_ID, DeliveryKind.SCORE_STEP, query_id="s"), [])
     with pytest.raises(ProtocolError, match="opens nothing"):
         alone.open(OpeningRequest(RELEASE_ID, (), 0, "s", 0))
 

@@ -1,35 +1,46 @@
-"""The circuit of the carry on plain bits, against adding integers."""
+"""The carry from shared digits, against adding integers."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmosaic.common.protocols.scores.carry import RADIX, Layer, carry_into
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.protocols.scores.bits import planes_of, unpacked
+from dpmosaic.common.protocols.scores.carry import (
+    digit_values,
+    digit_wires,
+    digits_below,
+    factors,
+    layers_of,
+    merged,
+    products_of,
+    table_rows,
+)
 
 
-def carry_of(one, other, bit):
-    """The circuit's output for two numbers, bit by bit in Python's integers."""
-    circuit = carry_into(bit)
-    carries, propagates = [], []
-    for digit in circuit.digits:
-        base = 1 << len(digit)
-        total = (one >> digit.start) % base + (other >> digit.start) % base
-        carries.append(int(total >= base))
-        propagates.append(int(total == base - 1))
-    wires = carries + propagates[1:]
-    for layer in circuit.layers:
-        wires = [
-            sum(all(wires[wire] for wire in monomial) for monomial in output) % 2 for output in layer.outputs
-        ]
+def carries(one, other, bit, seed=0):
+    """Whether the sum of the lower bits carries into a bit: shared digits, then layers on plain wires."""
+    digits, (one, other) = digits_below(bit), np.array([one, other], dtype=np.uint64)
+    values = digit_values(digits, planes_of(one))
+    assert len(values) == table_rows(digits)
+    share = RandomStream.from_seed(seed).bytes(values.size).reshape(values.shape)
+    added = planes_of(other)
+    wires = digit_wires(digits, added, share, constant=True)
+    wires = wires ^ digit_wires(digits, added, share ^ values, constant=False)
+    for count in layers_of(len(digits)):
+        assert len(wires) == 2 * count - 1
+        left, right = factors(wires, count)
+        assert len(left) == len(right) == products_of(count)
+        wires = merged(wires, left & right, count)
     assert len(wires) == 1
-    return wires[0]
+    return unpacked(wires[0], one.size)
 
 
-@pytest.mark.parametrize("bit", range(1, 7))
+@pytest.mark.parametrize("bit", range(1, 8))
 def test_the_carry_is_right_for_all_numbers_of_few_bits(bit):
-    for one in range(1 << bit):
-        for other in range(1 << bit):
-            assert carry_of(one, other, bit) == one + other >> bit
+    one, other = (numbers.ravel() for numbers in np.indices((1 << bit, 1 << bit)))
+    assert np.array_equal(carries(one, other, bit), (one + other) >> bit == 1)
 
 
 @given(data=st.data(), bit=st.integers(1, 63))
@@ -37,36 +48,13 @@ def test_the_carry_is_right_for_numbers_of_any_width(data, bit):
     one = data.draw(st.integers(0, 2**bit - 1))
     borders = st.sampled_from([2**bit - 1 - one, max(0, 2**bit - one - 2), min(2**bit - one, 2**bit - 1)])
     other = data.draw(st.one_of(st.integers(0, 2**bit - 1), borders))
-    assert carry_of(one, other, bit) == one + other >> bit
+    assert carries([one], [other], bit)[0] == one + other >> bit
 
 
 @pytest.mark.parametrize("bit", range(1, 64))
 def test_digits_contain_every_lower_bit_once_and_layers_are_as_few_as_possible(bit):
-    circuit = carry_into(bit)
-    assert [place for digit in circuit.digits for place in digit] == list(range(bit))
-    assert {len(digit) for digit in circuit.digits} <= {1, 2, 3}
-    depth = len(circuit.layers)
-    assert RADIX**depth >= len(circuit.digits)
-    assert depth == 0 or RADIX ** (depth - 1) < len(circuit.digits)
-
-
-@pytest.mark.parametrize("bit", range(4, 64))
-def test_every_layer_has_products_of_at_most_three_factors_and_deals_all_their_parts(bit):
-    for layer in carry_into(bit).layers:
-        products = [monomial for output in layer.outputs for monomial in output if len(monomial) > 1]
-        assert {len(monomial) for monomial in products} <= {2, 3}
-        assert {wire for monomial in products for wire in monomial} == set(layer.opened)
-        assert set(products) <= set(layer.dealt)
-        for product in products:
-            for left_out in product if len(product) == 3 else ():
-                assert tuple(wire for wire in product if wire != left_out) in layer.dealt
-        assert list(layer.opened) == sorted(set(layer.opened))
-        assert len(set(layer.dealt)) == len(layer.dealt)
-
-
-def test_the_lowest_group_of_a_layer_has_no_p():
-    layer = Layer.merging((3, 2))
-    # Wires 0 to 4 are g of the digits 0 to 4, wires 5 to 8 are p of the digits 1 to 4.
-    assert layer.outputs == (((0, 5, 6), (1, 6), (2,)), ((3, 8), (4,)), ((7, 8),))
-    assert layer.opened == (0, 1, 3, 5, 6, 7, 8)
-    assert layer.dealt == ((0, 5), (0, 6), (1, 6), (3, 8), (5, 6), (7, 8), (0, 5, 6))
+    digits = digits_below(bit)
+    assert [place for digit in digits for place in digit] == list(range(bit))
+    assert max(map(len, digits)) <= 3
+    assert max(map(len, digits)) - min(map(len, digits)) <= 1
+    assert len(list(layers_of(len(digits)))) == (len(digits) - 1).bit_length()

@@ -1,4 +1,6 @@
-"""Scores from shares against sums of absolute values; lengths of messages; refusals."""
+"""Scores from parts of d against sums of absolute values; what constants added to shares do; refusals."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -6,173 +8,143 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmosaic.common.crypto.randomness import RandomStream
-from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.protocols.scores.dealer import deal
 from dpmosaic.common.protocols.scores.evaluator import evaluate
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 
 RINGS = [pytest.param(Ring(bits), id=f"{bits} bits") for bits in (32, 64)]
-EXAMPLE = ScoreShape((3, 1, 9), 18, Ring(32))
+EXAMPLE = ScoreShape((3, 1, 9), Ring(32))
 DIFFERENCES = np.array([0, 1, -1, 2**17 - 1, 1 - 2**17, 5, -5, 100, -100, 0, 0, 77, -65536])
 
 
-def streams(seed):
-    return tuple(RandomStream.from_seed(seed).child(f"evaluator {index}") for index in range(2))
+@dataclass(frozen=True)
+class SmallRing(Ring):
+    """A ring so small that all its words can be tried; releases have none."""
+
+    def __post_init__(self):
+        assert self.bits in (8, 16)
 
 
-def shared(ring, differences, seed):
-    """Additive shares of signed numbers that fit 64 bits."""
-    one = ring.uniform(RandomStream.from_seed(seed).child("shares"), 1, len(differences))[0]
-    return one, ring.words(np.asarray(differences, dtype=np.int64)) - one
+def split(ring, differences, seed=0):
+    """a and b of differences in Python's integers."""
+    words = np.array([int(number) % 2**ring.bits for number in differences], dtype=ring.dtype)
+    one = ring.uniform(RandomStream.from_seed(seed).child("parts"), 1, len(words))[0]
+    return one, words - one
 
 
 def brute_force(cells, differences, ring):
-    """Scores modulo 2^bits, in Python's integers."""
-    sums, rest = [], list(differences)
+    """Scores modulo 2^bits, in Python's integers: the distance to 0 on the circle of residues."""
+    sums, rest = [], [int(number) % 2**ring.bits for number in differences]
     for count in cells:
-        sums.append(sum(abs(int(number)) for number in rest[:count]) % 2**ring.bits)
+        sums.append(sum(min(word, 2**ring.bits - word) for word in rest[:count]) % 2**ring.bits)
         rest = rest[count:]
     return sums
 
 
-def scores(meet, shape, differences, seed=0, **kwargs):
-    shares = shared(shape.ring, differences, seed)
-    (left, right), _ = meet(shape, shares, streams(seed), deal(shape, streams(seed)), **kwargs)
-    assert left.dtype == right.dtype == shape.ring.dtype
-    assert left.shape == right.shape == (len(shape.cells),)
-    return (left + right).tolist()
+def scores(meet, pairs, shape, words, seed=0, **kwargs):
+    (one, two), _ = meet(shape, words, pairs(seed), **kwargs)
+    assert one.dtype == two.dtype == shape.ring.dtype
+    assert one.shape == two.shape == (len(shape.cells),)
+    return (one + two).tolist()
+
+
+def test_all_pairs_of_parts_of_eight_bits_give_the_absolute_value(meet, pairs):
+    ring = SmallRing(8)
+    one, other = (numbers.ravel().astype(np.uint8) for numbers in np.indices((256, 256)))
+    shape = ScoreShape((1,) * one.size, ring)
+    found = scores(meet, pairs, shape, (one, other))
+    assert found == np.abs((one + other).view(np.int8).astype(np.int64)).tolist()
 
 
 @pytest.mark.parametrize("ring", RINGS)
 @given(data=st.data())
-def test_scores_are_sums_of_absolute_differences(meet, ring, data):
-    bits = data.draw(st.integers(2, ring.bits))
+def test_scores_are_sums_of_absolute_differences(meet, pairs, ring, data):
     cells = tuple(data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=5)))
-    top = 2 ** (bits - 1) - 1
-    number = st.one_of(st.integers(-top, top), st.sampled_from([-top, 1 - top, -1, 0, 1, top - 1, top]))
+    top = 2 ** (ring.bits - 1) - 1
+    number = st.one_of(st.integers(-top, top), st.sampled_from([-top - 1, -top, -1, 0, 1, top - 1, top]))
     differences = data.draw(st.lists(number, min_size=sum(cells), max_size=sum(cells)))
-    found = scores(meet, ScoreShape(cells, bits, ring), differences, data.draw(st.integers(0, 2**32)))
+    seed = data.draw(st.integers(0, 2**32))
+    found = scores(meet, pairs, ScoreShape(cells, ring), split(ring, differences, seed), seed)
     assert found == brute_force(cells, differences, ring)
 
 
-@pytest.mark.parametrize("ring", RINGS)
-def test_scores_are_right_for_every_width_at_its_borders(meet, ring):
-    for bits in range(2, ring.bits + 1):
-        top = 2 ** (bits - 1) - 1
-        differences = [-top, -top, -1, 0, 0, 1, top, top]
-        for cells in [(1,) * 8, (8,), (3, 5)]:
-            found = scores(meet, ScoreShape(cells, bits, ring), differences, seed=bits)
-            assert found == brute_force(cells, differences, ring)
-
-
-@pytest.mark.parametrize("bits", [2, 3, 4, 5])
-def test_scores_are_right_for_every_difference_of_few_bits_under_many_masks(meet, bits):
-    top = 2 ** (bits - 1) - 1
-    differences = np.tile(np.arange(-top, top + 1), 64)
-    shape = ScoreShape((1,) * len(differences), bits, Ring(32))
-    assert scores(meet, shape, differences) == np.abs(differences).tolist()
-
-
-@pytest.mark.parametrize("count", [1, 7, 8, 9, 63, 64, 65])
-def test_one_clique_of_any_number_of_cells_is_scored(meet, count):
-    differences = np.arange(count) - count // 2
-    shape = ScoreShape((count,), 18, Ring(32))
-    assert scores(meet, shape, differences) == [int(np.abs(differences).sum())]
-
-
-def test_many_cliques_are_scored_at_once(meet):
+def test_many_cliques_are_scored_at_once(meet, pairs):
     rng = np.random.default_rng(1)
     cells = tuple(rng.integers(1, 40, 500).tolist())
     differences = rng.integers(-(2**16), 2**16, sum(cells))
-    shape = ScoreShape.holding(cells, 2**16, Ring(32))
-    assert scores(meet, shape, differences) == brute_force(cells, differences, shape.ring)
-
-
-@pytest.mark.parametrize("ring", RINGS)
-@pytest.mark.parametrize("trivial", [0, 1])
-def test_scores_do_not_depend_on_the_shares_of_differences(meet, ring, trivial):
-    shape = ScoreShape(EXAMPLE.cells, EXAMPLE.bits, ring)
-    shares = [np.zeros(13, dtype=ring.dtype), ring.words(DIFFERENCES)]
-    shares = shares if trivial else shares[::-1]
-    (left, right), _ = meet(shape, shares, streams(3), deal(shape, streams(3)))
-    assert (left + right).tolist() == brute_force(shape.cells, DIFFERENCES, ring)
-
-
-@pytest.mark.parametrize("ring", RINGS)
-@pytest.mark.parametrize("cells", [(1,), (8,), (3, 6), (5, 5, 7)])
-def test_messages_have_the_lengths_of_the_shape(meet, ring, cells):
-    for bits in range(2, ring.bits + 1):
-        shape = ScoreShape(cells, bits, ring)
-        dealt = deal(shape, streams(0))
-        assert len(dealt) == shape.dealt_bytes
-        _, opened = meet(shape, shared(ring, [1] * shape.total, 0), streams(0), dealt)
-        assert len(opened) == shape.rounds
-        for round, strings in enumerate(opened):
-            assert [len(sent) for sent in strings] == [shape.opened_bytes(round)] * 2
-
-
-@pytest.mark.parametrize("change", [lambda sent: sent[:-1], lambda sent: sent + b"\0", lambda sent: b""])
-@pytest.mark.parametrize("sender", [0, 1])
-@pytest.mark.parametrize("late", range(EXAMPLE.rounds))
-def test_an_opening_of_another_length_is_refused(meet, change, sender, late):
-    def relay(who, round, sent):
-        return change(sent) if (who, round) == (sender, late) else sent
-
-    expected = EXAMPLE.opened_bytes(late)
-    with pytest.raises(ProtocolError, match=f"{expected} bytes from the other evaluator in round {late}"):
-        scores(meet, EXAMPLE, DIFFERENCES, relay=relay)
-
-
-@pytest.mark.parametrize("change", [lambda sent: sent[:-1], lambda sent: sent + b"\0", lambda sent: b""])
-def test_a_dealt_string_of_another_length_is_refused(change):
-    dealt = change(deal(EXAMPLE, streams(0)))
-    evaluator = evaluate(EXAMPLE, 1, shared(EXAMPLE.ring, DIFFERENCES, 0)[1], streams(0)[1], dealt)
-    with pytest.raises(ProtocolError, match=f"{EXAMPLE.dealt_bytes} bytes from the dealer"):
-        next(evaluator)
-
-
-@pytest.mark.parametrize(("index", "dealt"), [(0, b""), (1, None), (2, b""), (2, None), (-1, b"")])
-def test_only_evaluator_1_gets_a_dealt_message_and_there_are_two_evaluators(index, dealt):
-    share = np.zeros(EXAMPLE.total, dtype=np.uint32)
-    with pytest.raises(ValueError, match="expected evaluator 0 without"):
-        next(evaluate(EXAMPLE, index, share, streams(0)[0], dealt))
-
-
-@pytest.mark.parametrize(
-    "share",
-    [np.zeros(12, dtype=np.uint32), np.zeros((1, 13), dtype=np.uint32), np.zeros(13, dtype=np.uint64)],
-)
-def test_shares_of_another_shape_or_ring_are_refused(share):
-    with pytest.raises(ValueError, match="13 words of 32 bits"):
-        next(evaluate(EXAMPLE, 0, share, streams(0)[0], None))
-
-
-@pytest.mark.parametrize("sender", [0, 1])
-@pytest.mark.parametrize("late", range(EXAMPLE.rounds))
-def test_an_altered_message_gives_other_scores_and_no_error(meet, sender, late):
-    def relay(who, round, sent):
-        if (who, round) != (sender, late):
-            return sent
-        return bytes(octet ^ 0xFF for octet in sent)
-
-    assert scores(meet, EXAMPLE, DIFFERENCES, relay=relay) != brute_force(
-        EXAMPLE.cells, DIFFERENCES, EXAMPLE.ring
+    shape = ScoreShape(cells, Ring(32))
+    assert scores(meet, pairs, shape, split(shape.ring, differences)) == brute_force(
+        cells, differences, shape.ring
     )
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_a_stream_that_the_dealer_did_not_use_gives_other_scores(meet, which):
-    own = [*streams(0)]
-    own[which] = streams(1)[which]
-    shares = shared(EXAMPLE.ring, DIFFERENCES, 0)
-    (left, right), _ = meet(EXAMPLE, shares, own, deal(EXAMPLE, streams(0)))
-    expected = brute_force(EXAMPLE.cells, DIFFERENCES, EXAMPLE.ring)
-    assert all(one != other for one, other in zip((left + right).tolist(), expected, strict=True))
+@pytest.mark.parametrize("ring", RINGS)
+@pytest.mark.parametrize("known", [0, 1])
+def test_scores_do_not_depend_on_who_knows_the_differences(meet, pairs, ring, known):
+    shape = ScoreShape(EXAMPLE.cells, ring)
+    words = [np.zeros(13, dtype=ring.dtype), ring.words(DIFFERENCES)]
+    found = scores(meet, pairs, shape, words if known else words[::-1])
+    assert found == brute_force(shape.cells, DIFFERENCES, ring)
 
 
-def test_shares_of_scores_are_other_words_under_other_streams(meet):
-    shares = shared(EXAMPLE.ring, DIFFERENCES, 0)
-    results = [meet(EXAMPLE, shares, streams(s), deal(EXAMPLE, streams(s)))[0] for s in (0, 1)]
+@pytest.mark.parametrize("change", [1, -1])
+@pytest.mark.parametrize("known", [0, 1])
+def test_a_record_changes_a_score_by_one_whatever_constant_is_added_to_the_shares(meet, pairs, known, change):
+    """All constants modulo 2^16, in one batch; with a circuit of fewer bits some jump at its border."""
+    ring = SmallRing(16)
+    constants = np.arange(1 << 16).astype(np.uint16)
+    shape = ScoreShape((1,) * constants.size, ring)
+    shares = ring.uniform(RandomStream.from_seed(3), 1, constants.size)[0]
+    neighbours = []
+    for record in (0, change):
+        words = [shares, constants - shares]
+        words[known] = words[known] + np.uint16(record % 2**16)
+        neighbours.append(np.array(scores(meet, pairs, shape, words), dtype=np.uint16))
+    changed = (neighbours[1] - neighbours[0]).view(np.int16)
+    assert set(changed.tolist()) == {-1, 1}
+
+
+@pytest.mark.parametrize("ring", RINGS)
+def test_a_record_changes_the_score_of_a_clique_by_one_next_to_the_border_of_the_ring(meet, pairs, ring):
+    half = 1 << (ring.bits - 1)
+    for shift in (half - 2, half - 1, half, half + 1, 0, -1):
+        differences = [half - 1, shift, -half, 3]
+        shape = ScoreShape((4,), ring)
+        one, other = (
+            scores(meet, pairs, shape, split(ring, [*differences[:1], shift + record, *differences[2:]]))[0]
+            for record in (0, 1)
+        )
+        assert (other - one) % 2**ring.bits in (1, 2**ring.bits - 1)
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLE.steps)))
+def test_an_altered_message_gives_other_scores_and_no_error(meet, pairs, number):
+    def relay(step, sent):
+        return bytes(octet ^ 0xFF for octet in sent) if step == number else sent
+
+    found = scores(meet, pairs, EXAMPLE, split(EXAMPLE.ring, DIFFERENCES), relay=relay)
+    assert found != brute_force(EXAMPLE.cells, DIFFERENCES, EXAMPLE.ring)
+
+
+def test_shares_of_scores_are_other_words_under_other_streams(meet, pairs):
+    words = split(EXAMPLE.ring, DIFFERENCES)
+    results = [meet(EXAMPLE, words, pairs(seed))[0] for seed in (0, 1)]
     for one, other in zip(*results, strict=True):
         assert np.all(one != other)
+
+
+@pytest.mark.parametrize(("role", "others"), [(0, (1,)), (1, (1, 2)), (3, (0, 1)), (-1, (0, 1)), (2, ())])
+def test_there_are_three_evaluators_and_each_shares_a_stream_with_the_others(role, others):
+    streams = dict.fromkeys(others, RandomStream.from_seed(0))
+    with pytest.raises(ValueError, match="expected an evaluator from 0 to 2"):
+        next(evaluate(EXAMPLE, role, np.zeros(13, dtype=np.uint32), streams))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [np.zeros(12, dtype=np.uint32), np.zeros((1, 13), dtype=np.uint32), np.zeros(13, dtype=np.uint64)],
+)
+def test_words_of_another_batch_or_ring_are_refused(words):
+    streams = dict.fromkeys((1, 2), RandomStream.from_seed(0))
+    with pytest.raises(ValueError, match="expected 13 words of 32 bits"):
+        next(evaluate(EXAMPLE, 0, words, streams))

@@ -9,10 +9,10 @@ import pytest
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto import envelope
 from dpmosaic.common.crypto.agreement import EphemeralKey
+from dpmosaic.common.dealing import peers as party_peers
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
 from dpmosaic.common.protocols.masked.masks import release_masks
-from dpmosaic.party.answerers import peers as party_peers
 from dpmosaic.party.answerers.masked import session as party_masked
 from support.terms import RELEASE_ID
 
@@ -262,9 +262,7 @@ def test_a_dealt_share_may_be_dealt_again_before_it_is_used(masked):
     assert np.allclose(release.prepare(("a", "c")).counts(query), release.exact(("a", "c")), atol=0.03)
 
 
-@pytest.mark.parametrize(
-    "kind", [DeliveryKind.SCORE_STEP, DeliveryKind.SCORE_REFERENCES, DeliveryKind.DEALT_SCORES]
-)
+@pytest.mark.parametrize("kind", [DeliveryKind.SCORE_STEP, DeliveryKind.SCORE_REFERENCES])
 def test_deliveries_of_score_queries_are_refused_without_a_query(release, kind):
     with pytest.raises(ProtocolError, match="belongs to a score query"):
         release.deliver(kind, (), NORTH, [b""])

@@ -8,29 +8,31 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.common.protocols.scores.evaluator import evaluate
+from dpmosaic.common.protocols.scores.run import EvaluatorRun
 from dpmosaic.common.protocols.scores.shape import ScoreShape
-from dpmosaic.party.answerers.masked.scores import EVALUATED_WORDS
-from support.scoring import NORTH, ONE, ZERO
+from dpmosaic.party.answerers.masked.scores import EVALUATED_WORDS, KEPT_WORDS
+from support.scoring import EVALUATORS, WEST, ZERO
 
 
-@pytest.mark.parametrize(("bits", "largest"), [(32, 100), (32, 10**6), (64, 100), (64, 1 << 40)])
-def test_the_rounds_of_an_evaluator_take_less_memory_than_is_reserved(bits, largest):
-    """Half: the rest is for references, cells, and messages that are kept until they are asked for again."""
-    shape = ScoreShape.holding((20_000,), largest, Ring(bits), 10 * largest)
-    share = np.zeros(shape.total, dtype=shape.ring.dtype)
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("role", [0, 1, 2])
+def test_the_steps_of_an_evaluator_take_less_memory_than_is_reserved(bits, role):
+    """All but four words: references of up to two words, cells, and one word of a part."""
+    shape = ScoreShape((20_000,), Ring(bits))
+    streams = {other: RandomStream.from_seed(1) for other in range(3) if other != role}
+    part = np.zeros(shape.total, dtype=shape.ring.dtype)
     tracemalloc.start()
     try:
-        rounds = evaluate(shape, 0, share, RandomStream.from_seed(1), None)
-        next(rounds)
-        for number in range(shape.rounds - 1):
-            rounds.send(bytes(shape.opened_bytes(number)))
-        with pytest.raises(StopIteration):
-            rounds.send(bytes(shape.opened_bytes(shape.rounds - 1)))
-        peak = tracemalloc.get_traced_memory()[1]
+        run = EvaluatorRun(shape, role, part, streams)
+        for number, step in enumerate(shape.steps):
+            if step.recipient == role:
+                run.deliver(number, bytes(step.size))
+        kept, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < EVALUATED_WORDS * shape.total * shape.ring.word_bytes / 2
+    assert run.ended
+    assert peak < (EVALUATED_WORDS - 4) * shape.word_bytes
+    assert kept < (KEPT_WORDS - 1) * shape.word_bytes
 
 
 def reserved(scoring, place):
@@ -39,16 +41,16 @@ def reserved(scoring, place):
     return dict(answerer.account.allowance.memory._reserved)
 
 
-def test_an_evaluator_reserves_more_than_the_others_until_its_last_round(scoring):
+def test_an_evaluator_reserves_more_than_the_others_until_its_last_step(scoring):
     scoring.prepare()
-    north, zero, one = (reserved(scoring, place)["s"] for place in (NORTH, ZERO, ONE))
-    assert north < zero == one
-    scoring.share().rounds().frames()
-    assert all(reserved(scoring, place)["s"] == north for place in (NORTH, ZERO, ONE))
+    west, *evaluating = (reserved(scoring, place)["s"] for place in (WEST, *EVALUATORS))
+    assert west < min(evaluating) == max(evaluating)
+    scoring.share().steps().frames()
+    assert all(reserved(scoring, place)["s"] == west for place in EVALUATORS)
 
 
 def test_a_delivery_that_is_refused_reserves_nothing(scoring):
-    before = reserved(scoring.prepare(), ONE)
-    with pytest.raises(ProtocolError, match="more or fewer integers"):
-        scoring.deal(dealt=b"short")
-    assert reserved(scoring, ONE) == before
+    before = reserved(scoring.prepare(), ZERO)
+    with pytest.raises(ProtocolError, match="another length than expected"):
+        scoring.send_references(references=scoring.references[:-1])
+    assert reserved(scoring, ZERO) == before

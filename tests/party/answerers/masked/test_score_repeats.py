@@ -5,54 +5,53 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpmosaic.common.dealing.evaluator import Resharing
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.wire.streams import decode_answer
-from dpmosaic.party.answerers.masked.scores import SharedScores
 from support.scoring import (
     CLIQUES,
     COST,
-    ONE,
     QUERY,
+    TWO,
+    WEST,
     ZERO,
     Scoring,
     query_of,
 )
 
 
-def test_a_repeated_round_changes_nothing(scoring, new_release):
-    undisturbed = Scoring(new_release()).multiply().prepare().share().rounds().frames()
+def test_a_repeated_step_changes_nothing(scoring, new_release):
+    undisturbed = Scoring(new_release()).multiply().prepare().share().steps().frames()
     scoring.prepare().share()
-    for step in range(1, 1 + scoring.shape.rounds):
-        sent = [scoring.sealed(step, ZERO, ONE), scoring.sealed(step, ONE, ZERO)]
+    for number in range(1, 1 + len(scoring.shape.steps)):
+        sent = scoring.sealed(number, *scoring.ends(number))
         for _ in range(2):
-            scoring.hand(step, ZERO, ONE, sent[0])
-            scoring.hand(step, ONE, ZERO, sent[1])
-            if step > 1:
-                scoring.relay(step - 1, ZERO, ONE)
+            scoring.hand(number, *scoring.ends(number), sent)
+            scoring.relay(max(1, number - 1), *scoring.ends(max(1, number - 1)))
     assert scoring.frames() == undisturbed
 
 
-def test_repeating_steps_before_the_rounds_changes_nothing(scoring, new_release):
-    undisturbed = Scoring(new_release()).multiply().prepare().share().rounds().frames()
-    scoring.prepare().share().share().prepare().rounds(until=2).share().rounds()
+def test_repeating_resharing_changes_nothing(scoring, new_release):
+    undisturbed = Scoring(new_release()).multiply().prepare().share().steps().frames()
+    scoring.prepare().share().share().prepare().steps(until=5).share().steps()
     assert scoring.frames() == undisturbed
     assert set(scoring.release.spent().values()) == {COST}
 
 
-def unsealed(scoring):
-    """The openings of each step, as unsealed by the recipients."""
+def unsealed():
+    """The messages of each step, as unsealed by the recipients."""
     found = {}
-    take = SharedScores._unsealed
+    take = Resharing.unsealed
 
     def seen(self, delivery, chunks, size):
-        found[delivery.sender, delivery.step] = take(self, delivery, chunks, size)
-        return found[delivery.sender, delivery.step]
+        found[delivery.sender, self._me, delivery.step] = take(self, delivery, chunks, size)
+        return found[delivery.sender, self._me, delivery.step]
 
     return seen, found
 
 
 def test_the_same_query_again_is_charged_once_and_gives_the_same_bytes(scoring):
-    first = scoring.prepare().share().rounds().frames()
+    first = scoring.prepare().share().steps().frames()
     assert scoring.prepare().frames() == first
     assert set(scoring.release.spent().values()) == {COST}
 
@@ -81,8 +80,8 @@ def test_refuses_another_score_query_with_a_used_id(scoring, place, change):
 
 def test_two_queries_have_different_masks_noise_and_openings(scoring):
     """Words of 32 bits, 4 in an answer and 32 in an opening: some pair is equal with p < 1e-7."""
-    scoring.prepare().share().rounds()
-    other = Scoring(scoring.release, query_of(query_id="t")).prepare().share().rounds()
+    scoring.prepare().share().steps()
+    other = Scoring(scoring.release, query_of(query_id="t")).prepare().share().steps()
     answers = []
     for frames in zip(scoring.frames(), other.frames(), strict=True):
         one, two = (next(decode_answer(part, 1, len(CLIQUES), 1)) for part in frames)
@@ -95,47 +94,64 @@ def test_after_a_restart_the_same_steps_open_the_same_strings_and_give_the_same_
     new_release, tmp_path, monkeypatch
 ):
     scoring = Scoring(new_release(tmp_path)).multiply().prepare()
-    seen, found = unsealed(scoring)
-    monkeypatch.setattr(SharedScores, "_unsealed", seen)
-    first = scoring.share().rounds().frames()
+    seen, found = unsealed()
+    monkeypatch.setattr(Resharing, "unsealed", seen)
+    first = scoring.share().steps().frames()
     strings = dict(found)
-    assert len(strings) == 2 + 2 * scoring.shape.rounds
-    sealed = scoring.sealed(1, ZERO, ONE)
+    assert len(strings) == 4 + len(scoring.shape.steps)
+    sealed = scoring.sealed(1, ZERO, TWO)
     found.clear()
     for seed, name in enumerate(scoring.release.names, start=50):
         scoring.release.start(name, seed=seed)
     with pytest.raises(ProtocolError, match="not prepared"):
         scoring.party(ZERO).answer_scores(QUERY)
-    again = Scoring(scoring.release).multiply().prepare().share().rounds()
+    again = Scoring(scoring.release).multiply().prepare().share().steps()
     assert found == strings
     assert again.frames() == first
     assert set(scoring.release.spent().values()) == {COST}
     # Sealed again, with another salt.
-    assert again.sealed(1, ZERO, ONE) != sealed
+    assert again.sealed(1, ZERO, TWO) != sealed
 
 
-@pytest.mark.parametrize("name", ["east", "south"])
-def test_an_evaluator_that_died_between_two_rounds_catches_up(new_release, tmp_path, name):
-    undisturbed = Scoring(new_release()).multiply().prepare().share().rounds().frames()
-    scoring = Scoring(new_release(tmp_path)).multiply().prepare().share().rounds(until=2)
+@pytest.mark.parametrize("name", ["east", "south", "north"])
+def test_an_evaluator_that_died_between_two_steps_catches_up(new_release, tmp_path, name):
+    undisturbed = Scoring(new_release()).multiply().prepare().share().steps().frames()
+    scoring = Scoring(new_release(tmp_path)).multiply().prepare().share().steps(until=5)
     scoring.release.start(name, seed=50)
-    scoring.multiply().prepare().share().rounds()
+    scoring.multiply().prepare().share().steps()
     assert scoring.frames() == undisturbed
     assert set(scoring.release.spent().values()) == {COST}
 
 
-def test_after_a_restart_an_evaluator_that_was_dealt_otherwise_does_not_answer_the_same_query_again(
+def test_after_a_restart_an_evaluator_that_computed_otherwise_does_not_answer_the_same_query_again(
     new_release, tmp_path
 ):
-    """Two answers would differ by 1 or -1 without noise: the sign of one cell's difference."""
-    scoring = Scoring(new_release(tmp_path)).multiply().prepare().share().rounds()
+    """Two answers would differ without noise, by what another evaluator chose."""
+    scoring = Scoring(new_release(tmp_path)).multiply().prepare().share().steps()
     scoring.frames()
-    scoring.release.start("south", seed=50)
+    scoring.release.start("north", seed=50)
     scoring.multiply().prepare().share()
-    dealt = bytearray(scoring.release.dealer.scores(QUERY, scoring.shape))
-    dealt[scoring.shape.total * scoring.shape.ring.word_bytes] ^= 1  # of the first cell's share of rho b
-    scoring.deal(dealt=bytes(dealt))
-    scoring.rounds()
-    # Evaluator 0 finished all rounds before: it repeats its messages and its answer.
-    with pytest.raises(ProtocolError):
+    last = len(scoring.shape.steps)
+    scoring.steps(until=last - 1)
+    # Evaluators 0 and 1 ended before: they repeat their messages and their answers.
+    run = scoring.party(ZERO)._releases.of(scoring.query.release_id).scores.named("s")._evaluator._run
+    sent = bytearray(run._sent[last - 1])
+    sent[0] ^= 1
+    run._sent[last - 1] = bytes(sent)
+    scoring.relay(last, ZERO, TWO)
+    with pytest.raises(ProtocolError, match="answered from other values"):
         scoring.frames()
+
+
+def test_after_a_restart_the_assistant_opens_nothing_of_cells_that_a_party_reshared_otherwise(
+    new_release, tmp_path
+):
+    """Digits of other cells under the same words would show evaluator 2 how they differ."""
+    scoring = Scoring(new_release(tmp_path)).multiply().prepare().share()
+    scoring.sealed(1, ZERO, TWO)
+    scoring.release.start("east", seed=50)
+    run = scoring.party(WEST)._releases.of(scoring.query.release_id).scores.named("s")
+    run._cells[0] += 1
+    scoring.multiply().prepare().share()
+    with pytest.raises(ProtocolError, match="answered from other values"):
+        scoring.sealed(1, ZERO, TWO)

@@ -1,13 +1,15 @@
-"""Rounds of a score query: who takes part, in which order, unaltered."""
+"""Steps of a score query: who takes part, in which order, unaltered."""
 
 import pytest
 
 from dpmosaic.common.errors import ProtocolError
 from support.scoring import (
+    EVALUATORS,
     NORTH,
     ONE,
     QUERY,
     SOUTH,
+    TWO,
     WEST,
     ZERO,
     Scoring,
@@ -15,85 +17,96 @@ from support.scoring import (
 )
 
 
-def test_an_evaluator_answers_after_the_last_round_and_not_before(scoring):
+def test_evaluators_1_and_2_answer_after_their_last_step_and_not_before(scoring):
     scoring.prepare().share()
-    for done in range(scoring.shape.rounds):
-        for place in (ZERO, ONE):
-            with pytest.raises(ProtocolError, match="need all rounds"):
-                list(scoring.party(place).answer_scores(QUERY))
-        scoring.relay(done + 1, ZERO, ONE)
-        scoring.relay(done + 1, ONE, ZERO)
+    steps = scoring.shape.steps
+    for number, step in enumerate(steps, start=1):
+        for role in (1, 2):
+            if role in {later.recipient for later in steps[number - 1 :]}:
+                with pytest.raises(ProtocolError, match="need all steps"):
+                    list(scoring.party(EVALUATORS[role]).answer_scores(QUERY))
+        scoring.relay(number, EVALUATORS[step.sender], EVALUATORS[step.recipient])
     assert all(scoring.frames())
 
 
-@pytest.mark.parametrize("missing", ["references", "randomness"])
-def test_evaluator_1_opens_nothing_without_references_and_randomness(scoring, missing):
+def test_evaluator_2_opens_and_accepts_nothing_without_the_seeds_of_the_others(scoring):
     scoring.prepare()
-    scoring.deal() if missing == "references" else scoring.send_references()
-    with pytest.raises(ProtocolError, match="waits for references"):
-        scoring.sealed(1, ONE, ZERO)
-    with pytest.raises(ProtocolError, match="waits for references"):
-        scoring.hand(1, ZERO, ONE, [])
+    for step in (lambda: scoring.sealed(3, TWO, ONE), lambda: scoring.hand(1, ZERO, TWO, [])):
+        with pytest.raises(ProtocolError, match="waits for the seeds"):
+            step()
 
 
-@pytest.mark.parametrize("missing", [NORTH, WEST])
-def test_evaluator_0_opens_nothing_without_the_cells_of_all_parties(scoring, missing):
+@pytest.mark.parametrize("missing", [NORTH, WEST, SOUTH, None])
+def test_evaluator_0_opens_nothing_without_references_and_the_cells_of_all_parties(scoring, missing):
     scoring.prepare()
-    scoring.relay(0, NORTH + WEST - missing, ZERO)
-    with pytest.raises(ProtocolError, match="waits for the cells"):
-        scoring.sealed(1, ZERO, ONE)
+    for place in {NORTH, WEST, SOUTH} - {missing}:
+        scoring.relay(0, place, ZERO)
+    if missing is not None:
+        scoring.send_references()
+    with pytest.raises(ProtocolError, match="waits for references and the cells"):
+        scoring.sealed(1, ZERO, TWO)
 
 
-@pytest.mark.parametrize("to", [NORTH, WEST])
-@pytest.mark.parametrize("kind", ["references", "randomness", "cells", "a round"])
-def test_a_party_that_does_not_evaluate_is_sent_nothing(scoring, to, kind):
+@pytest.mark.parametrize("kind", ["references", "cells", "a step"])
+def test_a_party_that_does_not_evaluate_is_sent_nothing(scoring, kind):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="only evaluators receive"):
+    with pytest.raises(ProtocolError, match="this party is none"):
         {
-            "references": lambda: scoring.send_references(to),
-            "randomness": lambda: scoring.deal(to),
-            "cells": lambda: scoring.hand(0, SOUTH, to, []),
-            "a round": lambda: scoring.hand(1, ZERO, to, []),
+            "references": lambda: scoring.send_references(WEST),
+            "cells": lambda: scoring.hand(0, SOUTH, WEST, []),
+            "a step": lambda: scoring.hand(1, ZERO, WEST, []),
         }[kind]()
 
 
-@pytest.mark.parametrize("place", [NORTH, WEST])
 @pytest.mark.parametrize("step", [1, 2, 99])
-def test_a_party_that_does_not_evaluate_opens_no_round(scoring, place, step):
+def test_a_party_that_does_not_evaluate_opens_no_step_after_resharing(scoring, step):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="only evaluators take part"):
-        scoring.sealed(step, place, ZERO)
+    with pytest.raises(ProtocolError, match="this party is none"):
+        scoring.sealed(step, WEST, ZERO)
+
+
+@pytest.mark.parametrize("place", [ONE, TWO])
+def test_evaluators_1_and_2_get_no_references(scoring, place):
+    scoring.prepare()
+    with pytest.raises(ProtocolError, match="for evaluator 0 only"):
+        scoring.send_references(place)
 
 
 @pytest.mark.parametrize("sender", range(4))
 def test_a_step_is_opened_only_for_its_evaluator(scoring, sender):
+    """Cells for evaluator 0, and seeds of evaluator 1 for evaluator 2."""
     scoring.prepare().share()
-    for to in (*range(4), 9):
-        if to != (ONE if sender == ZERO else ZERO):
-            with pytest.raises(ProtocolError, match="expected the evaluator"):
-                scoring.sealed(min(1, scoring.plan.evaluators.count(sender)), sender, to)
+    allowed = {0: {ZERO}} if sender != ZERO else {0: set()}
+    if sender == ONE:
+        allowed[0] |= {TWO}
+    for number in (1, 2):
+        if scoring.ends(number)[0] == sender:
+            allowed[number] = {scoring.ends(number)[1]}
+    for number, recipients in allowed.items():
+        for to in (*range(4), 9):
+            if to not in recipients:
+                with pytest.raises(ProtocolError, match="expected the evaluator"):
+                    scoring.sealed(number, sender, to)
 
 
-@pytest.mark.parametrize("sender", [ZERO, ONE, 9])
-def test_cells_are_accepted_only_from_parties_that_are_not_evaluators(scoring, sender):
+@pytest.mark.parametrize(
+    ("sender", "to"), [(ZERO, ZERO), (9, ZERO), (NORTH, ONE), (ONE, ONE), (WEST, TWO), (ZERO, TWO)]
+)
+def test_cells_are_for_evaluator_0_and_seeds_of_evaluator_1_for_2(scoring, sender, to):
     scoring.prepare()
-    with pytest.raises(ProtocolError, match="expected cells from a party"):
-        scoring.hand(0, sender, ZERO, [])
-
-
-def test_evaluator_1_receives_no_cells(scoring):
-    scoring.prepare()
-    with pytest.raises(ProtocolError, match="expected cells from a party"):
-        scoring.hand(0, NORTH, ONE, scoring.sealed(0, NORTH, ZERO))
+    with pytest.raises(ProtocolError, match="expected cells for evaluator 0, or seeds"):
+        scoring.hand(0, sender, to, [])
 
 
 @pytest.mark.parametrize("sender", [NORTH, WEST, ZERO, 9])
-def test_a_round_comes_from_the_other_evaluator_alone(scoring, sender):
-    scoring.prepare().share()
-    frames = scoring.sealed(1, ONE, ZERO)
-    with pytest.raises(ProtocolError, match="out of order"):
-        scoring.hand(1, sender, ZERO, frames)
-    scoring.hand(1, ONE, ZERO, frames)
+def test_a_step_comes_from_its_evaluator_alone(scoring, sender):
+    scoring.prepare().share().steps(until=4)
+    assert scoring.ends(6) == (ONE, ZERO)
+    scoring.relay(5, TWO, ONE)
+    frames = scoring.sealed(6, ONE, ZERO)
+    with pytest.raises(ProtocolError, match="expected a step of the evaluator"):
+        scoring.hand(6, sender, ZERO, frames)
+    scoring.hand(6, ONE, ZERO, frames)
 
 
 def test_cells_of_one_party_are_refused_as_those_of_another(scoring):
@@ -110,42 +123,38 @@ def test_cells_of_another_query_are_refused(scoring):
         scoring.hand(0, NORTH, ZERO, other.sealed(0, NORTH, ZERO))
 
 
+def test_a_step_is_neither_opened_nor_accepted_before_earlier_ones(scoring):
+    scoring.prepare().share()
+    with pytest.raises(ProtocolError, match="out of order"):
+        scoring.sealed(3, TWO, ONE)
+    early = scoring.sealed(2, ONE, TWO)
+    with pytest.raises(ProtocolError, match="out of order"):
+        scoring.hand(2, ONE, TWO, early)
+    scoring.relay(1, ZERO, TWO)
+    scoring.hand(2, ONE, TWO, early)
+    assert scoring.sealed(3, TWO, ONE)
+
+
 @pytest.mark.parametrize("step", [2, 3, 99])
-def test_a_round_is_not_opened_before_the_previous_one_is_received(scoring, step):
+def test_steps_of_the_other_evaluators_are_neither_opened_nor_accepted(scoring, step):
     scoring.prepare().share()
-    for sender, to in ((ZERO, ONE), (ONE, ZERO)):
-        with pytest.raises(ProtocolError, match="out of order"):
-            scoring.sealed(step, sender, to)
+    with pytest.raises(ProtocolError, match="sends a message"):
+        scoring.sealed(step, ZERO, TWO)
+    with pytest.raises(ProtocolError, match="receives a message"):
+        scoring.hand(step, ONE, ZERO, [])
 
 
-def test_a_round_is_refused_before_the_previous_one(scoring):
-    scoring.prepare().share()
-    scoring.relay(1, ZERO, ONE)
-    early = scoring.sealed(2, ONE, ZERO)
-    with pytest.raises(ProtocolError, match="out of order"):
-        scoring.hand(2, ONE, ZERO, early)
-    scoring.relay(1, ONE, ZERO)
-    scoring.hand(2, ONE, ZERO, early)
-
-
-def test_a_round_after_the_last_is_neither_opened_nor_accepted(scoring):
-    last = scoring.prepare().share().rounds().shape.rounds
-    with pytest.raises(ProtocolError, match="out of order"):
-        scoring.sealed(last + 1, ZERO, ONE)
-    with pytest.raises(ProtocolError, match="out of order"):
-        scoring.hand(last + 1, ONE, ZERO, scoring.sealed(last, ONE, ZERO))
-
-
-def test_a_round_is_refused_as_another_one(scoring):
-    scoring.prepare().share().rounds(until=1)
-    first = scoring.sealed(1, ONE, ZERO)
+def test_a_step_is_refused_as_another_one(scoring):
+    scoring.prepare().share().steps(until=5)
+    assert [scoring.ends(number) for number in (1, 4)] == [(ZERO, TWO)] * 2
+    first = scoring.sealed(1, ZERO, TWO)
     with pytest.raises(ProtocolError, match="does not open"):
-        scoring.hand(2, ONE, ZERO, first)
+        scoring.hand(4, ZERO, TWO, first)
 
 
-def test_an_altered_round_is_refused_and_the_correct_one_accepted_afterwards(scoring):
+def test_an_altered_step_is_refused_and_the_correct_one_accepted_afterwards(scoring):
     scoring.prepare().share()
-    frames = scoring.sealed(1, ONE, ZERO)
+    frames = scoring.sealed(1, ZERO, TWO)
     with pytest.raises(ProtocolError, match="does not open"):
-        scoring.hand(1, ONE, ZERO, [frames[0], bytes([frames[1][0] ^ 1]) + frames[1][1:]])
-    scoring.hand(1, ONE, ZERO, frames)
+        scoring.hand(1, ZERO, TWO, [frames[0], bytes([frames[1][0] ^ 1]) + frames[1][1:]])
+    scoring.hand(1, ZERO, TWO, frames)
