@@ -14,7 +14,10 @@ Source: Ito, Saito, Nishizeki 1987 (replicated additive shares); Araki, Furukawa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from ...errors import DataError
 
 CURATOR_DEALS = "curator"
 """Name of the curator as dealer; no other participant may have it."""
@@ -34,6 +37,35 @@ class DealerEntry:
 
     name: str
     identity: bytes
+
+
+def dealers_wanted(dealers: int) -> int:
+    """Number of dealers of each slice of several parties, if the release has so many."""
+    return REPLICATED if dealers >= REPLICATED else 1
+
+
+def check_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> None:
+    """Refuses dealers that cannot deal for all slices.
+
+    Args:
+        dealers: names of the dealers of a release; none if nobody deals.
+        slices: names of the parties of each slice.
+
+    Raises:
+        DataError: they are two, or one is named twice, or a slice lacks dealers that are no party of it.
+    """
+    if len(set(dealers)) < len(dealers) or len(dealers) == REPLICATED - 1:
+        raise DataError(
+            f"dealers: expected one dealer, or {REPLICATED} or more with different names, got others; "
+            "fix the plan"
+        )
+    wanted = dealers_wanted(len(dealers))
+    for number, parties in enumerate(slices, start=1):
+        if len(parties) > 1 and len(set(dealers) - set(parties)) < wanted:
+            raise DataError(
+                f"slice {number}: expected {wanted} dealers that are no party of it, got fewer; name more "
+                "dealers in the plan"
+            )
 
 
 def known_components(dealers: int, position: int) -> tuple[int, ...]:
