@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...errors import DataError
+
 CURATOR_DEALS = "curator"
 """Name of the curator as dealer; no other participant may have it."""
 
@@ -60,3 +62,26 @@ def dealt_terms(dealers: int, position: int) -> tuple[tuple[int, tuple[int, ...]
         return ((0, known),)
     u, v = known
     return (u, (u, v)), (v, (u,))
+
+
+def check_collusions(number: int, dealers: int, parties: int, tolerated: int) -> None:
+    """Refuses to tolerate collusions of parties that together would read the records of a slice.
+
+    These are one dealer, or two of three, and a party of the slice.
+
+    Args:
+        number: number of the slice, from 0.
+        dealers: number of its dealers, 1 or 3.
+        parties: how many of them are parties of other slices.
+        tolerated: number of parties that may collude.
+
+    Raises:
+        DataError: so many parties may collude that some of them could be dealers of the slice and its party.
+    """
+    reading = 1 if dealers == 1 else REPLICATED - 1
+    if parties >= reading and tolerated > reading:
+        raise DataError(
+            f"slice {number + 1}: expected at most {reading} tolerated collusions, because {reading} of its "
+            f"dealers and a party of it can read its records, got {tolerated}; name dealers that are no "
+            "parties, or tolerate fewer"
+        )

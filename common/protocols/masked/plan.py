@@ -20,7 +20,7 @@ from ...privacy.distributed import DistributedNoise
 from ..alignment.alignment import Population
 from ..indicator import divide
 from ..partition import Participant, Partition
-from .dealers import REPLICATED, DealerEntry
+from .dealers import REPLICATED, DealerEntry, check_collusions
 from .one_hot import CHECK, RING_BITS
 from .presence import attributes_of, presence, present_chain
 from .ring import Ring, Words
@@ -103,6 +103,9 @@ class MaskedPlan(Partition):
                     f"slice {number + 1}: expected {self._dealers_wanted} dealers that are no party of it, "
                     "got fewer; name more dealers in the plan"
                 )
+            if len(self.members(number)) > 1:
+                parties = sum(place < len(self.roster) for place in self.dealers_of(number))
+                check_collusions(number, self._dealers_wanted, parties, self.tolerated)
         if self.check and self._dealers_wanted > 1:
             raise DataError(
                 f"check: {self.check!r} needs one dealer that knows a whole mask, and the plan has several; "
