@@ -3,8 +3,8 @@
 Each line has seconds of all roles, of the dealers and of the parties; the bytes that participants send and
 those of the dealers alone; the mean total variation distance of the pairs of attributes between synthetic and
 real table; and ratios of seconds, bytes and error to the release in which the curator deals, over the same
-rows with the same seed. Parties draw noise from other keys with each number of dealers, so errors differ by
-chance. All roles run in this process, one at a time.
+rows with the same seed. Masks cancel and the noise has the same keys, so the errors have to be equal. All
+roles run in this process, one at a time.
 
 Run: python benchmarks/dealers.py [FOLDER] [--grid 2x2] [--epsilon 1] [--seed 0]
 
