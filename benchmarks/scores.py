@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 from masked import Clock, TimedConnection, proposal_of, table_of
+from threadpoolctl import threadpool_limits
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.workload import Workload
@@ -63,7 +64,8 @@ def main() -> None:
         measurer.measure([Query(clique, GRANTED / 200, "pairs") for clique in workload.cliques])
         before = [(link.bytes_in, link.bytes_out) for link in flat]
         clock.reset()
-        scores = measurer.score(workload.cliques, references, GRANTED / 4, "scores")
+        with threadpool_limits(1):
+            scores = measurer.score(workload.cliques, references, GRANTED / 4, "scores")
         with clock.role("check"):
             error = np.max(np.abs(scores.values - exact)) / scores.sigma
         moved = [

@@ -14,6 +14,7 @@ Source: Ito, Saito, Nishizeki 1987 (replicated additive shares); Araki, Furukawa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...errors import DataError
@@ -36,6 +37,61 @@ class DealerEntry:
 
     name: str
     identity: bytes
+
+
+def dealers_wanted(dealers: int) -> int:
+    """Number of dealers of each slice of several parties, if the release has so many."""
+    return REPLICATED if dealers >= REPLICATED else 1
+
+
+def check_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> None:
+    """Refuses dealers that cannot deal for all slices.
+
+    Args:
+        dealers: names of the dealers of a release; none if nobody deals.
+        slices: names of the parties of each slice.
+
+    Raises:
+        DataError: they are two, or one is named twice, or a slice lacks dealers that are no party of it.
+    """
+    if len(set(dealers)) < len(dealers) or len(dealers) == REPLICATED - 1:
+        raise DataError(
+            f"dealers: expected one dealer, or {REPLICATED} or more with different names, got others; "
+            "fix the plan"
+        )
+    wanted = dealers_wanted(len(dealers))
+    for number, parties in enumerate(slices, start=1):
+        if len(parties) > 1 and len(set(dealers) - set(parties)) < wanted:
+            raise DataError(
+                f"slice {number}: expected {wanted} dealers that are no party of it, got fewer; name more "
+                "dealers in the plan"
+            )
+
+
+def check_collusions(dealers: Sequence[str], slices: Sequence[Sequence[str]], tolerated: int) -> None:
+    """Refuses to tolerate collusions of parties that together would read the records of a slice.
+
+    These are its dealer, or two of its three dealers, and one of its own parties.
+
+    Args:
+        dealers: names of the dealers of a release, which `check_dealers` allows.
+        slices: names of the parties of each slice.
+        tolerated: number of parties that may collude.
+
+    Raises:
+        DataError: so many parties may collude that some of them could be dealers of a slice and a party of it.
+    """
+    wanted = dealers_wanted(len(dealers))
+    reading = 1 if wanted == 1 else REPLICATED - 1
+    everybody = {name for parties in slices for name in parties}
+    for number, parties in enumerate(slices, start=1):
+        dealing = [name for name in dealers if name not in parties][:wanted]
+        if len(parties) > 1 and tolerated > reading and len(everybody.intersection(dealing)) >= reading:
+            raise DataError(
+                f"slice {number}: expected at most {reading} tolerated collusions, because {reading} of its "
+                f"dealers and a party of it could read its records, got {tolerated}; name dealers that are no "
+                "parties, or tolerate fewer"
+            )
 
 
 def known_components(dealers: int, position: int) -> tuple[int, ...]:
@@ -62,26 +118,3 @@ def dealt_terms(dealers: int, position: int) -> tuple[tuple[int, tuple[int, ...]
         return ((0, known),)
     u, v = known
     return (u, (u, v)), (v, (u,))
-
-
-def check_collusions(number: int, dealers: int, parties: int, tolerated: int) -> None:
-    """Refuses to tolerate collusions of parties that together would read the records of a slice.
-
-    These are one dealer, or two of three, and a party of the slice.
-
-    Args:
-        number: number of the slice, from 0.
-        dealers: number of its dealers, 1 or 3.
-        parties: how many of them are parties of other slices.
-        tolerated: number of parties that may collude.
-
-    Raises:
-        DataError: so many parties may collude that some of them could be dealers of the slice and its party.
-    """
-    reading = 1 if dealers == 1 else REPLICATED - 1
-    if parties >= reading and tolerated > reading:
-        raise DataError(
-            f"slice {number + 1}: expected at most {reading} tolerated collusions, because {reading} of its "
-            f"dealers and a party of it can read its records, got {tolerated}; name dealers that are no "
-            "parties, or tolerate fewer"
-        )
