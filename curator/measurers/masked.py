@@ -319,10 +319,15 @@ class MaskedMeasurer(ScoringMeasurer):
         self._deal(dealer, attested)
 
     def _deal_rows(self, chain: Chain, number: int) -> None:
+        """Has a row-wise product dealt and checked with every owner of the left factor."""
         recipient = self._plan.holders(chain, number)[-1]
-        request = DealRequest(self._release_id, DeliveryKind.DEALT_ROWS, recipient, (chain,))
-        for dealer in self._plan.dealers_of(number):
-            self._deal(dealer, request)
+        for owner in self._plan.openers(chain, number):
+            for kind in (DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_CHECK):
+                request = DealRequest(self._release_id, kind, recipient, (chain,), owner)
+                for dealer in self._plan.dealers_of(number):
+                    self._deal(dealer, request)
+            check = OpeningRequest(self._release_id, chain, recipient, DeliveryKind.CHECK)
+            self._clients[owner].relay(owner, check, self._clients[recipient])
 
     def _deal(self, dealer: int, request: DealRequest) -> None:
         self._participants[dealer].relay_dealt(dealer, request, self._clients[request.recipient])
