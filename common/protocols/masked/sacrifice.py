@@ -81,7 +81,8 @@ def combined(weight: Words, left: Words) -> Words:
         left: its mask, shape (rows, m).
     """
     parts = weight.reshape(*left.shape, -1)
-    return np.einsum("rc,rcj->rj", left, parts)
+    made: Words = np.einsum("rc,rcj->rj", left, parts)
+    return made
 
 
 def weighted(weight: Words, words: Words) -> Words:
@@ -102,4 +103,5 @@ def inner(left: Words, right: Words) -> Words:
         right: B, shape (rows, n).
     """
     parts = left.reshape(len(left), -1, right.shape[1])
-    return np.einsum("rkj,rj->k", parts, right)
+    products: Words = np.einsum("rkj,rj->k", parts, right)
+    return products

@@ -55,7 +55,9 @@ class DealtRows:
         self._streams = peers.streams()
         self._dealt = Openings(WIDE, disk)
         self._words: dict[tuple[int, Chain, int], Words] = {}
-        self._passed: set[tuple[int, Chain]] = set()
+        # What was dealt last, and what passed; another delivery may come in the middle of a check.
+        self._current: dict[tuple[int, Chain], object] = {}
+        self._passed: dict[tuple[int, Chain], object] = {}
         self._failed: set[Chain] = set()
 
     def receive(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
@@ -66,13 +68,13 @@ class DealtRows:
         """
         chain, owner, dealer = delivery.chain, delivery.owner, delivery.sender
         self._check(chain, owner, self._me)
-        self._passed.discard((owner, chain))
         dealt = self._peers.unseal(dealer, dealt_labels(delivery.kind, (chain,), owner), chunks)
         if delivery.kind is DeliveryKind.DEALT_ROWS:
             self._dealt.put((owner, chain, dealer), self._records, self._plan.cells(chain), dealt)
         else:
             (words,) = row_blocks(dealt, WIDE.dtype, 1, repetitions(self._plan.ring), 1)
             self._words[owner, chain, dealer] = words[0]
+        self._current[owner, chain] = object()
 
     def answer(self, chain: Chain, recipient: int) -> Iterator[bytes]:
         """The owner's part of a check, sealed for the receiver: rows of X + X', then a row of sums.
@@ -122,7 +124,7 @@ class DealtRows:
         self._refuse_failed(chain)
         if any((owner, chain, dealer) not in self._words for dealer in self._dealers):
             raise DeliveriesLost("a check needs the messages of all dealers; deliver them first")
-        ring, plan = self._plan.ring, self._plan
+        checked, ring, plan = self._current[owner, chain], self._plan.ring, self._plan
         cells, columns, times = plan.cells(chain), plan.cells(chain[-1:]), repetitions(ring)
         at_once = self._at_once(chain)
         sealed = self._peers.unseal(owner, self._what(chain), chunks)
@@ -141,10 +143,14 @@ class DealtRows:
                 zero += np.array([weighted(w, words) for w in weights(ring, stream, size, cells)])
             if size < len(block):
                 zero += block[-1, :times]
+        if self._current.get((owner, chain)) is not checked:
+            raise DeliveriesLost(
+                "a row-wise product was dealt again during its check; deliver the check again"
+            )
         if zero.any():
             self._failed.add(chain)
             self._refuse_failed(chain)
-        self._passed.add((owner, chain))
+        self._passed[owner, chain] = checked
 
     def _refuse_failed(self, chain: Chain) -> None:
         if chain in self._failed:
@@ -163,7 +169,8 @@ class DealtRows:
         """
         owners = self._plan.openers(chain, self._slice)
         self._refuse_failed(chain)
-        if any((owner, chain) not in self._passed for owner in owners):
+        keys = [(owner, chain) for owner in owners]
+        if any(key not in self._passed or self._passed[key] is not self._current.get(key) for key in keys):
             raise DeliveriesLost("a row-wise product was dealt but not checked; deliver its checks")
         parts = [self._owned(owner, chain, rows) for owner in owners]
         for blocks in zip(*parts, strict=True):
@@ -179,7 +186,8 @@ class DealtRows:
     def drop(self, chain: Chain) -> None:
         """Frees what was dealt for a product; a failed one stays refused."""
         for owner in self._plan.openers(chain, self._slice):
-            self._passed.discard((owner, chain))
+            self._passed.pop((owner, chain), None)
+            self._current.pop((owner, chain), None)
             for dealer in self._dealers:
                 self._dealt.drop((owner, chain, dealer))
                 self._words.pop((owner, chain, dealer), None)

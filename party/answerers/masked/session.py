@@ -173,8 +173,9 @@ class MaskedSession:
                 self._check(chain, holder=sender)
                 self._check_size(chain)
                 opened = self.peers.unseal(sender, ["opening", *labels(chain)], chunks)
-                self._checks.forget(sender, chain)
                 self._openings.put((sender, chain), records, self.plan.cells(chain), opened)
+                # Only now: a proof of the earlier opening may come before the last chunk.
+                self._checks.forget(sender, chain)
             case DeliveryKind.RECORD_ORDER:
                 self._order.compare(sender, chunks)
             case DeliveryKind.PROOF:
