@@ -105,7 +105,7 @@ class Dealing:
             ProtocolError: the plan names another evaluator.
         """
         if self._plan.evaluators[:1] != (self._place,):
-            raise ProtocolError("this dealer does not evaluate scores; compare the plan")
+            raise ProtocolError("a dealer evaluates scores only if the plan names it; compare the plan")
         if self._scores is None or self._scores[0] != query:
             resharing = Resharing(self._plan, query, self._place, self._peers)
             self._scores = query, ScoreEvaluator(resharing, query, self._place, self._peers, None)
@@ -118,6 +118,8 @@ class Dealing:
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores what an evaluator of scores receives."""
+        if delivery.kind not in (DeliveryKind.SCORE_STEP, DeliveryKind.SCORE_REFERENCES):
+            raise ProtocolError("a dealer takes no openings; compare the plan of the release")
         self._evaluator(delivery.query_id).deliver(delivery, chunks)
 
     def _evaluator(self, query_id: str) -> ScoreEvaluator:

@@ -92,8 +92,8 @@ class MaskedPlan(Partition):
         parties = {entry.name: entry.identity for entry in self.roster}
         if len(set(names)) < len(names) or len(names) == REPLICATED - 1:
             raise DataError(
-                f"dealers: expected one dealer, or {REPLICATED} or more with different names, got others; fix "
-                "the plan"
+                f"dealers: expected one dealer, or {REPLICATED} or more with different names, got others; "
+                "fix the plan"
             )
         if any(parties.get(dealer.name, dealer.identity) != dealer.identity for dealer in self.dealers):
             raise DataError("dealers: expected dealers that are parties with their identities, got another")
