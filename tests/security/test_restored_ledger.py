@@ -41,10 +41,10 @@ def test_the_other_parties_refuse_a_party_whose_ledger_was_restored(tmp_path):
     restore(release, "north", tmp_path / "copy")
     release.terms = replace(release.terms, release_id=id_of("third"))
     release.accept()
-    release.parties["north"].introduce(release.introduction("north"))
+    release.parties["north"].introduce(release.introduction())
     for name in ("east", "west", "south"):
         with pytest.raises(ProtocolError, match=f"ledger of party 'north' {RESTORED}"):
-            release.parties[name].introduce(release.introduction(name))
+            release.parties[name].introduce(release.introduction())
 
 
 def test_a_party_whose_ledger_lacks_what_the_curator_saw_refuses_itself(tmp_path):

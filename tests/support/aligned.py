@@ -22,7 +22,7 @@ from dpmosaic.party.institution import Institution, Rules
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.ledger_rows import Placement
 from dpmosaic.party.party import Party
-from support.parties import Link, masked_terms, policy_for, sharing
+from support.parties import Link, dealers_for, masked_terms, policy_for, sharing
 from support.terms import id_of, terms_of
 
 SIGMA = 4.0
@@ -131,10 +131,10 @@ class AlignedRelease:
                 self.ledgers.append(ledger)
             self.links.append(links)
         self.aligned = Aligned(Alignment(ALIGNMENT_ID, population, people.people, rho), tuple(people.sizes))
-        self.federation = connect(people.domain, self.links, aligned=self.aligned)
+        dealers = dealers_for(self.links, keys)
+        self.federation = connect(people.domain, self.links, aligned=self.aligned, dealers=dealers)
         self.granted = granted
         self.terms = masked_terms(self.federation, granted, adjacency)
-        self.dealing = keys.child("dealer")
 
     def kept(self, institution, people, number, place):
         """A ledger with the placement of a party."""
@@ -149,4 +149,4 @@ class AlignedRelease:
 
     def measurer(self, asking=None):
         acceptances = self.federation.accept(self.terms)
-        return MaskedMeasurer(self.federation, self.terms, acceptances, self.granted, self.dealing, asking)
+        return MaskedMeasurer(self.federation, self.terms, acceptances, self.granted, asking)

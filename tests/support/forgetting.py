@@ -56,8 +56,8 @@ def shorten_keys(monkeypatch, kind, names=1):
 
 
 def same_seeds(monkeypatch):
-    """Lets the dealer give all parties one seed."""
-    shorten_keys(monkeypatch, "mask seed")
+    """Lets dealers give all parties one seed of each component."""
+    shorten_keys(monkeypatch, "component of masks", 3)
 
 
 def forget_sealing(monkeypatch):

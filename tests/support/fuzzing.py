@@ -24,7 +24,7 @@ from dpmosaic.curator.releasing.align_over_parties import matched
 from dpmosaic.curator.releasing.alignment_order import AlignmentProposal
 from dpmosaic.simulations.network import policy_for, start_parties
 from support.aligning import Aligning, order
-from support.parties import cut, random_table
+from support.parties import cut, dealers_for, random_table
 from support.terms import PURPOSE
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
@@ -93,8 +93,9 @@ def release_of(protocol):
     proposal = Proposal(
         "0" * 32, protocol_named(protocol), Adjacency.ZERO_OUT, Fraction(2), PURPOSE, check=check
     )
-    agreement = agree(DOMAIN, recorded, proposal)
-    measurer = agreement.measurer(RandomStream.from_seed(1).child("dealer"))
+    dealers = dealers_for(links, RandomStream.from_seed(1))
+    agreement = agree(DOMAIN, recorded, proposal, dealers=dealers)
+    measurer = agreement.measurer()
     rho = Fraction(1, 20)
     boxes = (((0, 2), (0, 1)), ((2, 3), (0, 2)))
     measurer.measure([Query(("a",), rho, "s"), Query(("a", "b"), rho, "s", boxes=boxes)])

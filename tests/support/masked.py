@@ -8,16 +8,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.acceptance import accept
+from dpmosaic.common.canonical.terms import encode_terms, terms_digest
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import difference_count
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.history import START
 from dpmosaic.common.messages import (
     Acceptance,
     AnswerForm,
+    DealRequest,
     Delivery,
     DeliveryKind,
     Introduction,
@@ -26,12 +29,12 @@ from dpmosaic.common.messages import (
     OpeningRequest,
 )
 from dpmosaic.common.privacy.cost import Adjacency, grid_of
+from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.reveal import opened_sum
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from dpmosaic.common.wire import streams
-from dpmosaic.curator.parties.dealer import Dealer
 from dpmosaic.party.institution import Institution, Rules
 from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
@@ -49,12 +52,14 @@ GRID = {
     "west": (0, ("d",)),
     "south": (1, ("a", "b", "c", "d")),
 }
+DEALERS = ("dealer", "second dealer", "third dealer")
 POLICY = Policy(
     protocols=frozenset({"masked"}),
     adjacencies=frozenset(Adjacency),
     max_release_rho=Fraction(10**15),
     lifetime_rho=Fraction(10**15),
     max_cells=48,
+    dealers=frozenset({*DEALERS, *GRID}),
 )
 
 
@@ -62,12 +67,16 @@ def identity(name):
     return Identity.from_seed(hashlib.sha256(name.encode()).digest())
 
 
-def plan_of(grid=GRID, tolerated=None, bits=32, records=RECORDS, domain=DOMAIN):
+def plan_of(
+    grid=GRID, tolerated=None, bits=32, records=RECORDS, domain=DOMAIN, dealers=DEALERS[:1], evaluators=()
+):
     roster = tuple(
         RosterEntry(name, number, held, records[number], identity(name).public)
         for name, (number, held) in grid.items()
     )
-    return MaskedPlan(domain, roster, min(1, len(roster) - 1) if tolerated is None else tolerated, Ring(bits))
+    tolerated = min(1, len(roster) - 1) if tolerated is None else tolerated
+    entries = tuple(DealerEntry(name, identity(name).public) for name in dealers)
+    return MaskedPlan(domain, roster, tolerated, Ring(bits), evaluators, entries)
 
 
 def terms_of(plan=None, **changes):
@@ -82,13 +91,13 @@ def rows_of(plan, number):
 
 
 def party_of(name, plan=None, *, ledger=None, table=None, policy=POLICY, seed=1, peers=None, order=None):
-    """A party of the plan; by default it has the plan's rows and pinned all other parties."""
+    """A party of the plan; by default it has the plan's rows and pinned all other participants."""
     plan = plan or plan_of()
     entry = next(entry for entry in plan.roster if entry.name == name)
     if table is None:
         table = rows_of(plan, entry.slice).project(entry.attributes)
     if peers is None:
-        peers = {other.name: other.identity for other in plan.roster if other is not entry}
+        peers = {other.name: other.identity for other in plan.participants if other is not entry}
     neighbours = {other.name for other in plan.roster if other.slice == entry.slice and other is not entry}
     institution = Institution(name, identity(name), table, Rules(sharing(policy, neighbours), peers), order)
     return Party(institution, ledger or Ledger(), RandomStream.from_seed(seed).child(name).key)
@@ -100,13 +109,18 @@ def signed(name, terms, ephemeral, purpose="acceptance of a release", mark=START
     return Acceptance(ephemeral, identity(name).sign(purpose, message), mark)
 
 
-class Release:
-    """All parties of a release, and a curator that deals; every step is a method.
+def dealer_secret(name):
+    """What a dealer keeps of a release."""
+    return RandomStream.from_seed(9).child_key("secret", name)
 
-    Parties and the dealer draw from fixed seeds: two releases of the same terms are equal to the last byte.
+
+class Release:
+    """All parties and dealers of a release, and an honest curator; every step is a method.
+
+    Parties and dealers draw from fixed seeds: two releases of the same terms are equal to the last byte.
 
     Args:
-        terms: terms; by default of three parties that share slice 0 and one that holds slice 1.
+        terms: terms; by default of three parties that share slice 0, one that holds slice 1, and one dealer.
         folder: folder of the parties' ledgers; None for ledgers in memory.
     """
 
@@ -114,8 +128,8 @@ class Release:
         self.terms, self.folder, self.policy = terms or terms_of(), folder, policy
         self.plan = self.terms.masked
         self.names = [entry.name for entry in self.plan.roster]
-        self.dealer = Dealer(self.terms, self.plan, RandomStream.from_seed(9))
-        self.ledgers, self.parties = {}, {}
+        self.dealer_names = [entry.name for entry in self.plan.participants[len(self.names) :]]
+        self.ledgers, self.parties, self.dealings = {}, {}, {}
         for name in self.names:
             self.start(name)
 
@@ -131,23 +145,39 @@ class Release:
     def accept(self):
         for _ in range(2):
             accepted = [self.parties[name].accept(encode_terms(self.terms)) for name in self.names]
-        self.acceptances = tuple(accepted)
+        digest = terms_digest(self.terms)
+        dealt = [accept(digest, identity(name), dealer_secret(name), START) for name in self.dealer_names]
+        self.acceptances = (*accepted, *dealt)
         return self
 
-    def introduction(self, name, **changes):
-        seed = self.dealer.seeds[self.names.index(name)]
-        return replace(Introduction(self.terms.release_id, self.acceptances, seed), **changes)
+    def introduction(self, **changes):
+        return replace(Introduction(self.terms.release_id, self.acceptances), **changes)
 
     def introduce(self):
         for name in self.names:
-            self.parties[name].introduce(self.introduction(name))
-        return self.compare_orders()
+            self.parties[name].introduce(self.introduction())
+        for place, name in enumerate(self.dealer_names, start=len(self.names)):
+            salts = RandomStream.from_seed(9).child(name).key
+            self.dealings[place] = Dealing(self.terms, place, dealer_secret(name), self.acceptances, salts)
+        return self.begin()
+
+    def begin(self):
+        """What every slice needs before the first opening: seeds of masks, and one order of records."""
+        return self.deal_seeds().compare_orders()
+
+    def deal_seeds(self):
+        """The dealers of every slice deal seeds to its parties."""
+        for number in range(self.plan.slice_count):
+            members = self.plan.members(number)
+            for recipient in members if len(members) > 1 else ():
+                self.deal(DealRequest(self.terms.release_id, DeliveryKind.MASK_SEEDS, recipient))
+        return self
 
     def compare_orders(self):
         """All parties of a slice exchange the tags of the order of their records."""
         for number in range(self.plan.slice_count):
             for owner, recipient in itertools.permutations(self.plan.members(number), 2):
-                request = OpeningRequest(self.terms.release_id, (), recipient, record_order=True)
+                request = OpeningRequest(self.terms.release_id, (), recipient, DeliveryKind.RECORD_ORDER)
                 tag = list(self.parties[self.names[owner]].open(request))
                 self.deliver(DeliveryKind.RECORD_ORDER, (), recipient, tag, owner)
         return self
@@ -157,22 +187,40 @@ class Release:
         request = OpeningRequest(self.terms.release_id, chain, recipient)
         return list(self.parties[self.names[owner]].open(request))
 
-    def deliver(self, kind, chain, recipient, chunks, sender=0):
-        delivery = Delivery(self.terms.release_id, kind, chain, sender)
+    def deliver(self, kind, chain, recipient, chunks, sender=0, **changes):
+        delivery = Delivery(self.terms.release_id, kind, chain, sender, **changes)
         self.parties[self.names[recipient]].deliver(delivery, chunks)
 
     def exchange(self, owner, chain, recipient):
         sealed = self.sealed(owner, chain, recipient)
         self.deliver(DeliveryKind.OPENING, chain, recipient, sealed, owner)
 
-    def deal_rows(self, chain, number=0):
-        blocks = (block.tobytes() for block in self.dealer.rows(chain, number))
-        self.deliver(DeliveryKind.DEALT_ROWS, chain, self.plan.holders(chain, number)[-1], blocks)
+    def dealt(self, dealer, request):
+        """What a dealer, given by its place, deals: sealed frames."""
+        dealing = self.dealings[dealer] if dealer in self.dealings else self.parties[self.names[dealer]]
+        return list(dealing.deal(request))
 
-    def deal(self, chain, number=0):
-        ((_, words),) = self.dealer.products([chain], number)
-        last = self.plan.holders(chain, number)[-1]
-        self.deliver(DeliveryKind.DEALT_PRODUCT, chain, last, [words.tobytes()])
+    def deliver_dealt(self, dealer, request, frames):
+        """Delivers what a dealer deals to the recipient."""
+        several = request.kind is DeliveryKind.DEALT_PRODUCTS
+        chain = request.chains[0] if request.chains and not several else ()
+        chains = request.chains if several else ()
+        self.deliver(request.kind, chain, request.recipient, frames, dealer, chains=chains)
+
+    def deal(self, request):
+        """All dealers of the recipient's slice deal to it."""
+        for dealer in self.plan.dealers_of(self.plan.roster[request.recipient].slice):
+            self.deliver_dealt(dealer, request, self.dealt(dealer, request))
+
+    def dealing_of(self, kind, chain, number=0):
+        """The request for what is dealt for a product, which the holder of the last part gets."""
+        return DealRequest(self.terms.release_id, kind, self.plan.holders(chain, number)[-1], (chain,))
+
+    def deal_rows(self, chain, number=0):
+        self.deal(self.dealing_of(DeliveryKind.DEALT_ROWS, chain, number))
+
+    def deal_product(self, chain, number=0):
+        self.deal(self.dealing_of(DeliveryKind.DEALT_PRODUCTS, chain, number))
 
     def multiply(self, party, *chains):
         self.parties[self.names[party]].multiply(MultiplyRequest(self.terms.release_id, chains))
@@ -189,7 +237,7 @@ class Release:
                 if k + 1 < len(chain):
                     yield lambda c=chain[: k + 1], n=number: self.deal_rows(c, n)
             if len(chain) > 1:
-                yield lambda c=chain, n=number: self.deal(c, n)
+                yield lambda c=chain, n=number: self.deal_product(c, n)
 
     def products(self, clique):
         """The steps that multiply a clique, with the name of the party that takes each."""
@@ -201,7 +249,7 @@ class Release:
 
     def prepare(self, clique):
         """Takes all steps before the answer, also if parties were started again."""
-        self.compare_orders()
+        self.begin()
         for step in self.deliveries(clique):
             step()
         for _, step in self.products(clique):
@@ -240,7 +288,7 @@ def masked():
 
     class Parts:
         query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
-        domain, records, grid, policy = DOMAIN, RECORDS, GRID, POLICY
+        domain, records, grid, policy, dealers = DOMAIN, RECORDS, GRID, POLICY, DEALERS
 
     for part in (Release, identity, plan_of, terms_of, rows_of, party_of, signed):
         setattr(Parts, part.__name__, staticmethod(part))

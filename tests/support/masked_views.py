@@ -11,6 +11,7 @@ from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.party.answerers.masked.dealt import DealtShare
 from dpmosaic.party.answerers.masked.openings import Openings
 from support import taps
 from support.taps import GRANTED, Curator
@@ -25,6 +26,7 @@ REPEATS = 4
 EVERYTHING = {
     "sealed",
     "sealed, with the masks",
+    "sealed by a dealer",
     "opened",
     "opened, with a party's own masks",
     "opened shares of one matrix, added up",
@@ -41,36 +43,50 @@ def table_of(kind, domain=DOMAIN, records=RECORDS):
     return taps.table_of(kind, domain, records)
 
 
-def views_of(table, monkeypatch, *, bits=32, seed=1):
+def views_of(table, monkeypatch, *, bits=32, seed=1, dealers=0):
     """Runs a release over three parties and returns the views of curator and parties.
+
+    Args:
+        table: table that the parties share.
+        monkeypatch: observes what parties receive.
+        bits: bits of the ring.
+        seed: seed of all keys.
+        dealers: number of dealers; if zero, the curator deals.
 
     Returns:
         Name of a view -> key of its message -> words, shape (rows, columns); and the measurements.
     """
-    curator = Curator(table, "1x3", GRANTED[bits], seed)
+    views = defaultdict(dict)
+    curator = Curator(table, "1x3", GRANTED[bits], seed, dealers=dealers)
     measurer = curator.measurer()
     ring, plan = measurer._plan.ring, measurer._plan
     assert ring == Ring(bits)
     opened, dealt, answers, salts = {}, [], defaultdict(list), []
-    put = Openings.put
+    put, add = Openings.put, DealtShare.add
 
     def seen(self, key, rows, cells, chunks):
         chunks = list(chunks)
-        if key[0] is not DeliveryKind.DEALT_ROWS:
-            words = np.frombuffer(b"".join(chunks), dtype=ring.dtype).reshape(rows, cells)
+        words = np.frombuffer(b"".join(chunks), dtype=ring.dtype).reshape(rows, cells)
+        if key[0] is DeliveryKind.DEALT_ROWS:
+            views["dealt rows"][curator.wire.receiver, *key[1:]] = words
+        else:
             opened[curator.wire.receiver, *key] = words
         put(self, key, rows, cells, chunks)
+
+    def added(self, dealer, words):
+        dealt.append(((curator.wire.receiver, dealer), words.copy()))
+        add(self, dealer, words)
 
     rho = curator.granted / (len(CLIQUES) * REPEATS)
     with monkeypatch.context() as patched:
         patched.setattr(Openings, "put", seen)
+        patched.setattr(DealtShare, "add", added)
         found = measurer.measure([Query(clique, rho, "test") for clique in CLIQUES * REPEATS])
 
     def mask(party, chain, rows):
-        stream = measurer._dealer.masks[party].child("mask", *labels(chain))
-        return ring.uniform(stream, rows, plan.cells(chain))
+        masks = curator.session(party)._seeds.masks
+        return masks.child("mask", *labels(chain)).uniform(ring, rows, plan.cells(chain))
 
-    views = defaultdict(dict)
     for place, method, requests, replies in curator.wire.crossed:
         if method == "Answer":
             cells = plan.domain.cells(queries.decode_answer_request(requests[0])[0].clique)
@@ -80,26 +96,27 @@ def views_of(table, monkeypatch, *, bits=32, seed=1):
             delivery, chunks = streams.decode_delivery(iter(requests))
             if delivery.kind is DeliveryKind.RECORD_ORDER:
                 continue
-            rows = 1 if delivery.kind is DeliveryKind.DEALT_PRODUCT else RECORDS
-            cells = plan.cells(delivery.chain)
-            chunks = list(chunks)
-            if delivery.kind is DeliveryKind.OPENING:
-                salts.append(chunks.pop(0))
-            octets = b"".join(chunks)[: rows * cells * ring.word_bytes]  # a sealed stream ends in a tag
+            salt, *frames = chunks
+            salts.append(salt)
+            if delivery.kind is DeliveryKind.MASK_SEEDS:
+                # Too short for a test.
+                continue
+            several = delivery.kind is DeliveryKind.DEALT_PRODUCTS
+            rows, chains = (1, delivery.chains) if several else (RECORDS, (delivery.chain,))
+            cells = sum(map(plan.cells, chains))
+            octets = b"".join(frames)[: rows * cells * ring.word_bytes]  # a sealed stream ends in a tag
             words = np.frombuffer(octets, dtype=ring.dtype).reshape(rows, cells)
             if delivery.kind is DeliveryKind.OPENING:
                 key = (place, delivery.sender, delivery.chain)
                 views["sealed"][key] = words
                 views["sealed, with the masks"][key] = words + mask(delivery.sender, delivery.chain, rows)
-            elif delivery.kind is DeliveryKind.DEALT_ROWS:
-                views["dealt rows"][place, delivery.chain] = words
             else:
-                dealt.append((place, words.ravel()))
-    assert len(set(salts)) == len(views["sealed"])
+                views["sealed by a dealer"][place, delivery.sender, chains] = words.reshape(-1, 1)
+    assert len(set(salts)) == len(salts)
     assert {len(salt) for salt in salts} == {32}
-    for place in {place for place, _ in dealt}:
-        words = [words for to, words in dealt if to == place]
-        views["dealt products"][place] = np.concatenate(words)[:, None]
+    for ends in {ends for ends, _ in dealt}:
+        words = [words for both, words in dealt if both == ends]
+        views["dealt products"][ends] = np.concatenate(words)[:, None]
 
     matrices, senders = defaultdict(list), defaultdict(dict)
     for (place, sender, chain), words in opened.items():

@@ -12,6 +12,7 @@ from dpmosaic.common.history import START, Mark
 from dpmosaic.common.messages import (
     Acceptance,
     AnswerForm,
+    DealRequest,
     Delivery,
     DeliveryKind,
     Introduction,
@@ -27,6 +28,7 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
 from dpmosaic.common.protocols.alignment.plan import DDH, HMAC, AlignmentPlan
+from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
@@ -93,13 +95,26 @@ def plans(draw):
             name = f"{len(roster)} {draw(TEXTS)}"
             roster.append(RosterEntry(name, number, held, records, draw(st.binary(max_size=33))))
     tolerated, bits = draw(st.integers(0, len(roster) - 1)), draw(st.sampled_from([32, 64]))
+    dealers = draw(dealers_of(roster))
     places = draw(st.permutations(range(len(roster))))
     evaluators = tuple(places[:3]) if len(roster) > 2 and tolerated <= 1 and draw(st.booleans()) else ()
     alignment = draw(st.none() | alignments([entry.slice for entry in roster]))
-    check = draw(st.sampled_from(["", "one-hot"])) if bits == 32 and alignment is None else ""
+    checked = bits == 32 and alignment is None and len(dealers) < 3
+    check = draw(st.sampled_from(["", "one-hot"])) if checked else ""
     return MaskedPlan(
-        domain, tuple(roster), tolerated, Ring(bits), evaluators, check=check, alignment=alignment
+        domain, tuple(roster), tolerated, Ring(bits), evaluators, dealers, check=check, alignment=alignment
     )
+
+
+@st.composite
+def dealers_of(draw, roster):
+    """Enough dealers of these parties; with three that are no party, also a party."""
+    count = draw(st.sampled_from([1, 3]))
+    entries = [DealerEntry(f"dealer {i} {draw(TEXTS)}", draw(st.binary(max_size=33))) for i in range(count)]
+    if count > 1 and draw(st.booleans()):
+        party = draw(st.sampled_from(roster))
+        entries.insert(draw(st.integers(0, count)), DealerEntry(party.name, party.identity))
+    return tuple(entries)
 
 
 def alignments(slices):
@@ -205,11 +220,14 @@ INTRODUCTIONS = st.builds(
     Introduction,
     TEXTS,
     st.lists(ACCEPTANCES, max_size=3).map(tuple),
-    st.binary(min_size=32, max_size=32),
 )
-OPENING_REQUESTS = st.builds(OpeningRequest, TEXTS, CHAINS, WORDS, TEXTS, WORDS)
-MULTIPLY_REQUESTS = st.builds(MultiplyRequest, TEXTS, st.lists(CHAINS, max_size=3).map(tuple))
-DELIVERIES = st.builds(Delivery, TEXTS, st.sampled_from(DeliveryKind), CHAINS, WORDS, TEXTS, WORDS)
+KINDS = st.sampled_from(DeliveryKind)
+COINS = st.just(b"") | st.binary(min_size=32, max_size=32)
+SEVERAL_CHAINS = st.lists(CHAINS, max_size=3).map(tuple)
+OPENING_REQUESTS = st.builds(OpeningRequest, TEXTS, CHAINS, WORDS, KINDS, TEXTS, WORDS, COINS)
+DEAL_REQUESTS = st.builds(DealRequest, TEXTS, KINDS, WORDS, SEVERAL_CHAINS, WORDS, COINS)
+MULTIPLY_REQUESTS = st.builds(MultiplyRequest, TEXTS, SEVERAL_CHAINS)
+DELIVERIES = st.builds(Delivery, TEXTS, KINDS, CHAINS, WORDS, TEXTS, WORDS, COINS, SEVERAL_CHAINS, WORDS)
 BOUNDS = st.tuples(st.integers(0, 2**62 - 1), st.integers(0, 2**62 - 1)).map(sorted)
 SCORE_QUERIES = st.builds(
     lambda bounds, *fields: ScoreQuery(*fields, *bounds),
@@ -229,7 +247,8 @@ ROSTER = (
     RosterEntry("q", 1, ("a",), 5, b"j" * 32),
     RosterEntry("s", 1, ("b",), 5, b"k" * 32),
 )
-PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32), (1, 2, 0))
+DEALERS = (DealerEntry("d", b"d" * 32),)
+PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3}), ROSTER, 1, Ring(32), (1, 2, 0), DEALERS)
 RELEASE = terms_of(RELEASE_ID, "trusted", granted=0.5, plan=Partition(PLAN.domain, ROSTER[:1]), version=1)
 MASKED = replace(RELEASE, protocol="masked", plan=PLAN)
 ALIGNED = replace(
@@ -254,9 +273,14 @@ ALIGNING = replace(
 QUERY = MarginalQuery("r", "q", AnswerForm.HISTOGRAM, ("a", "b"), 2.5, (((0, 1), (1, 3)), ((1, 2), (0, 1))))
 MARK = Mark(7, b"h" * 32)
 ACCEPTANCE = Acceptance(b"e" * 32, b"s" * 64, MARK)
-INTRODUCTION = Introduction("r", (ACCEPTANCE, Acceptance(b"f" * 32, b"t" * 64, START)), b"m" * 32)
+INTRODUCTION = Introduction("r", (ACCEPTANCE, Acceptance(b"f" * 32, b"t" * 64, START)))
 CHAIN = (("a", "b"), ("c",))
-OPENING_REQUEST = OpeningRequest("r", CHAIN, 2, "q", 3, coins=b"c" * 32)
+OPENING_REQUEST = OpeningRequest("r", CHAIN, 2, DeliveryKind.PROOF, "q", 3, coins=b"c" * 32)
 MULTIPLY_REQUEST = MultiplyRequest("r", (CHAIN, (("a",), ("b",))))
-DELIVERY = Delivery("r", DeliveryKind.OPENING, CHAIN, 2, "q", 3, coins=b"c" * 32)
+DEAL_REQUEST = DealRequest(
+    "r", DeliveryKind.ATTESTATION, 2, (CHAIN, (("a",), ("b",))), owner=1, coins=b"c" * 32
+)
+DELIVERY = Delivery(
+    "r", DeliveryKind.OPENING, CHAIN, 2, "q", 3, b"c" * 32, (CHAIN, (("a",), ("b",))), owner=1
+)
 SCORE_QUERY = ScoreQuery("r", "q", (("a", "b"), ("c",)), 2.5, b"h" * 32, 7, 9)

@@ -14,6 +14,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.messages import PROTOCOL_VERSION, Purpose, ReleaseTerms
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
@@ -39,9 +40,11 @@ adjacencies = ["zero-out"]
 max_release_rho = 0.5
 lifetime_rho = 2.0
 max_cells = 100
+dealers = ["curator"]
 approval = {approval}
 """
 CURATOR_IDENTITY, OTHER_IDENTITY = (Identity.from_seed(bytes([n]) * 32) for n in (1, 2))
+DEALERS = (DealerEntry(CURATOR_DEALS, CURATOR_IDENTITY.public),)
 
 
 def card(role, name, identity, domain=None):
@@ -75,13 +78,13 @@ class Operator:
     def terms(
         self, release_id=RELEASE_ID, rho=0.02, budget=None, mechanism='{"name": "mst"}', words="1 pair"
     ):
-        """Terms of a masked release over both parties, who also evaluate scores with the dealer."""
+        """Terms of a masked release over both parties; the curator deals and is an evaluator of scores."""
         own = self.home.keyring.identity.public
         roster = (
             RosterEntry("clinic", 0, ("a",), RECORDS, own),
             RosterEntry("other", 0, (self.rest,), RECORDS, OTHER_IDENTITY.public),
         )
-        plan = MaskedPlan(Domain.coded({"a": 3, self.rest: 2}), roster, 1, Ring(32), (2, 0, 1))
+        plan = MaskedPlan(Domain.coded({"a": 3, self.rest: 2}), roster, 1, Ring(32), (2, 0, 1), DEALERS)
         purpose = Purpose(budget or Budget(zcdp_rho=rho), "d" * 64, mechanism, words, "w" * 64)
         return ReleaseTerms(release_id, PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, rho, plan, purpose)
 

@@ -12,6 +12,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import MosaicError
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.common.wire.refusals import decode_refusal, encode_refusal
 from dpmosaic.curator.measurers.federation import FederationMeasurer
@@ -22,6 +23,7 @@ from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Policy, Records
 from dpmosaic.party.serving.servicer import PartyServicer
+from dpmosaic.simulations.network import dealer_names, start_dealers
 from support.terms import RELEASE_ID, terms_of
 
 
@@ -66,6 +68,7 @@ def policy_for(protocol, adjacency=Adjacency.ZERO_OUT, granted_rho=1.0):
         lifetime_rho=granted,
         max_cells=1 << 28,
         min_tolerated=0,
+        dealers=frozenset({CURATOR_DEALS, *dealer_names(REPLICATED)}),
     )
 
 
@@ -108,13 +111,14 @@ def party_of(name, table, policy, *, ledger=None, keys=None, identity=None, know
 
 
 def started(pieces, policy, keys):
-    """A party for every piece, with a ledger in memory; they pinned each other.
+    """A party for every piece, with a ledger in memory; they pinned each other and all of `dealers_for`.
 
     Returns:
         Links, slice by slice.
     """
     names = [[f"party-{i}-{j}" for j, _ in enumerate(row, start=1)] for i, row in enumerate(pieces, start=1)]
-    own = {name: Identity.from_seed(keys.child_key("identity", name)) for row in names for name in row}
+    everybody = [*(name for row in names for name in row), *dealer_names(REPLICATED)]
+    own = {name: Identity.from_seed(keys.child_key("identity", name)) for name in everybody}
     pinned = {name: identity.public for name, identity in own.items()}
 
     def party(name, row, table):
@@ -127,6 +131,17 @@ def started(pieces, policy, keys):
     ]
 
 
+def dealers_for(links, keys, count=0):
+    """Connections to so many dealers of these parties, for `connect`; if zero, the curator deals.
+
+    Args:
+        links: links to the parties, slice by slice.
+        keys: keys of the parties.
+        count: 0, 1 or 3.
+    """
+    return start_dealers(count, keys, links)
+
+
 def masked_terms(federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=None, release_id=RELEASE_ID):
     plan = masked_plan(federation, granted, adjacency, tolerated)
     return terms_of(release_id, MASKED.name, adjacency, float(granted), plan)
@@ -134,7 +149,7 @@ def masked_terms(federation, granted, adjacency=Adjacency.ZERO_OUT, tolerated=No
 
 def measurer_over(
     table, grid="2x2", granted=Fraction(1), *, protocol=MASKED.name, tolerated=None,
-    adjacency=Adjacency.ZERO_OUT, seed=1, dealer=None, tapped=None,
+    adjacency=Adjacency.ZERO_OUT, seed=1, dealers=0, tapped=None,
 ):  # fmt: skip
     """The measurer of a release over the parties of a grid.
 
@@ -146,19 +161,20 @@ def measurer_over(
         tolerated: tolerated collusions.
         adjacency: adjacency of the release.
         seed: seed of all keys.
-        dealer: stream of dealt randomness; by default derived from the seed.
-        tapped: wraps every link in another connection, in roster order.
+        dealers: number of dealers; see `dealers_for`.
+        tapped: wraps every link in another connection, in the order of the plan.
     """
     keys = RandomStream.from_seed(seed)
     links = started(cut(table, grid), policy_for(protocol, adjacency, float(granted)), keys)
+    dealing = dealers_for(links, keys, dealers) if protocol == MASKED.name else []
     if tapped is not None:
         links = [[tapped(link) for link in row] for row in links]
-    federation = connect(table.domain, links)
+        dealing = list(map(tapped, dealing))
+    federation = connect(table.domain, links, dealers=dealing)
     if protocol == MASKED.name:
         terms = masked_terms(federation, granted, adjacency, tolerated)
         acceptances = federation.accept(terms)
-        dealing = RandomStream.from_seed(seed).child("dealer") if dealer is None else dealer
-        return MaskedMeasurer(federation, terms, acceptances, granted, dealing)
+        return MaskedMeasurer(federation, terms, acceptances, granted)
     terms = terms_of(RELEASE_ID, protocol, adjacency, float(granted), federation.partition)
     federation.accept(terms)
     return FederationMeasurer(federation, terms, granted)

@@ -5,7 +5,6 @@ from collections import defaultdict
 
 import numpy as np
 
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.dealing import evaluator as steps
 from dpmosaic.common.messages import DeliveryKind
@@ -51,9 +50,8 @@ class Tap:
 def measurer_of(table, granted, seed):
     """A release over 2 x 2 parties whose messages are tapped, and the messages so far."""
     crossed, places = [], itertools.count()
-    dealer = RandomStream.from_seed(seed).child("dealer")
     measurer = measurer_over(
-        table, "2x2", granted, seed=seed, dealer=dealer, tapped=lambda link: Tap(link, next(places), crossed)
+        table, "2x2", granted, seed=seed, tapped=lambda link: Tap(link, next(places), crossed)
     )
     assert measurer._plan.evaluators == EVALUATORS
     return measurer, crossed

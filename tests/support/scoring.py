@@ -76,7 +76,10 @@ class Scoring:
         self.deliver(place, DeliveryKind.SCORE_REFERENCES, [words.astype("<i8").tobytes()])
 
     def sealed(self, step, sender, to):
-        return list(self.party(sender).open(OpeningRequest(RELEASE_ID, (), to, self.query.query_id, step)))
+        return list(self.party(sender).open(self.step_of(step, to)))
+
+    def step_of(self, step, to):
+        return OpeningRequest(RELEASE_ID, (), to, DeliveryKind.SCORE_STEP, self.query.query_id, step)
 
     def hand(self, step, sender, to, frames):
         self.deliver(to, DeliveryKind.SCORE_STEP, frames, sender, step)

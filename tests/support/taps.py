@@ -12,7 +12,7 @@ from dpmosaic.common.messages import OpeningRequest
 from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.parties.federation import connect
-from support.parties import cut, masked_terms, policy_for, started
+from support.parties import cut, dealers_for, masked_terms, policy_for, started
 from support.terms import RELEASE_ID
 
 GRANTED = {32: Fraction(1), 64: Fraction(3 * 10**11)}
@@ -32,8 +32,8 @@ class Tap:
     """A connection of a curator that records its messages and may alter openings.
 
     Args:
-        connection: connection to the party.
-        place: index of the party in the roster.
+        connection: connection to the party or dealer.
+        place: place of the participant in the plan.
         wire: state shared by all taps.
     """
 
@@ -45,7 +45,7 @@ class Tap:
             self.wire.receiver = self.place
             requests = list(requests)
         replies = self.connection.call(method, requests)
-        if method in ("Open", "Answer"):
+        if method in ("Open", "Deal", "Answer"):
             replies = list(replies)
         if method == "Open" and self.wire.alter is not None:
             replies = list(streams.encode_payload(self.wire.alter(list(streams.decode_payload(replies)))))
@@ -72,19 +72,21 @@ class Curator:
         granted: budget of the release.
         seed: seed of all keys.
         tolerated: tolerated collusions.
+        dealers: number of dealers; see `dealers_for`.
     """
 
-    def __init__(self, table, grid, granted=Fraction(1), seed=1, tolerated=None):
+    def __init__(self, table, grid, granted=Fraction(1), seed=1, tolerated=None, dealers=0):
         self.table, self.granted, self.tolerated = table, granted, tolerated
         policy = policy_for("masked", granted_rho=float(granted))
         policy = replace(policy, lifetime_rho=3 * policy.lifetime_rho)
-        links = started(cut(table, grid), policy, RandomStream.from_seed(seed))
+        keys = RandomStream.from_seed(seed)
+        links = started(cut(table, grid), policy, keys)
         self.wire, places = Wire(), itertools.count()
         taps = [[Tap(link, next(places), self.wire) for link in row] for row in links]
-        self.federation = connect(table.domain, taps)
+        self.dealers = [Tap(dealer, next(places), self.wire) for dealer in dealers_for(links, keys, dealers)]
+        self.federation = connect(table.domain, taps, dealers=self.dealers)
         self.links = [tap for row in taps for tap in row]
         self.clients = [member.client for member in self.federation.members]
-        self.dealing = RandomStream.from_seed(seed).child("dealer")
 
     def terms(self, release_id=RELEASE_ID):
         return masked_terms(self.federation, self.granted, tolerated=self.tolerated, release_id=release_id)
@@ -93,7 +95,11 @@ class Curator:
         """Starts a release according to the protocol."""
         terms = self.terms(release_id)
         acceptances = self.federation.accept(terms)
-        return MaskedMeasurer(self.federation, terms, acceptances, self.granted, self.dealing)
+        return MaskedMeasurer(self.federation, terms, acceptances, self.granted)
+
+    def session(self, party, release_id=RELEASE_ID):
+        """What a party, given by its place, has in memory of a release."""
+        return self.links[party].connection.party._releases.of(release_id)._session
 
     def open(self, sender, chain, recipient, release_id=RELEASE_ID):
         """The sealed frames of an opening."""

@@ -68,6 +68,32 @@ def check_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> No
             )
 
 
+def check_collusions(dealers: Sequence[str], slices: Sequence[Sequence[str]], tolerated: int) -> None:
+    """Refuses to tolerate collusions of parties that together would read the records of a slice.
+
+    These are its dealer, or two of its three dealers, and one of its own parties.
+
+    Args:
+        dealers: names of the dealers of a release, which `check_dealers` allows.
+        slices: names of the parties of each slice.
+        tolerated: number of parties that may collude.
+
+    Raises:
+        DataError: so many parties may collude that some of them could be dealers of a slice and a party of it.
+    """
+    wanted = dealers_wanted(len(dealers))
+    reading = 1 if wanted == 1 else REPLICATED - 1
+    everybody = {name for parties in slices for name in parties}
+    for number, parties in enumerate(slices, start=1):
+        dealing = [name for name in dealers if name not in parties][:wanted]
+        if len(parties) > 1 and tolerated > reading and len(everybody.intersection(dealing)) >= reading:
+            raise DataError(
+                f"slice {number}: expected at most {reading} tolerated collusions, because {reading} of its "
+                f"dealers and a party of it could read its records, got {tolerated}; name dealers that are no "
+                "parties, or tolerate fewer"
+            )
+
+
 def known_components(dealers: int, position: int) -> tuple[int, ...]:
     """The components of every mask that a dealer knows, u before v.
 

@@ -20,7 +20,7 @@ from ...privacy.distributed import DistributedNoise
 from ..alignment.alignment import Population
 from ..indicator import divide
 from ..partition import Participant, Partition
-from .dealers import DealerEntry, check_dealers, dealers_wanted
+from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wanted
 from .one_hot import CHECK, RING_BITS
 from .presence import attributes_of, presence, present_chain
 from .ring import Ring, Words
@@ -89,7 +89,9 @@ class MaskedPlan(Partition):
 
     def _check_dealers(self) -> None:
         names = [dealer.name for dealer in self.dealers]
-        check_dealers(names, [[entry.name for entry in entries] for entries in self.slices])
+        slices = [[entry.name for entry in entries] for entries in self.slices]
+        check_dealers(names, slices)
+        check_collusions(names, slices, self.tolerated)
         parties = {entry.name: entry.identity for entry in self.roster}
         if any(parties.get(dealer.name, dealer.identity) != dealer.identity for dealer in self.dealers):
             raise DataError("dealers: expected dealers that are parties with their identities, got another")

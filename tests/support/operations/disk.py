@@ -5,7 +5,6 @@ import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
-from dpmosaic.common.canonical.introductions import decode_introduction
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.errors import MosaicError
 from dpmosaic.common.history import START
@@ -203,13 +202,10 @@ class DiskParty:
 
     def note_secrets(self):
         """Remembers every key of an open release that is on disk, to look for it later."""
-        for release_id, secret, introduction in self._read(
-            "SELECT release_id, secret, introduction FROM release WHERE closed_at IS NULL"
+        for release_id, secret in self._read(
+            "SELECT release_id, secret FROM release WHERE closed_at IS NULL"
         ):
-            known = self.secrets.setdefault(release_id, set())
-            known.add(secret)
-            if introduction is not None:
-                known.add(decode_introduction(introduction).mask_seed)
+            self.secrets.setdefault(release_id, set()).add(secret)
 
     def bytes_on_disk(self):
         """The bytes of the ledger and of its write-ahead log."""

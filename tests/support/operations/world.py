@@ -16,6 +16,7 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.registry import protocol_named
 from dpmosaic.curator.measurers.measurer import Measurer
 from dpmosaic.curator.parties.asking import Asking
+from dpmosaic.curator.parties.dealer import CuratorDealer
 from dpmosaic.curator.releasing.agreement import Agreement, Proposal, agree
 from dpmosaic.party.institution import Rules
 from dpmosaic.party.policy import Policy, Records
@@ -69,6 +70,7 @@ class World:
     def __init__(self, folder, seed):
         self.mortal = Mortal()
         self.keys = RandomStream.from_seed(seed)
+        self.curator = Identity.from_seed(self.keys.child_key("identity", "curator"))
         self.releases: list[Release] = []
         self.done = defaultdict(int)
         rng = np.random.default_rng(seed)
@@ -110,13 +112,15 @@ class World:
         proposal = Proposal(
             release.release_id, protocol_named(release.protocol), Adjacency.ZERO_OUT, release.granted, PURPOSE
         )
-        release.agreement = agree(domain, [[self.parties[name] for name in release.parties]], proposal)
+        links = [[self.parties[name] for name in release.parties]]
+        keys = self.keys.child("dealer", release.release_id)
+        release.agreement = agree(domain, links, proposal, dealers=[CuratorDealer(self.curator, keys)])
         ticks = itertools.count()
         asking = Asking(away_s=3, sleep=lambda s: None, now=lambda: next(ticks))
-        dealer = self.keys.child("dealer", release.release_id)
-        release.measurer = release.agreement.measurer(dealer, asking)
+        release.measurer = release.agreement.measurer(asking)
         if release.protocol == "masked":
-            for name, acceptance in zip(release.parties, release.agreement.acceptances, strict=True):
+            accepted = release.agreement.acceptances[: len(release.parties)]
+            for name, acceptance in zip(release.parties, accepted, strict=True):
                 self.parties[name].introduced = acceptance.mark
 
     def check(self):

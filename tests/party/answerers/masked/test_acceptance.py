@@ -169,7 +169,7 @@ def test_an_acceptance_not_signed_by_the_plans_party_for_these_terms_is_refused(
     release = masked.Release().accept()
     acceptances = (release.acceptances[NORTH], FORGED[forgery](masked), *release.acceptances[WEST:])
     with pytest.raises(ProtocolError, match="'acceptance of a release' does not verify"):
-        release.parties[name].introduce(release.introduction(name, acceptances=acceptances))
+        release.parties[name].introduce(release.introduction(acceptances=acceptances))
     assert release.ledgers[name].release(RELEASE_ID).introduction is None
     release.introduce()
 
@@ -183,7 +183,7 @@ def test_an_introduction_has_one_acceptance_of_every_party(masked, places):
     release = masked.Release().accept()
     acceptances = tuple(release.acceptances[place] for place in places)
     with pytest.raises(ProtocolError, match="one acceptance for each party"):
-        release.parties["north"].introduce(release.introduction("north", acceptances=acceptances))
+        release.parties["north"].introduce(release.introduction(acceptances=acceptances))
     assert release.ledgers["north"].release(RELEASE_ID).introduction is None
 
 
@@ -191,7 +191,7 @@ def test_acceptances_in_another_order_than_the_rosters_are_refused(masked):
     release = masked.Release().accept()
     acceptances = (release.acceptances[EAST], release.acceptances[NORTH], *release.acceptances[WEST:])
     with pytest.raises(ProtocolError, match="does not verify"):
-        release.parties["west"].introduce(release.introduction("west", acceptances=acceptances))
+        release.parties["west"].introduce(release.introduction(acceptances=acceptances))
 
 
 @pytest.mark.parametrize("ephemeral", [bytes(32), b"\1" + bytes(31), b"\xff" * 32, b"short"])
@@ -200,11 +200,11 @@ def test_an_invalid_key_is_refused_even_if_it_is_signed(masked, ephemeral):
     forged = masked.signed("east", release.terms, ephemeral)
     acceptances = (release.acceptances[NORTH], forged, *release.acceptances[WEST:])
     with pytest.raises(ProtocolError, match="not a valid X25519 key"):
-        release.parties["north"].introduce(release.introduction("north", acceptances=acceptances))
+        release.parties["north"].introduce(release.introduction(acceptances=acceptances))
     assert release.ledgers["north"].release(RELEASE_ID).introduction is None
 
 
 def test_a_release_that_was_not_accepted_cannot_be_introduced(masked):
     release, accepted = masked.Release(), masked.Release().accept()
     with pytest.raises(ProtocolError, match="accept it first"):
-        release.parties["north"].introduce(accepted.introduction("north"))
+        release.parties["north"].introduce(accepted.introduction())

@@ -138,7 +138,7 @@ def test_the_same_steps_as_encoded_messages_give_the_same_bytes(masked):
         return list(servicers[party].serve(method, iter(requests), b""))
 
     for party, name in enumerate(encoded.names):
-        served(party, "Introduce", codec.encode_introduction(encoded.introduction(name)))
+        served(party, "Introduce", codec.encode_introduction(encoded.introduction()))
     for owner, recipient in itertools.permutations((NORTH, EAST, WEST), 2):
         tag = OpeningRequest(RELEASE_ID, (), recipient, record_order=True)
         frames = served(owner, "Open", queries.encode_opening_request(tag))

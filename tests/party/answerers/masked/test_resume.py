@@ -75,7 +75,7 @@ def test_a_party_killed_between_journal_and_answer_gives_the_same_answer(masked,
             release.parties[name].answer(QUERY)
     assert release.spent()[name] == COST
     release.start(name, seed=77)
-    release.parties[name].introduce(release.introduction(name))
+    release.parties[name].introduce(release.introduction())
     assert release.prepare(THREE).frames(QUERY)[name] == undisturbed[name]
     assert set(release.spent().values()) == {COST}
 
@@ -174,7 +174,7 @@ def test_a_release_introduced_with_another_seed_or_other_acceptances_stays_as_it
     replaced = (release.acceptances[NORTH], other, *release.acceptances[WEST:])
     for change in ({"mask_seed": bytes(32)}, {"acceptances": replaced}):
         with pytest.raises(ProtocolError, match="introduced with other parties or masks"):
-            release.parties["north"].introduce(release.introduction("north", **change))
+            release.parties["north"].introduce(release.introduction(**change))
     assert release.frames(QUERY) == first
     release.start("north", seed=4)
     assert release.prepare(THREE).frames(QUERY) == first
@@ -189,4 +189,4 @@ def test_refuses_a_release_accepted_under_another_name(masked):
     table = masked.rows_of(plan, 0).project(("a", "b"))
     party = masked.party_of("nord", replace(plan, roster=renamed), ledger=ledger, table=table)
     with pytest.raises(ProtocolError):
-        party.introduce(release.introduction("north"))
+        party.introduce(release.introduction())
