@@ -83,11 +83,11 @@ MASKED = Protocol(
     "masked",
     Users.DAEMONS,
     Scores.AT_MOST_ONE_COLLUSION,
-    "the dealer to deal as written and not to collude with a party, or three dealers of whom no two collude "
-    "with one; at most t of the n parties to collude with each other",
+    "one dealer, or two of three, to collude with no party of a slice; at most t of the n parties to collude "
+    "with each other; three evaluators of scores",
     "No party showed its records to another party or to the curator. The parties turned every count into "
     "random-looking shares, and the curator saw only sums with noise in them. Dealers gave "
-    "the parties the randomness of the shares, and are trusted to deal as written. A certificate states who "
+    "the parties the randomness of the shares, and see no shares. A certificate states who "
     "would have to collude to read more. The parties are trusted not to collude beyond the table below.",
     tolerates_collusions=True,
 )

@@ -17,22 +17,21 @@ def who_must_collude(plan: MaskedPlan) -> str:
     Args:
         plan: plan of the release.
     """
-    dealers, clauses, roles = _dealers(plan), [], []
+    dealers, clauses = _dealers(plan), []
     if dealers:
-        roles.append("dealers have to deal")
         some = f"two of {_all(dealers)}" if _several(plan) else " or ".join(dealers)
-        clauses.append(f"{some} together with a party of a slice could read the records of its other parties")
+        deals = ", which deals itself, for trials," if curator_deals(plan) else ""
+        clauses.append(
+            f"{some}{deals} together with a party of a slice could read the records of its other parties"
+        )
     if plan.evaluators:
-        roles.append("evaluators have to compute")
         evaluators = _all([_called(name) for name in plan.evaluator_names])
         clauses.append(
-            f"two of the evaluators {evaluators} together could read every marginal that is scored"
+            f"two of the evaluators {evaluators} together could read every marginal that is scored, and each "
+            "of them has to compute as written"
         )
-    if not roles:
+    if not clauses:
         return "Nobody deals masks or evaluates scores: those who collude see only answers with noise."
-    if curator_deals(plan) and dealers:
-        clauses.append("the curator could read exact counts alone, by dealing otherwise than written")
-    clauses.append(f"{' and '.join(roles)} as written")
     sentence = "; ".join(clauses)
     return f"{sentence[0].upper()}{sentence[1:]}."
 
@@ -40,18 +39,15 @@ def who_must_collude(plan: MaskedPlan) -> str:
 def assumed(plan: MaskedPlan) -> str:
     """What has to hold of dealers and evaluators for the promise; empty if there are none."""
     dealers, clauses = _dealers(plan), []
-    outside = bool(plan.evaluators) and plan.evaluators[0] >= len(plan.roster)
-    if _several(plan) and dealers:
-        clauses.append(
-            f"{_all(dealers)} deal as written, and no two of them collude with a party of the record's slice"
-        )
+    outside = _called(plan.evaluator_names[0]) if _evaluates(plan) else ""
+    if dealers and _several(plan):
+        clauses.append(f"of {_all(dealers)}, who deal, no two collude with a party of the record's slice")
         if outside:
-            clauses.append(f"{_called(plan.evaluator_names[0])} does not collude with an evaluator of scores")
+            clauses.append(f"{outside} does not collude with an evaluator of scores")
     elif dealers or outside:
-        one = " or ".join(dealers or [_called(plan.evaluator_names[0])])
-        clauses.append(f"{one} deals as written and does not collude with a party of the record's slice")
-        if outside:
-            clauses[-1] += ", nor with an evaluator of scores"
+        one = " or ".join(dealers or [outside])
+        nor = ", nor with an evaluator of scores" if outside else ""
+        clauses.append(f"{one} does not collude with a party of the record's slice{nor}")
     if plan.evaluators:
         clauses.append("the evaluators of scores compute as written")
     return "; ".join(clauses)
@@ -60,6 +56,11 @@ def assumed(plan: MaskedPlan) -> str:
 def curator_deals(plan: MaskedPlan) -> bool:
     """Whether the curator is the only dealer."""
     return [dealer.name for dealer in plan.dealers] == [CURATOR_DEALS]
+
+
+def _evaluates(plan: MaskedPlan) -> bool:
+    """Whether a dealer that is no party evaluates scores."""
+    return bool(plan.evaluators) and plan.evaluators[0] >= len(plan.roster)
 
 
 def _several(plan: MaskedPlan) -> bool:
