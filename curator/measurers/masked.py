@@ -319,9 +319,13 @@ class MaskedMeasurer(ScoringMeasurer):
         self._deal(dealer, attested)
 
     def _deal_rows(self, chain: Chain, number: int) -> None:
+        """Has a row-wise product dealt and checked with every owner of the left factor."""
         recipient = self._plan.holders(chain, number)[-1]
-        request = DealRequest(self._release_id, DeliveryKind.DEALT_ROWS, recipient, (chain,))
-        self._deal_all(number, request)
+        for owner in self._plan.openers(chain, number):
+            for kind in (DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_CHECK):
+                self._deal_all(number, DealRequest(self._release_id, kind, recipient, (chain,), owner))
+            check = OpeningRequest(self._release_id, chain, recipient, DeliveryKind.CHECK)
+            self._clients[owner].relay(owner, check, self._clients[recipient])
 
     def _deal_all(self, number: int, request: DealRequest) -> None:
         """All dealers of a slice deal at the same time."""
