@@ -187,8 +187,7 @@ class DeliveryKind(enum.Enum):
     ALIGNMENT_POINTS = 12
     MASK_SEEDS = 13
     DEALT_CHECK = 14
-    CHECK_COINS = 15
-    CHECK = 16
+    CHECK = 15
 
 
 @dataclass(frozen=True)
@@ -226,7 +225,8 @@ class DealRequest:
         kind: kind of the message: MASK_SEEDS, DEALT_PRODUCTS, DEALT_ROWS, DEALT_CHECK or ATTESTATION.
         recipient: place of the party in the plan.
         chains: chains that are dealt for, of the party's slice.
-        owner: of an attestation, place of the party that opened a matrix.
+        owner: of an attestation, place of the party that opened a matrix; of dealt rows and their check,
+            place of the party whose mask is the left factor.
         coins: of an attestation, coins of its proof.
     """
 
@@ -254,7 +254,7 @@ class Delivery:
         step: see `OpeningRequest`.
         coins: of a proof, or of a dealer's attestation for one; see `OpeningRequest`.
         chains: chains of several products, instead of `chain`.
-        owner: of an attestation, place of the party that opened the matrix.
+        owner: see `DealRequest`.
     """
 
     release_id: str

@@ -179,16 +179,16 @@ class Institution:
         for dealer in plan.dealers:
             if dealer.name == self.name and not self.rules.policy.may_deal:
                 raise PolicyError(
-                    "the plan names this party as a dealer, and its policy does not allow that; its owner can "
-                    "set may_deal, or name another dealer"
+                    "the plan names this party as a dealer, and its policy does not allow that; its owner "
+                    "can set may_deal, or name another dealer"
                 )
             if dealer.name in parties:
                 continue
             pinned = (curator or dealer.identity) if dealer.name == CURATOR_DEALS else None
             if dealer.identity != self.rules.known.get(dealer.name, pinned):
                 raise PolicyError(
-                    f"the plan names dealer {dealer.name!r} with an identity that is not pinned here; compare "
-                    "fingerprints with its operator and pin it"
+                    f"the plan names dealer {dealer.name!r} with an identity that is not pinned here; "
+                    "compare fingerprints with its operator and pin it"
                 )
 
     def check_alignment(self, terms: ReleaseTerms, aligned: KeptAlignment | None) -> None:

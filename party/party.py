@@ -72,6 +72,8 @@ class Party(Role[Answerer]):
                 return answerer.order_tag(request.recipient)
             case DeliveryKind.PROOF:
                 return answerer.prove(request.chain, request.recipient, request.coins)
+            case DeliveryKind.CHECK:
+                return answerer.check(request.chain, request.recipient)
             case DeliveryKind.ALIGNMENT_POINTS:
                 return answerer.pass_on(request.step, request.recipient)
             case DeliveryKind.OPENING | DeliveryKind.ALIGNMENT_KEY:

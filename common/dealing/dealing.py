@@ -30,6 +30,7 @@ from ..protocols.masked.masks import Mask, Masks, proof_stream, release_masks
 from ..protocols.masked.one_hot import Challenge, attest
 from ..protocols.masked.plan import Chain, MaskedPlan, block_rows, labels, products_of, rectangles
 from ..protocols.masked.ring import Words
+from ..protocols.masked.sacrifice import CHECK_MASK, CHECK_PAD, WIDE, inner, repetitions
 from .evaluator import Resharing, ScoreEvaluator
 from .peers import Peers
 
@@ -92,11 +93,15 @@ class Dealing:
             case DeliveryKind.DEALT_PRODUCTS:
                 dealt = self._products(request.chains, number)
                 payload = (dealt[chain].tobytes() for chain in request.chains)
-            case DeliveryKind.DEALT_ROWS if len(request.chains) == 1:
-                payload = (block.tobytes() for block in self._rows(request.chains[0], number))
+            case DeliveryKind.DEALT_ROWS | DeliveryKind.DEALT_CHECK if len(request.chains) == 1:
+                (chain,), owner = request.chains, request.owner
+                if owner not in self._plan.openers(chain, number):
+                    raise ProtocolError("expected a holder of an earlier part as owner; compare the plan")
+                blocks = self._rows if kind is DeliveryKind.DEALT_ROWS else self._check
+                payload = (block.tobytes() for block in blocks(chain, owner, number))
             case _:
                 raise ProtocolError("expected what a dealer deals, got another kind; compare versions")
-        return self._peers.seal(recipient, dealt_labels(kind, request.chains), payload)
+        return self._peers.seal(recipient, dealt_labels(kind, request.chains, request.owner), payload)
 
     def prepare_scores(self, query: ScoreQuery) -> None:
         """Begins a score query as evaluator 0, instead of an earlier one; a repeated query goes on.
@@ -105,7 +110,7 @@ class Dealing:
             ProtocolError: the plan names another evaluator.
         """
         if self._plan.evaluators[:1] != (self._place,):
-            raise ProtocolError("this dealer does not evaluate scores; compare the plan")
+            raise ProtocolError("a dealer evaluates scores only if the plan names it; compare the plan")
         if self._scores is None or self._scores[0] != query:
             resharing = Resharing(self._plan, query, self._place, self._peers)
             self._scores = query, ScoreEvaluator(resharing, query, self._place, self._peers, None)
@@ -118,6 +123,8 @@ class Dealing:
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores what an evaluator of scores receives."""
+        if delivery.kind not in (DeliveryKind.SCORE_STEP, DeliveryKind.SCORE_REFERENCES):
+            raise ProtocolError("a dealer takes no openings; compare the plan of the release")
         self._evaluator(delivery.query_id).deliver(delivery, chunks)
 
     def _evaluator(self, query_id: str) -> ScoreEvaluator:
@@ -159,23 +166,37 @@ class Dealing:
         dealers = self._plan.dealers_of(number)
         return dealt_terms(len(dealers), dealers.index(self._place))
 
-    def _rows(self, chain: Chain, number: int) -> Iterator[Words]:
-        """This dealer's part of the row-wise product of the masks, less pads, in blocks of rows."""
+    def _rows(self, chain: Chain, owner: int, number: int) -> Iterator[Words]:
+        """This dealer's part of the row-wise product of an owner's mask, less the pad, in blocks of rows."""
         ring, plan, left, right = self._plan.ring, self._plan, chain[:-1], chain[-1:]
-        owners = plan.openers(chain, number)
-        pads = [self._pad(i, "row-wise share", chain) for i in owners]
-        masks = [self._mask(i, left) for i in owners]
-        right_mask = self._mask(plan.holders(right, number)[0], right)
-        for size in self._blocks(number, 4 * plan.cells(chain)):
+        pad = self._pad(owner, "row-wise share", chain)
+        mask = self._mask(owner, left)
+        right_mask = self._mask(plan.holders(chain, number)[-1], right)
+        for size in self._blocks(number, 8 * plan.cells(chain)):
             product = self._product(
                 products.row_products,
-                [mask.components(ring, size, plan.cells(left)) for mask in masks],
-                right_mask.components(ring, size, plan.cells(right)),
+                [mask.wide_components(ring, size, plan.cells(left))],
+                right_mask.wide_components(ring, size, plan.cells(right)),
                 number,
             )
-            yield products.dealt_share(
-                product, _sum([ring.uniform(s, size, plan.cells(chain)) for s in pads])
+            yield products.dealt_share(product, WIDE.uniform(pad, size, plan.cells(chain)))
+
+    def _check(self, chain: Chain, owner: int, number: int) -> Iterator[Words]:
+        """This dealer's part of the product that the check of a row-wise product sacrifices, less the pad."""
+        ring, plan, right = self._plan.ring, self._plan, chain[-1:]
+        times, cells = repetitions(ring), plan.cells(right)
+        mask = self._masks(owner).child(CHECK_MASK, *labels(chain))
+        right_mask = self._mask(plan.holders(chain, number)[-1], right)
+        total = np.zeros(times, dtype=np.uint64)
+        for size in self._blocks(number, 8 * times * cells):
+            total += self._product(
+                inner,
+                [mask.components(WIDE, size, times * cells)],
+                right_mask.wide_components(ring, size, cells),
+                number,
             )
+        pad = self._pad(owner, CHECK_PAD, chain)
+        yield products.dealt_share(total, WIDE.uniform(pad, 1, times)[0])
 
     def _products(self, chains: Sequence[Chain], number: int) -> dict[Chain, Words]:
         """This dealer's parts of the products of the masks, less pads; each of shape (cells,)."""
@@ -254,7 +275,7 @@ def pad_stream(pair: RandomStream, kind: str, chain: Chain) -> RandomStream:
 
     Args:
         pair: stream of the key that the two share.
-        kind: "product share" or "row-wise share".
+        kind: "product share", "row-wise share" or `CHECK_PAD`.
         chain: chain of the product.
     """
     return pair.child("pad", kind, *labels(chain))

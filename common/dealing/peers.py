@@ -60,7 +60,7 @@ class Peers:
     def seal(
         self, recipient: int, what: Sequence[str], payload: Iterable[bytes | memoryview]
     ) -> Iterator[bytes]:
-        """Sealed frames for another participant; the first one is a salt, so that no two streams have the same key.
+        """Sealed frames for another participant; the first is a salt, so that no two streams have one key.
 
         Args:
             recipient: place of the other participant in the plan.

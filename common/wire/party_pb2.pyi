@@ -23,7 +23,6 @@ class DeliveryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELIVERY_KIND_ALIGNMENT_POINTS: _ClassVar[DeliveryKind]
     DELIVERY_KIND_MASK_SEEDS: _ClassVar[DeliveryKind]
     DELIVERY_KIND_DEALT_CHECK: _ClassVar[DeliveryKind]
-    DELIVERY_KIND_CHECK_COINS: _ClassVar[DeliveryKind]
     DELIVERY_KIND_CHECK: _ClassVar[DeliveryKind]
 
 class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
@@ -46,7 +45,6 @@ DELIVERY_KIND_POSITIONS: DeliveryKind
 DELIVERY_KIND_ALIGNMENT_POINTS: DeliveryKind
 DELIVERY_KIND_MASK_SEEDS: DeliveryKind
 DELIVERY_KIND_DEALT_CHECK: DeliveryKind
-DELIVERY_KIND_CHECK_COINS: DeliveryKind
 DELIVERY_KIND_CHECK: DeliveryKind
 ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm

@@ -6,6 +6,7 @@ import itertools
 import math
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
 
@@ -283,8 +284,7 @@ class MaskedMeasurer(ScoringMeasurer):
         for recipient in dict.fromkeys(self._plan.holders(chain, number)[-1] for chain in chains):
             dealt = tuple(c for c in chains if self._plan.holders(c, number)[-1] == recipient)
             request = DealRequest(self._release_id, DeliveryKind.DEALT_PRODUCTS, recipient, dealt)
-            for dealer in self._plan.dealers_of(number):
-                self._deal(dealer, request)
+            self._deal_all(number, request)
         for party in self._plan.members(number):
             own = tuple(c for c in chains if party in self._plan.holders(c, number))
             if own:
@@ -319,10 +319,19 @@ class MaskedMeasurer(ScoringMeasurer):
         self._deal(dealer, attested)
 
     def _deal_rows(self, chain: Chain, number: int) -> None:
+        """Has a row-wise product dealt and checked with every owner of the left factor."""
         recipient = self._plan.holders(chain, number)[-1]
-        request = DealRequest(self._release_id, DeliveryKind.DEALT_ROWS, recipient, (chain,))
-        for dealer in self._plan.dealers_of(number):
-            self._deal(dealer, request)
+        for owner in self._plan.openers(chain, number):
+            for kind in (DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_CHECK):
+                self._deal_all(number, DealRequest(self._release_id, kind, recipient, (chain,), owner))
+            check = OpeningRequest(self._release_id, chain, recipient, DeliveryKind.CHECK)
+            self._clients[owner].relay(owner, check, self._clients[recipient])
+
+    def _deal_all(self, number: int, request: DealRequest) -> None:
+        """All dealers of a slice deal at the same time."""
+        dealers = self._plan.dealers_of(number)
+        with ThreadPoolExecutor(len(dealers)) as threads:
+            list(threads.map(lambda dealer: self._deal(dealer, request), dealers))
 
     def _deal(self, dealer: int, request: DealRequest) -> None:
         self._participants[dealer].relay_dealt(dealer, request, self._clients[request.recipient])

@@ -118,7 +118,8 @@ class Agreement:
         federation: the parties.
         terms: terms of the release.
         signature: the curator's signature of the terms; empty if unsigned.
-        acceptances: signed acceptance of each participant, in the plan's order; empty if all answers are recalled.
+        acceptances: signed acceptance of each participant, in the plan's order; empty if all answers are
+            recalled.
         granted: upper limit of all costs, zCDP.
     """
 

@@ -120,6 +120,10 @@ class Answerer(ABC):
         """The proof that an opening is one-hot, in frames sealed for another party."""
         raise self._nothing_shared()
 
+    def check(self, chain: Chain, recipient: int) -> Iterator[bytes]:
+        """A part of the check of a dealt product, in frames sealed for another party."""
+        raise self._nothing_shared()
+
     def deal(self, request: DealRequest) -> Iterator[bytes]:
         """Dealt randomness for a party of another slice, in frames sealed for it."""
         raise self._nothing_shared()

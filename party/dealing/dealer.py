@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import FreshKeys
 from ...common.errors import PolicyError, ProtocolError
-from ...common.messages import PROTOCOL_VERSION, DealRequest, PartyDescription, ReleaseTerms
+from ...common.messages import (
+    PROTOCOL_VERSION,
+    DealRequest,
+    Delivery,
+    OpeningRequest,
+    PartyDescription,
+    ReleaseTerms,
+    ScoreQuery,
+)
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.registry import MASKED
@@ -57,6 +65,18 @@ class Dealer(Role[DealtRelease]):
     def deal(self, request: DealRequest) -> Iterator[bytes]:
         """Frames of dealt randomness, sealed for a party; see `DealtRelease.deal`."""
         return self._releases.of(request.release_id).deal(request)
+
+    def prepare_scores(self, query: ScoreQuery) -> None:
+        """Begins a score query; see `DealtRelease.prepare_scores`."""
+        self._releases.of(query.release_id).prepare_scores(query)
+
+    def open(self, request: OpeningRequest) -> Iterator[bytes]:
+        """Frames of a step of a score query, sealed for another evaluator."""
+        return self._releases.of(request.release_id).open(request)
+
+    def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Stores what an evaluator of scores receives."""
+        self._releases.of(delivery.release_id).deliver(delivery, chunks)
 
     def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], None]:
         active = len(self._ledger.open_releases())

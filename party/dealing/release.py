@@ -1,16 +1,19 @@
-"""A dealer's part in one accepted release."""
+"""A dealer's part in one accepted release: it deals, and with two parties it helps to evaluate scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...common.dealing.dealing import Dealing
+from ...common.dealing.evaluator import EVALUATED_WORDS
 from ...common.errors import ProtocolError
-from ...common.messages import DealRequest, Introduction
+from ...common.messages import DealRequest, Delivery, Introduction, OpeningRequest, ScoreQuery
 from ...common.protocols.masked.plan import MaskedPlan
 from ..accepted import AcceptedRelease
 from ..allowance import MB, Processors, Quota
 from .policy import DealerPolicy
+
+_SCORES = "scores"
 
 
 class DealtRelease:
@@ -62,6 +65,32 @@ class DealtRelease:
         # The products, and the same words as bytes.
         size = 2 * plan.ring.word_bytes * sum(map(plan.cells, request.chains))
         return self._sealed(self._introduced_dealing(), request, size)
+
+    def prepare_scores(self, query: ScoreQuery) -> None:
+        """Begins a score query as evaluator 0, in a release of two parties.
+
+        Raises:
+            ProtocolError: the plan names another evaluator, or an attribute is unknown.
+            PolicyError: the query needs more memory than the policy allows.
+        """
+        domain, cells = self._plan.domain, 0
+        for clique in query.cliques:
+            if not set(domain.names).issuperset(clique) or domain.canonical(clique) != clique:
+                raise ProtocolError(
+                    "expected attributes that can be queried, in domain order; compare the plan"
+                )
+            self._policy.check_cells(domain.cells(clique))
+            cells += domain.cells(clique)
+        self._memory.reserve({_SCORES: EVALUATED_WORDS * self._plan.ring.word_bytes * cells})
+        self._introduced_dealing().prepare_scores(query)
+
+    def open(self, request: OpeningRequest) -> Iterator[bytes]:
+        """Frames of a step of a score query, sealed for another evaluator."""
+        return self._introduced_dealing().open(request)
+
+    def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Stores what an evaluator of scores receives."""
+        self._introduced_dealing().deliver(delivery, chunks)
 
     def _sealed(self, dealing: Dealing, request: DealRequest, size: int) -> Iterator[bytes]:
         with self._memory.during(size):

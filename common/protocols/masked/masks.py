@@ -66,6 +66,18 @@ class Mask:
             np.add(first, words, out=first)
         return first
 
+    def wide_components(self, ring: Ring, rows: int, cells: int) -> dict[int, Words]:
+        """The next rows of every known component as integers, uint64; see `sacrifice`."""
+        known = self.components(ring, rows, cells)
+        return {number: words.astype(np.uint64, copy=False) for number, words in known.items()}
+
+    def wide(self, ring: Ring, rows: int, cells: int) -> Words:
+        """The next rows of the sum of the known components modulo 2^64; its low bits are `uniform`."""
+        first, *others = self.wide_components(ring, rows, cells).values()
+        for words in others:
+            np.add(first, words, out=first)
+        return first
+
 
 def proof_stream(source: RandomStream, recipient: int, coins: bytes, chain: Chain) -> RandomStream:
     """Run by an owner and the role that it shares the source with: random words of one proof (`one_hot`).

@@ -68,6 +68,12 @@ class MaskedAnswerer(Answerer):
         self.institution.rules.policy.check_cells(session.cells(chain, parts=1))
         return session.prove(chain, recipient, coins)
 
+    def check(self, chain: Chain, recipient: int) -> Iterator[bytes]:
+        """A part of the check of a dealt product, in frames sealed for another party of the slice."""
+        session = self._introduced_session()
+        self.institution.rules.policy.check_cells(session.cells(chain))
+        return session.check(chain, recipient)
+
     def deal(self, request: DealRequest) -> Iterator[bytes]:
         """Dealt randomness for a party of another slice, in frames sealed for it.
 
@@ -94,7 +100,7 @@ class MaskedAnswerer(Answerer):
             policy.check_cells(session.cells(chain, parts=1, holder=delivery.sender))
         elif delivery.kind is DeliveryKind.ATTESTATION:
             policy.check_cells(session.cells(chain, parts=1, holder=delivery.owner))
-        elif delivery.kind is DeliveryKind.DEALT_ROWS:
+        elif delivery.kind in (DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_CHECK, DeliveryKind.CHECK):
             policy.check_cells(session.cells(chain))
         elif delivery.kind is DeliveryKind.DEALT_PRODUCTS:
             for product in delivery.chains:

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.crypto.randomness import RandomStream
-from ....common.dealing.evaluator import Resharing, ScoreEvaluator, digest
+from ....common.dealing.evaluator import EVALUATED_WORDS, Resharing, ScoreEvaluator, digest
 from ....common.errors import ProtocolError
 from ....common.messages import Delivery, ScoreQuery
 from .session import MaskedSession
 
-KEPT_WORDS, EVALUATED_WORDS = 6, 16
-"""Words for each cell of a run: what is kept, and what an evaluator needs until its last step."""
+KEPT_WORDS = 6
+"""Words for each cell of a run that are kept after the evaluator's last step."""
 
 
 class SharedScores:

@@ -35,6 +35,7 @@ from .checks import Checks
 from .dealt import DealtShare, ReceivedSeeds
 from .openings import Openings
 from .order import RecordOrder
+from .rows import DealtRows
 
 
 class MaskedSession:
@@ -88,6 +89,7 @@ class MaskedSession:
         self._memory = allowance.memory
         self.processors = allowance.processors
         self._checks = Checks(plan, self.me, self._seeds, self.peers)
+        self._row_products = DealtRows(plan, self.me, self._seeds, self.peers, allowance.disk)
         self._products: dict[Chain, Words] = {}
         self._dealt: dict[Chain, DealtShare] = {}
 
@@ -150,6 +152,17 @@ class MaskedSession:
             lambda: (products.opening(block, mask) for mask, block in self._masked(chain, rows)),
         )
 
+    def check(self, chain: Chain, recipient: int) -> Iterator[bytes]:
+        """This party's part of the check of a dealt row-wise product, sealed for its receiver.
+
+        Args:
+            chain: chain of the product.
+            recipient: index in the roster of the party that holds its last part.
+        """
+        self.processors.check()
+        self._check_wide(chain)
+        return self._row_products.answer(chain, recipient)
+
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""
         chain, kind, sender = delivery.chain, delivery.kind, delivery.sender
@@ -160,8 +173,9 @@ class MaskedSession:
                 self._check(chain, holder=sender)
                 self._check_size(chain)
                 opened = self.peers.unseal(sender, ["opening", *labels(chain)], chunks)
-                self._checks.forget(sender, chain)
                 self._openings.put((sender, chain), records, self.plan.cells(chain), opened)
+                # Only now: a proof of the earlier opening may come before the last chunk.
+                self._checks.forget(sender, chain)
             case DeliveryKind.RECORD_ORDER:
                 self._order.compare(sender, chunks)
             case DeliveryKind.PROOF:
@@ -176,21 +190,18 @@ class MaskedSession:
                 self._checks.decide(delivery, chunks, blocks)
             case DeliveryKind.MASK_SEEDS:
                 self._seeds.receive(sender, chunks)
-            case DeliveryKind.DEALT_ROWS:
-                self._check(chain, parts=2)
-                self._check_size(chain)
-                self._receive_rows(chain, sender, chunks)
+            case DeliveryKind.DEALT_ROWS | DeliveryKind.DEALT_CHECK:
+                self._check_dealer(sender)
+                self._check_wide(chain)
+                self._row_products.receive(delivery, chunks)
+            case DeliveryKind.CHECK:
+                self.processors.check()
+                self._check_wide(chain)
+                self._row_products.decide(delivery, chunks)
             case DeliveryKind.DEALT_PRODUCTS:
                 self._receive_products(delivery.chains, sender, chunks)
             case _:
                 raise ProtocolError(f"{kind.name} belongs to a score query; name the query")
-
-    def _receive_rows(self, chain: Chain, dealer: int, chunks: Iterable[bytes]) -> None:
-        """Adds what a dealer dealt for a row-wise product to what the others dealt."""
-        self._check_dealer(dealer)
-        kind, records, cells = DeliveryKind.DEALT_ROWS, self._rows.record_count, self.plan.cells(chain)
-        dealt = self.peers.unseal(dealer, dealt_labels(kind, (chain,)), chunks)
-        self._openings.put((kind, chain, dealer), records, cells, dealt)
 
     def _receive_products(self, chains: Sequence[Chain], dealer: int, chunks: Iterable[bytes]) -> None:
         """Adds what a dealer dealt for products to what the others dealt; ignores what came before."""
@@ -304,6 +315,10 @@ class MaskedSession:
         if (self.me if holder is None else holder) not in self._holders(chain):
             raise ProtocolError("expected a chain with a part of the party that opens it; compare the plan")
 
+    def _check_wide(self, chain: Chain) -> None:
+        self._check(chain, parts=2)
+        self._check_size(chain)
+
     def _check_size(self, chain: Chain) -> None:
         if self.plan.opening_bytes(chain, self._slice) > MAX_OPENING_BYTES:
             raise PolicyError(
@@ -351,22 +366,16 @@ class MaskedSession:
             for start in records:
                 yield products.indicators(ring, self._codes(last, start, rows), cells)
         elif self._holders(chain)[-1] == self.me:
-            dealt = self._dealt_rows(chain, rows)
+            dealt = self._row_products.blocks(chain, rows)
             for start, opened, share in zip(records, self._opened(chain[:-1], rows), dealt, strict=True):
                 yield products.right_rows(opened, self._codes(last, start, rows), cells, share)
         else:
             masks = self._seeds.masks.child("mask", *labels(chain[:-1]))
-            pads = self._pads("row-wise share", chain)
-            for opened in self._opened((last,), rows):
+            sizes = (min(rows, records.stop - start) for start in records)
+            shares = self._row_products.owner_blocks(chain, sizes)
+            for opened, share in zip(self._opened((last,), rows), shares, strict=True):
                 mask = masks.uniform(ring, len(opened), self.plan.cells(chain[:-1]))
-                shares = [ring.uniform(pad, len(opened), self.plan.cells(chain)) for pad in pads]
-                yield products.left_rows(mask, opened, sum(shares[1:], start=shares[0]))
-
-    def _dealt_rows(self, chain: Chain, rows: int) -> Iterator[Words]:
-        """The sum of what the dealers dealt for a row-wise product, block by block."""
-        parts = [self._openings.blocks((DeliveryKind.DEALT_ROWS, chain, d), rows) for d in self._dealers]
-        for blocks in zip(*parts, strict=True):
-            yield sum(blocks[1:], start=blocks[0])
+                yield products.left_rows(mask, opened, share)
 
     def _pads(self, kind: str, chain: Chain) -> list[RandomStream]:
         """This party's share of a dealt product: the words that hide what each dealer deals for it."""
@@ -409,7 +418,6 @@ class MaskedSession:
 
     def _forget(self, chain: Chain) -> None:
         """Frees openings and dealt rows that only one clique needs."""
-        for dealer in self._dealers:
-            self._openings.drop((DeliveryKind.DEALT_ROWS, chain, dealer))
+        self._row_products.drop(chain)
         for sender in self.plan.members(self._slice):
             self._openings.drop((sender, chain))

@@ -1,0 +1,232 @@
+"""Row-wise products that dealers dealt, each checked before its receiver uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+
+import numpy as np
+
+from ....common.crypto.randomness import RandomStream
+from ....common.dealing.dealing import dealt_labels, pad_stream
+from ....common.dealing.peers import Peers
+from ....common.errors import DeliveriesLost, ProtocolError
+from ....common.messages import Delivery, DeliveryKind
+from ....common.protocols.masked.masks import Mask
+from ....common.protocols.masked.plan import Chain, MaskedPlan, block_rows, labels
+from ....common.protocols.masked.ring import Words
+from ....common.protocols.masked.sacrifice import (
+    CHECK_MASK,
+    CHECK_PAD,
+    WIDE,
+    combined,
+    inner,
+    repetitions,
+    weighted,
+    weights,
+)
+from ....common.wire.streams import row_blocks
+from ...allowance import Quota
+from .dealt import ReceivedSeeds
+from .openings import Openings
+
+
+class DealtRows:
+    """The row-wise products of one party; see `common/protocols/masked/sacrifice`.
+
+    Dealers deal one product for each owner of the left factor, to the holder of the last part. It uses them
+    only after the check with every owner.
+
+    Args:
+        plan: plan of the release.
+        me: index of this party in the roster.
+        seeds: seeds of this party's masks.
+        peers: the other participants.
+        disk: bytes of dealt rows.
+    """
+
+    def __init__(self, plan: MaskedPlan, me: int, seeds: ReceivedSeeds, peers: Peers, disk: Quota) -> None:
+        self._plan = plan
+        self._me = me
+        self._slice = plan.roster[me].slice
+        self._records = plan.records(self._slice)
+        self._dealers = plan.dealers_of(self._slice)
+        self._seeds = seeds
+        self._peers = peers
+        self._streams = peers.streams()
+        self._dealt = Openings(WIDE, disk)
+        self._words: dict[tuple[int, Chain, int], Words] = {}
+        # What was dealt last, and what passed; another delivery may come in the middle of a check.
+        self._current: dict[tuple[int, Chain], object] = {}
+        self._passed: dict[tuple[int, Chain], object] = {}
+        self._failed: set[Chain] = set()
+
+    def receive(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Stores dealt rows, or dealt words of their check; what was checked before does not count for them.
+
+        Raises:
+            ProtocolError: this party holds not the last part, or the owner no earlier one.
+        """
+        chain, owner, dealer = delivery.chain, delivery.owner, delivery.sender
+        self._check(chain, owner, self._me)
+        dealt = self._peers.unseal(dealer, dealt_labels(delivery.kind, (chain,), owner), chunks)
+        if delivery.kind is DeliveryKind.DEALT_ROWS:
+            self._dealt.put((owner, chain, dealer), self._records, self._plan.cells(chain), dealt)
+        else:
+            (words,) = row_blocks(dealt, WIDE.dtype, 1, repetitions(self._plan.ring), 1)
+            self._words[owner, chain, dealer] = words[0]
+        self._current[owner, chain] = object()
+
+    def answer(self, chain: Chain, recipient: int) -> Iterator[bytes]:
+        """The owner's part of a check, sealed for the receiver: rows of X + X', then a row of sums.
+
+        Args:
+            chain: chain of the product.
+            recipient: index in the roster of the party that holds its last part.
+
+        Raises:
+            ProtocolError: this party holds no earlier part.
+        """
+        self._check(chain, self._me, recipient)
+        return self._peers.seal(recipient, self._what(chain), self._answered(chain, recipient))
+
+    def _answered(self, chain: Chain, recipient: int) -> Iterator[memoryview]:
+        ring, plan = self._plan.ring, self._plan
+        left, cells, columns = chain[:-1], plan.cells(chain), plan.cells(chain[-1:])
+        times, stream = repetitions(ring), self._weights(chain, recipient)
+        mask = self._mask("mask", left)
+        hidden = self._mask(CHECK_MASK, chain)
+        pads, check_pads = self._pads("row-wise share", chain), self._pads(CHECK_PAD, chain)
+        sums = np.zeros((1, times * columns), dtype=np.uint64)
+        for size in self._sizes(chain):
+            wide = mask.wide(ring, size, plan.cells(left))
+            shares = _sum([WIDE.uniform(pad, size, cells) for pad in pads])
+            sent = hidden.uniform(WIDE, size, times * columns)
+            for k, weight in enumerate(weights(ring, stream, size, cells)):
+                sent[:, k * columns : (k + 1) * columns] += combined(weight, wide)
+                sums[0, k] += weighted(weight, shares)
+            yield sent.data
+        sums[:, :times] += _sum([WIDE.uniform(pad, 1, times) for pad in check_pads])
+        yield sums.data
+
+    def decide(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
+        """Accepts or refuses what was dealt for the product with one owner.
+
+        Args:
+            delivery: header of the owner's part of the check.
+            chunks: the owner's part.
+
+        Raises:
+            ProtocolError: the check failed, now or before.
+            DeliveriesLost: a dealer's message was not delivered.
+        """
+        chain, owner = delivery.chain, delivery.sender
+        self._check(chain, owner, self._me)
+        self._refuse_failed(chain)
+        if any((owner, chain, dealer) not in self._words for dealer in self._dealers):
+            raise DeliveriesLost("a check needs the messages of all dealers; deliver them first")
+        checked, ring, plan = self._current[owner, chain], self._plan.ring, self._plan
+        cells, columns, times = plan.cells(chain), plan.cells(chain[-1:]), repetitions(ring)
+        at_once = self._at_once(chain)
+        sealed = self._peers.unseal(owner, self._what(chain), chunks)
+        # The row after the records contains the sums.
+        received = row_blocks(sealed, WIDE.dtype, self._records + 1, times * columns, at_once)
+        dealt = self._owned(owner, chain, at_once)
+        mask, stream = self._mask("mask", chain[-1:]), self._weights(chain, owner)
+        zero = _sum([self._words[owner, chain, dealer] for dealer in self._dealers])
+        left = self._records
+        for block in received:
+            size = min(left, len(block))
+            left -= size
+            if size:
+                zero = zero - inner(block[:size], mask.wide(ring, size, columns))
+                words = next(dealt)
+                zero += np.array([weighted(w, words) for w in weights(ring, stream, size, cells)])
+            if size < len(block):
+                zero += block[-1, :times]
+        if self._current.get((owner, chain)) is not checked:
+            raise DeliveriesLost(
+                "a row-wise product was dealt again during its check; deliver the check again"
+            )
+        if zero.any():
+            self._failed.add(chain)
+            self._refuse_failed(chain)
+        self._passed[owner, chain] = checked
+
+    def _refuse_failed(self, chain: Chain) -> None:
+        if chain in self._failed:
+            names = ", ".join(repr(self._plan.participants[place].name) for place in self._dealers)
+            raise ProtocolError(
+                f"expected a row-wise product that passes its check, got another: a dealer of {names}, or "
+                "another holder of the product, did not follow the protocol; ask their operators"
+            )
+
+    def blocks(self, chain: Chain, rows: int) -> Iterator[Words]:
+        """The receiver's share of the product of the masks, in blocks of rows.
+
+        Raises:
+            DeliveriesLost: the check with an owner was not delivered since the product was dealt.
+            ProtocolError: the check failed.
+        """
+        owners = self._plan.openers(chain, self._slice)
+        self._refuse_failed(chain)
+        keys = [(owner, chain) for owner in owners]
+        if any(key not in self._passed or self._passed[key] is not self._current.get(key) for key in keys):
+            raise DeliveriesLost("a row-wise product was dealt but not checked; deliver its checks")
+        parts = [self._owned(owner, chain, rows) for owner in owners]
+        for blocks in zip(*parts, strict=True):
+            yield _sum(blocks).astype(self._plan.ring.dtype)
+
+    def owner_blocks(self, chain: Chain, sizes: Iterable[int]) -> Iterator[Words]:
+        """An owner's share of the product of the masks, in blocks of these numbers of rows."""
+        pads, cells = self._pads("row-wise share", chain), self._plan.cells(chain)
+        for size in sizes:
+            share = _sum([WIDE.uniform(pad, size, cells) for pad in pads])
+            yield share.astype(self._plan.ring.dtype)
+
+    def drop(self, chain: Chain) -> None:
+        """Frees what was dealt for a product; a failed one stays refused."""
+        for owner in self._plan.openers(chain, self._slice):
+            self._passed.pop((owner, chain), None)
+            self._current.pop((owner, chain), None)
+            for dealer in self._dealers:
+                self._dealt.drop((owner, chain, dealer))
+                self._words.pop((owner, chain, dealer), None)
+
+    def _check(self, chain: Chain, owner: int, receiver: int) -> None:
+        self._plan.check_chain(chain, self._slice, parts=2)
+        last = self._plan.holders(chain, self._slice)[-1]
+        if last != receiver or owner not in self._plan.openers(chain, self._slice):
+            raise ProtocolError(
+                "expected a product between its last holder and an earlier one; compare the plan"
+            )
+
+    def _owned(self, owner: int, chain: Chain, rows: int) -> Iterator[Words]:
+        """What all dealers dealt for the product with one owner, in blocks of rows."""
+        keys: list[Hashable] = [(owner, chain, dealer) for dealer in self._dealers]
+        for blocks in zip(*(self._dealt.blocks(key, rows) for key in keys), strict=True):
+            yield _sum(blocks)
+
+    def _at_once(self, chain: Chain) -> int:
+        return block_rows(WIDE, 4 * self._plan.cells(chain))
+
+    def _sizes(self, chain: Chain) -> Iterator[int]:
+        at_once = self._at_once(chain)
+        for start in range(0, self._records, at_once):
+            yield min(at_once, self._records - start)
+
+    def _mask(self, label: str, chain: Chain) -> Mask:
+        return self._seeds.masks.child(label, *labels(chain))
+
+    def _weights(self, chain: Chain, other: int) -> RandomStream:
+        return self._streams[other].child("check weights", *labels(chain))
+
+    def _pads(self, kind: str, chain: Chain) -> list[RandomStream]:
+        return [pad_stream(self._streams[dealer], kind, chain) for dealer in self._dealers]
+
+    def _what(self, chain: Chain) -> list[str]:
+        return [DeliveryKind.CHECK.name, *labels(chain)]
+
+
+def _sum(blocks: Iterable[Words]) -> Words:
+    first, *others = blocks
+    return sum(others, start=first)
