@@ -156,10 +156,13 @@ class Release:
     def introduce(self):
         for name in self.names:
             self.parties[name].introduce(self.introduction())
+        return self.introduce_dealers().begin()
+
+    def introduce_dealers(self):
         for place, name in enumerate(self.dealer_names, start=len(self.names)):
             salts = RandomStream.from_seed(9).child(name).key
             self.dealings[place] = Dealing(self.terms, place, dealer_secret(name), self.acceptances, salts)
-        return self.begin()
+        return self
 
     def begin(self):
         """What every slice needs before the first opening: seeds of masks, and one order of records."""
