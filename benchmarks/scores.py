@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 from masked import Clock, TimedConnection, proposal_of, table_of
+from threadpoolctl import threadpool_limits
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.workload import Workload
@@ -21,7 +22,7 @@ from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.scores.shape import ScoreShape
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.releasing.agreement import agree
-from dpmosaic.simulations.network import policy_for, start_parties
+from dpmosaic.simulations.network import policy_for, start_dealers, start_parties
 from dpmosaic.simulations.partition import Grid, partition
 
 RECORDS = 48_842
@@ -50,18 +51,21 @@ def main() -> None:
     for spec in GRIDS:
         pieces = partition(table, Grid.parse(spec, table.domain, RECORDS))
         policy = policy_for("masked", Adjacency.ZERO_OUT, float(GRANTED))
-        links = start_parties(pieces, policy, RandomStream.from_os())
+        keys = RandomStream.from_os()
+        links = start_parties(pieces, policy, keys)
         flat = [link for row in links for link in row]
         clock = Clock()
         timed = [[TimedConnection(link, clock, f"party {flat.index(link)}") for link in row] for row in links]
-        agreement = agree(table.domain, timed, proposal_of(table.domain, GRANTED))
+        dealers = [TimedConnection(dealer, clock, "dealer") for dealer in start_dealers(0, keys, links)]
+        agreement = agree(table.domain, timed, proposal_of(table.domain, GRANTED), dealers=dealers)
         plan = agreement.terms.masked
         assert plan is not None
-        measurer = agreement.measurer(RandomStream.from_os())
+        measurer = agreement.measurer()
         measurer.measure([Query(clique, GRANTED / 200, "pairs") for clique in workload.cliques])
         before = [(link.bytes_in, link.bytes_out) for link in flat]
         clock.reset()
-        scores = measurer.score(workload.cliques, references, GRANTED / 4, "scores")
+        with threadpool_limits(1):
+            scores = measurer.score(workload.cliques, references, GRANTED / 4, "scores")
         with clock.role("check"):
             error = np.max(np.abs(scores.values - exact)) / scores.sigma
         moved = [
@@ -70,9 +74,10 @@ def main() -> None:
         seconds = {role: spent for role, spent in clock.seconds.items() if role != "check"}
         cells = tuple(reference.size for reference in references)
         steps = len(ScoreShape(cells, plan.ring).steps)
-        # Of two parties the curator is the third evaluator.
+        # Of two parties the dealer is the third evaluator.
         parties = [place for place in plan.evaluators if place < len(flat)]
         evaluating = [seconds.get(f"party {place}", 0.0) for place in parties]
+        evaluating += [seconds.get("dealer", 0.0)] if len(parties) < len(plan.evaluators) else []
         all_roles, curator = sum(seconds.values()), seconds.get("curator", 0.0)
         others = all_roles - curator - sum(evaluating)
         traffic = " + ".join(f"{moved[place]:.1f}" for place in parties)

@@ -20,7 +20,8 @@ from ..common.printable import printable
 from .certificates.certificate import Certificate
 from .certificates.json_values import to_json_values
 from .parties.home import ATTACHED, CuratorHome
-from .releasing.plan import ReleasePlan, draft
+from .releasing.drafting import draft
+from .releasing.plan import ReleasePlan
 from .releasing.preflight import preflight as run_checks
 from .releasing.table_format import TableFile, TableFormat
 
@@ -230,16 +231,16 @@ def resume(
 def abandon(
     folder: Annotated[Path, typer.Argument(help="Folder of a release that is not finished.")],
 ) -> None:
-    """End a release for good: erase its keys here and at the parties, which get back what was not spent."""
+    """End a release for good: erase its keys everywhere; parties get back what was not spent."""
     from .releasing.abandoning import abandon_folder
 
     failed = abandon_folder(folder)
     for name, reason in failed.items():
-        typer.secho(f"party {name} did not end the release: {reason}", fg=typer.colors.RED, err=True)
+        typer.secho(f"{name} did not end the release: {reason}", fg=typer.colors.RED, err=True)
     if failed:
         typer.echo("abandoned here; run this again to reach the others, or let their operators abandon it")
         raise typer.Exit(1)
-    typer.echo("abandoned here and at every party")
+    typer.echo("abandoned here, at every party and at every dealer")
 
 
 @curator_commands.command()
@@ -269,7 +270,7 @@ def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output
     from .releasing.alignment_session import AlignmentSession
 
     plan = ReleasePlan.load(plan_file)
-    with home.links(plan.parties, plan.listen, plan.retry_policy) as links:
+    with home.links(plan.participants, plan.listen, plan.retry_policy) as links:
         slices, aligned = [[links[name] for name in names] for names in plan.slices], None
         if plan.alignment is not None:
             found = AlignmentSession.of(home, plan).find(slices)
@@ -278,7 +279,7 @@ def _forecast(plan_file: Path, home: CuratorHome, link_mib_s: float, json_output
                 typer.echo("align the rows first: what a release takes depends on their number", err=True)
                 return
             aligned = found.aligned(plan.alignment.population)
-        predicted = forecast(plan, slices, link_mib_s, aligned)
+        predicted = forecast(plan, slices, link_mib_s, aligned, links)
     if json_output:
         typer.echo(json.dumps(predicted.to_json()))
     else:

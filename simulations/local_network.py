@@ -18,7 +18,8 @@ from ..common.card import DEALER, PARTY, as_text
 from ..common.data.domain import Domain
 from ..common.errors import DataError, PartyUnavailable
 from ..curator.parties.home import ATTACHED, CuratorHome
-from ..curator.releasing.plan import ReleasePlan, draft
+from ..curator.releasing.drafting import draft
+from ..curator.releasing.plan import ReleasePlan
 from ..party.dealing.home import DealerHome
 from ..party.home import PartyHome
 from ..party.sources.source import FileSource
@@ -120,8 +121,6 @@ class LocalNetwork:
         (curator.folder / "domain.json").write_text(as_text(whole.to_json()), encoding="utf-8")
         if attach:
             text = text.replace('# listen = "0.0.0.0:7444" ', f'listen = "127.0.0.1:{_free_port()}"')
-        if network.dealers:
-            text = text.replace("[release]\n", f"[release]\ndealers = {json.dumps(list(network.dealers))}\n")
         if overlap is not None:
             text = text.replace("# [alignment]", "[alignment]")
         network.plan.write_text(text, encoding="utf-8")

@@ -9,6 +9,7 @@ import pytest
 from statsmodels.datasets import randhie
 
 import dpmosaic
+from dpmosaic.common.protocols.registry import COLLUSIONS
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
 from dpmosaic.party.sources.inference import infer_domain
 from dpmosaic.simulations.datasets.catalogue import get
@@ -58,3 +59,20 @@ def test_every_public_name_and_mechanism_is_in_the_api_reference():
     assert {thing.__module__ for thing in classes} <= documented
     assert {getattr(dpmosaic, name).__module__ for name in dpmosaic.__all__} <= documented
     assert all(f"`{name}`" in pages for name in dpmosaic.__all__)
+
+
+@pytest.mark.parametrize(
+    "page", [README, ROOT / "docs" / "threat-model.md"], ids=["the README", "the threat model"]
+)
+def test_the_table_of_collusions_is_that_of_the_protocols(page):
+    heads = [
+        "release",
+        "together read the records of a slice",
+        "together read exact cells of scored marginals",
+        "together see a record through less noise than promised",
+        "reads alone if it deviates",
+    ]
+    rows = [[row.release, row.records, row.cells, row.noise, row.alone] for row in COLLUSIONS]
+    head, *body = (f"| {' | '.join(cells)} |" for cells in [heads, *rows])
+    table = "\n".join([head, "|" + "---|" * len(heads), *body])
+    assert f"\n\n{table}\n\n" in page.read_text(encoding="utf-8")

@@ -54,6 +54,27 @@ class Protocol:
     one_party: bool = False
 
 
+@dataclass(frozen=True)
+class Collusions:
+    """Who has to collude to learn more than a release promises, by who deals its randomness.
+
+    The README and the threat model contain these values as a table.
+
+    Attributes:
+        release: protocol and dealers.
+        records: who together read the records of a slice.
+        cells: who together read exact cells of the marginals that are scored.
+        noise: who together see a record through less noise than is promised.
+        alone: what one role reads by itself if it computes something else than the protocol says.
+    """
+
+    release: str
+    records: str
+    cells: str
+    noise: str
+    alone: str
+
+
 _REPRODUCES_A_PAPER = (
     "This protocol reproduces a paper's text: it shows what the error would be, and protects no record."
 )
@@ -108,6 +129,48 @@ INDICATOR_MLE = Protocol(
 BUILT_IN: Mapping[str, Protocol] = {
     protocol.name: protocol for protocol in (MASKED, TRUSTED, INDICATOR, THEOREM, INDICATOR_MLE)
 }
+
+_NOISE = "more than t parties"
+_ALONE = "an evaluator: the cells that are scored"
+
+
+def _evaluators(dealer: str) -> str:
+    return f"two of the three evaluators; of only two parties, either party and {dealer}"
+
+
+COLLUSIONS = (
+    Collusions(
+        "`masked`, the curator deals",
+        "the curator and any party of the slice",
+        _evaluators("the curator"),
+        _NOISE,
+        _ALONE,
+    ),
+    Collusions(
+        "`masked`, one dealer",
+        "the dealer and any party of the slice",
+        _evaluators("the dealer"),
+        _NOISE,
+        _ALONE,
+    ),
+    Collusions(
+        "`masked`, three dealers",
+        "two of the three dealers and any party of the slice",
+        _evaluators("the first dealer"),
+        _NOISE,
+        _ALONE,
+    ),
+    Collusions(
+        "`masked`, three or more slices of one party each: no dealer",
+        "nobody",
+        "two of the three evaluators",
+        _NOISE,
+        _ALONE,
+    ),
+    Collusions("`trusted`", "the place that sees the table", "the same", "the same", "the same"),
+    Collusions("`indicator`", "nobody", "nobody", "nobody", "nothing"),
+)
+"""For each kind of release that keeps a promise, who could learn more than it."""
 
 
 def protocol_names() -> tuple[str, ...]:

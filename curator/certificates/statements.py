@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -280,11 +280,11 @@ class StatedModel:
 
 @dataclass(frozen=True)
 class PartyStatement:
-    """What one party signed.
+    """What one party or dealer signed.
 
     Attributes:
-        name: of the party.
-        entries: of its ledger.
+        name: of the party or dealer.
+        entries: of its ledger; a dealer has none.
         signature: over the entries, the mark and the certificate.
         mark: of its ledger when it signed.
     """
@@ -303,26 +303,35 @@ class Signatures:
         terms: of the release, encoded.
         curator_signature: over the terms.
         parties: what each signed.
+        dealers: what each dealer signed that is no party and not the curator.
     """
 
     terms: bytes
     curator_signature: bytes
     parties: tuple[PartyStatement, ...]
+    dealers: tuple[PartyStatement, ...] = field(default=(), metadata=OPTIONAL)
 
     @classmethod
     def of(
-        cls, terms: bytes, signature: bytes, names: Sequence[str], statements: Sequence[Statement]
+        cls,
+        terms: bytes,
+        signature: bytes,
+        parties: Mapping[str, Statement],
+        dealers: Mapping[str, Statement],
     ) -> Signatures:
         """The signatures of a release.
 
         Args:
             terms: of the release, encoded.
             signature: the curator's, over them.
-            names: of the parties.
-            statements: of the parties, in this order.
+            parties: statements of the parties, by name.
+            dealers: statements of the dealers that are no party and not the curator, by name.
         """
-        parties = [
-            PartyStatement(name, tuple(statement.entries), statement.signature, statement.mark)
-            for name, statement in zip(names, statements, strict=True)
+        signed = [
+            tuple(
+                PartyStatement(name, tuple(statement.entries), statement.signature, statement.mark)
+                for name, statement in statements.items()
+            )
+            for statements in (parties, dealers)
         ]
-        return cls(terms, signature, tuple(parties))
+        return cls(terms, signature, *signed)

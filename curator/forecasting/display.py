@@ -26,7 +26,7 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
         rho = f"{step.zcdp_rho:.4g}"
         steps.add_row(Text(step.title), Text(step.name), str(step.times), str(step.marginals), rho, sigmas)
     console.print(steps)
-    parties = Table("party", "receives, MiB at most", "sends, MiB at most")
+    parties = Table("party or dealer", "receives, MiB at most", "sends, MiB at most")
     each = zip(forecast.parties, forecast.traffic.received, forecast.traffic.sent, strict=True)
     for name, received, sent in each:
         parties.add_row(Text(name), f"{received / 2**20:.1f}", f"{sent / 2**20:.1f}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
+from ...common.crypto.identity import Identity
+from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique, Domain
 from ...common.errors import DataError
 from ...common.messages import ReleaseTerms
@@ -18,9 +20,9 @@ from ...common.protocols.registry import BUILT_IN
 from ..measurers.federation import FederationMeasurer
 from ..measurers.masked import masked_sigma
 from ..parties.alignments import Aligned
-from ..parties.client import Connection
+from ..parties.client import Connection, PartyClient
 from ..parties.federation import Federation, connect
-from ..releasing.over_parties import order_of
+from ..releasing.over_parties import dealers_of, order_of
 from ..releasing.plan import ReleasePlan
 from .outlook import Outlook, outlook
 from .traffic import Traffic, masked_traffic, plain_traffic
@@ -40,12 +42,12 @@ class Forecast:
         granted: the whole budget, zCDP.
         epsilon: epsilon of the promise; for a budget in rho, at its delta, or None without a delta.
         delta: delta of the promise.
-        parties: names of the parties, in the roster's order.
+        parties: names of the parties, then of the dealers that are none, in the plan's order.
         outlook: steps and marginals of the mechanism.
         traffic: upper bounds of the payload.
         seconds: expected time without fitting the model.
         link_mib_s: assumed bandwidth of every party's link, MiB/s.
-        latency_s: measured latency of the slowest party.
+        latency_s: measured latency of the slowest of them.
     """
 
     granted: Fraction
@@ -81,14 +83,16 @@ def forecast(
     links: Sequence[Sequence[Connection]],
     link_mib_s: float,
     aligned: Aligned | None = None,
+    dealers: Mapping[str, Connection] | None = None,
 ) -> Forecast:
-    """Asks parties only for their descriptions; charges and measures nothing.
+    """Asks parties and dealers only for their descriptions; charges and measures nothing.
 
     Args:
         plan: plan of the release.
         links: connections to the plan's parties, by slice.
         link_mib_s: bandwidth of the slowest party's link, MiB/s.
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
+        dealers: connections to the plan's dealers that are no party and not the curator, by name.
 
     Raises:
         DataError: plan and parties do not match, or mechanism (`outlook`) or protocol have no forecast.
@@ -99,9 +103,10 @@ def forecast(
         )
     order = order_of(plan)
     granted = order.granted
-    federation = connect(plan.domain, links, plan.left_out, aligned)
-    latency = max(_latency(federation, place) for place in range(len(federation.members)))
+    dealing = dealers_of(plan, dealers or {}, Identity.generate(), RandomStream.from_os())
+    federation = connect(plan.domain, links, plan.left_out, aligned, dealers=dealing)
     terms = order.proposal(NEVER_PROPOSED).terms(federation)
+    latency = max(map(_latency, federation.clients_of(terms).values()))
     noise = _Planned(federation, terms, granted)
     seen = outlook(order.mechanism, noise, order.workload)
     if terms.masked is not None:
@@ -115,7 +120,7 @@ def forecast(
     epsilon, delta = plan.budget.epsilon, plan.budget.delta
     if epsilon is None and delta is not None:
         epsilon = gaussian_epsilon(math.sqrt(2 * granted), delta)
-    names = tuple(member.description.name for member in federation.members)
+    names = tuple(federation.clients_of(terms))
     return Forecast(granted, epsilon, delta, names, seen, traffic, seconds, link_mib_s, latency)
 
 
@@ -146,9 +151,9 @@ class _Planned:
         return factor * score_sigma(zcdp_rho, self._terms.unit, count)
 
 
-def _latency(federation: Federation, place: int) -> float:
+def _latency(client: PartyClient) -> float:
     began = time.monotonic()
-    federation.members[place].client.describe()
+    client.describe()
     return time.monotonic() - began
 
 

@@ -1,4 +1,4 @@
-"""Upper bounds of the bytes between the curator and each party, from the plan only."""
+"""Upper bounds of the bytes between the curator and each party and dealer, from the plan only."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ...common.crypto.randomness import KEY_BYTES
 from ...common.data.domain import Clique
 from ...common.protocols.indicator import divide
+from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.field import WORD_BYTES
 from ...common.protocols.masked.one_hot import PROOF_ELEMENTS, attestation_elements
 from ...common.protocols.masked.plan import Chain, MaskedPlan
@@ -26,8 +27,9 @@ class Traffic:
     """Payload of a release; all of it passes through the curator.
 
     Attributes:
-        received: bytes that each party receives, in the roster's order.
-        sent: bytes that each party sends.
+        received: bytes that each party receives, in the roster's order, and then each dealer that is none; a
+            curator that deals is not among them.
+        sent: bytes that each of them sends.
         calls: approximate number of the curator's calls.
         products: multiplications of ring words, the dominant computation of parties.
     """
@@ -36,31 +38,40 @@ class Traffic:
     sent: list[int]
     calls: int = 0
     products: int = 0
+    _curator: int | None = None
     _relayed: set[tuple[int, Chain, int]] = field(default_factory=set)
     _dealt: set[tuple[int, Chain]] = field(default_factory=set)
 
     @classmethod
-    def between(cls, parties: int) -> Traffic:
-        """No traffic between the curator and `parties` parties."""
-        return cls([0] * parties, [0] * parties)
+    def between(cls, participants: Sequence[str]) -> Traffic:
+        """No traffic between the curator and others.
+
+        Args:
+            participants: their names, by their places in the plan; `CURATOR_DEALS` may be among them.
+        """
+        curator = participants.index(CURATOR_DEALS) if CURATOR_DEALS in participants else None
+        others = len(participants) - (curator is not None)
+        return cls([0] * others, [0] * others, _curator=curator)
 
     @property
     def total(self) -> int:
         """Bytes that the curator receives and sends."""
         return sum(self.received) + sum(self.sent)
 
-    def relay(self, owner: int, recipient: int, size: int) -> None:
-        """Adds bytes from one party to another; the place after the last party is the dealer's."""
-        for amounts, place in ((self.sent, owner), (self.received, recipient)):
-            if place < len(amounts):
-                amounts[place] += size
-                self.calls += 1
+    def relay(self, sender: int, recipient: int, size: int) -> None:
+        """Adds bytes from one participant to another, by their places in the plan."""
+        self._add(self.sent, sender, size)
+        self._add(self.received, recipient, size)
 
-    def deal(self, recipient: int, size: int) -> None:
-        """Adds bytes from the curator to a party; the place after the last party is the dealer's."""
-        if recipient < len(self.received):
-            self.received[recipient] += size
-            self.calls += 1
+    def give(self, recipient: int, size: int) -> None:
+        """Adds bytes from the curator to a participant."""
+        self._add(self.received, recipient, size)
+
+    def _add(self, amounts: list[int], place: int, size: int) -> None:
+        if place == self._curator:
+            return
+        amounts[place - (self._curator is not None and place > self._curator)] += size
+        self.calls += 1
 
 
 def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str, float]) -> Traffic:
@@ -71,7 +82,7 @@ def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str,
         steps: steps of the mechanism.
         sigmas: by name of each step that scores, the deviation of the scores' noise, in records.
     """
-    traffic = Traffic.between(len(plan.roster))
+    traffic = Traffic.between([participant.name for participant in plan.participants])
     asked = dict.fromkeys(clique for step in steps for clique in step.cliques)
     feasible = {clique: plan.domain.cells(clique) for clique in asked if plan.feasible(clique)}
     for number in range(plan.slice_count):
@@ -95,7 +106,7 @@ def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str,
 
 def plain_traffic(federation: Federation, steps: Sequence[Step], word_bytes: int = 4) -> Traffic:
     """Traffic by `indicator` or `trusted`; see `masked_traffic`."""
-    traffic = Traffic.between(len(federation.members))
+    traffic = Traffic.between([member.description.name for member in federation.members])
     asked = dict.fromkeys(clique for step in steps for clique in step.cliques)
     sent = {clique: _answers(federation, clique, word_bytes) for clique in asked}
     totals = {clique: sum(sizes.values()) for clique, sizes in sent.items()}
@@ -141,8 +152,14 @@ def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -
             traffic.products += plan.records(number) * plan.cells(chain[:k])
         if k < len(chain) and (number, chain[:k]) not in traffic._dealt:
             traffic._dealt.add((number, chain[:k]))
-            traffic.deal(last, plan.opening_bytes(chain[:k], number))
-    traffic.deal(plan.holders(chain, number)[-1], plan.cells(chain) * plan.ring.word_bytes)
+            _deal(traffic, plan, last, plan.opening_bytes(chain[:k], number))
+    _deal(traffic, plan, plan.holders(chain, number)[-1], plan.cells(chain) * plan.ring.word_bytes)
+
+
+def _deal(traffic: Traffic, plan: MaskedPlan, recipient: int, size: int) -> None:
+    """Adds what each dealer of the slice of a party deals to it."""
+    for dealer in plan.dealers_of(plan.roster[recipient].slice):
+        traffic.relay(dealer, recipient, size)
 
 
 def _opened(
@@ -155,7 +172,7 @@ def _opened(
     traffic.relay(owner, recipient, plan.opening_bytes(chain, number))
     if plan.check:
         traffic.relay(owner, recipient, PROOF_ELEMENTS * WORD_BYTES)
-        traffic.deal(recipient, attestation_elements(plan.records(number)) * WORD_BYTES)
+        _deal(traffic, plan, recipient, attestation_elements(plan.records(number)) * WORD_BYTES)
 
 
 def _scored(traffic: Traffic, plan: MaskedPlan, cliques: Sequence[Clique], times: int, sigma: float) -> None:
@@ -169,7 +186,7 @@ def _scored(traffic: Traffic, plan: MaskedPlan, cliques: Sequence[Clique], times
     assistant, one, two = plan.evaluators
     others = set(range(len(plan.roster))) - set(plan.evaluators)
     for _ in range(times):
-        traffic.deal(assistant, shape.total * _REFERENCE_BYTES)
+        traffic.give(assistant, shape.total * _REFERENCE_BYTES)
         for place in (one, two, *others):
             traffic.relay(place, assistant, shape.word_bytes)
         if others:

@@ -9,7 +9,7 @@ from ...common.data.domain import Clique, Domain
 from ...common.errors import DataError, PolicyError, ProtocolError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms
 from ...common.protocols.alignment.alignment import Population
-from ...common.protocols.masked.dealers import DealerEntry
+from ...common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from ...common.protocols.partition import Partition, RosterEntry
 from .alignments import Aligned
 from .client import Connection, PartyClient
@@ -141,6 +141,13 @@ class Federation:
         roster = terms.plan.roster
         return tuple(places[entry.name] for entry in terms.plan.participants[len(roster) :])
 
+    def clients_of(self, terms: ReleaseTerms) -> dict[str, PartyClient]:
+        """The clients of all participants of a release but a curator that deals, by name."""
+        parties = {member.description.name: member.client for member in self.members}
+        dealers = {dealer.entry.name: dealer.client for dealer in self.dealers_of(terms)}
+        dealers.pop(CURATOR_DEALS, None)
+        return parties | dealers
+
     def _accepted(self, terms: ReleaseTerms, signature: bytes, marks: Marks) -> tuple[Acceptance, ...]:
         """The acceptances of all participants, in the plan's order."""
         named = [(m.description.name, m.description.identity, m.client) for m in self.members]
@@ -201,6 +208,11 @@ def _dealer(dealer: str | Connection, slices: Sequence[Sequence[Member]]) -> Dea
         return DealerMember(found[0].client, entry, party=True)
     client = PartyClient(dealer)
     description = _described(client)
+    if description.domain is not None:
+        raise DataError(
+            f"{description.name!r} is a party of no slice, and parties deal only for releases in which they "
+            "take part; name other dealers in the plan"
+        )
     return DealerMember(client, DealerEntry(description.name, description.identity), party=False)
 
 

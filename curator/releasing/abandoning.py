@@ -1,4 +1,4 @@
-"""Ends a release without a certificate: at the curator, and at every party that can be reached."""
+"""Ends a release without a certificate: at the curator, and at every party and dealer that can be reached."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...common.canonical.terms import decode_terms
 from ...common.errors import MosaicError
+from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ..parties import journal as journals
 from ..parties.client import PartyClient
 from ..parties.connection import RetryPolicy
@@ -19,14 +20,14 @@ _RETRIES = RetryPolicy(call_s=60.0, tries=3)
 
 
 def abandon(journal: Journal, clients: Mapping[str, PartyClient]) -> dict[str, str]:
-    """Ends a release: the curator's keys are erased first, then those of the parties.
+    """Ends a release: the curator's keys are erased first, then those of parties and dealers.
 
     Args:
         journal: journal of the release.
-        clients: the parties, by name.
+        clients: the parties and dealers, by name.
 
     Returns:
-        For each party that did not end the release, why; the same call asks them again.
+        For each of them that did not end the release, why; the same call asks them again.
     """
     journal.abandon()
     failed = {}
@@ -49,8 +50,9 @@ def abandon_folder(folder: Path) -> dict[str, str]:
     """
     with contextlib.closing(Journal(folder / journals.NAME, abandoned=True)) as journal, journal.locked():
         terms = journal.note("terms")
-        # Without terms, no party was asked to accept any.
-        names = [] if terms is None else [entry.name for entry in decode_terms(terms).plan.roster]
+        # Without terms, nobody was asked to accept any.
+        named = () if terms is None else decode_terms(terms).plan.participants
+        names = [entry.name for entry in named if entry.name != CURATOR_DEALS]
         home = CuratorHome.open(Path((journal.note("home") or b"").decode()))
         listen = tomllib.loads(journal.plan).get("network", {}).get("listen")
         with home.links(names, listen, _RETRIES) as links:

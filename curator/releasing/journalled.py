@@ -32,11 +32,13 @@ def sealing(journal: Journal, signer: Identity) -> Sealing:
 
 
 def giving_up(journal: Journal) -> Callable[[Federation, MosaicError], None]:
-    """Abandons a release that a party refused, unless a query was answered."""
+    """Abandons a release that a party or dealer refused, unless a query was answered."""
 
     def give_up(federation: Federation, refusal: MosaicError) -> None:
         if not journal.has_answers():
-            clients = {member.description.name: member.client for member in federation.members}
+            noted = journal.note("terms")
+            assert noted is not None, "parties are asked to accept noted terms"
+            clients = federation.clients_of(decode_terms(noted))
             raise type(refusal)(f"{refusal}. {_abandoned(abandon(journal, clients))}") from refusal
 
     return give_up
@@ -45,25 +47,29 @@ def giving_up(journal: Journal) -> Callable[[Federation, MosaicError], None]:
 def signatures_of(
     claim: Claim, agreement: Agreement, asking: Asking, marks: Marks | None = None
 ) -> Signatures:
-    """The parties' signed statements on a release, each checked.
+    """The signed statements of the parties and dealers on a release, each checked.
+
+    A curator that deals signs nothing but the terms.
 
     Args:
-        claim: certificate that the parties are asked to sign.
-        agreement: the parties and the terms that they accepted.
-        asking: how to wait for parties.
-        marks: marks of the parties' ledgers that were seen before; kept up to date.
+        claim: certificate that they are asked to sign.
+        agreement: who takes part, and the terms that they accepted.
+        asking: how to wait for them.
+        marks: marks of their ledgers that were seen before; kept up to date.
     """
     marks = Marks() if marks is None else marks
-    members, terms = agreement.federation.members, encode_terms(agreement.terms)
-    statements = [
-        asking.persist(partial(member.client.certify, claim), nothing_delivered) for member in members
-    ]
-    for member, statement in zip(members, statements, strict=True):
-        name, identity = member.description.name, member.description.identity
-        check_statement(statement, identity, terms, claim.certificate)
-        marks.follow(name, identity, START, statement.mark)
-    names = [member.description.name for member in members]
-    return Signatures.of(terms, agreement.signature, names, statements)
+    terms = encode_terms(agreement.terms)
+    clients = agreement.federation.clients_of(agreement.terms)
+    identities = {entry.name: entry.identity for entry in agreement.terms.plan.participants}
+    statements = {
+        name: asking.persist(partial(client.certify, claim), nothing_delivered)
+        for name, client in clients.items()
+    }
+    for name, statement in statements.items():
+        check_statement(statement, identities[name], terms, claim.certificate)
+        marks.follow(name, identities[name], START, statement.mark)
+    parties = {entry.name: statements.pop(entry.name) for entry in agreement.terms.plan.roster}
+    return Signatures.of(terms, agreement.signature, parties, statements)
 
 
 def _abandoned(failed: Mapping[str, str]) -> str:

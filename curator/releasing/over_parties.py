@@ -11,6 +11,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.statement import Claim
 from ..certificates.certificate import Certificate
 from ..mechanisms.catalogue import mechanism_named
@@ -18,6 +19,7 @@ from ..mechanisms.parts.fitted import Report, ignore
 from ..parties.alignments import Aligned
 from ..parties.asking import Asking
 from ..parties.client import Connection
+from ..parties.dealer import CuratorDealer
 from ..parties.journal import Journal
 from ..parties.marks import Marks
 from .agreement import agree
@@ -33,6 +35,7 @@ def release_over_parties(
     *,
     signer: Identity,
     identities: Mapping[str, bytes],
+    dealers: Mapping[str, Connection] | None = None,
     aligned: Aligned | None = None,
     marks: Marks | None = None,
     publish: Callable[[Released], Mapping[str, str]] = lambda made: {},
@@ -46,7 +49,8 @@ def release_over_parties(
         links: connections to the plan's parties, slice by slice.
         journal: journal of the release.
         signer: the curator's identity, which signs the terms.
-        identities: identities of the enrolled parties, by name, as on their cards.
+        identities: identities of the enrolled parties and dealers, by name, as on their cards.
+        dealers: connections to the plan's dealers that are no party and not the curator, by name.
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
         marks: marks of the parties' ledgers that were seen before; kept up to date.
         publish: writes the files of the release; returns the SHA-256 of each by name, for the certificate.
@@ -64,6 +68,7 @@ def release_over_parties(
         plan.domain,
         links,
         proposal,
+        dealers=dealers_of(plan, dealers or {}, signer, keys.child("dealer")),
         left_out=plan.left_out,
         identities=identities,
         sealing=sealing(journal, signer),
@@ -90,6 +95,27 @@ def release_over_parties(
     claim = Claim(journal.release_id, certificate.digest(), certificate.promise.zcdp_rho_spent)
     signed = certificate.with_signatures(signatures_of(claim, agreement, asking, marks))
     return Released(made.synthetic, made.fitted, signed)
+
+
+def dealers_of(
+    plan: ReleasePlan, links: Mapping[str, Connection], signer: Identity, keys: RandomStream
+) -> list[str | Connection]:
+    """The dealers of a plan, as `agree` takes them.
+
+    Args:
+        plan: plan of the release.
+        links: connections to the dealers that are no party and not the curator, by name.
+        signer: the curator's identity, for a curator that deals.
+        keys: source of the secrets of a curator that deals.
+    """
+    return [
+        CuratorDealer(signer, keys)
+        if name == CURATOR_DEALS
+        else name
+        if name in plan.parties
+        else links[name]
+        for name in plan.dealers
+    ]
 
 
 def order_of(plan: ReleasePlan) -> ReleaseOrder:

@@ -1,4 +1,4 @@
-"""The file `plan.toml`: parties, promise, protocol and mechanism of a release."""
+"""The file `plan.toml`: parties, dealers, promise, protocol and mechanism of a release."""
 
 from __future__ import annotations
 
@@ -9,55 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...common.card import Card
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency
+from ...common.protocols.masked.dealers import CURATOR_DEALS, check_dealers
 from ...common.protocols.registry import MASKED, Protocol, protocol_named
 from ..parties.connection import RetryPolicy
 from .alignment_order import KEYS, AlignmentOrder
-
-_TEMPLATE = """\
-# A release, drafted from the cards of the enrolled parties. Review every line.
-
-[release]
-domain = {domain}        # domain of the whole table
-# The promise is for one record, which is one row of one slice. A person with several rows, or with rows in
-# several slices, is protected by the sum over these rows.
-epsilon = 1.0                   # the promise
-delta = 1e-9
-# rows_per_person = 2           # the promise for a person with up to so many rows of one slice, with more
-                                # noise; every party needs a key column and max_rows_per_person
-adjacency = "zero-out"          # or "replace-one"; with [alignment] also "add-remove"
-protocol = "masked"             # or "indicator", "trusted": see the README
-collusions = 1                  # masked: number of parties that may collude
-# check = "one-hot"             # masked: parties prove that they open each record once
-mechanism = "mosaic"            # `dpmosaic mechanisms` lists all
-variant = "default"
-# settings = {{ time_limit = 60 }}  # parameters of the mechanism
-workload = "2way"               # "1way", "2way", "3way", or a JSON file
-# rows = 1000                   # synthetic rows; by default as many as the table has
-
-# The parties of a slice hold columns of the same people, but their rows are not in the same order, or not all
-# of them know every person: a private alignment, charged once, gives each person a position.
-# [alignment]
-# population = "everywhere"     # the people that all parties of the slice know, or "anywhere": that one knows
-# rho = 0.002                   # what the alignment may cost, in addition to the promise
-# match = [["key:exact"]]       # rows of one person are equal in the first list of fields, else in the next
-# keying = "hmac"               # identifiers are hidden under one key of all parties; "ddh": one key of each
-# duplicates = "first"          # of several rows of one person at a party; "refuse" stops
-# across_slices = "first"       # compare slices too: a person counts in the first slice that has the person
-
-[network]
-call_seconds = 3600.0           # deadline of one call to a party
-tries = 6                       # of a call to a party that cannot be reached
-# listen = "0.0.0.0:7444"       # for parties that dial the curator
-
-# The parties of a slice hold the same records in the same order, or are aligned, and different slices hold
-# different people.
-# Ask the parties, cards do not state it; each refuses a plan that contradicts its policy.
-"""
 
 _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "release": {
@@ -68,6 +27,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "adjacency": str,
         "protocol": str,
         "collusions": int,
+        "dealers": list,
         "check": str,
         "mechanism": str,
         "variant": str,
@@ -95,6 +55,8 @@ class ReleasePlan:
         adjacency: which tables are neighbours.
         protocol: measurement protocol.
         collusions: tolerated collusions; None for the protocol's default.
+        dealers: names of those who may deal randomness: enrolled dealers, parties, or `CURATOR_DEALS`; empty
+            where the protocol has none.
         check: check of openings (`MaskedPlan`); empty for none.
         mechanism: name of the mechanism.
         variant: variant of the mechanism.
@@ -116,6 +78,7 @@ class ReleasePlan:
     adjacency: Adjacency
     protocol: Protocol
     collusions: int | None
+    dealers: tuple[str, ...]
     check: str
     mechanism: str
     variant: str
@@ -171,6 +134,8 @@ class ReleasePlan:
             raise DataError(
                 f"plan: the protocol {protocol.name!r} is for one party with the whole table; choose another"
             )
+        dealers = _dealers(release, protocol)
+        check_dealers(dealers, slices)
         workload = release.get("workload", "2way")
         return cls(
             text,
@@ -181,6 +146,7 @@ class ReleasePlan:
             Adjacency.named(release.get("adjacency", Adjacency.ZERO_OUT.value)),
             protocol,
             release.get("collusions"),
+            dealers,
             release.get("check", ""),
             release.get("mechanism", "mosaic"),
             release.get("variant", "default"),
@@ -200,9 +166,34 @@ class ReleasePlan:
         return tuple(name for names in self.slices for name in names)
 
     @property
+    def other_dealers(self) -> tuple[str, ...]:
+        """Names of the enrolled dealers: those that are no party and not the curator."""
+        return tuple(name for name in self.dealers if name not in (*self.parties, CURATOR_DEALS))
+
+    @property
+    def participants(self) -> tuple[str, ...]:
+        """Names of all that the curator connects to: the parties, then the dealers that are none."""
+        return (*self.parties, *self.other_dealers)
+
+    @property
     def retry_policy(self) -> RetryPolicy:
         """Deadlines and retries of calls."""
         return RetryPolicy(call_s=self.call_s, tries=self.tries)
+
+
+def _dealers(release: Mapping[str, Any], protocol: Protocol) -> tuple[str, ...]:
+    """Names of the dealers, by default the curator."""
+    if protocol.name != MASKED.name:
+        if "dealers" in release:
+            raise DataError(f"plan: the protocol {protocol.name!r} has no dealers; remove the key dealers")
+        return ()
+    named = release.get("dealers", [CURATOR_DEALS])
+    if not named or not all(isinstance(name, str) for name in named):
+        raise DataError(
+            "plan: expected dealers to list the names of one dealer, or of three or more, got another value; "
+            f"fix it, or remove it if the curator deals (dealers = {json.dumps([CURATOR_DEALS])})"
+        )
+    return tuple(named)
 
 
 def _alignment(
@@ -224,73 +215,6 @@ def _as_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def draft(
-    cards: Sequence[Card], slices: Sequence[Sequence[str]] | None, domain_file: str
-) -> tuple[str, Domain]:
-    """A plan's text and the whole table's domain, from the cards.
-
-    If several parties of a slice hold an attribute, the one with the fewest attributes answers for it.
-
-    Source: RandDPGen, section 3.2: the curator makes overlapping schemas disjoint.
-
-    Args:
-        cards: cards of the enrolled parties.
-        slices: names of each slice's parties; None groups parties that hold different attributes.
-        domain_file: name of the domain file in the plan.
-
-    Raises:
-        DataError: the cards' domains do not partition one table; names them and the fix.
-    """
-    known = {card.name: card.domain for card in cards if card.domain is not None}
-    grouped = [list(names) for names in slices] if slices is not None else _grouped(known)
-    unknown = [name for names in grouped for name in names if name not in known]
-    if unknown or not grouped:
-        raise DataError(f"not enrolled: {', '.join(unknown) or 'no party is'}; enroll the card first")
-    attributes = {a.name: a for name in grouped[0] for a in known[name].attributes}
-    for number, names in enumerate(grouped, start=1):
-        for name in names:
-            for attribute in known[name].attributes:
-                if attributes.get(attribute.name, attribute) != attribute:
-                    raise DataError(
-                        f"{name!r} codes {attribute.name!r} differently; agree on one domain file"
-                    )
-        held = {attribute for name in names for attribute in known[name]}
-        if held != set(attributes):
-            odd = ", ".join(sorted(held ^ set(attributes)))
-            raise DataError(
-                f"slice {number} differs from slice 1 in {odd}; all slices need the same attributes"
-            )
-    ordered = _ordered([known[name].names for names in grouped for name in names])
-    text = _TEMPLATE.format(domain=json.dumps(domain_file))
-    for names in grouped:
-        text += f"\n[[slice]]\nparties = {json.dumps(names)}\n"
-        left = _overlaps(names, known)
-        if left:
-            stated = ", ".join(f"{name} = {json.dumps(out)}" for name, out in left.items())
-            text += (
-                f"# Attributes that another party of the slice answers for.\nleaves_out = {{ {stated} }}\n"
-            )
-    return text, Domain(tuple(attributes[name] for name in ordered))
-
-
-def _overlaps(names: Sequence[str], known: Mapping[str, Domain]) -> dict[str, list[str]]:
-    """For each party of one slice, what it leaves out so that only one party answers for each attribute."""
-    left: dict[str, list[str]] = {}
-    for attribute in dict.fromkeys(a for name in names for a in known[name]):
-        holders = [name for name in names if attribute in known[name].names]
-        kept = min(holders, key=lambda name: len(known[name]))
-        for name in holders:
-            if name != kept:
-                left.setdefault(name, []).append(attribute)
-    for name, out in left.items():
-        if len(out) == len(known[name]):
-            raise DataError(
-                f"other parties of its slice hold all attributes of {name!r}; omit it from the plan with "
-                "--slice"
-            )
-    return left
-
-
 def _left_out(slices: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     """Attributes that parties leave out, from the plan's slices."""
     left: dict[str, tuple[str, ...]] = {}
@@ -302,33 +226,6 @@ def _left_out(slices: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]
                 )
             left[name] = tuple(map(str, out))
     return left
-
-
-def _grouped(known: Mapping[str, Domain]) -> list[list[str]]:
-    slices: list[list[str]] = []
-    for name, domain in known.items():
-        for names in slices:
-            if not any(set(domain) & set(known[other]) for other in names):
-                names.append(name)
-                break
-        else:
-            slices.append([name])
-    return slices
-
-
-def _ordered(orders: Sequence[Sequence[str]]) -> list[str]:
-    """All attributes, in an order that agrees with every party's."""
-    names = list(dict.fromkeys(name for order in orders for name in order))
-    result: list[str] = []
-    while names:
-        free = [n for n in names if not any(n in o and set(o[: o.index(n)]) & set(names) for o in orders)]
-        if not free:
-            raise DataError(
-                "two parties hold attributes in opposite orders; give all parties the same domain file"
-            )
-        result.append(free[0])
-        names.remove(free[0])
-    return result
 
 
 def _check(form: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -45,7 +45,7 @@ class Check:
 
 
 def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None) -> Iterator[Check]:
-    """Checks the curator, the cards, the parties and whether they fit together; charges nothing.
+    """Checks the curator, the cards, the parties, the dealers and whether they fit together; charges nothing.
 
     Args:
         home: folder of the curator.
@@ -56,22 +56,24 @@ def preflight(home: CuratorHome, plan: ReleasePlan, now: datetime | None = None)
     own = home.keyring.certificate
     yield _check_expiry("curator", own.not_before, own.not_after, now)
     cards = home.cards()
-    for name in plan.parties:
+    for name in plan.participants:
         if name in cards:
             yield _check_expiry(
                 name, cards[name].certificate.not_before, cards[name].certificate.not_after, now
             )
         else:
             yield Check(name, "card", False, "not enrolled; get its card and run dpmosaic curator enroll")
-    described = all(name in cards for name in plan.parties)
-    with home.links([name for name in plan.parties if name in cards], plan.listen, _QUICK) as links:
+    described = all(name in cards for name in plan.participants)
+    with home.links([name for name in plan.participants if name in cards], plan.listen, _QUICK) as links:
         for name, link in links.items():
             for line in _check_party(link, cards[name], plan):
                 described = described and line.passed
                 yield line
         if described:
             slices: list[list[Connection]] = [[links[name] for name in names] for names in plan.slices]
-            yield _checked("plan", "parties make up one table", lambda: _check_federation(plan, slices))
+            yield _checked(
+                "plan", "parties make up one table", lambda: _check_federation(plan, slices, links)
+            )
 
 
 def _check_party(link: Connection, card: Card, plan: ReleasePlan) -> Iterator[Check]:
@@ -119,7 +121,7 @@ def check_link(
 
 
 def check_description(description: PartyDescription, card: Card, plan: ReleasePlan) -> Iterator[Check]:
-    """Checks a party's description of itself against its card and the plan."""
+    """Checks the description that a party or dealer gives of itself against its card and the plan."""
     name = card.name
     yield _check_equal(
         name, "name", description.name, name, "the address is that of another party; enroll it again"
@@ -135,6 +137,8 @@ def check_description(description: PartyDescription, card: Card, plan: ReleasePl
     )
     older = f"software {description.software_version}, the curator's is {__version__}"
     yield Check(name, "software version", True, older)
+    if name in plan.other_dealers:
+        return
     digests = [None if domain is None else domain.digest() for domain in (description.domain, card.domain)]
     same = digests[0] == digests[1]
     yield Check(name, "domain", same, "as on its card" if same else "changed since its card; get a new card")
@@ -147,11 +151,15 @@ def check_description(description: PartyDescription, card: Card, plan: ReleasePl
     yield Check(name, f"protocol {plan.protocol.name}", allowed, "allowed" if allowed else fix)
 
 
-def _check_federation(plan: ReleasePlan, slices: list[list[Connection]]) -> str:
-    federation = connect(plan.domain, slices, plan.left_out, counted=plan.alignment is None)
+def _check_federation(
+    plan: ReleasePlan, slices: list[list[Connection]], links: Mapping[str, Connection]
+) -> str:
+    dealers = [links[name] for name in plan.other_dealers]
+    federation = connect(plan.domain, slices, plan.left_out, dealers=dealers, counted=plan.alignment is None)
     if plan.alignment is not None:
         plan.alignment.plan(federation)
-    return f"{len(federation.slices)} slices, {len(federation.members)} parties"
+    found = f"{len(federation.slices)} slices, {len(federation.members)} parties"
+    return f"{found}; dealers: {', '.join(plan.dealers)}" if plan.dealers else found
 
 
 def _checked(about: str, what: str, look: Callable[[], str]) -> Check:

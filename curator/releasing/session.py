@@ -101,7 +101,7 @@ class Session:
 
         Args:
             report: called after every step.
-            activity: records the activity of the parties, if given.
+            activity: records the activity of parties and dealers, if given.
 
         Raises:
             MosaicError: the release stopped; it can be resumed.
@@ -110,9 +110,10 @@ class Session:
             stack.enter_context(contextlib.closing(self.journal))
             stack.enter_context(self.journal.locked())
             plan = self.plan
-            links = stack.enter_context(self.home.links(plan.parties, plan.listen, plan.retry_policy))
+            links = stack.enter_context(self.home.links(plan.participants, plan.listen, plan.retry_policy))
             watched = activity or Activity()
-            slices = [[watched.watch(name, links[name]) for name in names] for names in self.plan.slices]
+            watching = {name: watched.watch(name, links[name]) for name in plan.participants}
+            slices = [[watching[name] for name in names] for names in plan.slices]
             values = RandomStream(self.journal.key).child("values").generator()
 
             aligned = self._aligned(slices)
@@ -134,6 +135,7 @@ class Session:
                 self.journal,
                 signer=self.home.keyring.identity,
                 identities={name: card.identity for name, card in self.home.cards().items()},
+                dealers=watching,
                 aligned=aligned,
                 marks=self.home.marks(),
                 publish=publish,

@@ -110,13 +110,13 @@ def signed_by(identities, certificate):
     claim = Claim(
         decode_terms(signed.terms).release_id, certificate.digest(), certificate.promise.zcdp_rho_spent
     )
-    statements = []
-    for party in signed.parties:
+    statements = {}
+    for party in (*signed.parties, *signed.dealers):
         link = first_link(signed.terms)
         for entry in party.entries:
             link = next_link(link, entry.query_id, entry.query, entry.zcdp_rho)
-        statements.append(state(identities[party.name], party.entries, link, claim, party.mark))
-    names = [party.name for party in signed.parties]
+        statements[party.name] = state(identities[party.name], party.entries, link, claim, party.mark)
+    parties = {party.name: statements.pop(party.name) for party in signed.parties}
     return certificate.with_signatures(
-        Signatures.of(signed.terms, signed.curator_signature, names, statements)
+        Signatures.of(signed.terms, signed.curator_signature, parties, statements)
     )

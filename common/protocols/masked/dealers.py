@@ -14,7 +14,10 @@ Source: Ito, Saito, Nishizeki 1987 (replicated additive shares); Araki, Furukawa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from ...errors import DataError
 
 CURATOR_DEALS = "curator"
 """Name of the curator as dealer; no other participant may have it."""
@@ -34,6 +37,61 @@ class DealerEntry:
 
     name: str
     identity: bytes
+
+
+def dealers_wanted(dealers: int) -> int:
+    """Number of dealers of each slice of several parties, if the release has so many."""
+    return REPLICATED if dealers >= REPLICATED else 1
+
+
+def check_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> None:
+    """Refuses dealers that cannot deal for all slices.
+
+    Args:
+        dealers: names of the dealers of a release; none if nobody deals.
+        slices: names of the parties of each slice.
+
+    Raises:
+        DataError: they are two, or one is named twice, or a slice lacks dealers that are no party of it.
+    """
+    if len(set(dealers)) < len(dealers) or len(dealers) == REPLICATED - 1:
+        raise DataError(
+            f"dealers: expected one dealer, or {REPLICATED} or more with different names, got others; "
+            "fix the plan"
+        )
+    wanted = dealers_wanted(len(dealers))
+    for number, parties in enumerate(slices, start=1):
+        if len(parties) > 1 and len(set(dealers) - set(parties)) < wanted:
+            raise DataError(
+                f"slice {number}: expected {wanted} dealers that are no party of it, got fewer; name more "
+                "dealers in the plan"
+            )
+
+
+def check_collusions(dealers: Sequence[str], slices: Sequence[Sequence[str]], tolerated: int) -> None:
+    """Refuses to tolerate collusions of parties that together would read the records of a slice.
+
+    These are its dealer, or two of its three dealers, and one of its own parties.
+
+    Args:
+        dealers: names of the dealers of a release, which `check_dealers` allows.
+        slices: names of the parties of each slice.
+        tolerated: number of parties that may collude.
+
+    Raises:
+        DataError: so many parties may collude that some of them could be dealers of a slice and a party of it.
+    """
+    wanted = dealers_wanted(len(dealers))
+    reading = 1 if wanted == 1 else REPLICATED - 1
+    everybody = {name for parties in slices for name in parties}
+    for number, parties in enumerate(slices, start=1):
+        dealing = [name for name in dealers if name not in parties][:wanted]
+        if len(parties) > 1 and tolerated > reading and len(everybody.intersection(dealing)) >= reading:
+            raise DataError(
+                f"slice {number}: expected at most {reading} tolerated collusions, because {reading} of its "
+                f"dealers and a party of it could read its records, got {tolerated}; name dealers that are no "
+                "parties, or tolerate fewer"
+            )
 
 
 def known_components(dealers: int, position: int) -> tuple[int, ...]:

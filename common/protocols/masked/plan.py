@@ -20,7 +20,7 @@ from ...privacy.distributed import DistributedNoise
 from ..alignment.alignment import Population
 from ..indicator import divide
 from ..partition import Participant, Partition
-from .dealers import REPLICATED, DealerEntry
+from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wanted
 from .one_hot import CHECK, RING_BITS
 from .presence import attributes_of, presence, present_chain
 from .ring import Ring, Words
@@ -89,29 +89,17 @@ class MaskedPlan(Partition):
 
     def _check_dealers(self) -> None:
         names = [dealer.name for dealer in self.dealers]
+        slices = [[entry.name for entry in entries] for entries in self.slices]
+        check_dealers(names, slices)
+        check_collusions(names, slices, self.tolerated)
         parties = {entry.name: entry.identity for entry in self.roster}
-        if len(set(names)) < len(names) or len(names) == REPLICATED - 1:
-            raise DataError(
-                f"dealers: expected one dealer, or {REPLICATED} or more with different names, got others; "
-                "fix the plan"
-            )
         if any(parties.get(dealer.name, dealer.identity) != dealer.identity for dealer in self.dealers):
             raise DataError("dealers: expected dealers that are parties with their identities, got another")
-        for number in range(self.slice_count):
-            if len(self.members(number)) > 1 and len(self.dealers_of(number)) < self._dealers_wanted:
-                raise DataError(
-                    f"slice {number + 1}: expected {self._dealers_wanted} dealers that are no party of it, "
-                    "got fewer; name more dealers in the plan"
-                )
-        if self.check and self._dealers_wanted > 1:
+        if self.check and dealers_wanted(len(names)) > 1:
             raise DataError(
                 f"check: {self.check!r} needs one dealer that knows a whole mask, and the plan has several; "
                 "leave the check out, or name one dealer"
             )
-
-    @property
-    def _dealers_wanted(self) -> int:
-        return REPLICATED if len(self.dealers) >= REPLICATED else 1
 
     @cached_property
     def participants(self) -> tuple[Participant, ...]:
@@ -130,7 +118,7 @@ class MaskedPlan(Partition):
         places = {participant.name: place for place, participant in enumerate(self.participants)}
         return tuple(
             tuple(place for place in (places[d.name] for d in self.dealers) if place not in members)[
-                : self._dealers_wanted
+                : dealers_wanted(len(self.dealers))
             ]
             for members in (self.members(number) for number in range(self.slice_count))
         )

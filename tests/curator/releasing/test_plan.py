@@ -8,8 +8,9 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.curator.releasing.drafting import draft
 from dpmosaic.curator.releasing.over_parties import order_of
-from dpmosaic.curator.releasing.plan import ReleasePlan, draft
+from dpmosaic.curator.releasing.plan import ReleasePlan
 
 KEY = new_tls_key()
 CERTIFICATE = self_signed("a", KEY, datetime.now(UTC))

@@ -1,0 +1,173 @@
+"""Drafts the file `plan.toml` and the whole table's domain from the cards of the enrolled parties."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import chain, zip_longest
+
+from ...common.card import DEALER, Card
+from ...common.data.domain import Domain
+from ...common.errors import DataError
+from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
+
+_TEMPLATE = """\
+# A release, drafted from the cards of the enrolled parties. Review every line.
+
+[release]
+domain = {domain}        # domain of the whole table
+# The promise is for one record, which is one row of one slice. A person with several rows, or with rows in
+# several slices, is protected by the sum over these rows.
+epsilon = 1.0                   # the promise
+delta = 1e-9
+# rows_per_person = 2           # the promise for a person with up to so many rows of one slice, with more
+                                # noise; every party needs a key column and max_rows_per_person
+adjacency = "zero-out"          # or "replace-one"; with [alignment] also "add-remove"
+protocol = "masked"             # or "indicator", "trusted": see the README
+collusions = 1                  # masked: number of parties that may collude
+{dealers}# check = "one-hot"             # masked: parties prove that they open each record once
+mechanism = "mosaic"            # `dpmosaic mechanisms` lists all
+variant = "default"
+# settings = {{ time_limit = 60 }}  # parameters of the mechanism
+workload = "2way"               # "1way", "2way", "3way", or a JSON file
+# rows = 1000                   # synthetic rows; by default as many as the table has
+
+# The parties of a slice hold columns of the same people, but their rows are not in the same order, or not all
+# of them know every person: a private alignment, charged once, gives each person a position.
+# [alignment]
+# population = "everywhere"     # the people that all parties of the slice know, or "anywhere": that one knows
+# rho = 0.002                   # what the alignment may cost, in addition to the promise
+# match = [["key:exact"]]       # rows of one person are equal in the first list of fields, else in the next
+# keying = "hmac"               # identifiers are hidden under one key of all parties; "ddh": one key of each
+# duplicates = "first"          # of several rows of one person at a party; "refuse" stops
+# across_slices = "first"       # compare slices too: a person counts in the first slice that has the person
+
+[network]
+call_seconds = 3600.0           # deadline of one call to a party
+tries = 6                       # of a call to a party that cannot be reached
+# listen = "0.0.0.0:7444"       # for parties that dial the curator
+
+# The parties of a slice hold the same records in the same order, or are aligned, and different slices hold
+# different people.
+# Ask the parties, cards do not state it; each refuses a plan that contradicts its policy.
+"""
+
+_ALONE = "it must collude with no party"
+_TOGETHER = "no two of a slice may collude with a party of it"
+
+
+def draft(
+    cards: Sequence[Card], slices: Sequence[Sequence[str]] | None, domain_file: str
+) -> tuple[str, Domain]:
+    """A plan's text and the whole table's domain, from the cards.
+
+    If several parties of a slice hold an attribute, the one with the fewest attributes answers for it.
+
+    Source: RandDPGen, section 3.2: the curator makes overlapping schemas disjoint.
+
+    Args:
+        cards: cards of the enrolled parties.
+        slices: names of each slice's parties; None groups parties that hold different attributes.
+        domain_file: name of the domain file in the plan.
+
+    Raises:
+        DataError: the cards' domains do not partition one table; names them and the fix.
+    """
+    known = {card.name: card.domain for card in cards if card.domain is not None}
+    grouped = [list(names) for names in slices] if slices is not None else _grouped(known)
+    unknown = [name for names in grouped for name in names if name not in known]
+    if unknown or not grouped:
+        raise DataError(f"not enrolled: {', '.join(unknown) or 'no party is'}; enroll the card first")
+    attributes = {a.name: a for name in grouped[0] for a in known[name].attributes}
+    for number, names in enumerate(grouped, start=1):
+        for name in names:
+            for attribute in known[name].attributes:
+                if attributes.get(attribute.name, attribute) != attribute:
+                    raise DataError(
+                        f"{name!r} codes {attribute.name!r} differently; agree on one domain file"
+                    )
+        held = {attribute for name in names for attribute in known[name]}
+        if held != set(attributes):
+            odd = ", ".join(sorted(held ^ set(attributes)))
+            raise DataError(
+                f"slice {number} differs from slice 1 in {odd}; all slices need the same attributes"
+            )
+    ordered = _ordered([known[name].names for names in grouped for name in names])
+    dealers = [card.name for card in cards if card.role == DEALER]
+    text = _TEMPLATE.format(domain=json.dumps(domain_file), dealers=_stated_dealers(dealers, grouped))
+    for names in grouped:
+        text += f"\n[[slice]]\nparties = {json.dumps(names)}\n"
+        left = _overlaps(names, known)
+        if left:
+            stated = ", ".join(f"{name} = {json.dumps(out)}" for name, out in left.items())
+            text += (
+                f"# Attributes that another party of the slice answers for.\nleaves_out = {{ {stated} }}\n"
+            )
+    return text, Domain(tuple(attributes[name] for name in ordered))
+
+
+def _stated_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> str:
+    """The lines of a drafted plan that name its dealers."""
+    if dealers:
+        alone = len(dealers) < REPLICATED
+        named = json.dumps(dealers[:1] if alone else list(dealers))
+        return f"dealers = {named}  # who deals masks; {_ALONE if alone else _TOGETHER}\n"
+    text = f"dealers = {json.dumps([CURATOR_DEALS])}         # who deals masks; for trials: {_ALONE}\n"
+    if parties := _dealing_parties(slices):
+        text += f"# dealers = {json.dumps(parties)}  # parties, which need may_deal in their policies\n"
+    return text
+
+
+def _dealing_parties(slices: Sequence[Sequence[str]]) -> list[str]:
+    """Parties such that every slice of several has three of other slices; empty if there are none."""
+    found: list[str] = []
+    for name in filter(None, chain.from_iterable(zip_longest(*slices))):
+        found.append(name)
+        if all(len(names) < 2 or len(set(found) - set(names)) >= REPLICATED for names in slices):
+            return found if len(found) >= REPLICATED else []
+    return []
+
+
+def _overlaps(names: Sequence[str], known: Mapping[str, Domain]) -> dict[str, list[str]]:
+    """For each party of one slice, what it leaves out so that only one party answers for each attribute."""
+    left: dict[str, list[str]] = {}
+    for attribute in dict.fromkeys(a for name in names for a in known[name]):
+        holders = [name for name in names if attribute in known[name].names]
+        kept = min(holders, key=lambda name: len(known[name]))
+        for name in holders:
+            if name != kept:
+                left.setdefault(name, []).append(attribute)
+    for name, out in left.items():
+        if len(out) == len(known[name]):
+            raise DataError(
+                f"other parties of its slice hold all attributes of {name!r}; omit it from the plan with "
+                "--slice"
+            )
+    return left
+
+
+def _grouped(known: Mapping[str, Domain]) -> list[list[str]]:
+    slices: list[list[str]] = []
+    for name, domain in known.items():
+        for names in slices:
+            if not any(set(domain) & set(known[other]) for other in names):
+                names.append(name)
+                break
+        else:
+            slices.append([name])
+    return slices
+
+
+def _ordered(orders: Sequence[Sequence[str]]) -> list[str]:
+    """All attributes, in an order that agrees with every party's."""
+    names = list(dict.fromkeys(name for order in orders for name in order))
+    result: list[str] = []
+    while names:
+        free = [n for n in names if not any(n in o and set(o[: o.index(n)]) & set(names) for o in orders)]
+        if not free:
+            raise DataError(
+                "two parties hold attributes in opposite orders; give all parties the same domain file"
+            )
+        result.append(free[0])
+        names.remove(free[0])
+    return result

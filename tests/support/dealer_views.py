@@ -1,0 +1,208 @@
+"""What dealers see of a masked release over three parties, together with the curator and with one party."""
+
+import itertools
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.dealing.dealing import Dealing
+from dpmosaic.common.dealing.peers import Peers
+from dpmosaic.common.messages import DeliveryKind
+from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.registry import MASKED
+from dpmosaic.common.wire import queries, streams
+from dpmosaic.curator.measurers.masked import MaskedMeasurer
+from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.federation import connect
+from dpmosaic.simulations.network import policy_for, start_dealers, start_parties
+from support import taps
+from support.parties import cut, masked_terms
+
+DOMAIN = Domain.coded({"a": 6, "d": 3, "b": 8, "c": 5})
+"""Three parties hold a and d, b, c."""
+
+RECORDS = 400
+CLIQUES = [("a",), ("a", "b"), ("b", "c"), ("d", "b"), ("a", "b", "c")]
+GRANTED = Fraction(1)
+PARTIES = range(3)
+OPENING, ROWS, PRODUCTS = DeliveryKind.OPENING, DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_PRODUCTS
+
+
+def table_of(kind):
+    """A table whose records are all equal, or all drawn at random."""
+    return taps.table_of(kind, DOMAIN, RECORDS)
+
+
+class Tap:
+    """A connection to a participant whose messages the curator records."""
+
+    def __init__(self, connection, place, seen):
+        self.connection, self.place, self.seen = connection, place, seen
+
+    def call(self, method, requests):
+        requests = list(requests)
+        if method == "Deliver":
+            delivery, chunks = streams.decode_delivery(iter(requests))
+            salt, *frames = chunks
+            self.seen.delivering = self.place, delivery
+            if delivery.kind is not DeliveryKind.RECORD_ORDER:
+                assert len(salt) == 32
+                self.seen.sealed[self.place, delivery] = b"".join(frames)
+        replies = list(self.connection.call(method, requests))
+        if method == "Answer":
+            self.seen.answers[self.place].append((requests, replies))
+        yield from replies
+
+
+class DealtRelease:
+    """A release over three parties that dealers deal for, and what each role saw of it.
+
+    Args:
+        table: table of the parties.
+        monkeypatch: fixture with which messages are read after they were unsealed.
+        dealers: number of dealers, 1 or 3.
+
+    Attributes:
+        plan: plan of the release.
+        found: measurements.
+        sealed: receiver and header of each message between participants -> its frames.
+        unsealed: the same -> its content.
+        answers: place of a party -> its answers, as (requests, replies).
+    """
+
+    def __init__(self, table, monkeypatch, dealers):
+        self.sealed, self.unsealed, self.answers = {}, {}, defaultdict(list)
+        self._dealings, self.delivering = {}, None
+        begin, unseal = Dealing.__init__, Peers.unseal
+
+        def begun(dealing, terms, place, *others):
+            begin(dealing, terms, place, *others)
+            self._dealings[place] = dealing
+
+        def read(peers, sender, what, frames):
+            self.unsealed[self.delivering] = content = b"".join(unseal(peers, sender, what, frames))
+            return iter([content])
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Dealing, "__init__", begun)
+            patched.setattr(Peers, "unseal", read)
+            measurer = self._measurer(table, dealers)
+            cost = GRANTED / len(CLIQUES)
+            self.found = measurer.measure([Query(clique, cost, "test") for clique in CLIQUES])
+        self.plan = measurer._plan
+        self.dealers = self.plan.dealers_of(0)
+
+    def _measurer(self, table, dealers):
+        keys = RandomStream.from_seed(1)
+        policy = policy_for(MASKED.name, Adjacency.ZERO_OUT, float(GRANTED), dealers=dealers)
+        links = start_parties(cut(table, "1x3"), policy, keys, dealers=dealers)
+        participants = [*links[0], *start_dealers(dealers, keys, links)]
+        tapped = [Tap(link, place, self) for place, link in enumerate(participants)]
+        federation = connect(table.domain, [tapped[:3]], dealers=tapped[3:])
+        terms = masked_terms(federation, GRANTED)
+        return MaskedMeasurer(federation, terms, federation.accept(terms), GRANTED)
+
+    def components(self, dealer, party, chain):
+        """The components of a mask that a dealer knows, by their numbers, each of shape (records, cells)."""
+        mask = self._dealings[dealer]._mask(party, chain)
+        return mask.components(self.plan.ring, RECORDS, self.plan.cells(chain))
+
+    def known(self, dealers, party, chain):
+        """The sum of the components of a mask that these dealers know together."""
+        found = {}
+        for dealer in dealers:
+            found |= self.components(dealer, party, chain)
+        return sum(found.values())
+
+    def opened(self, party):
+        """Sender and chain of each opening that a party received -> its words."""
+        return {
+            (delivery.sender, delivery.chain): self._words(content).reshape(RECORDS, -1)
+            for (place, delivery), content in self.unsealed.items()
+            if place == party and delivery.kind is OPENING
+        }
+
+    def dealt(self, kind):
+        """Receiver, dealer and chain of each product that was dealt -> its words."""
+        found = {}
+        for (place, delivery), content in self.unsealed.items():
+            if delivery.kind is kind:
+                chains, start = delivery.chains or (delivery.chain,), 0
+                for chain in chains:
+                    end = start + (RECORDS if kind is ROWS else 1) * self.plan.cells(chain)
+                    found[place, delivery.sender, chain] = self._words(content)[start:end]
+                    start = end
+        return found
+
+    def term(self, dealer, chain, kind):
+        """What a dealer deals for, from all components of the masks: its terms of their product."""
+        holders = self.plan.holders(chain, 0)
+        lefts = [self.components(dealer, party, chain[:-1]) for party in holders[:-1]]
+        right = self.components(dealer, holders[-1], chain[-1:])
+        left = {number: sum(mask[number] for mask in lefts) for number in right}
+        if len(self.dealers) == 1:
+            pairs = [(left[0], right[0])]
+        else:
+            u, v = ((self.dealers.index(dealer) + k) % 3 for k in (1, 2))
+            pairs = [(left[u], right[u] + right[v]), (left[v], right[u])]
+        product = "ri,rj->rij" if kind is ROWS else "ri,rj->ij"
+        return sum(np.einsum(product, one, other).ravel() for one, other in pairs)
+
+    def _words(self, content):
+        return np.frombuffer(content[: len(content) // 4 * 4], dtype=self.plan.ring.dtype)
+
+    def views_of_curator(self):
+        """What the curator sees with any one dealer: name of a view -> key of a message -> words."""
+        views, together = defaultdict(dict), defaultdict(bytes)
+        for (place, delivery), frame in self.sealed.items():
+            together[delivery.kind] += frame
+            if delivery.kind is OPENING:
+                for dealer in self.dealers:
+                    mask = self.known([dealer], delivery.sender, delivery.chain).ravel()
+                    key = dealer, place, delivery.sender, delivery.chain
+                    views["sealed, with a dealer's masks"][key] = self._words(frame)[: mask.size] + mask
+        views["sealed"] = {kind: self._words(frames) for kind, frames in together.items()}
+        words = {place: self._answered(answers) for place, answers in self.answers.items()}
+        for size in (1, 2):
+            for some in itertools.combinations(PARTIES, size):
+                views["answers of some parties"][some] = sum(words[place] for place in some)
+        return dict(views)
+
+    def _answered(self, answers):
+        """The words of all answers of a party."""
+        return np.concatenate(
+            [
+                self.plan.ring.words(answer[0])
+                for requests, replies in answers
+                for cells in [self.plan.domain.cells(queries.decode_answer_request(requests[0])[0].clique)]
+                for answer in streams.decode_answer(replies, 1, cells, 1)
+            ]
+        )
+
+    def views_of_party(self):
+        """What any one dealer and any one party see: name of a view -> key of a message -> words."""
+        views = defaultdict(dict)
+        for dealer, party in itertools.product(self.dealers, PARTIES):
+            for (sender, chain), words in self.opened(party).items():
+                known = self.known([dealer], sender, chain)
+                views["opened, with a dealer's masks"][dealer, party, sender, chain] = words + known
+        for kind, name in ((ROWS, "dealt rows"), (PRODUCTS, "dealt products")):
+            pads = {
+                (place, dealer, chain): words - self.term(dealer, chain, kind)
+                for (place, dealer, chain), words in self.dealt(kind).items()
+            }
+            chains = defaultdict(list)
+            for place, dealer, chain in pads:
+                chains[place, dealer].append(chain)
+            for (place, dealer), own in chains.items():
+                words = [pads[place, dealer, chain] for chain in own]
+                views[f"{name}, less the product of the masks"][place, dealer] = np.concatenate(words)
+                for other in self.dealers:
+                    if dealer < other:
+                        less = [pads[place, dealer, c] - pads[place, other, c] for c in own]
+                        key = place, dealer, other
+                        views[f"{name}, one dealer's less another's"][key] = np.concatenate(less)
+        return dict(views)
