@@ -13,6 +13,7 @@ from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.field import WORD_BYTES
 from ...common.protocols.masked.one_hot import PROOF_ELEMENTS, attestation_elements
 from ...common.protocols.masked.plan import Chain, MaskedPlan
+from ...common.protocols.masked.sacrifice import WIDE, repetitions
 from ...common.protocols.scores.query import score_shape
 from ..mechanisms.parts.steps import Asks, Step
 from ..parties.federation import Federation
@@ -152,8 +153,18 @@ def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -
             traffic.products += plan.records(number) * plan.cells(chain[:k])
         if k < len(chain) and (number, chain[:k]) not in traffic._dealt:
             traffic._dealt.add((number, chain[:k]))
-            _deal(traffic, plan, last, plan.opening_bytes(chain[:k], number))
+            _deal_rows(traffic, plan, chain[:k], number)
     _deal(traffic, plan, plan.holders(chain, number)[-1], plan.cells(chain) * plan.ring.word_bytes)
+
+
+def _deal_rows(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -> None:
+    """Adds the row-wise products of a chain, one with each owner of the left factor, and their checks."""
+    last, records, times = plan.holders(chain, number)[-1], plan.records(number), repetitions(plan.ring)
+    word_bytes = WIDE.word_bytes
+    for owner in plan.openers(chain, number):
+        _deal(traffic, plan, last, records * plan.cells(chain) * word_bytes)
+        _deal(traffic, plan, last, times * word_bytes)
+        traffic.relay(owner, last, times * (records + 1) * plan.cells(chain[-1:]) * word_bytes)
 
 
 def _deal(traffic: Traffic, plan: MaskedPlan, recipient: int, size: int) -> None:
