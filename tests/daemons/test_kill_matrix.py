@@ -5,9 +5,12 @@ import json
 import signal
 import sqlite3
 import subprocess
+import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -23,6 +26,15 @@ from dpmosaic.simulations.local_network import program
 
 STEPS = {3: "before", 13: "after", 26: "before", 41: "after"}
 """Calls during which a role is killed: accept, introduce, openings, products, scores, answers."""
+
+DEALT = {
+    ("Accept", 2): "after",
+    ("Deal", 3): "before",
+    ("Deal", 7): "after",
+    ("Open", 2): "before",
+    ("Certify", 2): "before",
+}
+"""Calls of each kind from which on one called dealer is killed; the first six calls to deal are for seeds."""
 
 
 class Died(BaseException):
@@ -46,14 +58,20 @@ class Link:
 
 
 class Network:
-    """Three parties of one slice, as processes at fixed addresses; the middle one evaluates no scores."""
+    """The parties and dealers of one slice, as processes at fixed addresses.
 
-    def __init__(self, network):
+    `dealing` is told the dealer, the moment and the method of each call of a dealer.
+    """
+
+    def __init__(self, network, dealing=lambda name, when, method: None):
         self.network, self.daemons, self.repeated = network, {}, {}
+        self.dealing = dealing
         self.home = CuratorHome.open(network.folder / "curator")
         self.plan = ReleasePlan.load(network.plan)
-        for name in network.all_names:
-            self.start(name)
+        for name in (*network.all_names, *network.dealers):
+            self.daemons[name] = network.start(name)
+        for name, daemon in self.daemons.items():
+            network.enroll(name, daemon)
 
     def start(self, name):
         self.daemons[name] = self.network.start(name)
@@ -74,8 +92,7 @@ class Network:
 
     def run(self, journal, told=lambda when, method: None, away_s=20.0):
         retry_policy = RetryPolicy(call_s=60, tries=3)
-        names = self.network.all_names
-        with self.home.links(names, self.plan.listen, retry_policy) as links:
+        with self.home.links(self.plan.participants, self.plan.listen, retry_policy) as links:
 
             def observed(moment, method):
                 if (moment, method) == ("before", "Certify") and journal.release_id not in self.repeated:
@@ -86,12 +103,14 @@ class Network:
 
     def _release(self, journal, links, told, away_s):
         slices = [[Link(links[name], told) for name in row] for row in self.plan.slices]
+        dealers = {name: Link(links[name], partial(self.dealing, name)) for name in self.network.dealers}
         return release_over_parties(
             self.plan,
             slices,
             journal,
             signer=self.home.keyring.identity,
             identities={name: card.identity for name, card in self.home.cards().items()},
+            dealers=dealers,
             away_s=away_s,
         )
 
@@ -140,6 +159,14 @@ def network(tmp_path_factory, network_of):
 @pytest.fixture
 def attached(tmp_path, network_of):
     made = network_of(tmp_path, grid="1x2", mechanism="mosaic", attach=True)
+    running = Network(made)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def dealt(tmp_path, network_of):
+    made = network_of(tmp_path, grid="1x2", mechanism="mosaic", dealers=3)
     running = Network(made)
     yield running
     running.stop()
@@ -214,6 +241,30 @@ def test_an_attached_party_killed_and_restarted_charges_nothing_twice(attached, 
     with contextlib.closing(Journal.create(tmp_path / "journal.sqlite", attached.plan.text)) as journal:
         released = attached.run(journal, told)
         check_one_release(attached, journal, released)
+
+
+def test_dealers_killed_and_restarted_at_each_step_deal_the_same(dealt, tmp_path):
+    """Both parties answer from what was dealt before and after; dealer 1 evaluates scores as well."""
+    counts, alive, lock = Counter(), dict(DEALT), threading.Lock()
+
+    def dealing(name, moment, method):
+        with lock:
+            counts[method] += moment == "before"
+            due = [at for at in alive if at[0] == method and at[1] <= counts[method] and alive[at] == moment]
+            for at in due:
+                del alive[at]
+        if due:
+            dealt.restart(name)
+
+    dealt.dealing = dealing
+    with contextlib.closing(Journal.create(tmp_path / "journal.sqlite", dealt.plan.text)) as journal:
+        released = dealt.run(journal)
+        assert not alive
+        check_one_release(dealt, journal, released)
+    for name in dealt.network.dealers:
+        with contextlib.closing(Ledger(dealt.network.dealer(name) / "ledger.sqlite")) as ledger:
+            (entry,) = ledger.summaries()
+            assert (entry.release_id, entry.spent, entry.queries) == (journal.release_id, 0, 0)
 
 
 def test_two_concurrent_releases_are_separate(network, tmp_path):
