@@ -71,8 +71,8 @@ def views_of(table, monkeypatch, *, bits=32, seed=1, dealers=0):
     def seen(self, key, rows, cells, chunks):
         chunks = list(chunks)
         words = np.frombuffer(b"".join(chunks), dtype=self._ring.dtype).reshape(rows, cells)
-        if len(key) == 3:  # owner, chain and dealer
-            views["dealt rows"][curator.wire.receiver, *key] = words
+        if key[0] is DeliveryKind.DEALT_ROWS:
+            views["dealt rows"][curator.wire.receiver, *key[1:]] = words
         else:
             opened[curator.wire.receiver, *key] = words
         put(self, key, rows, cells, chunks)
