@@ -116,7 +116,7 @@ def start_parties(
 
 
 def start_dealers(
-    count: int, keys: RandomStream, parties: Sequence[Sequence[InProcessConnection]]
+    count: int, keys: RandomStream, parties: Sequence[Sequence[Connection]]
 ) -> list[Connection]:
     """Starts dealers with in-memory ledgers, which know these parties and each other.
 

@@ -83,13 +83,12 @@ MASKED = Protocol(
     "masked",
     Users.DAEMONS,
     Scores.AT_MOST_ONE_COLLUSION,
-    "the curator to deal as written and not to collude with a party, at most t of the n parties to collude "
-    "with each other",
+    "one dealer, or two of three, to collude with no party of a slice; at most t of the n parties to collude "
+    "with each other; three evaluators of scores",
     "No party showed its records to another party or to the curator. The parties turned every count into "
-    "random-looking shares, and the curator saw only sums with noise in them. For this the curator, who also "
-    "deals the randomness of the shares, is trusted to deal as written and not to collude with a party; one "
-    "that deals otherwise can read exact counts by itself. The parties are trusted not to collude beyond the "
-    "table below.",
+    "random-looking shares, and the curator saw only sums with noise in them. Dealers gave "
+    "the parties the randomness of the shares, and see no shares. A certificate states who "
+    "would have to collude to read more. The parties are trusted not to collude beyond the table below.",
     tolerates_collusions=True,
 )
 TRUSTED = Protocol(

@@ -14,7 +14,9 @@ from ...common.privacy.budget import AnswerKind, Budget
 from ...common.privacy.cost import PrivacyUnit
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
 from ...common.protocols.alignment.alignment import Alignment, Population
+from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
+from ...common.protocols.masked.trust import who_must_collude
 from ...common.statement import Entry, Statement
 from .json_values import OPTIONAL
 
@@ -119,6 +121,7 @@ class StatedPlan:
         collusions: number of parties that may collude; None where the protocol tolerates none.
         dealers: names of those who deal randomness; empty where nobody does.
         evaluators: names of the three roles that compute scores from shares; empty where there are none.
+        collusion: who would have to collude to read what, in words; empty where the protocol does not say.
         check: what parties prove of their openings; empty for nothing.
         alignment: of the parties' rows; None if the parties of a slice hold the same records.
     """
@@ -139,6 +142,7 @@ class StatedPlan:
     collusions: int | None = field(default=None, metadata=OPTIONAL)
     dealers: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     evaluators: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    collusion: str = field(default="", metadata=OPTIONAL)
     check: str = field(default="", metadata=OPTIONAL)
     alignment: StatedAlignment | None = field(default=None, metadata=OPTIONAL)
 
@@ -152,15 +156,21 @@ class StatedPlan:
         if self.rows_per_person < 1:
             raise ValueError("expected at least one row of each person")
 
+    @property
+    def dealt_by_curator(self) -> bool:
+        """Whether the curator was the only dealer, which is for trials."""
+        return self.dealers == (CURATOR_DEALS,)
+
 
 def stated_roles(masked: MaskedPlan | None) -> dict[str, Any]:
     """What a plan of the protocol `masked` adds to a `StatedPlan`, by field; the defaults without one."""
     if masked is None:
-        return {"collusions": None, "dealers": (), "evaluators": (), "check": ""}
+        return {"collusions": None, "dealers": (), "evaluators": (), "collusion": "", "check": ""}
     return {
         "collusions": masked.tolerated,
         "dealers": tuple(dealer.name for dealer in masked.dealers),
         "evaluators": masked.evaluator_names,
+        "collusion": who_must_collude(masked),
         "check": masked.check,
     }
 

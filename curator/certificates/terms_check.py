@@ -112,11 +112,8 @@ def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
         return Check(
             "trust",
             False,
-            "another protocol, adjacency, dealers, evaluators, check or number of collusions than signed",
+            "another protocol, adjacency, dealers, evaluators, collusions or check than signed",
         )
-    roles = ""
-    if masked is not None:
-        roles = f", at most {masked.tolerated} may collude"
-        if masked.dealers:
-            roles += f", dealt by {', '.join(dealer.name for dealer in masked.dealers)}"
-    return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{roles}, as signed")
+    roles = "" if masked is None else f", at most {masked.tolerated} parties may collude"
+    who = f". {plan.collusion}" if plan.collusion else ""
+    return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{roles}, as signed{who}")

@@ -11,10 +11,13 @@ from ...common.card import Card, FederationList
 from ...common.crypto.identity import Identity, verify
 from ...common.errors import MosaicError, ProtocolError
 from ...common.messages import ReleaseTerms
+from ...common.protocols.masked.dealers import CURATOR_DEALS
+from ...common.protocols.masked.trust import DEALT_BY_CURATOR, curator_deals
 from ...common.statement import TERMS, Statement, check_statement
 from .certificate import Certificate
 from .charges_check import check_charges, costs_of, spent
 from .check import Check
+from .statements import PartyStatement
 from .terms_check import check_terms
 
 
@@ -32,7 +35,7 @@ def sha256_of(path: Path) -> str:
 def verify_certificate(
     certificate: Certificate, federation: FederationList, folder: Path | None = None
 ) -> Iterator[Check]:
-    """Verifies a certificate against pinned identities; contacts no party and takes no word of the curator.
+    """Verifies a certificate against pinned identities; contacts nobody and takes no word of the curator.
 
     Args:
         certificate: certificate of a release.
@@ -65,6 +68,7 @@ def verify_certificate(
     for card in federation.parties:
         if card.name in statements:
             yield _check_party(card, statements[card.name], signed.terms, certificate)
+    yield from _check_dealers(certificate, terms, federation)
     try:
         costs = costs_of(terms.plan, {name: said.entries for name, said in statements.items()})
     except ProtocolError as error:
@@ -96,6 +100,48 @@ def _check_parties(
             "parties", False, f"not all signed, or identities differ from the cards: {', '.join(odd)}"
         )
     return Check("parties", True, f"all {len(named)} identities match the cards")
+
+
+def _check_dealers(
+    certificate: Certificate, terms: ReleaseTerms, federation: FederationList
+) -> Iterator[Check]:
+    """Whether all named dealers are pinned and signed; those that are parties signed as parties."""
+    masked, signed = terms.masked, certificate.signed
+    if masked is None or not masked.dealers or signed is None:
+        return
+    cards = {card.name: card for card in federation.dealers}
+    known = {name: card.identity for name, card in cards.items()}
+    known |= {entry.name: entry.identity for entry in masked.roster} | {
+        CURATOR_DEALS: federation.curator.identity
+    }
+    others = [entry.name for entry in masked.participants[len(masked.roster) :]]
+    signing = [name for name in others if name != CURATOR_DEALS]
+    odd = {dealer.name for dealer in masked.dealers if known.get(dealer.name) != dealer.identity}
+    odd |= set(signing) ^ {said.name for said in signed.dealers}
+    if odd:
+        what = f"not all signed, or identities differ from the cards: {', '.join(sorted(odd))}"
+        yield Check("dealers", False, what)
+    else:
+        yield Check(
+            "dealers", True, f"{', '.join(dealer.name for dealer in masked.dealers)}, as on the cards"
+        )
+    if curator_deals(masked):
+        yield Check(f"dealer {CURATOR_DEALS}", True, f"{DEALT_BY_CURATOR}; see under trust what it can read")
+    for said in signed.dealers:
+        if said.name in cards:
+            yield _check_dealer(cards[said.name], said, signed.terms, certificate)
+
+
+def _check_dealer(card: Card, said: PartyStatement, terms: bytes, certificate: Certificate) -> Check:
+    what = f"dealer {card.name}"
+    if said.entries:
+        return Check(what, False, "signed entries of a ledger, and dealers charge nothing")
+    statement = Statement((), said.signature, said.mark)
+    return _checked(
+        what,
+        lambda: check_statement(statement, card.identity, terms, certificate.digest()),
+        "signed the certificate",
+    )
 
 
 def _check_party(card: Card, statement: Statement, terms: bytes, certificate: Certificate) -> Check:

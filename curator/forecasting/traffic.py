@@ -13,6 +13,7 @@ from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.field import WORD_BYTES
 from ...common.protocols.masked.one_hot import PROOF_ELEMENTS, attestation_elements
 from ...common.protocols.masked.plan import Chain, MaskedPlan
+from ...common.protocols.masked.sacrifice import WIDE, repetitions
 from ...common.protocols.scores.query import score_shape
 from ..mechanisms.parts.steps import Asks, Step
 from ..parties.federation import Federation
@@ -152,8 +153,18 @@ def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -
             traffic.products += plan.records(number) * plan.cells(chain[:k])
         if k < len(chain) and (number, chain[:k]) not in traffic._dealt:
             traffic._dealt.add((number, chain[:k]))
-            _deal(traffic, plan, last, plan.opening_bytes(chain[:k], number))
+            _row_products(traffic, plan, chain[:k], number)
     _deal(traffic, plan, plan.holders(chain, number)[-1], plan.cells(chain) * plan.ring.word_bytes)
+
+
+def _row_products(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -> None:
+    """Adds what is dealt for a row-wise product, and its checks."""
+    records, times = plan.records(number), repetitions(plan.ring)
+    last = plan.holders(chain, number)[-1]
+    for owner in plan.openers(chain, number):
+        _deal(traffic, plan, last, records * plan.cells(chain) * WIDE.word_bytes)
+        _deal(traffic, plan, last, times * WIDE.word_bytes)
+        traffic.relay(owner, last, (records + 1) * times * plan.cells(chain[-1:]) * WIDE.word_bytes)
 
 
 def _deal(traffic: Traffic, plan: MaskedPlan, recipient: int, size: int) -> None:

@@ -39,6 +39,7 @@ from ...common.protocols.masked.dealers import DealerEntry
 from ...common.protocols.masked.plan import MAX_OPENING_BYTES, Chain, MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.masked.ring import Ring
+from ...common.protocols.masked.trust import assumed
 from ...common.protocols.scores.query import Integers
 from ..parties.asking import Asking
 from ..parties.federation import Federation
@@ -424,19 +425,16 @@ def _noisy_size(plan: MaskedPlan, unit: PrivacyUnit) -> NoisySize | None:
 def observers_of(plan: MaskedPlan) -> tuple[Observer, ...]:
     """The noise and the assumptions against each observer."""
     factor, parties, tolerated = plan.noise.factor, len(plan.roster), plan.tolerated
-    dealing = "the curator deals as written and does not collude with a party of the record's slice"
-    if plan.evaluators:
-        dealing += ", nor with an evaluator of scores" if plan.evaluators[0] == parties else ""
-        dealing += "; the evaluators of scores compute as written"
+    dealing = assumed(plan)
     observers = [
         Observer("the public", "every party adds its noise", factor),
-        Observer("the curator", dealing, factor),
+        Observer("the curator", dealing or "every party adds its noise", factor),
     ]
     if tolerated:
         observers.append(
             Observer(
                 f"up to {tolerated} of the {parties} parties together, with the public's view",
-                f"at most {tolerated} of the parties collude; {dealing}",
+                "; ".join(filter(None, [f"at most {tolerated} of the parties collude", dealing])),
                 1.0,
             )
         )

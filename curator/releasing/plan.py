@@ -134,8 +134,7 @@ class ReleasePlan:
             raise DataError(
                 f"plan: the protocol {protocol.name!r} is for one party with the whole table; choose another"
             )
-        dealers = _dealers(release, protocol)
-        check_dealers(dealers, slices)
+        dealers = _dealers(release, protocol, slices)
         workload = release.get("workload", "2way")
         return cls(
             text,
@@ -181,7 +180,9 @@ class ReleasePlan:
         return RetryPolicy(call_s=self.call_s, tries=self.tries)
 
 
-def _dealers(release: Mapping[str, Any], protocol: Protocol) -> tuple[str, ...]:
+def _dealers(
+    release: Mapping[str, Any], protocol: Protocol, slices: Sequence[Sequence[str]]
+) -> tuple[str, ...]:
     """Names of the dealers, by default the curator."""
     if protocol.name != MASKED.name:
         if "dealers" in release:
@@ -193,6 +194,7 @@ def _dealers(release: Mapping[str, Any], protocol: Protocol) -> tuple[str, ...]:
             "plan: expected dealers to list the names of one dealer, or of three or more, got another value; "
             f"fix it, or remove it if the curator deals (dealers = {json.dumps([CURATOR_DEALS])})"
         )
+    check_dealers(named, slices)
     return tuple(named)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ...common.privacy.budget import AnswerKind
 from ...common.privacy.conversion import zcdp_epsilon
 from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.masked.trust import DEALT_BY_CURATOR
 from ...common.protocols.registry import find_protocol
 from ..certificates.certificate import Certificate
 
@@ -98,6 +99,8 @@ class PlainPromise:
         guess: largest probability of a correct guess whether a record was in the table, from even odds.
         adjacency: which tables are compared, as a sentence.
         trust: who trusted whom, as sentences.
+        collusion: who would have to collude to read what, as a sentence; empty if nobody stated it.
+        label: that the curator dealt; empty if it did not.
         spending: cost of each step, and the rest.
         alignment: how the parties' rows were aligned; None if they hold the same records.
     """
@@ -109,6 +112,8 @@ class PlainPromise:
     guess: float
     adjacency: str
     trust: str
+    collusion: str
+    label: str
     spending: tuple[Spending, ...]
     alignment: PlainAlignment | None
 
@@ -134,6 +139,8 @@ def promise_of(certificate: Certificate) -> PlainPromise:
         min(1.0, odds / (1 + odds) + delta / (1 + odds)),
         _ADJACENCY.get(plan.adjacency, plan.adjacency),
         _UNKNOWN if protocol is None else protocol.explanation,
+        plan.collusion,
+        f"{DEALT_BY_CURATOR[0].upper()}{DEALT_BY_CURATOR[1:]}." if plan.dealt_by_curator else "",
         _spending(certificate),
         _alignment(certificate, delta),
     )

@@ -52,6 +52,7 @@ class Trial:
         adjacency: which tables are neighbours.
         seed: of all keys.
         release_id: of the release.
+        dealers: number of dealers; if zero, the curator deals.
     """
 
     granted: Fraction
@@ -61,6 +62,7 @@ class Trial:
     adjacency: Adjacency = Adjacency.ZERO_OUT
     seed: int = 1
     release_id: str = "0" * 32
+    dealers: int = 0
 
     @property
     def keys(self) -> RandomStream:
@@ -72,15 +74,19 @@ class Trial:
         grid = self.grid
         if isinstance(grid, str):
             grid = Grid.parse(grid, table.domain, table.record_count)
-        policy = policy_for(self.protocol, self.adjacency, float(self.granted))
-        return start_parties(partition(table, grid), policy, self.keys)
+        policy = policy_for(self.protocol, self.adjacency, float(self.granted), dealers=self.dealers)
+        return start_parties(partition(table, grid), policy, self.keys, dealers=self.dealers)
+
+    def dealing(self, links: Sequence[Sequence[Connection]]) -> list[Connection]:
+        """Connections to the dealers for the parties behind these connections."""
+        return start_dealers(self.dealers, self.keys, links)
 
     def agreement(self, domain: Domain, links: Sequence[Sequence[Connection]]) -> Agreement:
         """The parties behind these connections accept the release."""
         protocol = protocol_named(self.protocol)
         purpose = Purpose(Budget(zcdp_rho=float(self.granted)), domain.digest(), "{}", "", "")
         proposal = Proposal(self.release_id, protocol, self.adjacency, self.granted, purpose, self.tolerated)
-        return agree(domain, links, proposal, dealers=start_dealers(0, self.keys, ()))
+        return agree(domain, links, proposal, dealers=self.dealing(links))
 
     def measurer(
         self,

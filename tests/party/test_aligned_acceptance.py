@@ -80,7 +80,7 @@ def test_other_parties_than_those_that_were_aligned_are_refused(release):
     left_out = replace(alone, slice=0, attributes=("c",), record_count=other.record_count)
     last = replace(other, slice=1, attributes=("a", "b", "c"), record_count=alone.record_count)
     other_plan = MaskedPlan(
-        plan.domain, (own, left_out, last), plan.tolerated, plan.ring, plan.evaluators,
+        plan.domain, (own, left_out, last), plan.tolerated, plan.ring, plan.evaluators, plan.dealers,
         alignment=plan.alignment,
     )  # fmt: skip
     with pytest.raises(ProtocolError, match="with the same parties in the same order"):

@@ -52,7 +52,7 @@ def test_an_explanation_contains_the_whole_plan(operator):
     assert form["masked"] == {
         "tolerated": 1,
         "others": 1,
-        "dealer": "curator",
+        "dealers": ["curator"],
         "evaluators": ["curator", "clinic", "other"],
         "this_party_evaluates": True,
     }
@@ -75,7 +75,7 @@ def test_an_explanation_is_also_in_plain_sentences(operator):
         "promise rho 0.02 for each record, which is one row of one slice",
         "charge up to rho 0.02 at this party, which is epsilon 1.10404 at delta 1e-09",
         "collusions 1 of the 1 other parties may collude without weakening the promise",
-        "dealer the curator, trusted to deal as written and not to collude with a party",
+        "dealers the curator, trusted to deal as written and not to collude with a party; for trials",
         "evaluators curator, clinic, other, of whom any two together could see every scored marginal; this "
         "party is one of them",
         "left rho 1.98 of lifetime_rho 2 after this release",

@@ -26,13 +26,13 @@ def test_the_file_that_init_writes_allows_nothing(tmp_path):
     assert made.approval
     assert made.key is None
     assert made.policy.records.same_as is None
-    assert made.policy == Policy(min_records=100)
+    assert made.policy == Policy(min_records=100, dealers=frozenset())
 
 
 def test_keys_that_are_left_out_allow_nothing(tmp_path):
     made = settings(tmp_path, SOURCE)
     assert made.approval
-    assert made.policy == Policy()
+    assert made.policy == Policy(dealers=frozenset())
 
 
 def test_every_limit_is_read(tmp_path):
@@ -49,6 +49,8 @@ max_match_keys = 3
 min_parties = 4
 veto_evaluators = ["lab"]
 dealers = ["curator", "dealer"]
+min_dealers = 3
+may_deal = true
 require_check = true
 max_memory_mb = 5
 max_disk_mb = 6
@@ -66,7 +68,7 @@ listen = "0.0.0.0:1"
     assert made.policy == Policy(
         frozenset({"masked"}), frozenset({Adjacency.REPLACE_ONE}), Fraction(1, 2), Fraction(2), 8, 7, 2,
         Records(frozenset({"clinic"}), together=True), 1, 4, frozenset({"lab"}),
-        frozenset({"curator", "dealer"}), Fraction(1, 4), 3, True, 5, 6, 9, 10, 11,
+        frozenset({"curator", "dealer"}), 3, True, Fraction(1, 4), 3, True, 5, 6, 9, 10, 11,
     )  # fmt: skip
     assert (made.key, made.identifiers) == ("id", {"key": "id"})
     assert (made.approval, made.listen) == (False, "0.0.0.0:1")
@@ -88,6 +90,9 @@ listen = "0.0.0.0:1"
         (SOURCE + "[policy]\nprotocols = [1]\n", "list of names"),
         (SOURCE + "[policy]\nveto_evaluators = [1]\n", "list of names"),
         (SOURCE + "[policy]\nmin_parties = 0\n", "at least 1"),
+        (SOURCE + "[policy]\nmin_dealers = 0\n", "at least 1"),
+        (SOURCE + "[policy]\nmay_deal = 1\n", "another type"),
+        (SOURCE + "[policy]\ndealers = [1]\n", "list of names"),
         (SOURCE + "[policy]\nmax_memory_mb = 0\n", "at least 1"),
         (SOURCE + "[policy]\nmax_cpu_seconds = 1.5\n", "another type"),
         (SOURCE + "[policy]\nmax_rows_per_person = 0\n", "at least 1"),
@@ -114,7 +119,7 @@ def test_an_inconsistent_policy_is_refused(tmp_path, text, reason):
 
 def test_the_rows_of_a_person_are_bounded(tmp_path):
     made = settings(tmp_path, KEYED + "[policy]\nmax_rows_per_person = 3\n")
-    assert made.policy == Policy(max_rows_per_person=3)
+    assert made.policy == Policy(max_rows_per_person=3, dealers=frozenset())
 
 
 def test_identifiers_are_agreed_names_of_columns(tmp_path):

@@ -1,6 +1,6 @@
 """What dealers learn about rows: nothing with the curator, and one of three nothing with a party either.
 
-About 210 tests reject at p < 1e-6, so a correct program would fail for fewer than 1 in 4,000 choices of the
+About 220 tests reject at p < 1e-6, so a correct program would fail for fewer than 1 in 4,000 choices of the
 keys, which are fixed.
 """
 
@@ -9,7 +9,8 @@ import pytest
 
 from dpmosaic.common.dealing import dealing
 from dpmosaic.common.protocols.masked.masks import Mask
-from dpmosaic.party.answerers.masked import session
+from dpmosaic.common.protocols.masked.sacrifice import CHECK_MASK
+from dpmosaic.party.answerers.masked import rows, session
 from support.dealer_views import PARTIES, DealtRelease, table_of
 from support.forgetting import Zeros, forget, forget_sealing
 from support.words import rejected
@@ -19,6 +20,7 @@ PRODUCTS = {"dealt products, less the product of the masks"}
 PADS = PRODUCTS | {"dealt rows, less the product of the masks"}
 DIFFERENCES = {"dealt rows, one dealer's less another's", "dealt products, one dealer's less another's"}
 OPENED = {"opened, with a dealer's masks"}
+CHECKS = {"checks, less a dealer's masks"}
 
 
 @pytest.mark.parametrize("dealers", [1, 3])
@@ -33,14 +35,14 @@ def test_the_view_of_the_curator_and_a_dealer_is_uniform(kind, dealers, monkeypa
 def test_the_view_of_a_party_and_one_of_three_dealers_is_uniform(kind, monkeypatch):
     """What was dealt is uniform given all masks; what was opened, given those that the dealer knows."""
     views = DealtRelease(table_of(kind), monkeypatch, 3).views_of_party()
-    assert set(views) == OPENED | PADS | DIFFERENCES
+    assert set(views) == OPENED | CHECKS | PADS | DIFFERENCES
     assert rejected(views) == set()
 
 
 @pytest.mark.parametrize("kind", ["equal", "random"])
 def test_what_a_single_dealer_dealt_tells_a_party_nothing_about_masks(kind, monkeypatch):
     views = DealtRelease(table_of(kind), monkeypatch, 1).views_of_party()
-    assert rejected(views) == OPENED
+    assert rejected(views) == OPENED | CHECKS
 
 
 @pytest.mark.parametrize(("dealers", "colluding"), [(1, 1), (3, 2)])
@@ -70,8 +72,8 @@ def same_pads(monkeypatch):
     def shared(pair, kind, chain):
         return pad(dealing.RandomStream.from_seed(3), kind, chain)
 
-    monkeypatch.setattr(dealing, "pad_stream", shared)
-    monkeypatch.setattr(session, "pad_stream", shared)
+    for module in (dealing, session, rows):
+        monkeypatch.setattr(module, "pad_stream", shared)
 
 
 def forget_component(monkeypatch):
@@ -86,10 +88,11 @@ def forget_component(monkeypatch):
 
 FORGOTTEN = {
     "the pads": (lambda m: forget(m, "pad"), 3, PADS | DIFFERENCES),
-    "the pads of a single dealer": (lambda m: forget(m, "pad"), 1, PADS | OPENED),
+    "the pads of a single dealer": (lambda m: forget(m, "pad"), 1, PADS | OPENED | CHECKS),
     "the dealer in the pads": (same_pads, 3, PRODUCTS | DIFFERENCES),
-    "a component of the masks": (forget_component, 3, OPENED),
-    "sealing": (forget_sealing, 1, {"sealed, with a dealer's masks"} | OPENED),
+    "a component of the masks": (forget_component, 3, OPENED | CHECKS),
+    "the mask of a check": (lambda m: forget(m, CHECK_MASK), 3, CHECKS),
+    "sealing": (forget_sealing, 1, {"sealed, with a dealer's masks"} | OPENED | CHECKS),
     "the pairwise mask": (lambda m: forget(m, "pairwise mask"), 3, {"answers of some parties"}),
 }
 

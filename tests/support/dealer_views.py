@@ -1,6 +1,7 @@
 """What dealers see of a masked release over three parties, together with the curator and with one party."""
 
 import itertools
+import threading
 from collections import defaultdict
 from fractions import Fraction
 
@@ -12,11 +13,14 @@ from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.dealing.peers import Peers
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.common.protocols.masked.plan import labels
+from dpmosaic.common.protocols.masked.sacrifice import CHECK_MASK, WIDE
 from dpmosaic.common.protocols.registry import MASKED
 from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
+from dpmosaic.party.answerers.masked import rows
 from dpmosaic.simulations.network import policy_for, start_dealers, start_parties
 from support import taps
 from support.parties import cut, masked_terms
@@ -28,7 +32,6 @@ RECORDS = 400
 CLIQUES = [("a",), ("a", "b"), ("b", "c"), ("d", "b"), ("a", "b", "c")]
 GRANTED = Fraction(1)
 PARTIES = range(3)
-OPENING, ROWS, PRODUCTS = DeliveryKind.OPENING, DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_PRODUCTS
 
 
 def table_of(kind):
@@ -47,10 +50,13 @@ class Tap:
         if method == "Deliver":
             delivery, chunks = streams.decode_delivery(iter(requests))
             salt, *frames = chunks
-            self.seen.delivering = self.place, delivery
+            self.seen.now.delivering = self.place, delivery
             if delivery.kind is not DeliveryKind.RECORD_ORDER:
                 assert len(salt) == 32
                 self.seen.sealed[self.place, delivery] = b"".join(frames)
+        if method == "Open":
+            asked = queries.decode_opening_request(*requests)
+            self.seen.now.opening = self.place, asked.recipient, asked.chain
         replies = list(self.connection.call(method, requests))
         if method == "Answer":
             self.seen.answers[self.place].append((requests, replies))
@@ -71,22 +77,29 @@ class DealtRelease:
         sealed: receiver and header of each message between participants -> its frames.
         unsealed: the same -> its content.
         answers: place of a party -> its answers, as (requests, replies).
+        combined: owner, receiver and chain of a check -> what the owner hides by a mask of the check.
+        now: what this thread delivers or opens; dealers deal at the same time.
     """
 
     def __init__(self, table, monkeypatch, dealers):
         self.sealed, self.unsealed, self.answers = {}, {}, defaultdict(list)
-        self._dealings, self.delivering = {}, None
-        begin, unseal = Dealing.__init__, Peers.unseal
+        self._dealings, self.combined, self.now = {}, {}, threading.local()
+        begin, unseal, combine = Dealing.__init__, Peers.unseal, rows.combined
 
         def begun(dealing, terms, place, *others):
             begin(dealing, terms, place, *others)
             self._dealings[place] = dealing
 
         def read(peers, sender, what, frames):
-            self.unsealed[self.delivering] = content = b"".join(unseal(peers, sender, what, frames))
+            self.unsealed[self.now.delivering] = content = b"".join(unseal(peers, sender, what, frames))
             return iter([content])
 
+        def combining(weight, left):
+            self.combined[self.now.opening] = combine(weight, left)
+            return self.combined[self.now.opening]
+
         with monkeypatch.context() as patched:
+            patched.setattr(rows, "combined", combining)
             patched.setattr(Dealing, "__init__", begun)
             patched.setattr(Peers, "unseal", read)
             measurer = self._measurer(table, dealers)
@@ -122,34 +135,50 @@ class DealtRelease:
         return {
             (delivery.sender, delivery.chain): self._words(content).reshape(RECORDS, -1)
             for (place, delivery), content in self.unsealed.items()
-            if place == party and delivery.kind is OPENING
+            if place == party and delivery.kind is DeliveryKind.OPENING
         }
 
-    def dealt(self, kind):
-        """Receiver, dealer and chain of each product that was dealt -> its words."""
-        found = {}
+    def pads(self, kind):
+        """Receiver and dealer -> header and chain of each product -> what it dealt, less its terms."""
+        found = defaultdict(dict)
         for (place, delivery), content in self.unsealed.items():
             if delivery.kind is kind:
-                chains, start = delivery.chains or (delivery.chain,), 0
-                for chain in chains:
-                    end = start + (RECORDS if kind is ROWS else 1) * self.plan.cells(chain)
-                    found[place, delivery.sender, chain] = self._words(content)[start:end]
-                    start = end
+                chains = delivery.chains or (delivery.chain,)
+                terms = [self._term(delivery.sender, chain, delivery) for chain in chains]
+                words = np.frombuffer(content, dtype=terms[0].dtype) - np.concatenate(terms)
+                found[place, delivery.sender][chains, delivery.owner] = words
         return found
 
-    def term(self, dealer, chain, kind):
-        """What a dealer deals for, from all components of the masks: its terms of their product."""
-        holders = self.plan.holders(chain, 0)
-        lefts = [self.components(dealer, party, chain[:-1]) for party in holders[:-1]]
-        right = self.components(dealer, holders[-1], chain[-1:])
-        left = {number: sum(mask[number] for mask in lefts) for number in right}
+    def _term(self, dealer, chain, delivery):
+        """What a dealer deals for, from the components of the masks that it knows."""
+        wide = delivery.kind is DeliveryKind.DEALT_ROWS
+        *owners, last = self.plan.holders(chain, 0)
+        owners = [delivery.owner] if wide else owners
+        right = self.components(dealer, last, chain[-1:])
+        lefts = [self.components(dealer, owner, chain[:-1]) for owner in owners]
+        left = {number: sum(mask[number].astype(np.uint64) for mask in lefts) for number in right}
         if len(self.dealers) == 1:
-            pairs = [(left[0], right[0])]
+            pairs = [(left[0], [right[0]])]
         else:
             u, v = ((self.dealers.index(dealer) + k) % 3 for k in (1, 2))
-            pairs = [(left[u], right[u] + right[v]), (left[v], right[u])]
-        product = "ri,rj->rij" if kind is ROWS else "ri,rj->ij"
-        return sum(np.einsum(product, one, other).ravel() for one, other in pairs)
+            pairs = [(left[u], [right[u], right[v]]), (left[v], [right[u]])]
+        product = "ri,rj->rij" if wide else "ri,rj->ij"
+        # Modulo 2^64; its low bits are the product in the plan's ring.
+        total = sum(np.einsum(product, one, part.astype(np.uint64)) for one, parts in pairs for part in parts)
+        return total.ravel() if wide else total.ravel().astype(self.plan.ring.dtype)
+
+    def checks(self, dealer):
+        """Receiver and header of each check -> its rows, less all that a dealer may know of them."""
+        found = {}
+        for (place, delivery), content in self.unsealed.items():
+            if delivery.kind is DeliveryKind.CHECK:
+                combined = self.combined[delivery.sender, place, delivery.chain]
+                sent = np.frombuffer(content, dtype=np.uint64)[: combined.size].reshape(combined.shape)
+                mask = self._dealings[dealer]._masks(delivery.sender)
+                mask = mask.child(CHECK_MASK, *labels(delivery.chain))
+                known = mask.components(WIDE, *combined.shape)
+                found[place, delivery] = sent - combined - sum(known.values())
+        return found
 
     def _words(self, content):
         return np.frombuffer(content[: len(content) // 4 * 4], dtype=self.plan.ring.dtype)
@@ -159,7 +188,7 @@ class DealtRelease:
         views, together = defaultdict(dict), defaultdict(bytes)
         for (place, delivery), frame in self.sealed.items():
             together[delivery.kind] += frame
-            if delivery.kind is OPENING:
+            if delivery.kind is DeliveryKind.OPENING:
                 for dealer in self.dealers:
                     mask = self.known([dealer], delivery.sender, delivery.chain).ravel()
                     key = dealer, place, delivery.sender, delivery.chain
@@ -189,20 +218,22 @@ class DealtRelease:
             for (sender, chain), words in self.opened(party).items():
                 known = self.known([dealer], sender, chain)
                 views["opened, with a dealer's masks"][dealer, party, sender, chain] = words + known
-        for kind, name in ((ROWS, "dealt rows"), (PRODUCTS, "dealt products")):
-            pads = {
-                (place, dealer, chain): words - self.term(dealer, chain, kind)
-                for (place, dealer, chain), words in self.dealt(kind).items()
-            }
-            chains = defaultdict(list)
-            for place, dealer, chain in pads:
-                chains[place, dealer].append(chain)
-            for (place, dealer), own in chains.items():
-                words = [pads[place, dealer, chain] for chain in own]
-                views[f"{name}, less the product of the masks"][place, dealer] = np.concatenate(words)
+        for dealer in self.dealers:
+            views["checks, less a dealer's masks"][dealer] = np.concatenate(
+                [words.ravel() for words in self.checks(dealer).values()]
+            )
+        for kind, name in (
+            (DeliveryKind.DEALT_ROWS, "dealt rows"),
+            (DeliveryKind.DEALT_PRODUCTS, "dealt products"),
+        ):
+            pads = self.pads(kind)
+            for (place, dealer), words in pads.items():
+                every = np.concatenate(list(words.values()))
+                views[f"{name}, less the product of the masks"][place, dealer] = every
                 for other in self.dealers:
                     if dealer < other:
-                        less = [pads[place, dealer, c] - pads[place, other, c] for c in own]
-                        key = place, dealer, other
-                        views[f"{name}, one dealer's less another's"][key] = np.concatenate(less)
+                        less = [words[key] - pads[place, other][key] for key in words]
+                        views[f"{name}, one dealer's less another's"][place, dealer, other] = np.concatenate(
+                            less
+                        )
         return dict(views)

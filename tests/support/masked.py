@@ -156,10 +156,13 @@ class Release:
     def introduce(self):
         for name in self.names:
             self.parties[name].introduce(self.introduction())
+        return self.introduce_dealers().begin()
+
+    def introduce_dealers(self):
         for place, name in enumerate(self.dealer_names, start=len(self.names)):
             salts = RandomStream.from_seed(9).child(name).key
             self.dealings[place] = Dealing(self.terms, place, dealer_secret(name), self.acceptances, salts)
-        return self.begin()
+        return self
 
     def begin(self):
         """What every slice needs before the first opening: seeds of masks, and one order of records."""
@@ -205,7 +208,8 @@ class Release:
         several = request.kind is DeliveryKind.DEALT_PRODUCTS
         chain = request.chains[0] if request.chains and not several else ()
         chains = request.chains if several else ()
-        self.deliver(request.kind, chain, request.recipient, frames, dealer, chains=chains)
+        owner = request.owner
+        self.deliver(request.kind, chain, request.recipient, frames, dealer, chains=chains, owner=owner)
 
     def deal(self, request):
         """All dealers of the recipient's slice deal to it."""
@@ -217,7 +221,18 @@ class Release:
         return DealRequest(self.terms.release_id, kind, self.plan.holders(chain, number)[-1], (chain,))
 
     def deal_rows(self, chain, number=0):
-        self.deal(self.dealing_of(DeliveryKind.DEALT_ROWS, chain, number))
+        """The dealers deal a row-wise product, and every owner of the left factor checks it."""
+        for owner in self.plan.openers(chain, number):
+            for kind in (DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_CHECK):
+                self.deal(replace(self.dealing_of(kind, chain, number), owner=owner))
+            self.check(owner, chain, self.plan.holders(chain, number)[-1])
+
+    def check(self, owner, chain, recipient):
+        """An owner's part of the check of a dealt row-wise product, delivered to its receiver."""
+        request = OpeningRequest(self.terms.release_id, chain, recipient, DeliveryKind.CHECK)
+        self.deliver(
+            DeliveryKind.CHECK, chain, recipient, self.parties[self.names[owner]].open(request), owner
+        )
 
     def deal_product(self, chain, number=0):
         self.deal(self.dealing_of(DeliveryKind.DEALT_PRODUCTS, chain, number))

@@ -9,8 +9,10 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.ring import Ring
+from dpmosaic.common.protocols.masked.sacrifice import WIDE, inner
 from dpmosaic.common.wire import queries, streams
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.party.answerers.masked import rows as received_rows
 from dpmosaic.party.answerers.masked.dealt import DealtShare
 from dpmosaic.party.answerers.masked.openings import Openings
 from support import taps
@@ -32,6 +34,8 @@ EVERYTHING = {
     "opened shares of one matrix, added up",
     "opened by a party, less one another",
     "dealt rows",
+    "sealed checks",
+    "checks",
     "dealt products",
     "answers of some parties",
     "answers to one question, less one another",
@@ -66,12 +70,16 @@ def views_of(table, monkeypatch, *, bits=32, seed=1, dealers=0):
 
     def seen(self, key, rows, cells, chunks):
         chunks = list(chunks)
-        words = np.frombuffer(b"".join(chunks), dtype=ring.dtype).reshape(rows, cells)
+        words = np.frombuffer(b"".join(chunks), dtype=self._ring.dtype).reshape(rows, cells)
         if key[0] is DeliveryKind.DEALT_ROWS:
             views["dealt rows"][curator.wire.receiver, *key[1:]] = words
         else:
             opened[curator.wire.receiver, *key] = words
         put(self, key, rows, cells, chunks)
+
+    def compared(left, right):
+        views["checks"][curator.wire.receiver, len(views["checks"])] = left
+        return inner(left, right)
 
     def added(self, dealer, words):
         dealt.append(((curator.wire.receiver, dealer), words.copy()))
@@ -81,6 +89,7 @@ def views_of(table, monkeypatch, *, bits=32, seed=1, dealers=0):
     with monkeypatch.context() as patched:
         patched.setattr(Openings, "put", seen)
         patched.setattr(DealtShare, "add", added)
+        patched.setattr(received_rows, "inner", compared)
         found = measurer.measure([Query(clique, rho, "test") for clique in CLIQUES * REPEATS])
 
     def mask(party, chain, rows):
@@ -98,8 +107,13 @@ def views_of(table, monkeypatch, *, bits=32, seed=1, dealers=0):
                 continue
             salt, *frames = chunks
             salts.append(salt)
-            if delivery.kind is DeliveryKind.MASK_SEEDS:
+            if delivery.kind in (DeliveryKind.MASK_SEEDS, DeliveryKind.DEALT_CHECK):
                 # Too short for a test.
+                continue
+            if delivery.kind is DeliveryKind.CHECK:
+                octets = b"".join(frames)[: RECORDS * WIDE.word_bytes]
+                words = np.frombuffer(octets, dtype=WIDE.dtype).reshape(RECORDS, 1)
+                views["sealed checks"][place, delivery.sender, delivery.chain, len(salts)] = words
                 continue
             several = delivery.kind is DeliveryKind.DEALT_PRODUCTS
             rows, chains = (1, delivery.chains) if several else (RECORDS, (delivery.chain,))

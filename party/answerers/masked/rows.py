@@ -70,7 +70,9 @@ class DealtRows:
         self._check(chain, owner, self._me)
         dealt = self._peers.unseal(dealer, dealt_labels(delivery.kind, (chain,), owner), chunks)
         if delivery.kind is DeliveryKind.DEALT_ROWS:
-            self._dealt.put((owner, chain, dealer), self._records, self._plan.cells(chain), dealt)
+            self._dealt.put(
+                (delivery.kind, owner, chain, dealer), self._records, self._plan.cells(chain), dealt
+            )
         else:
             (words,) = row_blocks(dealt, WIDE.dtype, 1, repetitions(self._plan.ring), 1)
             self._words[owner, chain, dealer] = words[0]
@@ -189,7 +191,7 @@ class DealtRows:
             self._passed.pop((owner, chain), None)
             self._current.pop((owner, chain), None)
             for dealer in self._dealers:
-                self._dealt.drop((owner, chain, dealer))
+                self._dealt.drop((DeliveryKind.DEALT_ROWS, owner, chain, dealer))
                 self._words.pop((owner, chain, dealer), None)
 
     def _check(self, chain: Chain, owner: int, receiver: int) -> None:
@@ -202,7 +204,7 @@ class DealtRows:
 
     def _owned(self, owner: int, chain: Chain, rows: int) -> Iterator[Words]:
         """What all dealers dealt for the product with one owner, in blocks of rows."""
-        keys: list[Hashable] = [(owner, chain, dealer) for dealer in self._dealers]
+        keys: list[Hashable] = [(DeliveryKind.DEALT_ROWS, owner, chain, dealer) for dealer in self._dealers]
         for blocks in zip(*(self._dealt.blocks(key, rows) for key in keys), strict=True):
             yield _sum(blocks)
 

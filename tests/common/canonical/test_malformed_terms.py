@@ -25,6 +25,9 @@ def entry(name="p", slice=0, attributes=("a", "b"), record_count=7, identity=b"i
 WHOLE = (entry(),)
 THREE = tuple(entry(name, slice=number) for number, name in enumerate("pqr"))
 
+TWO = (entry("p", attributes=["a"]), entry("q", attributes=["b"]))
+D, E = ("d", b"d" * 32), ("e", b"")
+
 
 def alignment(population="everywhere", people=(("7",),), rho="1/2", match_keys=1):
     """The alignment of the plan's slices, consistent or not."""
@@ -38,10 +41,10 @@ def partition(attributes=(A, B), roster=WHOLE, alignments=()):
     return named + items(roster) + items(alignments)
 
 
-def masked(tolerated=0, ring_bits=32, evaluators=(), dealer="curator", check=""):
+def masked(tolerated=0, ring_bits=32, evaluators=(), dealers=(), check=""):
     """What a plan of the protocol `masked` adds, consistent or not."""
     numbers = integer(tolerated) + integer(ring_bits) + items(map(integer, evaluators))
-    return numbers + text(dealer) + text(check)
+    return numbers + items(text(name) + octets(identity) for name, identity in dealers) + text(check)
 
 
 def matching(match=(("key:exact",),), keying="hmac", duplicates="first", across_slices=""):
@@ -145,7 +148,14 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
             "different numbers of records",
         ),
         ({"tolerated": 1}, "tolerated collusions"),
-        ({"dealer": "somebody"}, "the dealer 'curator'"),
+        ({"dealers": [D, E]}, "expected one dealer, or 3 or more"),
+        ({"dealers": [D, D]}, "with different names"),
+        ({"dealers": [D, E, D]}, "with different names"),
+        ({"dealers": [("p", b"x" * 32)]}, "dealers that are parties with their identities"),
+        ({"roster": TWO}, "slice 1: expected 1 dealers that are no party of it"),
+        ({"roster": TWO, "dealers": [("p", b"i" * 32)]}, "slice 1: expected 1 dealers"),
+        ({"roster": TWO, "dealers": [D, E, ("p", b"i" * 32)]}, "slice 1: expected 3 dealers"),
+        ({"dealers": [D, E, ("f", b"f")], "check": "one-hot"}, "one dealer that knows a whole mask"),
         ({"check": "two-hot"}, "expected 'one-hot' or none"),
         ({"check": "one-hot", "ring_bits": 64}, "expected records and a budget that fit 32 bits"),
         ({"alignments": [alignment(), alignment()]}, "at most one alignment"),

@@ -1,5 +1,6 @@
 """Terms in canonical form: equal terms have equal bytes, and no other bytes decode to them."""
 
+import itertools
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -16,12 +17,14 @@ from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from support.messages import (
     ALIGNED,
     ALIGNING,
+    DEALERS,
     MASKED,
     MASKED_TERMS,
     MATCHING_TERMS,
@@ -35,6 +38,7 @@ from support.terms import PURPOSE, id_of
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").read_text())["terms"]
 
+THREE_DEALERS = (*DEALERS, DealerEntry("e", b"e" * 32), DealerEntry("p", ROSTER[0].identity))
 EXAMPLES = [RELEASE, MASKED, ALIGNED, ALIGNING]
 
 
@@ -72,7 +76,7 @@ def stated(terms):
             "tolerated": masked.tolerated,
             "ring_bits": masked.ring.bits,
             "evaluators": list(masked.evaluators),
-            "dealer": masked.dealer,
+            "dealers": [[dealer.name, dealer.identity.hex()] for dealer in masked.dealers],
             "check": masked.check,
         },
         "epsilon": purpose.budget.epsilon,
@@ -164,7 +168,15 @@ def test_only_equal_terms_have_equal_bytes(one, other):
         {"plan": replace(PLAN, evaluators=(0, 2, 1))},
         {"plan": replace(PLAN, evaluators=(2, 1, 0))},
         {"plan": replace(PLAN, evaluators=())},
-        {"plan": MaskedPlan(PLAN.domain, (ROSTER[0], replace(ROSTER[0], name="q", slice=1)), 1, Ring(32))},
+        {"plan": replace(PLAN, check="one-hot")},
+        {"plan": replace(PLAN, dealers=(replace(DEALERS[0], name="e"),))},
+        {"plan": replace(PLAN, dealers=(replace(DEALERS[0], identity=b"e" * 32),))},
+        {"plan": replace(PLAN, dealers=THREE_DEALERS)},
+        {
+            "plan": replace(
+                PLAN, roster=(ROSTER[0], replace(ROSTER[0], name="q", slice=1)), evaluators=(), dealers=()
+            )
+        },
         {"plan": replace(PLAN, roster=(ROSTER[0], ROSTER[2], ROSTER[1]))},
         {"plan": replace(PLAN, domain=Domain.coded({"a": 2, "b": 4}))},
         {
@@ -173,6 +185,7 @@ def test_only_equal_terms_have_equal_bytes(one, other):
                 (replace(ROSTER[0], attributes=("b", "a")), *ROSTER[1:]),
                 1,
                 Ring(32),
+                dealers=DEALERS,
             )
         },
         {
@@ -185,12 +198,22 @@ def test_only_equal_terms_have_equal_bytes(one, other):
                 ),
                 1,
                 Ring(32),
+                dealers=DEALERS,
             )
         },
     ],
 )
 def test_every_field_of_the_terms_changes_the_signed_bytes(change):
     assert encode_terms(replace(MASKED, **change)) != encode_terms(MASKED)
+
+
+def test_the_order_of_dealers_changes_the_signed_bytes():
+    """The first ones that are no party of a slice deal for it."""
+    encoded = {
+        encode_terms(replace(MASKED, plan=replace(PLAN, dealers=order)))
+        for order in itertools.permutations(THREE_DEALERS)
+    }
+    assert len(encoded) == 6
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.verify import sign_terms, verify_certificate
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.parties.asking import Asking
+from dpmosaic.curator.parties.dealer import CuratorDealer
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.journalled import signatures_of
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
@@ -56,9 +57,10 @@ def made_over(population, adjacency=Adjacency.ADD_REMOVE):
         release.links,
         order.proposal(RELEASE_ID),
         sealing=lambda terms: (terms, sign_terms(SIGNER, terms)),
+        dealers=[CuratorDealer(SIGNER, RandomStream.from_seed(3))],
         aligned=release.aligned,
     )
-    measurer = agreement.measurer(RandomStream.from_seed(3))
+    measurer = agreement.measurer()
     made = make_release(order, Layout.of(agreement.terms.plan), measurer, RandomStream.from_seed(4))
     certificate = made.certificate
     claim = Claim(RELEASE_ID, certificate.digest(), certificate.promise.zcdp_rho_spent)

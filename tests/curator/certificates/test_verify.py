@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from dpmosaic.common.card import CURATOR, PARTY, Card, FederationList
+from dpmosaic.common.card import CURATOR, DEALER, PARTY, Card, FederationList
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.crypto.randomness import RandomStream
@@ -26,6 +26,7 @@ from dpmosaic.curator.certificates.statements import Signatures
 from dpmosaic.curator.certificates.verify import sha256_of, sign_terms, verify_certificate
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
 from dpmosaic.curator.parties.asking import Asking
+from dpmosaic.curator.parties.dealer import CuratorDealer
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.journalled import signatures_of
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
@@ -38,40 +39,57 @@ SIGNER, STRANGER = Identity.from_seed(b"c" * 32), Identity.from_seed(b"s" * 32)
 NAMES = ("party-1-1", "party-1-2", "party-2-1", "party-2-2")
 TLS = self_signed("a", new_tls_key(), datetime.now(UTC))
 TRIAL = Trial(1, protocol="masked", grid="2x2")
-PARTIES = {name: Identity.from_seed(TRIAL.keys.child_key("identity", name)) for name in NAMES}
+DEALERS = ("dealer-1", "dealer-2", "dealer-3")
+IDENTITIES = {name: Identity.from_seed(TRIAL.keys.child_key("identity", name)) for name in (*NAMES, *DEALERS)}
 
 
-@pytest.fixture(scope="module")
-def signed():
-    """The certificate of a release over four parties that scored, measured and signed."""
+def certified(dealers, mechanism):
+    """The certificate of a release over four parties and so many dealers; without any, the curator deals."""
     order = ReleaseOrder(
         DOMAIN,
         MASKED,
         Adjacency.ZERO_OUT,
-        mechanism_named("mosaic"),
+        mechanism_named(mechanism),
         Workload.parse(DOMAIN, "2way"),
         Budget(epsilon=1.0, delta=1e-9),
     )
-    trial = replace(TRIAL, granted=order.granted)
+    trial = replace(TRIAL, granted=order.granted, dealers=dealers)
+    links = trial.parties(TABLE)
+    dealing = trial.dealing(links) if dealers else [CuratorDealer(SIGNER, RandomStream.from_seed(3))]
     agreement = agree(
         DOMAIN,
-        trial.parties(TABLE),
+        links,
         order.proposal("ab" * 16),
+        dealers=dealing,
         sealing=lambda terms: (terms, sign_terms(SIGNER, terms)),
     )
-    measurer = agreement.measurer(RandomStream.from_seed(3))
     layout = Layout.of(agreement.terms.plan)
-    made = make_release(order, layout, measurer, RandomStream.from_seed(4)).certificate
+    made = make_release(order, layout, agreement.measurer(), RandomStream.from_seed(4)).certificate
     claim = Claim("ab" * 16, made.digest(), made.promise.zcdp_rho_spent)
     return made.with_signatures(signatures_of(claim, agreement, Asking()))
 
 
+@pytest.fixture(scope="module")
+def signed():
+    """A certificate of a release that scored and measured; the curator dealt."""
+    return certified(0, "mosaic")
+
+
+@pytest.fixture(scope="module")
+def dealt():
+    """A certificate that three dealers signed too."""
+    return certified(3, "independent")
+
+
 def federation(curator=SIGNER, **others):
     def card(name, role, identity):
-        return Card.issue(role, name, identity, TLS, None if role == CURATOR else Domain.coded({"a": 3}))
+        return Card.issue(role, name, identity, TLS, Domain.coded({"a": 3}) if role == PARTY else None)
 
-    parties = tuple(card(name, PARTY, others.get(name, PARTIES[name])) for name in NAMES)
-    return FederationList(card("c", CURATOR, curator), parties)
+    parties, dealers = (
+        tuple(card(name, role, others.get(name, IDENTITIES[name])) for name in names)
+        for names, role in ((NAMES, PARTY), (DEALERS, DEALER))
+    )
+    return FederationList(card("c", CURATOR, curator), parties, dealers)
 
 
 def failed(certificate, listed=None, folder=None):
@@ -90,18 +108,50 @@ def changed(certificate, path, value):
 
 
 def signed_again(certificate):
-    return signed_by(PARTIES, certificate)
+    return signed_by(IDENTITIES, certificate)
 
 
 def test_verifies_a_certificate_that_all_parties_signed(signed):
     lines = list(verify_certificate(signed, federation()))
     assert all(line.passed for line in lines), [line for line in lines if not line.passed]
     assert [line.what for line in lines] == [
-        "label", "curator c", "parties", *(f"party {name}" for name in NAMES),
+        "label", "curator c", "parties", *(f"party {name}" for name in NAMES), "dealers", "dealer curator",
         "promise", "record", "table", "purpose", "trust", "charges", "budget", "recomputed", "not verified",
     ]  # fmt: skip
     kinds = {charge.kind for charge in signed.charges}
     assert kinds == {"interaction", "scores"}
+    (curator,) = [line for line in lines if line.what == "dealer curator"]
+    assert "dealt by the curator: for trials" in curator.finding
+
+
+def test_verifies_a_certificate_that_three_dealers_signed_and_says_who_would_have_to_collude(dealt):
+    lines = {line.what: line for line in verify_certificate(dealt, federation())}
+    assert all(line.passed for line in lines.values())
+    assert {f"dealer {name}" for name in DEALERS} <= set(lines)
+    assert "dealer curator" not in lines
+    assert "Two of dealer-1, dealer-2 and dealer-3 together with a party of a slice" in lines["trust"].finding
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "what"),
+    [
+        (("signed", "dealers", 0, "signature"), "00" * 64, {"dealer dealer-1"}),
+        (("signed", "dealers", 2, "mark", "events"), 9, {"dealer dealer-3"}),
+        (("signed", "dealers"), lambda all: all[1:], {"dealers"}),
+        (("signed", "dealers", 1, "name"), "dealer-1", {"dealers", "dealer dealer-1"}),
+        (("signed", "dealers", 1, "entries"), "entries of a party", {"dealer dealer-2"}),
+    ],
+)
+def test_detects_a_dealer_that_did_not_sign(dealt, path, value, what):
+    if value == "entries of a party":
+        value = dealt.to_json()["signed"]["parties"][0]["entries"]
+        assert value
+    assert failed(changed(dealt, path, value)) == what
+
+
+def test_detects_a_dealer_that_is_not_the_one_on_the_card(dealt):
+    found = failed(dealt, federation(**{"dealer-2": STRANGER}))
+    assert found == {"dealers", "dealer dealer-2"}
 
 
 FALSE_STATEMENTS = [
@@ -129,8 +179,9 @@ FALSE_STATEMENTS = [
     (("plan", "rows_per_person"), 2, {"record", "recomputed"}),
     (("plan", "privacy_unit"), "Everybody is protected, whatever their rows.", {"record"}),
     (("plan", "collusions"), 3, {"trust"}),
-    (("plan", "dealer"), "nobody", {"trust"}),
+    (("plan", "dealers"), ["dealer-1"], {"trust"}),
     (("plan", "evaluators"), ["party-1-2", "party-2-1"], {"trust"}),
+    (("plan", "collusion"), "Everybody together could read nothing.", {"trust"}),
     (("plan", "check"), "one-hot", {"trust"}),
     (("charges", 0, "zcdp_rho"), 1e-9, {"charges"}),
     (("charges", 0, "noise_sigmas_by_slice", 0, 0), 1e9, {"charges"}),
@@ -177,17 +228,20 @@ def test_a_party_that_charged_more_than_the_others_is_detected(signed):
     for entry in party.entries:
         rho = entry.zcdp_rho * 2
         link = next_link(link, entry.query_id, entry.query, rho)
-        entries.append(replace(entry, zcdp_rho=rho, signature=PARTIES[party.name].sign("ledger entry", link)))
+        entries.append(
+            replace(entry, zcdp_rho=rho, signature=IDENTITIES[party.name].sign("ledger entry", link))
+        )
     claim = Claim("ab" * 16, signed.digest(), 1.0)
-    said = state(PARTIES[party.name], entries, link, claim, party.mark)
-    statements = [Statement(p.entries, p.signature, p.mark) for p in signed.signed.parties[:3]] + [said]
-    again = Signatures.of(signed.signed.terms, signed.signed.curator_signature, NAMES, statements)
+    said = state(IDENTITIES[party.name], entries, link, claim, party.mark)
+    statements = {p.name: Statement(p.entries, p.signature, p.mark) for p in signed.signed.parties}
+    statements[party.name] = said
+    again = Signatures.of(signed.signed.terms, signed.signed.curator_signature, statements, {})
     assert "charges" in failed(signed.with_signatures(again))
 
 
 def test_detects_identities_that_differ_from_the_cards(signed):
     assert failed(signed, federation(**{"party-1-1": STRANGER})) == {"parties", "party party-1-1"}
-    assert failed(signed, federation(STRANGER)) == {"curator c"}
+    assert failed(signed, federation(STRANGER)) == {"curator c", "dealers"}
 
 
 def test_other_terms_invalidate_every_signature(signed):

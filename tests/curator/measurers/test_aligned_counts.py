@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.protocols.alignment.alignment import Population
@@ -114,9 +113,9 @@ def test_products_with_a_common_first_part_open_it_once(monkeypatch):
     measurer = release.measurer()
     opened, relay = [], PartyClient.relay
 
-    def relayed(client, request, delivery, recipient):
-        opened.append((delivery.sender, request.chain))
-        relay(client, request, delivery, recipient)
+    def relayed(client, sender, request, recipient):
+        opened.append((sender, request.chain))
+        relay(client, sender, request, recipient)
 
     monkeypatch.setattr(PartyClient, "relay", relayed)
     cliques = [("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c"), ("a", "d")]
@@ -139,11 +138,13 @@ def test_people_are_counted_at_the_positions_that_an_alignment_gave_their_rows(k
         (Population.EVERYWHERE, [15, 0, 0, 0]),
         (Population.ANYWHERE, [15, 0, 25, 0, 0, 0, 30, 0, 0]),
     ):
-        federation = connect(parties.domain, parties.links, aligned=made.aligned(population))
+        federation = connect(
+            parties.domain, parties.links, aligned=made.aligned(population), dealers=parties.dealers
+        )
         granted = HUGE[0] / 4
         terms = masked_terms(federation, granted, release_id=id_of(population.value[:4]))
         acceptances = federation.accept(terms)
-        measurer = MaskedMeasurer(federation, terms, acceptances, granted, RandomStream.from_seed(1))
+        measurer = MaskedMeasurer(federation, terms, acceptances, granted)
         (found,) = measurer.measure([Query(("a0", "a1"), granted, "test")])
         assert np.rint(found.values).tolist() == expected
         assert measurer.record_count == sum(made.people[0]) or population is Population.EVERYWHERE

@@ -10,7 +10,7 @@ from dpmosaic.common.protocols.registry import BUILT_IN, Users
 from dpmosaic.curator.measurers.catalogue import MEASURERS, measuring
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.parties.federation import connect
-from support.parties import cut, policy_for, random_table, started
+from support.parties import cut, dealers_for, policy_for, random_table, started
 from support.terms import terms_of
 
 TABLE = random_table(Domain.coded({"a": 2, "b": 3}), records=30)
@@ -26,12 +26,14 @@ def test_each_protocol_has_its_terms_and_measurer(protocol):
     granted = Fraction(10**7)
     pieces = cut(TABLE, "1x1" if BUILT_IN[protocol].one_party else "2x1")
     policy = policy_for(protocol, granted_rho=float(granted))
-    federation = connect(TABLE.domain, started(pieces, policy, RandomStream.from_seed(1)))
+    keys = RandomStream.from_seed(1)
+    links = started(pieces, policy, keys)
+    federation = connect(TABLE.domain, links, dealers=dealers_for(links, keys))
     by = measuring(protocol)
     plan = by.plan(federation, granted, Adjacency.ZERO_OUT, None)
     terms = terms_of(protocol=protocol, granted=float(granted), plan=plan)
     acceptances = federation.accept(terms)
-    measurer = by.begin(federation, terms, acceptances, granted, RandomStream.from_seed(2), None)
+    measurer = by.begin(federation, terms, acceptances, granted, None)
     (found,) = measurer.measure([Query(("a", "b"), granted, "test")])
     assert found.values.round().tolist() == TABLE.marginal(("a", "b")).tolist()
     assert measurer.accountant.spent <= granted

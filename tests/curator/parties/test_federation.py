@@ -180,7 +180,7 @@ def test_slices_may_have_different_numbers_of_records():
 
 @pytest.mark.parametrize("version", [0, PROTOCOL_VERSION + 1])
 def test_refuses_a_party_of_another_protocol_version_by_name(version):
-    with pytest.raises(ProtocolError, match=f"party 'q' has protocol version {version}"):
+    with pytest.raises(ProtocolError, match=f"'q' has protocol version {version}"):
         connect(DOMAIN, [[holding("p", "a"), holding("q", "b", "c", version=version)]])
 
 

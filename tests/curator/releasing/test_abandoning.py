@@ -82,6 +82,7 @@ class Trial:
         party = self.links[place].party
         rules = replace(party._institution.rules, **changes)
         party._institution = replace(party._institution, rules=rules)
+        party._rules = rules
 
     def reserved(self):
         return [float(link.party._ledger.reserved()) for link in self.links]

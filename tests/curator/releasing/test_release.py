@@ -44,7 +44,7 @@ def order(protocol=MASKED, mechanism=None, **changes):
 def made(asked, grid="1x2", **options):
     trial = Trial(asked.granted, protocol=asked.protocol.name, grid=grid)
     agreement = trial.agreement(DOMAIN, trial.parties(TABLE))
-    measurer, layout = agreement.measurer(trial.keys.child("dealer")), Layout.of(agreement.terms.plan)
+    measurer, layout = agreement.measurer(), Layout.of(agreement.terms.plan)
     return make_release(asked, layout, measurer, RandomStream.from_seed(2), **options)
 
 
@@ -112,10 +112,11 @@ def test_parties_are_asked_to_accept_the_sealed_terms():
         return replace(proposed, release_id=id_of("sealed")), b""
 
     proposal = Proposal(RELEASE_ID, MASKED, Adjacency.ZERO_OUT, trial.granted, PURPOSE)
-    agreement = agree(DOMAIN, trial.parties(TABLE), proposal, sealing=sealing)
+    links = trial.parties(TABLE)
+    agreement = agree(DOMAIN, links, proposal, dealers=trial.dealing(links), sealing=sealing)
     assert [terms.release_id for terms in sealed] == [RELEASE_ID]
     assert agreement.terms.release_id == id_of("sealed")
-    assert len(agreement.acceptances) == 2
+    assert len(agreement.acceptances) == 3
 
 
 @pytest.mark.parametrize("wrong", [{}, {"party-1-1": bytes(32)}])
@@ -126,9 +127,9 @@ def test_asks_nothing_of_a_party_with_another_identity_than_its_card(wrong):
     known = {party.name: party.identity for party in described[1:]} | wrong
     proposal = Proposal(RELEASE_ID, MASKED, Adjacency.ZERO_OUT, trial.granted, PURPOSE)
     with pytest.raises(PolicyError, match="'party-1-1': expected the identity of its enrolled card"):
-        agree(DOMAIN, links, proposal, identities=known)
+        agree(DOMAIN, links, proposal, dealers=trial.dealing(links), identities=known)
     assert [link.servicer for row in links for link in row]
-    assert agree(DOMAIN, links, proposal).granted == trial.granted
+    assert agree(DOMAIN, links, proposal, dealers=trial.dealing(links)).granted == trial.granted
 
 
 def test_parties_are_charged_at_least_the_cost_of_all_copies():

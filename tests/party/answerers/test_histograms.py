@@ -127,7 +127,7 @@ def test_a_release_without_masks_gets_no_masked_shares(table, ledger, protocol):
     with pytest.raises(ProtocolError, match=f"'{protocol}' has no answers of the form SHARE"):
         party.answer(replace(QUERY, form=AnswerForm.SHARE))
     with pytest.raises(ProtocolError, match=f"'{protocol}' has no products"):
-        party.introduce(Introduction(RELEASE_ID, (Acceptance(b"", b"", START),), bytes(32)))
+        party.introduce(Introduction(RELEASE_ID, (Acceptance(b"", b"", START),)))
     with pytest.raises(ProtocolError, match="has no products"):
         party.open(OpeningRequest(RELEASE_ID, (("a",),), 1))
     assert ledger.release(RELEASE_ID).introduction is None

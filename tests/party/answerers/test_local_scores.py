@@ -73,7 +73,7 @@ def test_a_single_party_answers_after_it_has_the_references_and_opens_nothing(al
     with pytest.raises(ProtocolError, match="only the references"):
         alone.deliver(Delivery(RELEASE_ID, DeliveryKind.SCORE_STEP, query_id="s"), [])
     with pytest.raises(ProtocolError, match="opens nothing"):
-        alone.open(OpeningRequest(RELEASE_ID, (), 0, "s", 0))
+        alone.open(OpeningRequest(RELEASE_ID, (), 0, DeliveryKind.SCORE_STEP, "s"))
 
 
 def test_a_release_by_noisy_indicators_has_no_scores(alone):

@@ -15,10 +15,11 @@ from dpmosaic.common.protocols.masked.bounds import AnswerBounds, marginal_bound
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
+from support.messages import DEALERS
 
 SIGMA = 3.0
 ROSTER = tuple(RosterEntry(name, 0, (name,), 65, bytes(32)) for name in ("a", "b", "c"))
-PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3, "c": 4}), ROSTER, 1, Ring(32))
+PLAN = MaskedPlan(Domain.coded({"a": 2, "b": 3, "c": 4}), ROSTER, 1, Ring(32), dealers=DEALERS)
 
 
 def test_values_up_to_the_bounds_are_accepted_and_those_beyond_refused():

@@ -26,6 +26,7 @@ from dpmosaic.common.protocols.masked.plan import (
 )
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
+from support.messages import DEALERS
 
 DOMAIN = Domain.coded({"a": 5, "b": 2, "c": 3, "d": 2, "e": 1})
 CLIQUES = [c for size in range(1, 6) for c in itertools.combinations(DOMAIN.names, size)]
@@ -41,7 +42,7 @@ def roster(*slices, records=(7, 4, 9)):
 
 
 def plan_of(*slices, records=(7, 4, 9), domain=DOMAIN, tolerated=0, bits=32):
-    return MaskedPlan(domain, roster(*slices, records=records), tolerated, Ring(bits))
+    return MaskedPlan(domain, roster(*slices, records=records), tolerated, Ring(bits), dealers=DEALERS)
 
 
 RAGGED = plan_of(["ae", "b", "cd"], ["abcde"], ["d", "abce"])
@@ -280,7 +281,7 @@ def test_a_plan_with_an_inconsistent_roster_is_refused(change, reason):
 @pytest.mark.parametrize("tolerated", [-1, 3, 4])
 def test_a_plan_that_tolerates_the_collusion_of_all_parties_is_refused(tolerated):
     with pytest.raises(BudgetError, match="tolerated collusions"):
-        MaskedPlan(DOMAIN, TWO_SLICES, tolerated, Ring(32))
+        MaskedPlan(DOMAIN, TWO_SLICES, tolerated, Ring(32), dealers=DEALERS)
 
 
 def test_a_plan_with_a_huge_slice_number_is_refused_without_a_loop_over_slices():
@@ -296,7 +297,7 @@ def test_a_plan_with_a_huge_slice_number_is_refused_without_a_loop_over_slices()
 
 def test_with_the_check_a_clique_of_three_parties_is_not_feasible():
     roster = tuple(RosterEntry(name, 0, (name,), 10, bytes(32)) for name in "abc")
-    plan = MaskedPlan(Domain.coded({"a": 2, "b": 2, "c": 2}), roster, 1, Ring(32))
+    plan = MaskedPlan(Domain.coded({"a": 2, "b": 2, "c": 2}), roster, 1, Ring(32), dealers=DEALERS)
     checked = replace(plan, check="one-hot")
     assert (plan.feasible(("a", "b", "c")), checked.feasible(("a", "b", "c"))) == (True, False)
     assert checked.feasible(("a", "c"))

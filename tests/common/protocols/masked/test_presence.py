@@ -12,6 +12,7 @@ from dpmosaic.common.protocols.masked.plan import MaskedPlan, labels
 from dpmosaic.common.protocols.masked.presence import attributes_of, is_presence, presence
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
+from support.messages import DEALERS
 
 DOMAIN = Domain.coded({"a": 5, "b": 2, "c": 3, "d": 4})
 CLIQUES = [c for size in range(1, 5) for c in itertools.combinations(DOMAIN.names, size)]
@@ -27,7 +28,7 @@ def plan_of(*slices, population=Population.EVERYWHERE):
     roster = tuple(replace(entry, name=f"{entry.name}{place}") for place, entry in enumerate(roster))
     people = tuple((1,) * (2 ** len(groups.split()) - 1) for groups in slices)
     alignment = Alignment("f" * 32, population, people, Fraction(1, 2))
-    return MaskedPlan(DOMAIN, roster, 0, Ring(32), alignment=alignment)
+    return MaskedPlan(DOMAIN, roster, 0, Ring(32), dealers=DEALERS, alignment=alignment)
 
 
 def shown(chain):

@@ -25,6 +25,11 @@ PLACES = Delivery(RELEASE_ID, DeliveryKind.POSITIONS)
 KEY = Delivery(RELEASE_ID, DeliveryKind.ALIGNMENT_KEY)
 
 
+def key_for(recipient, chain=()):
+    """Asks a party for the key of an alignment."""
+    return OpeningRequest(RELEASE_ID, chain, recipient, DeliveryKind.ALIGNMENT_KEY)
+
+
 class Introduced:
     """Parties that accepted an alignment and are introduced to each other; two in one slice by default."""
 
@@ -34,18 +39,18 @@ class Introduced:
         self.terms = AlignmentProposal(RELEASE_ID, order(), Adjacency.ZERO_OUT).terms(federation)
         self.clients = [member.client for member in federation.members]
         self.first, self.second, *_ = self.clients
-        introduction = Introduction(RELEASE_ID, federation.accept(self.terms), b"")
+        introduction = Introduction(RELEASE_ID, federation.accept(self.terms))
         for client in self.clients:
             client.introduce(introduction)
 
     def share_key(self):
-        self.first.relay(OpeningRequest(RELEASE_ID, (), 1), KEY, self.second)
+        self.first.relay(0, key_for(1), self.second)
 
     def tokens(self, client):
         return client.align(RELEASE_ID, self.clients.index(client), 1)
 
     def place(self, client, size, positions, people=((1, 2, 3),)):
-        client.deal(PLACES, positions_payload(size, people, np.array(positions, dtype=np.uint32)))
+        client.deliver(PLACES, positions_payload(size, people, np.array(positions, dtype=np.uint32)))
 
 
 @pytest.fixture
@@ -97,16 +102,16 @@ def test_other_positions_than_the_first_ones_are_refused(introduced):
 
 @pytest.mark.parametrize(("place", "chain"), [(1, ()), (0, (("a0",),))])
 def test_only_the_first_party_gives_a_key_and_nothing_else(introduced, place, chain):
-    asked = queries.encode_opening_request(OpeningRequest(RELEASE_ID, chain, 1 - place))
+    asked = queries.encode_opening_request(key_for(1 - place, chain))
     with pytest.raises(ProtocolError, match="to the first party"):
         list(introduced.parties.links[0][place].call("Open", [asked]))
 
 
 def test_only_a_key_that_the_first_party_sealed_is_taken(introduced):
     with pytest.raises(ProtocolError, match="of the first party"):
-        introduced.first.deal(KEY, [np.zeros(8)])
+        introduced.first.deliver(KEY, [np.zeros(8)])
     with pytest.raises(ProtocolError, match="does not open"):
-        introduced.second.deal(KEY, [np.zeros(4), np.zeros(6)])
+        introduced.second.deliver(KEY, [np.zeros(4), np.zeros(6)])
 
 
 def test_a_release_that_aligns_rows_answers_nothing_else(introduced):
@@ -114,7 +119,7 @@ def test_a_release_that_aligns_rows_answers_nothing_else(introduced):
     with pytest.raises(ProtocolError, match="no answers of the form"):
         list(introduced.first.answer(query, 1, 2, 1))
     with pytest.raises(ProtocolError, match="has no products"):
-        introduced.first.deal(Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, (("a0",),)), [np.zeros(1)])
+        introduced.first.deliver(Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, (("a0",),)), [np.zeros(1)])
 
 
 def test_the_tokens_of_two_alignments_of_the_same_rows_have_nothing_in_common():
@@ -126,6 +131,6 @@ def test_the_tokens_of_two_alignments_of_the_same_rows_have_nothing_in_common():
 def test_a_key_is_for_the_parties_that_are_compared_and_no_others():
     """A curator that colludes with a party of one slice learns nothing of the tokens of another slice."""
     two_slices = Introduced([[["ada"], ["bob"]], [["ada"], ["dan"]]])
-    asked = queries.encode_opening_request(OpeningRequest(RELEASE_ID, (), 2))
+    asked = queries.encode_opening_request(key_for(2))
     with pytest.raises(ProtocolError, match="for another one that is compared with it"):
         list(two_slices.parties.links[0][0].call("Open", [asked]))

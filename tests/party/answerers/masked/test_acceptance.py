@@ -12,7 +12,7 @@ from dpmosaic.common.messages import Acceptance
 from dpmosaic.party.ledger import Ledger
 from support.terms import RELEASE_ID, id_of
 
-NORTH, EAST, WEST, SOUTH = range(4)
+NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 
 
 def with_entry(plan, party, **changes):
@@ -103,7 +103,7 @@ def test_a_party_that_is_not_pinned_or_with_another_key_is_refused_by_name(maske
 
 def test_more_parties_may_be_pinned_than_take_part(masked):
     plan = masked.plan_of()
-    peers = {entry.name: entry.identity for entry in plan.roster}
+    peers = {entry.name: entry.identity for entry in plan.participants}
     party = masked.party_of("north", plan, peers={**peers, "far": masked.identity("far").public})
     party.accept(encode_terms(masked.terms_of(plan)))
 
@@ -120,7 +120,7 @@ def test_a_release_that_tolerates_fewer_collusions_than_the_policy_asks_for_is_r
 
 
 def test_a_single_party_needs_no_peers_and_tolerates_no_collusion(masked):
-    plan = masked.plan_of({"alone": (0, ("a", "b", "c", "d"))})
+    plan = masked.plan_of({"alone": (0, ("a", "b", "c", "d"))}, dealers=())
     party = masked.party_of("alone", plan, peers={}, policy=replace(masked.policy, min_tolerated=5))
     party.accept(encode_terms(masked.terms_of(plan)))
 
@@ -176,13 +176,13 @@ def test_an_acceptance_not_signed_by_the_plans_party_for_these_terms_is_refused(
 
 @pytest.mark.parametrize(
     "places",
-    [(), (NORTH, EAST, WEST), (NORTH, EAST, WEST, SOUTH, SOUTH)],
-    ids=["none", "one less", "one more"],
+    [(), (NORTH, EAST, WEST, DEALER), (NORTH, EAST, WEST, SOUTH), (NORTH, EAST, WEST, SOUTH, DEALER, DEALER)],
+    ids=["none", "one less", "no dealer's", "one more"],
 )
-def test_an_introduction_has_one_acceptance_of_every_party(masked, places):
+def test_an_introduction_has_one_acceptance_of_every_party_and_dealer(masked, places):
     release = masked.Release().accept()
     acceptances = tuple(release.acceptances[place] for place in places)
-    with pytest.raises(ProtocolError, match="one acceptance for each party"):
+    with pytest.raises(ProtocolError, match="one acceptance for each party and dealer"):
         release.parties["north"].introduce(release.introduction(acceptances=acceptances))
     assert release.ledgers["north"].release(RELEASE_ID).introduction is None
 

@@ -11,6 +11,7 @@ from scipy import stats
 from dpmosaic.common.errors import BudgetError, ProtocolError
 from dpmosaic.common.messages import (
     AnswerForm,
+    DealRequest,
     Delivery,
     DeliveryKind,
     MarginalQuery,
@@ -22,7 +23,7 @@ from dpmosaic.common.wire import codec, queries, streams
 from dpmosaic.party.serving.servicer import PartyServicer
 from support.terms import RELEASE_ID
 
-NORTH, EAST, WEST, SOUTH = range(4)
+NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
 PAIR = (A, C)
 QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
@@ -137,10 +138,19 @@ def test_the_same_steps_as_encoded_messages_give_the_same_bytes(masked):
     def served(party, method, *requests):
         return list(servicers[party].serve(method, iter(requests), b""))
 
-    for party, name in enumerate(encoded.names):
+    for party in range(len(encoded.names)):
         served(party, "Introduce", codec.encode_introduction(encoded.introduction()))
+    encoded.introduce_dealers()
+
+    def deal(request, **header):
+        announced = Delivery(RELEASE_ID, request.kind, sender=DEALER, **header)
+        frames = streams.encode_payload(encoded.dealt(DEALER, request))
+        served(request.recipient, "Deliver", streams.encode_delivery(announced), *frames)
+
+    for recipient in (NORTH, EAST, WEST):
+        deal(DealRequest(RELEASE_ID, DeliveryKind.MASK_SEEDS, recipient))
     for owner, recipient in itertools.permutations((NORTH, EAST, WEST), 2):
-        tag = OpeningRequest(RELEASE_ID, (), recipient, record_order=True)
+        tag = OpeningRequest(RELEASE_ID, (), recipient, DeliveryKind.RECORD_ORDER)
         frames = served(owner, "Open", queries.encode_opening_request(tag))
         announced = streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.RECORD_ORDER, (), owner))
         assert served(recipient, "Deliver", announced, *frames) == [codec.encode_acknowledgement()]
@@ -150,9 +160,7 @@ def test_the_same_steps_as_encoded_messages_give_the_same_bytes(masked):
         )
         announced = streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.OPENING, (part,), owner))
         assert served(recipient, "Deliver", announced, *frames) == [codec.encode_acknowledgement()]
-    ((_, words),) = encoded.dealer.products([PAIR], 0)
-    announced = streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCT, PAIR))
-    served(EAST, "Deliver", announced, *streams.encode_payload([words.tobytes()]))
+    deal(DealRequest(RELEASE_ID, DeliveryKind.DEALT_PRODUCTS, EAST, (PAIR,)), chains=(PAIR,))
     for party in (NORTH, EAST):
         served(party, "Multiply", queries.encode_multiply_request(MultiplyRequest(RELEASE_ID, (PAIR,))))
     asked = queries.encode_answer_request(QUERY, ())

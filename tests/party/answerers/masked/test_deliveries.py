@@ -10,17 +10,18 @@ from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto import envelope
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.dealing import peers as party_peers
+from dpmosaic.common.dealing.dealing import dealt_labels
 from dpmosaic.common.errors import PolicyError, ProtocolError
-from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
+from dpmosaic.common.messages import AnswerForm, DealRequest, DeliveryKind, MarginalQuery
 from dpmosaic.common.protocols.masked.masks import release_masks
 from dpmosaic.party.answerers.masked import session as party_masked
 from support.terms import RELEASE_ID
 
-NORTH, EAST, WEST, SOUTH = range(4)
+NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
 PAIR = (A, C)
 OPENING = DeliveryKind.OPENING
-DEALT_ROWS, DEALT_PRODUCT = DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_PRODUCT
+DEALT_ROWS, DEALT_PRODUCTS = DeliveryKind.DEALT_ROWS, DeliveryKind.DEALT_PRODUCTS
 CHAINS = {
     "no part": (),
     "an empty part": ((),),
@@ -34,6 +35,16 @@ CHAINS = {
     "a part of two parties in a chain": (("a", "c"), D),
 }
 FOREIGN = {"a part of another": (C,), "a product of others": (C, D)}
+
+
+def deliver_dealt(release, kind, chain, recipient, frames, sender=DEALER):
+    """Delivers frames as what a dealer dealt for a product."""
+    release.deliver_dealt(sender, DealRequest(RELEASE_ID, kind, recipient, (chain,)), frames)
+
+
+def dealt_as(release, kind, chain, recipient, payload):
+    """What a dealer seals that deals this payload for a product."""
+    return list(release.dealings[DEALER]._peers.seal(recipient, dealt_labels(kind, (chain,)), [payload]))
 
 
 @pytest.fixture
@@ -60,11 +71,12 @@ def test_an_opening_is_the_indicators_without_the_mask_sealed_under_the_key_of_t
     terms = hashlib.sha256(encode_terms(release.terms)).digest()
     secret = EphemeralKey.from_seed(release.ledgers["east"].release(RELEASE_ID).secret)
     key = secret.pair_key(release.acceptances[NORTH].ephemeral, terms)
+    release.dealt(DEALER, DealRequest(RELEASE_ID, DeliveryKind.MASK_SEEDS, NORTH))
     release.sealed(NORTH, (("a", "b"),), EAST)
-    ((used, context, payload),) = sealings
+    (_, _, seed), (used, context, payload) = sealings
     assert used == key
     assert context.startswith(terms)
-    mask = release_masks(release.dealer.seeds[NORTH], terms).child("mask", "2", "a", "b").bytes(40 * 6 * 4)
+    mask = release_masks(seed, terms).child("mask", "2", "a", "b").bytes(40 * 6 * 4)
     shown = np.frombuffer(payload, dtype="<u4") + mask.view("<u4")
     assert np.array_equal(shown.reshape(40, 6), np.eye(6)[release.rows(0).cell_codes(("a", "b"), 0, 40)])
 
@@ -80,14 +92,16 @@ def test_no_two_openings_are_sealed_under_one_key_and_context(release, sealings)
 
 def test_a_repeated_opening_is_the_same_matrix_also_after_a_restart(masked, tmp_path, sealings):
     release = masked.Release(folder=tmp_path).accept().introduce()
+    payloads = []
     for seed in (5, 6):
+        before = len(sealings)
         for step in release.deliveries(("a", "c", "d")):
             step()
+        payloads.append([payload for _, _, payload in sealings[before:]])
         for name in release.names:
             release.start(name, seed=seed)
-        release.compare_orders()
-    half = len(sealings) // 2
-    assert [payload for _, _, payload in sealings[:half]] == [payload for _, _, payload in sealings[half:]]
+        release.begin()
+    assert payloads[0] == payloads[1]
     assert one_payload_each(sealings)
 
 
@@ -95,7 +109,8 @@ def test_rows_that_are_dealt_again_are_sealed_under_a_new_key_or_context(release
     """A repeated nonce would reveal the rows to the dealer, which knows how they differ."""
     for step in release.deliveries(("a", "c", "d")):
         step()
-    release.deliver(DEALT_ROWS, (A, D), WEST, [bytes(40 * 4 * 4)])
+    again = dealt_as(release, DEALT_ROWS, (A, D), WEST, bytes(40 * 4 * 4))
+    deliver_dealt(release, DEALT_ROWS, (A, D), WEST, again)
     release.sealed(WEST, (A, D), EAST)
     assert one_payload_each(sealings)
 
@@ -119,9 +134,9 @@ def test_an_invalid_chain_or_one_of_other_parties_is_not_opened_dealt_or_multipl
         release.sealed(NORTH, chain, EAST)
     with pytest.raises(ProtocolError, match="compare the plan"):
         release.multiply(NORTH, chain)
-    for kind in (DEALT_ROWS, DEALT_PRODUCT):
+    for kind in (DEALT_ROWS, DEALT_PRODUCTS):
         with pytest.raises(ProtocolError, match="compare the plan"):
-            release.deliver(kind, chain, NORTH, [b""])
+            deliver_dealt(release, kind, chain, NORTH, [b""])
 
 
 @pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS)
@@ -150,9 +165,9 @@ def test_a_chain_has_one_part_of_each_party(release, chain):
 
 
 def test_a_single_part_is_not_a_product(release):
-    for kind in (DEALT_ROWS, DEALT_PRODUCT):
+    for kind in (DEALT_ROWS, DEALT_PRODUCTS):
         with pytest.raises(ProtocolError, match="compare the plan"):
-            release.deliver(kind, (A,), NORTH, [bytes(2 * 4)])
+            deliver_dealt(release, kind, (A,), NORTH, dealt_as(release, kind, (A,), NORTH, bytes(2 * 4)))
     with pytest.raises(ProtocolError, match="compare the plan"):
         release.multiply(NORTH, (A,))
 
@@ -168,9 +183,9 @@ def test_an_opening_above_the_limit_is_neither_sealed_nor_accepted(release, monk
     with pytest.raises(PolicyError, match="larger than the protocol's limit"):
         release.deliver(OPENING, (C,), NORTH, sealed, EAST)
     with pytest.raises(PolicyError, match="larger than the protocol's limit"):
-        release.deliver(DEALT_ROWS, PAIR, EAST, [])
+        deliver_dealt(release, DEALT_ROWS, PAIR, EAST, [])
     # A sum over records is small for any number of records.
-    release.deal(PAIR)
+    release.deal_product(PAIR)
 
 
 BROKEN = {
@@ -208,7 +223,7 @@ def test_an_incomplete_or_reordered_opening_is_refused_and_the_earlier_one_stays
     frames = BROKEN[broken](head, one, two)
     with pytest.raises(ProtocolError, match="sealed stream"):
         release.deliver(OPENING, (C,), EAST, frames, NORTH)
-    release.deal((C, D))
+    release.deal_product((C, D))
     with pytest.raises(ProtocolError, match="deliver all of them"):
         release.multiply(EAST, (C, D))
     for step in release.deliveries(("c", "d")):
@@ -247,17 +262,44 @@ def test_an_opening_is_refused_as_one_of_the_other_party(release):
 
 
 @pytest.mark.parametrize("change", [-8, -1, 1, 8])
-@pytest.mark.parametrize(("kind", "rows"), [(DEALT_ROWS, 40), (DEALT_PRODUCT, 1)])
-def test_a_dealt_share_of_another_length_is_refused_however_it_is_cut(release, kind, rows, change):
+@pytest.mark.parametrize(("kind", "rows"), [(DEALT_ROWS, 40), (DEALT_PRODUCTS, 1)])
+def test_a_dealt_share_of_another_length_is_refused(release, kind, rows, change):
     due = rows * 2 * 4 * 4
+    frames = dealt_as(release, kind, PAIR, EAST, bytes(due + change))
     with pytest.raises(ProtocolError, match="more or fewer integers than expected"):
-        release.deliver(kind, PAIR, EAST, [bytes(9), bytes(due + change - 9)])
-    release.deliver(kind, PAIR, EAST, [bytes(9), bytes(due - 9)])
+        deliver_dealt(release, kind, PAIR, EAST, frames)
+    deliver_dealt(release, kind, PAIR, EAST, dealt_as(release, kind, PAIR, EAST, bytes(due)))
+
+
+@pytest.mark.parametrize("sender", [NORTH, EAST, SOUTH, 5, 2**32 - 1])
+def test_what_is_dealt_is_taken_from_a_dealer_of_the_slice_only(release, sender):
+    for kind in (DEALT_ROWS, DEALT_PRODUCTS):
+        frames = dealt_as(release, kind, PAIR, EAST, bytes(4))
+        with pytest.raises(ProtocolError, match="dealer of this slice"):
+            deliver_dealt(release, kind, PAIR, EAST, frames, sender)
+    seeds = DealRequest(RELEASE_ID, DeliveryKind.MASK_SEEDS, EAST)
+    with pytest.raises(ProtocolError, match="dealer of this slice"):
+        release.deliver_dealt(sender, seeds, release.dealt(DEALER, seeds))
+
+
+def test_what_is_dealt_counts_as_dealt_for_this_party_and_these_chains_only(release):
+    """With the right length for each of them."""
+    for kind, chain, recipient in [
+        (DEALT_ROWS, PAIR, EAST),
+        (DEALT_PRODUCTS, (A, D), EAST),
+        (DEALT_PRODUCTS, PAIR, WEST),
+    ]:
+        frames = dealt_as(release, kind, chain, recipient, bytes(32))
+        with pytest.raises(ProtocolError, match="does not open"):
+            deliver_dealt(release, DEALT_PRODUCTS, PAIR, EAST, frames)
+    frames = dealt_as(release, DEALT_PRODUCTS, PAIR, EAST, bytes(32))
+    deliver_dealt(release, DEALT_PRODUCTS, PAIR, EAST, frames)
 
 
 def test_a_dealt_share_may_be_dealt_again_before_it_is_used(masked):
     release = masked.Release(masked.terms_of(granted_rho=1e8)).accept().introduce()
-    release.deliver(DEALT_PRODUCT, PAIR, EAST, [bytes(2 * 4 * 4)])
+    zeros = dealt_as(release, DEALT_PRODUCTS, PAIR, EAST, bytes(2 * 4 * 4))
+    deliver_dealt(release, DEALT_PRODUCTS, PAIR, EAST, zeros)
     query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 1e-3)
     assert np.allclose(release.prepare(("a", "c")).counts(query), release.exact(("a", "c")), atol=0.03)
 
@@ -272,7 +314,7 @@ def test_openings_of_one_product_are_freed_and_those_of_single_parts_kept(releas
     release.prepare(("a", "c", "d"))
     with pytest.raises(ProtocolError, match="deliver all of them"):
         release.sealed(WEST, (A, D), EAST)
-    release.deal((A, D))
+    release.deal_product((A, D))
     for party in (NORTH, WEST):
         release.multiply(party, (A, D))
         query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "d"), 3.0)

@@ -20,7 +20,7 @@ from dpmosaic.common.messages import (
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
 from support.terms import RELEASE_ID, id_of
 
-NORTH, EAST, WEST, SOUTH = range(4)
+NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, B, C, D = ("a",), ("b",), ("c",), ("d",)
 PAIR = (A, C)
 QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a", "c"), 3.0)
@@ -36,9 +36,14 @@ EAST_OPENS = Delivery(RELEASE_ID, DeliveryKind.OPENING, (C,), EAST)
 ATTEMPTS = {
     "open": lambda party: party.open(OpeningRequest(RELEASE_ID, (A,), EAST)),
     "deliver an opening": lambda party: party.deliver(EAST_OPENS, [b""]),
-    "deliver rows": lambda party: party.deliver(Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, PAIR), [b""]),
-    "deliver a product": lambda party: party.deliver(
-        Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCT, PAIR), [b""]
+    "deliver seeds": lambda party: party.deliver(
+        Delivery(RELEASE_ID, DeliveryKind.MASK_SEEDS, sender=DEALER), [b""]
+    ),
+    "deliver rows": lambda party: party.deliver(
+        Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, PAIR, DEALER), [b""]
+    ),
+    "deliver products": lambda party: party.deliver(
+        Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCTS, sender=DEALER, chains=(PAIR,)), [b""]
     ),
     "multiply": lambda party: party.multiply(MultiplyRequest(RELEASE_ID, (PAIR,))),
     "answer": lambda party: party.answer(QUERY),
@@ -156,7 +161,7 @@ def test_a_marginal_past_max_cells_is_neither_multiplied_nor_answered(masked):
     release = masked.Release(policy=replace(masked.policy, max_cells=8)).accept().introduce()
     release.prepare(("a", "c")).frames(QUERY)
     with pytest.raises(PolicyError, match="max_cells"):
-        release.deal((B, C))
+        release.deal_product((B, C))
     with pytest.raises(PolicyError, match="max_cells"):
         release.multiply(NORTH, (B, C))
     query = replace(QUERY, query_id="q2", clique=("b", "c"))

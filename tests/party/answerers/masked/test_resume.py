@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.canonical.terms import encode_terms
+from dpmosaic.common.dealing.dealing import dealt_labels
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import AnswerForm, DeliveryKind, MarginalQuery
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
@@ -15,7 +16,7 @@ from dpmosaic.party.answerers.masked.session import MaskedSession
 from dpmosaic.party.ledger import Ledger
 from support.terms import RELEASE_ID
 
-NORTH, EAST, WEST, SOUTH = range(4)
+NORTH, EAST, WEST, SOUTH, DEALER = range(5)
 A, C, D = ("a",), ("c",), ("d",)
 THREE = ("a", "c", "d")
 QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, THREE, 3.0)
@@ -109,9 +110,9 @@ def test_deliveries_are_lost_with_the_process_and_requested_again(masked, tmp_pa
     release.start("east", seed=2)
     with pytest.raises(ProtocolError, match="multiply first"):
         release.parties["east"].answer(query)
-    with pytest.raises(ProtocolError, match="deliver it first"):
+    with pytest.raises(ProtocolError, match="shares of all dealers"):
         release.multiply(EAST, (A, C))
-    release.deal((A, C))
+    release.deal_product((A, C))
     with pytest.raises(ProtocolError, match="deliver all of them"):
         release.multiply(EAST, (A, C))
     release.exchange(NORTH, (A,), EAST)
@@ -143,10 +144,12 @@ def test_an_answered_query_is_not_answered_from_another_product(masked, tmp_path
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(THREE)
     first = release.frames(QUERY)
     release.start("east", seed=2)
-    release.compare_orders()
+    release.begin()
     for step in release.deliveries(THREE):
         step()
-    release.deliver(DeliveryKind.DEALT_PRODUCT, (A, D, C), EAST, [bytes(16 * 4)])
+    dealt = release.dealing_of(DeliveryKind.DEALT_PRODUCTS, (A, D, C))
+    labels = dealt_labels(dealt.kind, dealt.chains)
+    release.deliver_dealt(DEALER, dealt, release.dealings[DEALER]._peers.seal(EAST, labels, [bytes(16 * 4)]))
     release.multiply(EAST, (A, D, C))
     with pytest.raises(ProtocolError, match="answered from other values"):
         release.parties["east"].answer(QUERY)
@@ -166,15 +169,18 @@ def test_changed_data_are_refused_also_for_an_answered_query(masked, tmp_path):
     assert release.spent()["south"] == COST
 
 
-def test_a_release_introduced_with_another_seed_or_other_acceptances_stays_as_it_was(masked, tmp_path):
+def test_a_release_introduced_with_other_acceptances_stays_as_it_was(masked, tmp_path):
     release = masked.Release(folder=tmp_path).accept().introduce().prepare(THREE)
     first = release.frames(QUERY)
-    # East lost its ledger and signs again, with another key.
+    # East or the dealer lost its ledger and signs again, with another key.
     other = masked.party_of("east", seed=3).accept(encode_terms(release.terms))
-    replaced = (release.acceptances[NORTH], other, *release.acceptances[WEST:])
-    for change in ({"mask_seed": bytes(32)}, {"acceptances": replaced}):
-        with pytest.raises(ProtocolError, match="introduced with other parties or masks"):
-            release.parties["north"].introduce(release.introduction(**change))
+    dealer = masked.signed("dealer", release.terms, other.ephemeral)
+    for replaced in (
+        (release.acceptances[NORTH], other, *release.acceptances[WEST:]),
+        (*release.acceptances[:DEALER], dealer),
+    ):
+        with pytest.raises(ProtocolError, match="introduced with other"):
+            release.parties["north"].introduce(release.introduction(acceptances=replaced))
     assert release.frames(QUERY) == first
     release.start("north", seed=4)
     assert release.prepare(THREE).frames(QUERY) == first
