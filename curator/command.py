@@ -240,7 +240,7 @@ def abandon(
     if failed:
         typer.echo("abandoned here; run this again to reach the others, or let their operators abandon it")
         raise typer.Exit(1)
-    typer.echo("abandoned here, at every party and at every dealer")
+    typer.echo("abandoned here and at every party and dealer")
 
 
 @curator_commands.command()

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dpmosaic.common.card import PARTY, Card
+from dpmosaic.common.card import DEALER, PARTY, Card
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
@@ -53,6 +53,21 @@ def test_each_failed_check_states_the_fix(plan, change, what, finding):
     found = failed(check_description(replace(SAID, **change), CARD, plan))
     assert list(found) == [what]
     assert finding in found[what]
+
+
+def test_a_dealer_needs_no_domain_and_no_protocol_but_the_right_version(plan):
+    card = Card.issue(DEALER, "bank", IDENTITY, CARD.certificate)
+    said = PartyDescription("bank", PROTOCOL_VERSION, "0", None, None, (), IDENTITY.public)
+    dealt = replace(plan, dealers=("bank",))
+    assert failed(check_description(said, card, dealt)) == {}
+    older = replace(said, protocol_version=1)
+    assert list(failed(check_description(older, card, dealt))) == ["protocol version"]
+
+
+def test_names_a_dealer_that_is_not_enrolled(plan, tmp_path):
+    home = CuratorHome.create(tmp_path / "home", "curator")
+    lines = preflight(home, replace(plan, dealers=("bank",)))
+    assert [line.about for line in lines if line.what == "card"] == ["clinic", "bank"]
 
 
 def test_names_a_party_that_is_not_enrolled(plan, tmp_path):

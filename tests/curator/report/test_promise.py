@@ -5,7 +5,9 @@ import pytest
 from dpmosaic.common.privacy.conversion import zcdp_epsilon
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.report.advice import advice_of
+from dpmosaic.curator.report.page import release_report
 from dpmosaic.curator.report.promise import promise_of
+from support.certificates import rows
 
 
 def words_of(form):
@@ -97,3 +99,16 @@ def test_advice_warns_of_groups_smaller_than_the_noise_of_joint_counts(certifica
     certificate["measurements"] = []
     empty = advice_of(Certificate.from_json(certificate))
     assert not any("noise" in text for text in (*empty.good, *empty.bad))
+
+
+@pytest.mark.parametrize(("dealers", "labelled"), [(["curator"], True), (["d", "e", "f"], False)])
+def test_says_who_would_have_to_collude_and_labels_a_release_that_the_curator_dealt(
+    certificate, dealers, labelled
+):
+    certificate["plan"] |= {"dealers": dealers, "collusion": "Two of <them> together could read it."}
+    promise = words_of(certificate)
+    assert promise.collusion == "Two of <them> together could read it."
+    assert ("for trials" in promise.label) == labelled
+    page = release_report(Certificate.from_json(certificate), rows(20, 1))
+    assert "Two of &lt;them&gt; together could read it." in page
+    assert ("Dealt by the curator: for trials." in page) == labelled
