@@ -121,7 +121,7 @@ def test_a_party_never_draws_one_noise_for_two_queries(protocol, form):
         plan = MaskedPlan(plan.domain, plan.roster, 0, Ring(32))
     accepted = party.accept(encode_terms(terms_of(protocol=protocol, granted=10.0, plan=plan)))
     if protocol == "masked":
-        party.introduce(Introduction(RELEASE_ID, (accepted,), bytes(32)))
+        party.introduce(Introduction(RELEASE_ID, (accepted,)))
     rows = table.record_count if form is AnswerForm.RECORD_WISE else 1
     answers = set()
     for number in range(20):

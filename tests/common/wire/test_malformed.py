@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.wire import codec, queries
+from dpmosaic.common.wire import codec, queries, streams
 from dpmosaic.common.wire import party_pb2 as pb
 
 NAMES = st.text(min_size=1, max_size=6)
@@ -33,11 +33,22 @@ def test_any_text_is_a_domain_or_a_protocol_error(text):
     assert description.domain is None if not text else len(description.domain) >= 1
 
 
-@pytest.mark.parametrize("length", [1, 31, 33])
-def test_an_introduction_with_a_seed_of_another_length_is_refused(length):
-    message = pb.Introduction(release_id="r", mask_seed=bytes(length))
-    with pytest.raises(ProtocolError, match=r"a consistent introduction: .*32 bytes"):
-        codec.decode_introduction(message.SerializeToString())
+@pytest.mark.parametrize(
+    ("message", "decode"),
+    [
+        (pb.OpeningRequest, queries.decode_opening_request),
+        (pb.DealRequest, queries.decode_deal_request),
+        (pb.Delivery, lambda data: streams.decode_delivery(iter([data]))),
+    ],
+    ids=["opening request", "deal request", "delivery"],
+)
+@pytest.mark.parametrize("fields", [{"kind": 0}, {"kind": 99}, {"coins": b"c"}], ids=str)
+def test_a_message_of_an_unknown_kind_or_with_coins_of_another_length_is_refused(message, decode, fields):
+    encoded = message(**{"release_id": "r", "kind": 1} | fields)
+    if message is pb.Delivery:
+        encoded = pb.DeliveryFrame(header=encoded)
+    with pytest.raises(ProtocolError, match=r"expected (a consistent|the header)"):
+        decode(encoded.SerializeToString())
 
 
 @pytest.mark.parametrize(

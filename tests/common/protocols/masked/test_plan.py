@@ -16,6 +16,7 @@ from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import grid_of
 from dpmosaic.common.privacy.distributed import DistributedNoise
 from dpmosaic.common.protocols.masked import plan as plans
+from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     MaskedPlan,
@@ -293,6 +294,59 @@ def test_a_plan_with_a_huge_slice_number_is_refused_without_a_loop_over_slices()
     finally:
         tracemalloc.stop()
     assert peak < 1 << 20
+
+
+D, E, F, G = (DealerEntry(name, bytes(32)) for name in "defg")
+P0, P2 = (DealerEntry(entry.name, entry.identity) for entry in (TWO_SLICES[0], TWO_SLICES[2]))
+
+
+def dealt_by(*dealers, **changes):
+    """A plan of two parties in slice 0, p0 and p1, and of p2 alone in slice 1, with these dealers."""
+    return MaskedPlan(DOMAIN, TWO_SLICES, 1, Ring(32), dealers=dealers, **changes)
+
+
+@pytest.mark.parametrize(
+    ("dealers", "reason"),
+    [
+        ([], "slice 1: expected 1 dealers that are no party of it"),
+        ([P0], "slice 1: expected 1 dealers that are no party of it"),
+        ([D, E], "one dealer, or 3 or more with different names"),
+        ([D, E, D], "with different names"),
+        ([D, E, P0], "slice 1: expected 3 dealers that are no party of it"),
+        ([replace(P2, identity=b"x" * 32)], "parties with their identities"),
+        ([D, E, replace(P2, identity=b"x" * 32)], "parties with their identities"),
+    ],
+)
+def test_a_plan_without_one_or_three_dealers_for_a_slice_is_refused(dealers, reason):
+    with pytest.raises(DataError, match=reason):
+        dealt_by(*dealers)
+
+
+def test_the_first_dealers_that_are_no_party_of_a_slice_deal_for_it():
+    """Places of dealers that are no party follow those of the parties."""
+    plan = dealt_by(P0, E, P2, F, G)
+    assert [entry.name for entry in plan.participants] == ["p0", "p1", "p2", "e", "f", "g"]
+    assert plan.dealers_of(0) == (3, 2, 4)
+    assert plan.dealers_of(1) == (0, 3, 4)
+    assert dealt_by(P2).dealers_of(0) == (2,)
+
+
+def test_a_slice_of_one_party_needs_no_dealer():
+    plan = plan_of(["abcde"], ["abcde"])
+    assert replace(plan, dealers=()).dealers_of(0) == ()
+
+
+def test_only_evaluator_0_may_be_a_dealer_that_is_no_party():
+    assert dealt_by(D, evaluators=(3, 0, 2)).evaluator_names == ("d", "p0", "p2")
+    for evaluators in ((0, 3, 2), (0, 1, 3), (4, 0, 1)):
+        with pytest.raises(DataError, match="three evaluators or none"):
+            dealt_by(D, evaluators=evaluators)
+
+
+def test_the_check_needs_a_dealer_that_knows_whole_masks():
+    dealt_by(D, check="one-hot")
+    with pytest.raises(DataError, match="one dealer that knows a whole mask"):
+        dealt_by(D, E, F, check="one-hot")
 
 
 def test_with_the_check_a_clique_of_three_parties_is_not_feasible():
