@@ -1,10 +1,10 @@
 """What dealers cost: the same release with the curator as dealer, one dealer and three.
 
-Each line has the seconds that the release took, with all roles in this process; processor seconds of all roles,
-of the dealers together and of the parties together; the bytes that parties and dealers send and those of the
-dealers alone; the mean total variation distance of the pairs of attributes between synthetic and real table;
-and ratios of processor seconds, bytes and error to the release in which the curator deals, over the same rows
-with the same seed. Masks cancel and the noise has the same keys, so the errors have to be equal.
+Each line has the seconds that the release took, with all roles in this process; processor seconds of all
+roles, of the dealers together and of the parties together; the bytes that parties and dealers send and those
+of the dealers alone; the mean total variation distance of the pairs of attributes between synthetic and real
+table; and ratios of processor seconds, bytes and error to the release in which the curator deals, over the
+same rows with the same seed. Masks cancel and the noise has the same keys, so the errors have to be equal.
 
 Run: python benchmarks/dealers.py [FOLDER] [--grid 2x2] [--epsilon 1] [--seed 0]
 
@@ -90,8 +90,8 @@ def main() -> None:
     table = generated() if asked.folder is None else load(asked.folder)
     released(table, asked.grid, asked.epsilon, asked.seed, 0)  # Compiles what is compiled once.
     print(
-        f"{'dealers':>8} {'wall s':>7} {'all s':>7} {'dealers s':>10} {'parties s':>10} {'MB':>8} {'dealers MB':>11} "
-        f"{'error':>8} {'s ratio':>8} {'MB ratio':>9} {'error ratio':>12}"
+        f"{'dealers':>8} {'wall s':>7} {'all s':>7} {'dealers s':>10} {'parties s':>10} {'MB':>8} "
+        f"{'dealers MB':>11} {'error':>8} {'s ratio':>8} {'MB ratio':>9} {'error ratio':>12}"
     )
     reference: Cost | None = None
     for name, count in DEALERS.items():
@@ -99,8 +99,8 @@ def main() -> None:
         reference = reference or cost
         print(
             f"{name:>8} {cost.wall_s:>7.2f} {cost.all_roles:>7.2f} {cost.seconds['dealers']:>10.2f} "
-            f"{cost.seconds['parties']:>10.2f} {cost.sent / 1e6:>8.2f} {cost.dealt / 1e6:>11.2f} {cost.error:>8.5f} "
-            f"{cost.all_roles / reference.all_roles:>8.3f} {cost.sent / reference.sent:>9.4f} "
+            f"{cost.seconds['parties']:>10.2f} {cost.sent / 1e6:>8.2f} {cost.dealt / 1e6:>11.2f} "
+            f"{cost.error:>8.5f} {cost.all_roles / reference.all_roles:>8.3f} {cost.sent / reference.sent:>9.4f} "
             f"{cost.error / reference.error:>12.3f}",
             flush=True,
         )

@@ -153,18 +153,18 @@ def _multiplied(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -
             traffic.products += plan.records(number) * plan.cells(chain[:k])
         if k < len(chain) and (number, chain[:k]) not in traffic._dealt:
             traffic._dealt.add((number, chain[:k]))
-            _row_products(traffic, plan, chain[:k], number)
+            _deal_rows(traffic, plan, chain[:k], number)
     _deal(traffic, plan, plan.holders(chain, number)[-1], plan.cells(chain) * plan.ring.word_bytes)
 
 
-def _row_products(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -> None:
-    """Adds what is dealt for a row-wise product, and its checks."""
-    records, times = plan.records(number), repetitions(plan.ring)
-    last = plan.holders(chain, number)[-1]
+def _deal_rows(traffic: Traffic, plan: MaskedPlan, chain: Chain, number: int) -> None:
+    """Adds the row-wise products of a chain, one with each owner of the left factor, and their checks."""
+    last, records, times = plan.holders(chain, number)[-1], plan.records(number), repetitions(plan.ring)
+    word_bytes = WIDE.word_bytes
     for owner in plan.openers(chain, number):
-        _deal(traffic, plan, last, records * plan.cells(chain) * WIDE.word_bytes)
-        _deal(traffic, plan, last, times * WIDE.word_bytes)
-        traffic.relay(owner, last, (records + 1) * times * plan.cells(chain[-1:]) * WIDE.word_bytes)
+        _deal(traffic, plan, last, records * plan.cells(chain) * word_bytes)
+        _deal(traffic, plan, last, times * word_bytes)
+        traffic.relay(owner, last, times * (records + 1) * plan.cells(chain[-1:]) * word_bytes)
 
 
 def _deal(traffic: Traffic, plan: MaskedPlan, recipient: int, size: int) -> None:

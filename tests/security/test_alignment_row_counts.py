@@ -24,7 +24,7 @@ def refusal(protocol, stated):
     institution = replace(institution, rules=replace(institution.rules, policy=policy))
     plan = alone(parties.domain, stated, institution.name, institution.identity.public)
     if protocol == "masked":
-        plan = MaskedPlan(plan.domain, plan.roster, 0, Ring(32), (), "curator", "")
+        plan = MaskedPlan(plan.domain, plan.roster, 0, Ring(32))
     terms = terms_of(protocol=protocol, plan=plan)
     with pytest.raises(MosaicError) as raised:
         Party(institution, Ledger(), lambda: bytes(32)).accept(encode_terms(terms), b"")

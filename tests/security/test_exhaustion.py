@@ -122,15 +122,15 @@ PAIR, OTHER_PAIR = (("a",), ("c",)), (("b",), ("c",))
 
 
 def test_dealt_rows_beyond_the_disk_are_refused_before_they_are_read():
-    """15,000 records of 8 cells fit 1 MiB, those of 12 do not fit beside them."""
+    """15,000 records of 8 words of 64 bits fit 1 MiB, those of 12 do not fit beside them."""
     plan = plan_of(records=(15_000, 25))
     release = Release(masked_terms(plan), policy=replace(MASKED_POLICY, max_disk_mb=1))
     release.accept().introduce()
     east = release.parties["east"]
-    rows = Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, PAIR)
-    east.deliver(rows, [bytes(15_000 * 8 * 4)])
+    release.deal(replace(release.dealing_of(DeliveryKind.DEALT_ROWS, PAIR), owner=0))
+    rows = Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, OTHER_PAIR, sender=4, owner=0)
     with pytest.raises(PolicyError, match="max_disk_mb"):
-        east.deliver(replace(rows, chain=OTHER_PAIR), unread())
+        east.deliver(rows, unread())
 
 
 def test_an_opening_beyond_the_disk_is_refused_before_it_is_read():
@@ -160,10 +160,10 @@ def wide_products():
 
 def test_a_dealt_product_beyond_the_memory_is_refused_before_it_is_read(wide_products):
     east = wide_products.parties["east"]
-    dealt = Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCT, PAIR)
-    east.deliver(dealt, [bytes(300_000 * 4)])
+    wide_products.deal_product(PAIR)
+    dealt = Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCTS, sender=4, chains=(OTHER_PAIR,))
     with little_memory(), pytest.raises(PolicyError, match="max_memory_mb"):
-        east.deliver(replace(dealt, chain=OTHER_PAIR), unread())
+        east.deliver(dealt, unread())
 
 
 def test_products_beyond_the_memory_are_refused_before_they_are_computed(wide_products):
@@ -194,7 +194,7 @@ def test_a_release_that_used_up_its_time_gets_no_further_step(lone, monkeypatch)
     """By a clock on which every turn takes a second."""
     seconds = iter(range(1000))
     clocked = partial(Processors, clock=lambda: float(next(seconds)))
-    monkeypatch.setattr("dpmosaic.party.party.Processors", clocked)
+    monkeypatch.setattr("dpmosaic.party.role.Processors", clocked)
     party, ledger = lone(max_cpu_seconds=2)
     link = Link(party)
 

@@ -6,17 +6,14 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.dealing import peers
+from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.errors import ProtocolError
-from dpmosaic.common.messages import (
-    Delivery,
-    DeliveryKind,
-)
 from dpmosaic.common.protocols.masked.bounds import AnswerBounds
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.wire import streams
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.curator.parties.dealer import Dealer
+from dpmosaic.party.answerers.masked.rows import DealtRows
 from support.masked_views import DOMAIN, LONG, RECORDS, table_of
 from support.taps import Curator
 from support.terms import RELEASE_ID
@@ -31,40 +28,17 @@ def unchecked(monkeypatch):
 @pytest.mark.usefixtures("unchecked")
 def test_a_wrong_dealt_product_shifts_the_counts_by_a_value_that_the_dealer_knows(monkeypatch):
     shift = np.arange(30, dtype=np.uint32) * np.uint32(100_000)
-    deal, query = Dealer.products, Query(("a", "c"), Fraction(1, 2), "test")
+    deal, query = Dealing._products, Query(("a", "c"), Fraction(1, 2), "test")
     for kind in ("equal", "random"):
         (honest,) = Curator(table_of(kind), "1x3").measurer().measure([query])
         with monkeypatch.context() as patched:
             patched.setattr(
-                Dealer,
-                "products",
-                lambda self, *args: ((chain, words + shift) for chain, words in deal(self, *args)),
+                Dealing,
+                "_products",
+                lambda self, *args: {chain: words + shift for chain, words in deal(self, *args).items()},
             )
             (shifted,) = Curator(table_of(kind), "1x3").measurer().measure([query])
         assert (shifted.values - honest.values).astype(np.int64).tolist() == shift.tolist()
-
-
-RECORD = 17
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_one_wrong_dealt_row_reveals_a_code_so_the_dealer_must_be_trusted(monkeypatch):
-    """A wrong word in one record's row appears in the cell of that record's code in the last part.
-
-    Such words cannot be distinguished from correct ones: this documents why the dealer must be honest.
-    """
-    rows = Dealer.rows
-
-    def wrong(self, chain, number):
-        for block in rows(self, chain, number):  # one block holds all records
-            block[RECORD, 0] += np.uint32(1 << 20)
-            yield block
-
-    monkeypatch.setattr(Dealer, "rows", wrong)
-    table = table_of("random")
-    (found,) = Curator(table, "1x3").measurer().measure([Query(LONG, Fraction(1, 2), "test")])
-    read = np.argmax(found.values.reshape(DOMAIN.shape(LONG)).max(axis=(0, 2)))
-    assert read == table.column("b")[RECORD]
 
 
 def dies(curator):
@@ -73,9 +47,8 @@ def dies(curator):
         link.connection.restart()
 
 
-@pytest.mark.parametrize("kind", ["rows", "products"])
 def test_after_a_restart_a_party_that_was_dealt_other_words_does_not_answer_the_same_query_again(
-    kind, ledgers, monkeypatch
+    ledgers, monkeypatch
 ):
     """Two different sums under the same noise would reveal their difference, a function of one record."""
     curator = Curator(table_of("random"), "1x3")
@@ -85,16 +58,12 @@ def test_after_a_restart_a_party_that_was_dealt_other_words_does_not_answer_the_
     spent = [ledger.spent(RELEASE_ID) for ledger in ledgers]
     dies(curator)
     measurer._forget()
-    deal = getattr(Dealer, kind)
+    deal = Dealing._products
 
     def wrong(self, *args):
-        for number, dealt in enumerate(deal(self, *args)):
-            words = dealt[1] if kind == "products" else dealt
-            if number == 0:
-                words.ravel()[0] += np.uint32(1 << 20)
-            yield dealt
+        return {chain: words + np.uint32(1 << 20) for chain, words in deal(self, *args).items()}
 
-    monkeypatch.setattr(Dealer, kind, wrong)
+    monkeypatch.setattr(Dealing, "_products", wrong)
     measurer._asked = 0
     charge = measurer.accountant.charges[0]
     measurer._prepare([LONG])
@@ -118,6 +87,17 @@ def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_su
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == spent
 
 
+def unchecked_rows(monkeypatch):
+    """The receiver of dealt rows takes them as they are."""
+
+    def passes(self, delivery, chunks):
+        list(chunks)
+        key = delivery.sender, delivery.chain
+        self._passed[key] = self._current[key]
+
+    monkeypatch.setattr(DealtRows, "decide", passes)
+
+
 @pytest.mark.parametrize("salted", [True, False])
 def test_dealing_twice_reveals_openings_only_without_salts(salted, monkeypatch):
     """Reads codes of the middle part of a chain from the XOR of two sealed openings; a sixth by chance.
@@ -127,23 +107,23 @@ def test_dealing_twice_reveals_openings_only_without_salts(salted, monkeypatch):
     stream.
     """
     if not salted:
-        seal = peers.seal
+        seal, unseal = peers.seal, peers.unseal
         monkeypatch.setattr(peers, "seal", lambda key, context, payload: seal(key, context[:-32], payload))
+        monkeypatch.setattr(peers, "unseal", lambda key, context, frames: unseal(key, context[:-32], frames))
+    unchecked_rows(monkeypatch)
     table = table_of("random")
     curator = Curator(table, "1x3")
     measurer = curator.measurer()
     chain = measurer._plan.chain(LONG, 0)[:2]
     left, right = measurer._plan.holders(chain, 0)
-    if not salted:
-        unseal = peers.unseal
-        monkeypatch.setattr(peers, "unseal", lambda key, context, frames: unseal(key, context[:-32], frames))
     measurer._exchange(chain, 0)
-    mask = measurer._dealer.masks[right].child("mask", *labels(chain))
-    words = Ring(32).uniform(mask, RECORDS, measurer._plan.cells(chain))
+    mask = curator.session(right)._seeds.masks.child("mask", *labels(chain))
+    words = mask.uniform(Ring(32), RECORDS, measurer._plan.cells(chain))
     sealed = []
     for offset in (0, 1):
-        dealt = Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, chain)
-        curator.clients[right].deal(dealt, [words - np.uint32(offset)])
+        dealt = words.astype(np.uint64) - np.uint64(offset)
+        monkeypatch.setattr(Dealing, "_rows", lambda self, *args, dealt=dealt: iter([dealt]))
+        measurer._deal_rows(chain, 0)
         _, *frames = streams.decode_payload(curator.open(right, chain, 3 - left - right))
         sealed.append(np.frombuffer(b"".join(frames)[: words.nbytes], dtype=np.uint32))
     other = (sealed[0] ^ sealed[1] == 2**32 - 1).reshape(RECORDS, *map(DOMAIN.cells, chain))

@@ -4,17 +4,20 @@ from dataclasses import replace
 
 import pytest
 
+from dpmosaic.common.acceptance import accept
 from dpmosaic.common.canonical.terms import terms_digest
 from dpmosaic.common.crypto.agreement import EphemeralKey
 from dpmosaic.common.crypto.identity import Identity
+from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.errors import PolicyError, ProtocolError
-from dpmosaic.common.history import Mark
+from dpmosaic.common.history import START, Mark
 from dpmosaic.common.messages import (
     Acceptance,
     AnswerForm,
     Introduction,
     MarginalQuery,
 )
+from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS
 from support.masked_views import table_of
 from support.taps import Curator
 from support.terms import RELEASE_ID, id_of
@@ -37,9 +40,12 @@ INTRODUCED = {
     "no signature": lambda terms, a: [replace(a[0], signature=b""), *a[1:]],
     "another mark": lambda terms, a: [replace(a[0], mark=Mark(9, bytes(32))), *a[1:]],
     "a key that the curator signed": lambda terms, a: [forged(terms, a[0]), *a[1:]],
-    "parties in another order": lambda terms, a: [a[1], a[0], a[2]],
-    "one party twice": lambda terms, a: [a[0], a[0], a[2]],
-    "a party too few": lambda terms, a: a[:2],
+    "parties in another order": lambda terms, a: [a[1], a[0], *a[2:]],
+    "one party twice": lambda terms, a: [a[0], a[0], *a[2:]],
+    "another ephemeral key of the dealer": lambda terms, a: [*a[:3], replace(a[3], ephemeral=OUTSIDERS_KEY)],
+    "a party's acceptance as the dealer's": lambda terms, a: [*a[:3], a[2]],
+    "no dealer": lambda terms, a: a[:3],
+    "a party too few": lambda terms, a: a[1:],
     "a party too many": lambda terms, a: [*a, a[0]],
     "no acceptance": lambda terms, a: [],
 }
@@ -50,7 +56,7 @@ def test_an_introduction_with_another_identity_is_refused_and_nothing_is_answere
     curator = Curator(table_of("random"), "1x3")
     terms = curator.terms()
     acceptances = curator.federation.accept(terms)
-    wrong = Introduction(RELEASE_ID, tuple(substitute(terms, list(acceptances))), bytes(32))
+    wrong = Introduction(RELEASE_ID, tuple(substitute(terms, list(acceptances))))
     query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, ("a",), 1.0)
     for client in curator.clients:
         with pytest.raises(ProtocolError):
@@ -66,7 +72,7 @@ def test_acceptances_of_another_release_are_refused():
     curator.federation.accept(curator.terms(RELEASE_ID))
     others = curator.federation.accept(curator.terms(id_of("another")))
     with pytest.raises(ProtocolError, match="does not verify"):
-        curator.clients[0].introduce(Introduction(RELEASE_ID, others, bytes(32)))
+        curator.clients[0].introduce(Introduction(RELEASE_ID, others))
 
 
 def test_parties_with_different_terms_refuse_each_others_acceptances():
@@ -76,9 +82,10 @@ def test_parties_with_different_terms_refuse_each_others_acceptances():
     acceptances = tuple(
         client.accept(t) for client, t in zip(curator.clients, [terms, terms, other], strict=True)
     )
+    acceptances += (curator.federation.dealers[0].client.accept(terms),)
     for client in curator.clients:
         with pytest.raises(ProtocolError, match="does not verify"):
-            client.introduce(Introduction(RELEASE_ID, acceptances, bytes(32)))
+            client.introduce(Introduction(RELEASE_ID, acceptances))
 
 
 @pytest.mark.parametrize("place", range(3))
@@ -94,9 +101,14 @@ def test_a_plan_with_an_identity_that_is_not_pinned_is_refused_by_every_party(pl
             client.accept(terms)
 
 
-def test_a_second_introduction_with_other_masks_is_refused():
+def test_a_second_introduction_with_another_key_of_the_dealer_is_refused():
+    """Two sets of masks for the same matrices would show their difference."""
     curator = Curator(table_of("random"), "1x3")
+    terms = curator.terms()
+    dealer = Identity.from_seed(RandomStream.from_seed(1).child_key("identity", CURATOR_DEALS))
+    assert dealer.public == terms.masked.dealers[0].identity
     curator.measurer()
-    acceptances = curator.federation.accept(curator.terms())
-    with pytest.raises(ProtocolError, match="introduced with other parties or masks"):
-        curator.clients[0].introduce(Introduction(RELEASE_ID, acceptances, bytes(32)))
+    acceptances = curator.federation.accept(terms)
+    other = accept(terms_digest(terms), dealer, b"another key of the same dealer. ", START)
+    with pytest.raises(ProtocolError, match="introduced with other"):
+        curator.clients[0].introduce(Introduction(RELEASE_ID, (*acceptances[:3], other)))

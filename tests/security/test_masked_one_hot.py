@@ -135,14 +135,14 @@ def test_another_opening_after_the_check_is_not_multiplied(monkeypatch):
 
 def test_a_proof_for_other_coins_does_not_count(monkeypatch):
     """Coins that the owner knew before it opened would let it choose rows that pass."""
-    deal = PartyClient.deal
+    relay = PartyClient.relay_dealt
 
-    def other(self, delivery, blocks):
-        if delivery.kind is DeliveryKind.ATTESTATION:
-            delivery = replace(delivery, coins=bytes(32))
-        deal(self, delivery, blocks)
+    def other(self, sender, request, recipient):
+        if request.kind is DeliveryKind.ATTESTATION:
+            request = replace(request, coins=bytes([1]) * 32)
+        relay(self, sender, request, recipient)
 
-    monkeypatch.setattr(PartyClient, "deal", other)
+    monkeypatch.setattr(PartyClient, "relay_dealt", other)
     with pytest.raises(DeliveriesLost, match="the same coins"):
         measured(release()[1])
 
@@ -150,14 +150,14 @@ def test_a_proof_for_other_coins_does_not_count(monkeypatch):
 def test_coins_are_fresh_for_every_opening(monkeypatch):
     _, measurer = release()
     coins = []
-    deal = PartyClient.deal
+    relay = PartyClient.relay_dealt
 
-    def seen(self, delivery, blocks):
-        if delivery.kind is DeliveryKind.ATTESTATION:
-            coins.append(delivery.coins)
-        deal(self, delivery, blocks)
+    def seen(self, sender, request, recipient):
+        if request.kind is DeliveryKind.ATTESTATION:
+            coins.append(request.coins)
+        relay(self, sender, request, recipient)
 
-    monkeypatch.setattr(PartyClient, "deal", seen)
+    monkeypatch.setattr(PartyClient, "relay_dealt", seen)
     measurer._prepare([DOMAIN.names])
     measurer._forget()
     measurer._prepare([DOMAIN.names])

@@ -81,7 +81,7 @@ def test_a_failed_product_stays_refused_when_it_is_dealt_as_written(monkeypatch)
 
 def test_rows_that_were_not_checked_are_not_used(monkeypatch):
     monkeypatch.setattr(DealtRows, "decide", lambda self, delivery, chunks: list(chunks))
-    with pytest.raises(DeliveriesLost, match="dealt but not checked"):
+    with pytest.raises(DeliveriesLost, match="dealt rows that passed their check"):
         dealt_rows()
 
 
@@ -143,7 +143,7 @@ def test_rows_whose_delivery_ends_after_the_check_of_earlier_ones_are_not_used(m
 
     monkeypatch.setattr(DealtRows, "receive", kept)
     monkeypatch.setattr(DealtRows, "decide", overtaking)
-    with pytest.raises(DeliveriesLost, match="dealt but not checked"):
+    with pytest.raises(DeliveriesLost, match="dealt rows that passed their check"):
         dealt_rows()
 
 

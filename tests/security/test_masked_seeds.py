@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpmosaic.common.messages import Delivery, DeliveryKind, Introduction, OpeningRequest
+from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.wire import streams
+from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from support.masked_views import RECORDS, table_of
 from support.taps import Curator
 from support.terms import id_of
@@ -18,17 +19,18 @@ CHAIN, SENDER, RECEIVER = (("a",),), 0, 1
 SEEDS = (b"A" * 32, b"B" * 32, b"C" * 32)
 
 
+@pytest.fixture(autouse=True)
+def same_seeds(monkeypatch):
+    """Every dealer deals each party the same seed in every release."""
+    monkeypatch.setattr(Dealing, "_seeds", lambda self, party, number: {0: SEEDS[party]})
+
+
 def opened(curator, release_id, ring):
     """What party 1 decrypts of party 0's column a in a release over this ring, from the same seeds."""
     terms = curator.terms(release_id)
     terms = replace(terms, plan=replace(terms.plan, ring=ring))
     acceptances = curator.federation.accept(terms)
-    for client, seed in zip(curator.clients, SEEDS, strict=True):
-        client.introduce(Introduction(release_id, acceptances, seed))
-    for sender, recipient in itertools.permutations(range(3), 2):
-        request = OpeningRequest(release_id, (), recipient, record_order=True)
-        delivery = Delivery(release_id, DeliveryKind.RECORD_ORDER, (), sender)
-        curator.clients[sender].relay(request, delivery, curator.clients[recipient])
+    MaskedMeasurer(curator.federation, terms, acceptances, curator.granted)
     frames = streams.decode_payload(curator.open(SENDER, CHAIN, RECEIVER, release_id))
     receiver = curator.links[RECEIVER].connection.party
     peers = receiver._releases.of(release_id)._introduced_session().peers

@@ -2,13 +2,13 @@
 
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.messages import (
     AnswerForm,
+    DealRequest,
     Delivery,
     DeliveryKind,
     MarginalQuery,
@@ -75,9 +75,9 @@ def assert_nothing_is_answered(curator, ledgers, chain):
     curator.wire.alter = None
     domain = curator.table.domain
     clique = domain.canonical(name for part in chain for name in part)
-    cells, ring = domain.cells(clique), curator.terms().masked.ring
-    dealt = Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCT, chain)
-    curator.clients[1].deal(dealt, [np.zeros(cells, dtype=ring.dtype)])
+    cells, (dealer,) = domain.cells(clique), curator.terms().masked.dealers_of(0)
+    dealt = DealRequest(RELEASE_ID, DeliveryKind.DEALT_PRODUCTS, 1, (chain,))
+    curator.federation.dealers[0].client.relay_dealt(dealer, dealt, curator.clients[1])
     query = MarginalQuery(RELEASE_ID, "q", AnswerForm.SHARE, clique, 1.0)
     for client in curator.clients:
         with pytest.raises(ProtocolError, match="deliver all of them"):
@@ -116,7 +116,11 @@ REPLAYED = {
     "as another part": ((0, "a", 2), opening("b", 0), 2),
     "as a larger part": ((0, "a", 2), opening("ab", 0), 2),
     "in another release": ((0, "a", 2), opening("a", 0, id_of("another")), 2),
-    "as the dealer's rows": ((0, "a", 2), Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, (("a",), ("e",))), 2),
+    "as the dealer's rows": (
+        (0, "a", 2),
+        Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, (("a",), ("e",)), 3, owner=0),
+        2,
+    ),
 }
 
 

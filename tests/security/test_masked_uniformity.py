@@ -12,10 +12,8 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_sigma, grid_of
 from dpmosaic.common.protocols.masked.ring import Ring
-from dpmosaic.curator.parties.dealer import Dealer
 from support.forgetting import Zeros, forget, forget_sealing, same_seeds, shorten
 from support.masked_views import CLIQUES, EVERYTHING, REPEATS, table_of, views_of
-from support.taps import Curator
 from support.words import ALPHA, likeness, rejected, uniformity
 
 
@@ -47,6 +45,16 @@ def test_the_sum_over_all_parties_is_not_uniform(monkeypatch):
     assert uniformity(Ring(32).words(opened)) < ALPHA
 
 
+def forget_row_pads(monkeypatch):
+    """Replaces the pads of row-wise products by zeros in every role."""
+    child = RandomStream.child
+
+    def forgotten(self, *names):
+        return Zeros() if names[:2] == ("pad", "row-wise share") else child(self, *names)
+
+    monkeypatch.setattr(RandomStream, "child", forgotten)
+
+
 FORGOTTEN = {
     "the mask of a part": (
         lambda m: forget(m, "mask", parts={1}),
@@ -56,7 +64,7 @@ FORGOTTEN = {
         lambda m: forget(m, "mask", parts={2}),
         {"opened shares of one matrix, added up"},
     ),
-    "the left party's row-wise share": (lambda m: forget(m, "row-wise share"), {"dealt rows"}),
+    "the pads of row-wise products": (forget_row_pads, {"dealt rows"}),
     "the pairwise mask": (
         lambda m: forget(m, "pairwise mask"),
         {"answers of some parties", "answers to one question, less one another"},
@@ -71,7 +79,6 @@ FORGOTTEN = {
         {
             "opened, with a party's own masks",
             "opened shares of one matrix, added up",
-            "dealt products",
         },
     ),
     "sealing": (forget_sealing, {"sealed, with the masks"}),
@@ -102,47 +109,3 @@ def test_openings_without_masks_distinguish_two_tables(monkeypatch):
     ]
     for key in views[0]:
         assert (likeness(views[0][key], views[1][key]) < ALPHA) == (len(key[-1]) == 1)
-
-
-def dealt_words(monkeypatch, kind, *, share):
-    """The dealer's messages for one chain in 300 runs with the same masks, shape (runs, words).
-
-    Args:
-        monkeypatch: fixture that replaces the streams.
-        kind: "product share" or "row-wise share".
-        share: whether the left parties draw fresh shares in every run; else they draw none.
-    """
-    terms = Curator(table_of("random", records=4), "1x3").terms()
-    child, runs = RandomStream.child, []
-    for run in range(300):
-
-        def drawn(self, *names, run=run):
-            if names[0] != kind:
-                return child(self, *names)
-            return child(self, *names, str(run)) if share else Zeros()
-
-        with monkeypatch.context() as patched:
-            patched.setattr(RandomStream, "child", drawn)
-            dealer = Dealer(terms, terms.masked, RandomStream.from_seed(5))
-            if kind == "row-wise share":
-                runs.append(np.vstack(list(dealer.rows((("c",), ("a",)), 0))).ravel())
-            else:
-                pairs = dealer.products([(("a",), ("b",)), (("c",), ("a",), ("b",))], 0)
-                runs.append(np.concatenate([words for _, words in pairs]))
-    return np.array(runs)
-
-
-@pytest.mark.parametrize("kind", ["product share", "row-wise share"])
-def test_dealt_words_are_uniform_whatever_the_masks_are(kind, monkeypatch):
-    words = dealt_words(monkeypatch, kind, share=True)
-    assert min(uniformity(word) for word in words.T) * words.shape[1] > ALPHA
-    # Two words under the same share would change equally from run to run; by chance with p < 1e-4.
-    changes = words[1] - words[0]
-    assert len(np.unique(changes)) == changes.size
-
-
-@pytest.mark.parametrize("kind", ["product share", "row-wise share"])
-def test_without_the_left_partys_share_dealt_words_are_a_function_of_the_masks(kind, monkeypatch):
-    words = dealt_words(monkeypatch, kind, share=False)
-    assert np.all(words == words[0])
-    assert all(uniformity(word) < ALPHA for word in words.T)

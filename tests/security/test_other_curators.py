@@ -9,6 +9,7 @@ from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import PolicyError
 from dpmosaic.common.messages import (
+    DealRequest,
     Delivery,
     DeliveryKind,
     Introduction,
@@ -27,8 +28,9 @@ from support.terms import RELEASE_ID, id_of
 
 FIRST, SECOND = Identity.from_seed(b"1" * 32), Identity.from_seed(b"2" * 32)
 CALLS = {
-    "Introduce": [codec.encode_introduction(Introduction(RELEASE_ID, (), bytes(32)))],
+    "Introduce": [codec.encode_introduction(Introduction(RELEASE_ID, ()))],
     "Open": [queries.encode_opening_request(OpeningRequest(RELEASE_ID, (("a",),), 1))],
+    "Deal": [queries.encode_deal_request(DealRequest(RELEASE_ID, DeliveryKind.MASK_SEEDS, 0))],
     "Deliver": [streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.DEALT_ROWS, (("a",),)))],
     "Multiply": [queries.encode_multiply_request(MultiplyRequest(RELEASE_ID, ((("a",), ("b",)),)))],
     "Charge": [queries.encode_query(QUERY)],

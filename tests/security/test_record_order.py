@@ -22,7 +22,7 @@ from dpmosaic.party.ledger import Ledger
 from dpmosaic.party.party import Party
 from dpmosaic.party.policy import Records
 from dpmosaic.party.records import order_digest
-from support.parties import Link, masked_terms, policy_for
+from support.parties import Link, dealers_for, masked_terms, policy_for
 from support.terms import RELEASE_ID
 
 NAMES = ("lab", "clinic")
@@ -62,12 +62,13 @@ class Slice:
             institution = Institution(name, own[name], table, Rules(policy, pinned), order)
             party = Party(institution, self.ledgers[-1], RandomStream.from_seed(1).child(name).key)
             self.links.append(Link(party))
-        self.federation = connect(DOMAIN, [self.links])
+        dealers = dealers_for([self.links], RandomStream.from_seed(2))
+        self.federation = connect(DOMAIN, [self.links], dealers=dealers)
 
     def measurer(self, asking=None):
         terms = masked_terms(self.federation, GRANTED)
         acceptances = self.federation.accept(terms)
-        return MaskedMeasurer(self.federation, terms, acceptances, GRANTED, RandomStream.from_seed(2), asking)
+        return MaskedMeasurer(self.federation, terms, acceptances, GRANTED, asking)
 
     def pairs(self):
         """The joint counts, exact but for rounding."""
@@ -75,7 +76,7 @@ class Slice:
         return np.rint(found.values).astype(int).reshape(3, 3)
 
     def tag(self, sender, release_id=RELEASE_ID):
-        request = OpeningRequest(release_id, (), 1 - sender, record_order=True)
+        request = OpeningRequest(release_id, (), 1 - sender, DeliveryKind.RECORD_ORDER)
         frames = self.links[sender].call("Open", [queries.encode_opening_request(request)])
         return list(streams.decode_payload(frames))
 

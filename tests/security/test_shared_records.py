@@ -13,12 +13,14 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import BudgetError, PolicyError
 from dpmosaic.common.messages import AnswerForm, MarginalQuery, ScoreQuery
 from dpmosaic.common.privacy.cost import Adjacency, PrivacyUnit, gaussian_cost, score_cost
+from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.protocols.scores.query import references_digest
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.dealer import CuratorDealer
 from dpmosaic.curator.parties.federation import connect
 from dpmosaic.party.institution import Institution, Rules
 from dpmosaic.party.ledger import Ledger
@@ -31,6 +33,7 @@ from support.terms import RELEASE_ID, terms_of
 
 DOMAIN = Domain.coded({"region": 5})
 PARTIES = ("clinic", "lab", "other", "third")
+DEALERS = (DealerEntry(CURATOR_DEALS, identity(CURATOR_DEALS).public),)
 TABLE = Table.from_codes(DOMAIN, np.arange(20)[:, None] % 5)
 
 
@@ -66,7 +69,7 @@ def test_two_parties_of_one_slice_are_not_accepted_as_two_slices(protocol):
     """The attack: a record is counted twice, and each party charges it once."""
     plan = partition(clinic=0, lab=1)
     if protocol == "masked":
-        plan = MaskedPlan(plan.domain, plan.roster, 1, Ring(64))
+        plan = MaskedPlan(plan.domain, plan.roster, 1, Ring(64), (), DEALERS)
     ledger = Ledger()
     party = party_of(policy_of(protocol, records=Records(frozenset({"lab"}))), ledger=ledger)
     with pytest.raises(PolicyError, match="'lab' into another slice, but it holds the same records"):
@@ -116,7 +119,7 @@ def test_one_institution_under_two_names_is_one_of_min_parties():
 def test_vetoed_evaluators_and_other_dealers_are_refused():
     policy = policy_of("masked", records=Records(frozenset()), veto_evaluators=frozenset({"other"}))
     plan = partition(clinic=0, lab=1, other=2, third=3)
-    masked = MaskedPlan(plan.domain, plan.roster, 1, Ring(64), (1, 0, 3))
+    masked = MaskedPlan(plan.domain, plan.roster, 1, Ring(64), (1, 0, 3), DEALERS)
     allowed = encode_terms(terms_of(protocol="masked", plan=masked))
     party_of(policy).accept(allowed)
     for evaluators in ((2, 0, 1), (0, 2, 1), (0, 1, 2)):
@@ -200,11 +203,11 @@ def test_curator_and_parties_charge_the_same_for_several_rows(interaction):
         ledgers.append(Ledger())
         policy = policy_of("masked", records=records, max_rows_per_person=2)
         links.append(Link(party_of(policy, table.project((column,)), ledgers[-1], keys, name)))
-    federation = connect(whole, [links])
-    terms = covering(2, MaskedPlan(whole, federation.partition.roster, 1, Ring(64)), protocol="masked")
-    measurer = MaskedMeasurer(
-        federation, terms, federation.accept(terms), Fraction(1), RandomStream.from_seed(2)
-    )
+    dealer = CuratorDealer(identity(CURATOR_DEALS), RandomStream.from_seed(2))
+    federation = connect(whole, [links], dealers=[dealer])
+    plan = MaskedPlan(whole, federation.partition.roster, 1, Ring(64), (), DEALERS)
+    terms = covering(2, plan, protocol="masked")
+    measurer = MaskedMeasurer(federation, terms, federation.accept(terms), Fraction(1))
     measurer.measure([Query(("a", "b"), Fraction(1, 2), "pairs", interaction=interaction)])
     shape = (2, 3) if interaction else ()
     (charge,) = measurer.accountant.charges

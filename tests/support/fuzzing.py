@@ -3,6 +3,7 @@
 import itertools
 import math
 import resource
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from dpmosaic.curator.releasing.align_over_parties import matched
 from dpmosaic.curator.releasing.alignment_order import AlignmentProposal
 from dpmosaic.simulations.network import policy_for, start_parties
 from support.aligning import Aligning, order
-from support.parties import cut, dealers_for, random_table
+from support.parties import cut, layout, random_table
 from support.terms import PURPOSE
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
@@ -37,6 +38,7 @@ MESSAGES = {
     "Open": pb.OpeningRequest,
     "Deliver": pb.DeliveryFrame,
     "Align": pb.AlignRequest,
+    "Deal": pb.DealRequest,
     "Multiply": pb.MultiplyRequest,
     "PrepareScores": pb.ScoreQuery,
     "AnswerScores": pb.ScoreQuery,
@@ -47,8 +49,16 @@ MESSAGES = {
 }
 """The type of the requests of every method."""
 
-PROTOCOLS = {"trusted": "1x1", "masked": "1x2", "indicator": "1x2", ALIGNMENT: "1x2"}
+PROTOCOLS = {
+    "trusted": "1x1",
+    "masked": (layout(7, "ab c"), layout(5, "abc")),
+    "indicator": "1x2",
+    ALIGNMENT: "1x2",
+}
 """Protocols, and the grid of their parties; together their releases use every method."""
+
+DEALER = "party-2-1"
+"""The party that deals with `masked`, for the slice of the other two."""
 
 CLOSING = ("Certify", "Abandon")
 """Methods after which a release answers nothing."""
@@ -79,7 +89,9 @@ def parties_of(protocol):
     if protocol == ALIGNMENT:
         return Aligning([[["p", "q", "r"], ["q", "r", "s", ""]]], seed=1).links
     pieces = cut(TABLE, PROTOCOLS[protocol])
-    return start_parties(pieces, policy_for(protocol, Adjacency.ZERO_OUT, 2.0), RandomStream.from_seed(1))
+    policy = policy_for(protocol, Adjacency.ZERO_OUT, 2.0)
+    policy = replace(policy, dealers=frozenset({DEALER}), may_deal=True)
+    return start_parties(pieces, policy, RandomStream.from_seed(1))
 
 
 def release_of(protocol):
@@ -93,7 +105,7 @@ def release_of(protocol):
     proposal = Proposal(
         "0" * 32, protocol_named(protocol), Adjacency.ZERO_OUT, Fraction(2), PURPOSE, check=check
     )
-    dealers = dealers_for(links, RandomStream.from_seed(1))
+    dealers = [DEALER] if protocol == "masked" else []
     agreement = agree(DOMAIN, recorded, proposal, dealers=dealers)
     measurer = agreement.measurer()
     rho = Fraction(1, 20)
@@ -261,7 +273,7 @@ class Fuzzer:
             case FieldDescriptor.CPPTYPE_DOUBLE:
                 return EXTREME_FLOATS[int(rng.integers(len(EXTREME_FLOATS)))]
             case FieldDescriptor.CPPTYPE_ENUM:
-                return int(rng.integers(0, 9))
+                return int(rng.integers(0, 17))
         number = EXTREME_NUMBERS[int(rng.integers(len(EXTREME_NUMBERS)))]
         low, high = _RANGES[field.cpp_type]
         return number if low <= number <= high else None

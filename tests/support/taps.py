@@ -1,6 +1,7 @@
 """A curator that records the messages of its connections, and may alter them."""
 
 import itertools
+import threading
 from dataclasses import replace
 from fractions import Fraction
 
@@ -57,7 +58,16 @@ class Wire:
     """The messages that a curator has seen so far, and its alteration of openings."""
 
     def __init__(self):
-        self.crossed, self.alter, self.receiver = [], None, None
+        self.crossed, self.alter, self._now = [], None, threading.local()
+
+    @property
+    def receiver(self):
+        """Place of the participant to which this thread delivers; dealers deal at the same time."""
+        return self._now.receiver
+
+    @receiver.setter
+    def receiver(self, place):
+        self._now.receiver = place
 
     def methods(self):
         return {method for _, method, _, _ in self.crossed}

@@ -32,7 +32,9 @@ from support.terms import RELEASE_ID, terms_for, terms_of
 
 TERMS = terms_of()
 QUERY = MarginalQuery(RELEASE_ID, "q", AnswerForm.HISTOGRAM, ("a",), 2.0)
-DELIVERY = streams.encode_delivery(Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCT, (("a",), ("b",))))
+DELIVERY = streams.encode_delivery(
+    Delivery(RELEASE_ID, DeliveryKind.DEALT_PRODUCTS, chains=((("a",), ("b",)),))
+)
 
 
 class Scripted:

@@ -79,7 +79,7 @@ def check_collusions(dealers: Sequence[str], slices: Sequence[Sequence[str]], to
         tolerated: number of parties that may collude.
 
     Raises:
-        DataError: so many parties may collude that some of them could be dealers of a slice and a party of it.
+        DataError: so many parties may collude that some could be dealers of a slice and a party of it.
     """
     wanted = dealers_wanted(len(dealers))
     reading = 1 if wanted == 1 else REPLICATED - 1
@@ -89,8 +89,8 @@ def check_collusions(dealers: Sequence[str], slices: Sequence[Sequence[str]], to
         if len(parties) > 1 and tolerated > reading and len(everybody.intersection(dealing)) >= reading:
             raise DataError(
                 f"slice {number}: expected at most {reading} tolerated collusions, because {reading} of its "
-                f"dealers and a party of it could read its records, got {tolerated}; name dealers that are no "
-                "parties, or tolerate fewer"
+                f"dealers and a party of it could read its records, got {tolerated}; name dealers that are "
+                "no parties, or tolerate fewer"
             )
 
 

@@ -30,7 +30,8 @@ Chain = tuple[Clique, ...]
 parties, that of the last part may hold an earlier one too."""
 
 MAX_OPENING_BYTES = 1 << 32
-"""Largest matrix that a party opens or is dealt: records times the cells of the parts multiplied so far."""
+"""Largest matrix that a party opens: records times the cells of the parts multiplied so far. Dealt rows of a
+ring of 32 bits have twice as many bytes (`sacrifice`)."""
 
 _BLOCK_BYTES = 1 << 25
 _MAX_BLOCK_ROWS = 1 << 13

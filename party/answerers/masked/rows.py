@@ -173,7 +173,7 @@ class DealtRows:
         self._refuse_failed(chain)
         keys = [(owner, chain) for owner in owners]
         if any(key not in self._passed or self._passed[key] is not self._current.get(key) for key in keys):
-            raise DeliveriesLost("a row-wise product was dealt but not checked; deliver its checks")
+            raise DeliveriesLost("a product needs dealt rows that passed their check; deliver both")
         parts = [self._owned(owner, chain, rows) for owner in owners]
         for blocks in zip(*parts, strict=True):
             yield _sum(blocks).astype(self._plan.ring.dtype)

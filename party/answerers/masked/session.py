@@ -191,8 +191,8 @@ class MaskedSession:
             case DeliveryKind.MASK_SEEDS:
                 self._seeds.receive(sender, chunks)
             case DeliveryKind.DEALT_ROWS | DeliveryKind.DEALT_CHECK:
-                self._check_dealer(sender)
                 self._check_wide(chain)
+                self._check_dealer(sender)
                 self._row_products.receive(delivery, chunks)
             case DeliveryKind.CHECK:
                 self.processors.check()
