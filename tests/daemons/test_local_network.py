@@ -80,7 +80,8 @@ def test_one_command_aligns_the_rows_of_a_network_and_releases_them(tmp_path, ne
 
 def test_the_protocol_indicator_works_over_a_network(tmp_path, network_of, command):
     network = network_of(
-        tmp_path, changes={'protocol = "masked"  ': 'protocol = "indicator"', "collusions = 1": ""}
+        tmp_path,
+        changes={'protocol = "masked"  ': 'protocol = "indicator"', "collusions = 1": "", "dealers = ": "# "},
     )
     with network.running():
         command("curator", "release", network.plan, "--out", tmp_path / "out")
