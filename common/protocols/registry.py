@@ -87,7 +87,7 @@ MASKED = Protocol(
     "with each other; three evaluators of scores",
     "No party showed its records to another party or to the curator. The parties turned every count into "
     "random-looking shares, and the curator saw only sums with noise in them. Dealers gave "
-    "the parties the randomness of the shares, and see no shares. A certificate states who "
+    "the parties the randomness of the shares. A certificate states who "
     "would have to collude to read more. The parties are trusted not to collude beyond the table below.",
     tolerates_collusions=True,
 )

@@ -114,6 +114,6 @@ def _check_trust(certificate: Certificate, terms: ReleaseTerms) -> Check:
             False,
             "another protocol, adjacency, dealers, evaluators, collusions or check than signed",
         )
-    roles = "" if masked is None else f", at most {masked.tolerated} parties may collude"
+    roles = "" if masked is None else f", at most {masked.tolerated} of the parties may collude"
     who = f". {plan.collusion}" if plan.collusion else ""
     return Check("trust", True, f"{terms.protocol}, {terms.adjacency.value}{roles}, as signed{who}")
