@@ -70,7 +70,7 @@ MESSAGES = {
     "Accept, 30,000 attributes": (terms(1, 30_000),),
     "Accept, 150 slices of 600 attributes": (terms(150, 600),),
     "Introduce, 25,000 acceptances": (
-        codec.encode_introduction(Introduction(RELEASE_ID, (ACCEPTANCE,) * 25_000, bytes(32))),
+        codec.encode_introduction(Introduction(RELEASE_ID, (ACCEPTANCE,) * 25_000)),
     ),
     "Answer, an attribute 330,000 times": (marginal(clique=REPEATED),),
     "Answer, a box 130,000 times": (marginal(boxes=[pb.Box(starts=[0], stops=[1])] * 130_000),),
