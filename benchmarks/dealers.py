@@ -100,8 +100,8 @@ def main() -> None:
         print(
             f"{name:>8} {cost.wall_s:>7.2f} {cost.all_roles:>7.2f} {cost.seconds['dealers']:>10.2f} "
             f"{cost.seconds['parties']:>10.2f} {cost.sent / 1e6:>8.2f} {cost.dealt / 1e6:>11.2f} "
-            f"{cost.error:>8.5f} {cost.all_roles / reference.all_roles:>8.3f} {cost.sent / reference.sent:>9.4f} "
-            f"{cost.error / reference.error:>12.3f}",
+            f"{cost.error:>8.5f} {cost.all_roles / reference.all_roles:>8.3f} "
+            f"{cost.sent / reference.sent:>9.4f} {cost.error / reference.error:>12.3f}",
             flush=True,
         )
 
