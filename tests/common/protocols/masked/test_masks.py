@@ -1,9 +1,13 @@
-"""The key of a party's masks in one release."""
+"""The key of a party's masks in one release, and masks of several components."""
 
 import hashlib
 import hmac
 
-from dpmosaic.common.protocols.masked.masks import release_masks
+import numpy as np
+import pytest
+
+from dpmosaic.common.protocols.masked.masks import Masks, release_masks
+from dpmosaic.common.protocols.masked.ring import Ring
 
 SEED, TERMS = bytes(range(32)), hashlib.sha256(b"terms").digest()
 
@@ -23,3 +27,15 @@ def test_another_seed_or_other_terms_give_another_key():
         for terms in (TERMS, hashlib.sha256(b"other terms").digest())
     }
     assert len(keys) == 4
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_a_mask_is_the_sum_of_its_components_however_it_is_cut_into_rows(bits):
+    """Its low bits are those of the sum modulo 2^64."""
+    sources = {number: release_masks(bytes([number]) * 32, TERMS) for number in (2, 0, 1)}
+    ring, masks = Ring(bits), Masks(sources)
+    drawn = [ring.uniform(source.child("mask", "a"), 7, 3).astype(object) for source in sources.values()]
+    cut = masks.child("mask", "a")
+    words = np.vstack([cut.uniform(ring, rows, 3) for rows in (2, 4, 1)])
+    assert words.tolist() == (sum(drawn) % 2**bits).tolist()
+    assert masks.child("mask", "a").wide(ring, 7, 3).tolist() == (sum(drawn) % 2**64).tolist()
