@@ -90,7 +90,10 @@ def rows_of(plan, number):
     return Table.from_codes(plan.domain, np.column_stack(codes))
 
 
-def party_of(name, plan=None, *, ledger=None, table=None, policy=POLICY, seed=1, peers=None, order=None):
+def party_of(
+    name, plan=None, *, ledger=None, table=None, policy=POLICY, seed=1, peers=None, order=None,
+    curators=None,
+):  # fmt: skip
     """A party of the plan; by default it has the plan's rows and pinned all other participants."""
     plan = plan or plan_of()
     entry = next(entry for entry in plan.roster if entry.name == name)
@@ -99,7 +102,8 @@ def party_of(name, plan=None, *, ledger=None, table=None, policy=POLICY, seed=1,
     if peers is None:
         peers = {other.name: other.identity for other in plan.participants if other is not entry}
     neighbours = {other.name for other in plan.roster if other.slice == entry.slice and other is not entry}
-    institution = Institution(name, identity(name), table, Rules(sharing(policy, neighbours), peers), order)
+    rules = Rules(sharing(policy, neighbours), peers, curators)
+    institution = Institution(name, identity(name), table, rules, order)
     return Party(institution, ledger or Ledger(), RandomStream.from_seed(seed).child(name).key)
 
 

@@ -28,7 +28,7 @@ RECORDS = 900
 class Setting:
     """A plan, and parties in this process that allow it; b depends strongly on a, d on c."""
 
-    def __init__(self, folder, grid, sizes=SIZES, **keys):
+    def __init__(self, folder, grid, sizes=SIZES, count=0, **keys):
         (folder / "d.json").write_text(json.dumps(sizes))
         lines = {k: v for k, v in ({"domain": "d.json", "rho": 0.5} | keys).items() if v is not None}
         stated = "\n".join(f"{key} = {json.dumps(value)}" for key, value in lines.items())
@@ -41,19 +41,22 @@ class Setting:
         a, c = rng.integers(0, 6, RECORDS), rng.integers(0, 5, RECORDS)
         codes = np.column_stack([a, a // 2, c, c // 3])[:, : len(sizes)] % list(sizes.values())
         table = Table.from_codes(Domain.coded(sizes), codes)
-        policy = network.policy_for(self.plan.protocol.name, Adjacency.ZERO_OUT, 0.5)
-        pieces = partition(table, Grid.parse(grid, table.domain, RECORDS))
-        self.links = network.start_parties(pieces, policy, RandomStream.from_seed(1))
+        policy = network.policy_for(self.plan.protocol.name, Adjacency.ZERO_OUT, 0.5, dealers=count)
+        pieces, seed = partition(table, Grid.parse(grid, table.domain, RECORDS)), RandomStream.from_seed(1)
+        self.links = network.start_parties(pieces, policy, seed, dealers=count)
+        dealing = network.start_dealers(count, seed, self.links) if count else []
+        self.dealers = dict(zip(network.dealer_names(count), dealing, strict=True))
 
     @property
     def bytes(self):
-        return sum(link.bytes_in + link.bytes_out for row in self.links for link in row)
+        links = [*(link for row in self.links for link in row), *self.dealers.values()]
+        return sum(link.bytes_in + link.bytes_out for link in links)
 
     def forecast(self):
-        return forecast(self.plan, self.links, 10.0)
+        return forecast(self.plan, self.links, 10.0, dealers=self.dealers)
 
     def release(self):
-        return release_of_plan(self.plan, self.links, self.folder)
+        return release_of_plan(self.plan, self.links, self.folder, dealers=self.dealers)
 
 
 PROTOCOLS = {"scores": {}, "marginals": {"collusions": 2}, "indicator": {"protocol": "indicator"}}
@@ -130,6 +133,15 @@ def test_a_release_moves_a_large_part_of_the_forecast_bytes(tmp_path, keys, mech
     before = setting.bytes
     setting.release()
     assert setting.bytes - before > 0.3 * said.traffic.total
+
+
+def test_what_three_dealers_deal_is_in_the_forecast(tmp_path):
+    names = network.dealer_names(3)
+    setting = Setting(tmp_path, "2x2", count=3, dealers=names, mechanism="mst")
+    said, before = setting.forecast(), setting.bytes
+    assert list(said.parties[4:]) == names
+    setting.release()
+    assert 0.3 * said.traffic.total < setting.bytes - before < said.traffic.total + 160_000
 
 
 @pytest.mark.parametrize("protocol", ["masked", "trusted"])

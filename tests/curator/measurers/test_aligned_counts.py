@@ -7,8 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.interactions import interaction
+from dpmosaic.common.messages import DeliveryKind
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.common.protocols.masked import products
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
@@ -18,7 +20,7 @@ from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.curator.parties.federation import connect
 from support.aligned import AlignedRelease, People
 from support.aligning import POLICY, Aligning, align
-from support.parties import masked_terms
+from support.parties import dealers_for, masked_terms
 from support.terms import id_of
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2})
@@ -114,7 +116,8 @@ def test_products_with_a_common_first_part_open_it_once(monkeypatch):
     opened, relay = [], PartyClient.relay
 
     def relayed(client, sender, request, recipient):
-        opened.append((sender, request.chain))
+        if request.kind is DeliveryKind.OPENING:
+            opened.append((sender, request.chain))
         relay(client, sender, request, recipient)
 
     monkeypatch.setattr(PartyClient, "relay", relayed)
@@ -138,9 +141,9 @@ def test_people_are_counted_at_the_positions_that_an_alignment_gave_their_rows(k
         (Population.EVERYWHERE, [15, 0, 0, 0]),
         (Population.ANYWHERE, [15, 0, 25, 0, 0, 0, 30, 0, 0]),
     ):
-        federation = connect(
-            parties.domain, parties.links, aligned=made.aligned(population), dealers=parties.dealers
-        )
+        dealers = dealers_for(parties.links, RandomStream.from_seed(1))
+        aligned = made.aligned(population)
+        federation = connect(parties.domain, parties.links, aligned=aligned, dealers=dealers)
         granted = HUGE[0] / 4
         terms = masked_terms(federation, granted, release_id=id_of(population.value[:4]))
         acceptances = federation.accept(terms)

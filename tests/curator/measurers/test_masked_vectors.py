@@ -11,11 +11,13 @@ import pytest
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
+from dpmosaic.common.dealing.dealing import Dealing
 from dpmosaic.common.messages import DeliveryKind
+from dpmosaic.common.protocols.masked.plan import labels
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.curator.measurers.measurer import Query
-from dpmosaic.curator.parties.client import PartyClient
 from dpmosaic.party.answerers.masked.openings import Openings
+from dpmosaic.party.answerers.masked.rows import DealtRows
 from dpmosaic.party.answerers.masked.session import MaskedSession
 from support.grids import CLIQUES, EXACT, GRIDS, release
 
@@ -41,7 +43,7 @@ def test_a_batch_of_queries_gives_the_shares_of_one_query_at_a_time(grid, monkey
 
 @pytest.mark.parametrize("vector", sorted(VECTORS.iterdir()), ids=lambda path: path.stem)
 def test_openings_dealt_words_and_shares_match_the_vectors(vector, monkeypatch):
-    """Only the masks' seeds are set; labels, cuts, chains and the order of cells follow from the plan."""
+    """Only seeds are set; labels, cuts, chains and the order of cells follow from the plan."""
     vector = json.loads(vector.read_text())
     ring = Ring(vector["bits"])
     seen = spied(monkeypatch, [bytes.fromhex(seed) for seed in vector["mask_seeds"]])
@@ -60,7 +62,9 @@ def test_openings_dealt_words_and_shares_match_the_vectors(vector, monkeypatch):
         assert seen.opened[case["party"], chain] == numbers(case["opening"])
     for case in vector["row_products"]:
         chain = tuple(map(tuple, case["chain"]))
-        assert seen.opened[DeliveryKind.DEALT_ROWS, chain] == numbers(case["right"]["dealt"])
+        key = DeliveryKind.DEALT_ROWS, chain
+        (dealt,) = (words for put, words in seen.opened.items() if put[::2] == key)
+        assert [word % 2**ring.bits for word in dealt] == numbers(case["right"]["dealt"])
     dealt = {tuple(map(tuple, case["chain"])): numbers(case["right"]["dealt"]) for case in vector["products"]}
     assert seen.dealt == dealt
 
@@ -70,11 +74,21 @@ def numbers(hexadecimal):
     return [int(text, 16) for text in np.array(hexadecimal).ravel()]
 
 
+class Widened:
+    """A stream of words of 64 bits, of which the low bits are the words of a stream of 32 bits."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def bytes(self, count):
+        return self.stream.bytes(count // 2).view("<u4").astype("<u8").view(np.uint8)
+
+
 def spied(monkeypatch, seeds):
-    """Records what parties are dealt, openings, and shares of answers; masks come from these seeds."""
+    """Records what is dealt, openings, and shares of answers; masks and pads come from these seeds."""
     seen = SimpleNamespace(opened={}, dealt={}, shares=[])
-    child_key, put, share, deal = RandomStream.child_key, Openings.put, MaskedSession.share, PartyClient.deal
-    planned = iter(seeds)
+    child_key, put, share = RandomStream.child_key, Openings.put, MaskedSession.share
+    deal = Dealing._products
 
     def put_seen(self, key, rows, cells, chunks):
         chunks = list(chunks)
@@ -82,23 +96,29 @@ def spied(monkeypatch, seeds):
         seen.opened[key] = words.tolist()
         put(self, key, rows, cells, chunks)
 
-    def deal_seen(self, delivery, blocks):
-        blocks = list(blocks)
-        if delivery.kind is DeliveryKind.DEALT_PRODUCT:
-            seen.dealt[delivery.chain] = blocks[0].tolist()
-        deal(self, delivery, blocks)
+    def deal_seen(self, chains, number):
+        dealt = deal(self, chains, number)
+        seen.dealt |= {chain: words.tolist() for chain, words in dealt.items()}
+        return dealt
 
     def share_seen(self, query):
         seen.shares.append(share(self, query).tolist())
         return share(self, query)
 
-    def seeded(self, *labels):
-        if labels[0] == "masks of a release":  # the vectors give this key, not the seed
-            return self._key
-        return next(planned) if labels[0] == "mask seed" else child_key(self, *labels)
+    def seeded(self, *names):
+        # The vectors give this key, not the seed.
+        return self._key if names[0] == "masks of a release" else child_key(self, *names)
+
+    def pad(plan, owner, kind, chain):
+        stream = RandomStream(seeds[owner]).child(kind, *labels(chain))
+        return stream if kind == "product share" or plan.ring.bits == 64 else Widened(stream)
 
     monkeypatch.setattr(Openings, "put", put_seen)
-    monkeypatch.setattr(PartyClient, "deal", deal_seen)
     monkeypatch.setattr(MaskedSession, "share", share_seen)
     monkeypatch.setattr(RandomStream, "child_key", seeded)
+    monkeypatch.setattr(Dealing, "_products", deal_seen)
+    monkeypatch.setattr(Dealing, "_seeds", lambda self, party, number: {0: seeds[party]})
+    monkeypatch.setattr(Dealing, "_pad", lambda self, *names: pad(self._plan, *names))
+    monkeypatch.setattr(MaskedSession, "_pads", lambda self, *names: [pad(self.plan, self.me, *names)])
+    monkeypatch.setattr(DealtRows, "_pads", lambda self, *names: [pad(self._plan, self._me, *names)])
     return seen

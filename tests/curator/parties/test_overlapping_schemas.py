@@ -22,7 +22,7 @@ from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.drafting import draft
 from dpmosaic.curator.releasing.over_parties import order_of
 from dpmosaic.curator.releasing.plan import ReleasePlan
-from support.parties import policy_for, started
+from support.parties import dealers_for, policy_for, started
 from support.releases import release_of_plan
 from support.terms import RELEASE_ID
 
@@ -51,6 +51,7 @@ class Overlap:
             ("delta = 1e-9\n", ""),
             ('protocol = "masked"', f"protocol = {json.dumps(protocol)}"),
             ("collusions = 1 ", "collusions = 1 " if protocol == "masked" else "#"),
+            ("dealers = ", "dealers = " if protocol == "masked" else "# "),
         ):
             assert old in text
             text = text.replace(old, new)
@@ -77,8 +78,9 @@ def test_a_release_over_overlapping_schemas_measures_the_whole_table(tmp_path, p
 def test_a_party_does_not_open_attributes_that_the_plan_leaves_out(tmp_path):
     overlap = Overlap(tmp_path, "masked")
     proposal = order_of(overlap.plan).proposal(RELEASE_ID)
-    agreement = agree(DOMAIN, [overlap.links], proposal, left_out=overlap.plan.left_out)
-    agreement.measurer(RandomStream.from_seed(1))
+    dealers = dealers_for([overlap.links], RandomStream.from_seed(1))
+    agreement = agree(DOMAIN, [overlap.links], proposal, left_out=overlap.plan.left_out, dealers=dealers)
+    agreement.measurer()
     asked = encode_opening_request(OpeningRequest(RELEASE_ID, (("b",),), 0))
     with pytest.raises(ProtocolError, match="a part of the party that opens it"):
         list(overlap.links[1].call("Open", [asked]))

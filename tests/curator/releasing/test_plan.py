@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dpmosaic.common.card import PARTY, Card
+from dpmosaic.common.card import DEALER, PARTY, Card
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
@@ -157,3 +157,53 @@ def test_refuses_a_plan_without_a_budget(tmp_path):
 def test_refuses_a_missing_plan_file(tmp_path):
     with pytest.raises(DataError, match="cannot read the plan"):
         ReleasePlan.load(tmp_path / "plan.toml")
+
+
+@pytest.mark.parametrize(
+    ("keys", "dealers", "enrolled"),
+    [
+        ("", ("curator",), ()),
+        ('dealers = ["d"]', ("d",), ("d",)),
+        ('dealers = ["curator", "d", "e"]', ("curator", "d", "e"), ("d", "e")),
+    ],
+)
+def test_a_plan_names_its_dealers_and_by_default_the_curator(tmp_path, keys, dealers, enrolled):
+    plan = loaded(tmp_path, f"{RELEASE}{keys}\nrho = 1\n{SLICE}")
+    assert (plan.dealers, plan.other_dealers) == (dealers, enrolled)
+    assert plan.participants == ("a", "b", *enrolled)
+
+
+@pytest.mark.parametrize(
+    ("keys", "refusal"),
+    [
+        ("dealers = []", "names of one dealer, or of three"),
+        ("dealers = [1]", "names of one dealer, or of three"),
+        ('dealers = ["d", "e"]', "expected one dealer, or 3 or more"),
+        ('dealers = ["d", "d", "e"]', "with different names"),
+        ('dealers = ["a"]', "slice 1: expected 1 dealers that are no party of it"),
+        ('dealers = ["a", "d", "e"]', "slice 1: expected 3 dealers that are no party of it"),
+        ('dealers = ["d"]\nprotocol = "indicator"', "'indicator' has no dealers; remove the key"),
+    ],
+)
+def test_refuses_dealers_that_cannot_deal(tmp_path, keys, refusal):
+    with pytest.raises(DataError, match=refusal):
+        loaded(tmp_path, f"{RELEASE}{keys}\nrho = 1\n{SLICE}")
+
+
+@pytest.mark.parametrize(
+    ("count", "named"), [(0, ("curator",)), (1, ("d-0",)), (2, ("d-0",)), (3, ("d-0", "d-1", "d-2"))]
+)
+def test_a_draft_names_enrolled_dealers_and_never_two(tmp_path, count, named):
+    dealers = [Card.issue(DEALER, f"d-{n}", Identity.generate(), CERTIFICATE) for n in range(count)]
+    text, _ = draft([*GRID, *dealers], None, "d.json")
+    assert loaded(tmp_path, text).dealers == named
+    assert "may_deal" not in text
+
+
+def test_a_draft_offers_parties_as_dealers_if_every_slice_has_three_of_other_slices(tmp_path):
+    held = {f"{s}_{name}": {attribute: 2} for s in "nsw" for name, attribute in (("a", "x"), ("b", "y"))}
+    text, _ = draft(cards(**held), None, "d.json")
+    (offer,) = [line for line in text.splitlines() if "may_deal" in line]
+    plan = loaded(tmp_path, text.replace(offer, offer[2:]).replace('dealers = ["curator"]', "# "))
+    assert plan.dealers == ("n-a", "s-a", "w-a", "n-b", "s-b")
+    assert plan.other_dealers == ()

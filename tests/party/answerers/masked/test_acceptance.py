@@ -9,6 +9,8 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.history import START
 from dpmosaic.common.messages import Acceptance
+from dpmosaic.common.protocols.masked.dealers import CURATOR_DEALS
+from dpmosaic.common.statement import TERMS
 from dpmosaic.party.ledger import Ledger
 from support.terms import RELEASE_ID, id_of
 
@@ -106,6 +108,88 @@ def test_more_parties_may_be_pinned_than_take_part(masked):
     peers = {entry.name: entry.identity for entry in plan.participants}
     party = masked.party_of("north", plan, peers={**peers, "far": masked.identity("far").public})
     party.accept(encode_terms(masked.terms_of(plan)))
+
+
+# Dealers.
+
+
+def dealt_by(masked, *dealers):
+    """Terms with these dealers."""
+    return masked.terms_of(masked.plan_of(dealers=dealers))
+
+
+@pytest.mark.parametrize("case", ["not pinned", "pinned with another key", "pinned under another name"])
+@pytest.mark.parametrize("place", [0, 2])
+def test_a_plan_with_a_dealer_that_is_not_pinned_is_refused(masked, case, place):
+    ledger, terms, unknown = Ledger(), dealt_by(masked, *masked.dealers), masked.dealers[place]
+    peers = {entry.name: entry.identity for entry in terms.masked.participants[EAST:]}
+    key = peers.pop(unknown)
+    if case == "pinned with another key":
+        peers[unknown] = masked.identity("outsider").public
+    elif case == "pinned under another name":
+        peers["outsider"] = key
+    with pytest.raises(PolicyError, match=f"names dealer '{unknown}' with an identity that is not pinned"):
+        masked.party_of("north", terms.masked, ledger=ledger, peers=peers).accept(encode_terms(terms))
+    assert ledger.reserved() == 0
+
+
+def signed_by(curator, terms):
+    encoded = encode_terms(terms)
+    return encoded, curator.sign(TERMS, encoded), curator.public
+
+
+def test_only_the_curator_that_signs_the_terms_deals_under_its_name(masked):
+    """Not another curator, even one that is pinned as well."""
+    curator, other = masked.identity("curator"), masked.identity("second curator")
+    plan, policy = masked.plan_of(dealers=["curator"]), replace(masked.policy, dealers={CURATOR_DEALS})
+    ledger, terms = Ledger(), masked.terms_of(plan)
+    peers = {entry.name: entry.identity for entry in plan.roster[EAST:]}
+    party = masked.party_of(
+        "north", plan, ledger=ledger, policy=policy, peers=peers, curators=[curator.public, other.public]
+    )
+    with pytest.raises(PolicyError, match="names dealer 'curator' with an identity that is not pinned"):
+        party.accept(*signed_by(other, terms))
+    assert ledger.reserved() == 0
+    party.accept(*signed_by(curator, terms))
+
+
+@pytest.mark.parametrize("allowed", [set(), {"curator"}, {"dealer", "third dealer"}], ids=str)
+def test_a_dealer_that_the_policy_does_not_name_is_refused(masked, allowed):
+    terms, policy = dealt_by(masked, *masked.dealers), replace(masked.policy, dealers=frozenset(allowed))
+    with pytest.raises(PolicyError, match="the policy does not allow the dealer"):
+        masked.party_of("north", terms.masked, policy=policy).accept(encode_terms(terms))
+
+
+@pytest.mark.parametrize(("least", "count"), [(2, 1), (3, 1), (4, 3)])
+def test_fewer_dealers_than_the_policy_asks_for_are_refused(masked, least, count):
+    terms, policy = dealt_by(masked, *masked.dealers[:count]), replace(masked.policy, min_dealers=least)
+    with pytest.raises(PolicyError, match="fewer dealers than min_dealers"):
+        masked.party_of("north", terms.masked, policy=policy).accept(encode_terms(terms))
+    masked.party_of("north", terms.masked, policy=replace(policy, min_dealers=count)).accept(
+        encode_terms(terms)
+    )
+
+
+def test_a_release_without_products_needs_no_dealers_at_all(masked):
+    plan = masked.plan_of({"alone": (0, ("a", "b", "c", "d"))}, dealers=())
+    party = masked.party_of("alone", plan, policy=replace(masked.policy, min_dealers=3))
+    party.accept(encode_terms(masked.terms_of(plan)))
+
+
+@pytest.mark.parametrize(
+    "dealers", [("south",), ("dealer", "second dealer", "third dealer", "south")], ids=str
+)
+def test_a_party_deals_only_if_its_policy_allows_it(masked, dealers):
+    """Named as a dealer is enough, whether or not a slice needs it."""
+    terms = dealt_by(masked, *dealers)
+    with pytest.raises(PolicyError, match="set may_deal"):
+        masked.party_of("south", terms.masked).accept(encode_terms(terms))
+    allowing = replace(masked.policy, may_deal=True)
+    masked.party_of("south", terms.masked, policy=allowing).accept(encode_terms(terms))
+    masked.party_of("north", terms.masked).accept(encode_terms(terms))
+
+
+# Collusions.
 
 
 @pytest.mark.parametrize(("tolerated", "least"), [(0, 1), (1, 2), (2, 9)])

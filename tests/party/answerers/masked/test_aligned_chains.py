@@ -19,7 +19,7 @@ def begun(population=Population.EVERYWHERE):
     """A release whose first party holds a and b, next to one that holds c."""
     release = AlignedRelease(PEOPLE, population, granted=Fraction(1))
     release.measurer()
-    return release.terms.release_id, release.links[0][0].party
+    return release.terms, release.links[0][0].party
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +28,13 @@ def running():
 
 
 def opened(running, *chain):
-    release_id, party = running
-    return list(party.open(OpeningRequest(release_id, chain, 1)))
+    terms, party = running
+    return list(party.open(OpeningRequest(terms.release_id, chain, 1)))
 
 
 def multiplied(running, *chain):
-    release_id, party = running
-    party.multiply(MultiplyRequest(release_id, (chain,)))
+    terms, party = running
+    party.multiply(MultiplyRequest(terms.release_id, (chain,)))
 
 
 def test_a_party_opens_its_presence_and_its_parts(running):
@@ -70,8 +70,9 @@ def test_no_product_is_computed_without_an_opening_of_another_party_or_of_too_ma
 
 
 def test_row_wise_products_of_two_parts_of_one_party_are_not_stored(running):
-    release_id, party = running
-    delivery = Delivery(release_id, DeliveryKind.DEALT_ROWS, (OTHER, A, B))
+    terms, party = running
+    (dealer,) = terms.masked.dealers_of(0)
+    delivery = Delivery(terms.release_id, DeliveryKind.DEALT_ROWS, (OTHER, A, B), dealer)
     with pytest.raises(ProtocolError, match="expected one part of each party"):
         party.deliver(delivery, [])
 
