@@ -90,7 +90,15 @@ class MaskedAnswerer(Answerer):
             account = self.account
             acceptances = account.introduction().acceptances
             self._dealing = Dealing(account.terms, self._place(), account.secret(), acceptances, account.keys)
-        return self._dealing.deal(request)
+        # The products, and the same words as bytes.
+        size = 2 * plan.ring.word_bytes * sum(map(plan.cells, request.chains))
+        return self._dealt(self._dealing, request, size)
+
+    def _dealt(self, dealing: Dealing, request: DealRequest, size: int) -> Iterator[bytes]:
+        with self.account.allowance.memory.during(size):
+            for frame in dealing.deal(request):
+                yield frame
+                self.account.allowance.processors.check()
 
     def deliver(self, delivery: Delivery, chunks: Iterable[bytes]) -> None:
         """Stores an opening of another party, or a message of the dealer."""

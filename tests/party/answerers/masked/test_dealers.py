@@ -130,9 +130,9 @@ def test_a_party_deals_nothing_before_it_accepted_and_knows_the_others(crossed):
 def test_a_party_deals_to_parties_of_slices_that_it_deals_for(crossed, recipient):
     crossed.introduce()
     with pytest.raises(ProtocolError, match="compare the plan"):
-        crossed.parties["south"].deal(replace(FOR_EAST, recipient=recipient))
+        list(crossed.parties["south"].deal(replace(FOR_EAST, recipient=recipient)))
     with pytest.raises(ProtocolError, match="does not deal for the recipient's slice"):
-        crossed.parties["north"].deal(FOR_EAST)
+        list(crossed.parties["north"].deal(FOR_EAST))
 
 
 def test_a_party_deals_no_product_past_its_max_cells():
