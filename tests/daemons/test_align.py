@@ -26,6 +26,7 @@ max_alignment_rho = 0.5
 lifetime_rho = 2.0
 max_cells = 1000
 approval = {approval}
+dealers = ["curator"]
 """
 STEPS = {"Accept", "Introduce", "Deliver", "Align", "Certify"}
 HELD = {"north": range(0, 130), "south": range(20, 170)}
