@@ -7,13 +7,17 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from .attribute import Attribute, CategoricalAttribute, CodedAttribute, NumericAttribute
+from .attribute import Attribute
+from .categorical import CodedAttribute
+from .domain_file import read_entry
+from .rules import Rule, read_rules
+from .unmodelled import Identifier, Unmodelled
 
 Clique = tuple[str, ...]
 """Names of attributes in domain order."""
@@ -21,15 +25,25 @@ Clique = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Domain:
-    """The attributes of a table, in the order of its columns."""
+    """The attributes of a table, in the order of its columns.
+
+    Attributes:
+        attributes: columns that models hold.
+        unmodelled: other columns: identifiers, which are drawn anew, and text, which is left out.
+        rules: public statements by the owner that no synthetic row breaks.
+    """
 
     attributes: tuple[Attribute, ...]
+    unmodelled: tuple[Unmodelled, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.attributes:
             raise DataError("a domain needs at least one attribute; name the columns of the table")
-        if repeated := _repeated(self.names):
+        if repeated := _repeated((*self.names, *(column.name for column in self.unmodelled))):
             raise DataError(f"attribute {repeated[0]!r} is declared twice; declare each column once")
+        for rule in self.rules:
+            rule.check(self)
 
     @classmethod
     def coded(cls, sizes: Mapping[str, int]) -> Domain:
@@ -38,18 +52,24 @@ class Domain:
 
     @classmethod
     def from_json(cls, form: object) -> Domain:
-        """Reads a domain from the JSON object of a domain file: attribute name -> entry.
+        """Reads a domain from the JSON object of a domain file.
 
         Args:
-            form: for each attribute a number of codes n, a list of categories, or an object with "type":
-                "numeric", "min", "max", "bins" and optionally "nullable" and "integer".
+            form: attribute name -> entry (`domain_file.read_entry`); or an object with these as "attributes",
+                and a list "rules" (`rules.read_rules`).
 
         Raises:
-            DataError: not an object, or an attribute's entry is invalid.
+            DataError: not an object, or an attribute's entry or a rule is invalid.
         """
         if not isinstance(form, Mapping):
             raise DataError("a domain is one JSON object, attribute name -> entry; fix the file")
-        return cls(tuple(_attribute(name, entry) for name, entry in form.items()))
+        ruled = set(form) == {"attributes", "rules"} and isinstance(form["attributes"], Mapping)
+        columns = [read_entry(name, entry) for name, entry in (form["attributes"] if ruled else form).items()]
+        return cls(
+            tuple(column for column in columns if isinstance(column, Attribute)),
+            tuple(column for column in columns if not isinstance(column, Attribute)),
+            read_rules(form["rules"]) if ruled else (),
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> Domain:
@@ -67,8 +87,9 @@ class Domain:
         return cls.from_json(form)
 
     def to_json(self) -> dict[str, Any]:
-        """The content of a domain file: attribute name -> entry, in domain order."""
-        return {attribute.name: attribute.to_json() for attribute in self.attributes}
+        """The content of a domain file: attribute name -> entry, in domain order; and rules, if any."""
+        columns = {column.name: column.to_json() for column in (*self.attributes, *self.unmodelled)}
+        return {"attributes": columns, "rules": [r.to_json() for r in self.rules]} if self.rules else columns
 
     def digest(self) -> str:
         """SHA-256 (hex) of the domain in its order: equal digests mean that codes have the same meaning."""
@@ -79,6 +100,21 @@ class Domain:
     def names(self) -> Clique:
         """The names of all attributes."""
         return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a synthetic table: identifiers, then attributes."""
+        return (*(column.name for column in self.unmodelled if isinstance(column, Identifier)), *self.names)
+
+    @property
+    def unreviewed(self) -> tuple[str, ...]:
+        """Attributes whose entries were read from private rows, and that nobody has reviewed."""
+        return tuple(attribute.name for attribute in self.attributes if not attribute.reviewed)
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """Attributes whose codes a release has to choose before it can measure pairs."""
+        return tuple(attribute.name for attribute in self.attributes if attribute.open)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -110,7 +146,7 @@ class Domain:
         Raises:
             DataError: an attribute has a value that could not be told from it.
         """
-        return Domain(tuple(attribute.with_absent() for attribute in self.attributes))
+        return replace(self, attributes=tuple(attribute.with_absent() for attribute in self.attributes))
 
     def canonical(self, attributes: Iterable[str]) -> Clique:
         """The attributes in domain order.
@@ -124,8 +160,10 @@ class Domain:
         return tuple(self.names[place] for place in sorted(positions))
 
     def project(self, attributes: Iterable[str]) -> Domain:
-        """The domain of only these attributes, in the order of this domain."""
-        return Domain(tuple(self[name] for name in self.canonical(attributes)))
+        """The domain of only these attributes, in the order of this domain, with the rules about them."""
+        names = self.canonical(attributes)
+        rules = tuple(rule for rule in self.rules if set(names).issuperset(rule.columns))
+        return Domain(tuple(self[name] for name in names), rules=rules)
 
     def shape(self, clique: Iterable[str]) -> tuple[int, ...]:
         """The size of each attribute of a clique, in the order given."""
@@ -138,29 +176,6 @@ class Domain:
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names)}
-
-
-def _attribute(name: str, form: object) -> Attribute:
-    if isinstance(form, int) and not isinstance(form, bool):
-        return CodedAttribute(name, form)
-    if isinstance(form, list):
-        return CategoricalAttribute(name, tuple(form))
-    if not isinstance(form, Mapping):
-        raise DataError(
-            f"attribute {name!r}: expected a number of codes, categories or an object; fix the domain"
-        )
-    if form.get("type") != "numeric":
-        raise DataError(
-            f'attribute {name!r}: an object needs "type": "numeric", the only type; fix the domain'
-        )
-    required, optional = {"type", "min", "max", "bins"}, {"nullable", "integer"}
-    if missing := sorted(required - set(form)):
-        raise DataError(f"attribute {name!r}: expected the keys {', '.join(missing)}; add them to the domain")
-    if unknown := sorted(set(form) - required - optional):
-        raise DataError(f"attribute {name!r}: unknown keys {', '.join(unknown)}; remove them from the domain")
-    return NumericAttribute(
-        name, form["min"], form["max"], form["bins"], form.get("nullable", False), form.get("integer")
-    )
 
 
 def _object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ...common.data.attribute import Attribute, CategoricalAttribute
+from ...common.data.attribute import Attribute
+from ...common.data.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
 
 _BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n")

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import Attribute, CategoricalAttribute, NumericAttribute
+from ...common.data.attribute import Attribute
+from ...common.data.categorical import CategoricalAttribute
+from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table
 
 WIDTH, HEIGHT = 320.0, 96.0

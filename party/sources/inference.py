@@ -7,14 +7,10 @@ from pathlib import Path
 
 import duckdb
 
-from ...common.data.attribute import (
-    Attribute,
-    CategoricalAttribute,
-    Category,
-    CodedAttribute,
-    NumericAttribute,
-)
+from ...common.data.attribute import Attribute
+from ...common.data.categorical import CategoricalAttribute, Category, CodedAttribute
 from ...common.data.domain import Domain
+from ...common.data.numeric import NumericAttribute
 from ...common.data.values import LARGEST_WHOLE
 from ...common.errors import DataError
 from .source import FileSource, open_source

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from ...common.data.attribute import NumericAttribute
 from ...common.data.domain import Clique
+from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table
 from ...common.errors import DataError
 from .distances import check_comparable, marginal_distance

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.attribute import NumericAttribute
 from ...common.data.domain import Domain
+from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.extras import require_extra

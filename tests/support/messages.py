@@ -5,8 +5,9 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
+from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.values import text_of
 from dpmosaic.common.history import START, Mark
 from dpmosaic.common.messages import (

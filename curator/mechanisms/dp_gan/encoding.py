@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.data.attribute import Attribute, NumericAttribute
+from ....common.data.attribute import Attribute
 from ....common.data.domain import Domain
+from ....common.data.numeric import NumericAttribute
 from ....common.data.table import Table
 
 _FEW = 12

@@ -5,12 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.attribute import (
-    LARGEST_SIZE,
-    CategoricalAttribute,
-    CodedAttribute,
-    NumericAttribute,
-)
+from dpmosaic.common.data.attribute import LARGEST_SIZE
+from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.errors import DataError
 
 finite = st.floats(-1e299, 1e299)
@@ -216,8 +213,8 @@ def test_refuses_invalid_categories(listed, reason):
         ((-1e308, 1e308, 3), "expected finite numbers"),
         (("0", 1, 3), "expected finite numbers"),
         ((True, 3, 3), "expected finite numbers"),
-        ((0, 9, 3, "yes"), "nullable and integer are true or false"),
-        ((0, 9, 3, False, 1), "nullable and integer are true or false"),
+        ((0, 9, 3, "yes"), "nullable, integer and reviewed are true or false"),
+        ((0, 9, 3, False, 1), "nullable, integer and reviewed are true or false"),
         ((1.0, 1.0 + 2**-50, 100), "bins too narrow"),
     ],
 )

@@ -3,8 +3,9 @@ import json
 
 import pytest
 
-from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute, NumericAttribute
+from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.errors import DataError
 
 FORM = {
@@ -83,8 +84,8 @@ def test_an_unknown_or_repeated_attribute_is_named(domain):
         ({"a": []}, "expected from 1 to"),
         ({"a": True}, "a number of codes"),
         ({"a": "text"}, "a number of codes"),
-        ({"a": {"type": "text"}}, 'needs "type": "numeric"'),
-        ({"a": {"min": 0, "max": 1, "bins": 2}}, 'needs "type": "numeric"'),
+        ({"a": {"type": "text"}}, 'needs "type", one of'),
+        ({"a": {"min": 0, "max": 1, "bins": 2}}, 'needs "type", one of'),
         ({"a": {"type": "numeric", "min": 0}}, "expected the keys bins, max"),
         ({"a": {"type": "numeric", "min": 0, "max": 1, "bins": 2, "step": 1}}, "unknown keys step"),
     ],

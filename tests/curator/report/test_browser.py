@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from dpmosaic.common.data.attribute import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.report.page import evaluation_report, release_report

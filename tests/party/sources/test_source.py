@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dpmosaic.common.data.attribute import CategoricalAttribute, NumericAttribute
+from dpmosaic.common.data.categorical import CategoricalAttribute
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import decode_table
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.sources.source import FileSource, open_source, read_table

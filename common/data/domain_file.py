@@ -1,0 +1,127 @@
+"""Domain files: one JSON object, attribute name -> entry, and rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import DataError
+from .attribute import Attribute
+from .categorical import CategoricalAttribute, CodedAttribute
+from .numeric import AUTO, NumericAttribute
+from .scale import Scale
+from .unmodelled import Dropped, Identifier, Unmodelled
+
+
+def read_entry(name: str, form: object) -> Attribute | Unmodelled:
+    """Reads the entry of one column.
+
+    Args:
+        name: of the column.
+        form: a number of codes n, a list of categories, or an object with "type".
+
+    Raises:
+        DataError: it is no entry.
+    """
+    if isinstance(form, int) and not isinstance(form, bool):
+        return CodedAttribute(name, form)
+    if isinstance(form, list):
+        return CategoricalAttribute(name, tuple(form))
+    if not isinstance(form, Mapping):
+        raise DataError(
+            f"attribute {name!r}: expected a number of codes, categories or an object; fix the domain"
+        )
+    kind = form.get("type")
+    if kind not in _READERS:
+        raise DataError(
+            f'attribute {name!r}: an object needs "type", one of {", ".join(_READERS)}; fix the domain'
+        )
+    return _READERS[kind](name, form)
+
+
+def _codes(name: str, form: Mapping[str, Any]) -> CodedAttribute:
+    _check_keys(name, form, {"n"}, {"reviewed"})
+    return CodedAttribute(name, form["n"], form.get("reviewed", True))
+
+
+def _categorical(name: str, form: Mapping[str, Any]) -> CategoricalAttribute:
+    _check_keys(name, form, {"categories"}, {"other", "ordered", "open", "reviewed"})
+    if not isinstance(form["categories"], list):
+        raise DataError(f"attribute {name!r}: expected a list of categories; fix the domain")
+    given = {key: value for key, value in form.items() if key not in ("type", "categories")}
+    return CategoricalAttribute(name, tuple(form["categories"]), **given)
+
+
+def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
+    edged = "edges" in form
+    unbounded = form.get("bins") == AUTO and "min" not in form and "max" not in form
+    required = {"edges"} if edged else {"bins"} if unbounded else {"min", "max", "bins"}
+    optional = {"nullable", "integer", "scale", "atoms", "decimals", "multiple_of", "outside", "reviewed"}
+    _check_keys(name, form, required, optional)
+    for key in ("edges", "atoms"):
+        if not isinstance(form.get(key, []), list):
+            raise DataError(f"attribute {name!r}: {key} is a list of numbers; fix the domain")
+    edges = tuple(form.get("edges", ()))
+    if edged and len(edges) < 2:
+        raise DataError(f"attribute {name!r}: expected two or more edges; fix the domain")
+    if form.get("scale", "linear") not in list(Scale):
+        raise DataError(f"attribute {name!r}: scale is one of {', '.join(Scale)}; fix the domain")
+    auto = form.get("bins") == AUTO
+    return NumericAttribute(
+        name,
+        edges[0] if edged else form.get("min"),
+        edges[-1] if edged else form.get("max"),
+        len(edges) - 1 if edged else None if auto else form["bins"],
+        form.get("nullable", False),
+        form.get("integer"),
+        edges=edges,
+        scale=Scale(form.get("scale", "linear")),
+        atoms=tuple(form.get("atoms", ())),
+        multiple_of=_multiple_of(name, form),
+        outside=form.get("outside", "clip"),
+        reviewed=form.get("reviewed", True),
+    )
+
+
+def _multiple_of(name: str, form: Mapping[str, Any]) -> float | None:
+    decimals = form.get("decimals")
+    if decimals is None:
+        return form.get("multiple_of")
+    if "multiple_of" in form or not isinstance(decimals, int) or not 0 <= decimals <= 15:
+        raise DataError(
+            f"attribute {name!r}: decimals is a whole number from 0 to 15, and excludes multiple_of; fix the "
+            "domain"
+        )
+    return math.pow(10, -decimals)
+
+
+def _identifier(name: str, form: Mapping[str, Any]) -> Identifier:
+    _check_keys(name, form, {"pattern"}, set())
+    return Identifier(name, form["pattern"])
+
+
+def _text(name: str, form: Mapping[str, Any]) -> Dropped:
+    _check_keys(name, form, set(), {"drop"})
+    if form.get("drop") is not True:
+        raise DataError(
+            f"attribute {name!r}: free text cannot be released under differential privacy; declare "
+            'categories, or add "drop": true to leave the column out'
+        )
+    return Dropped(name)
+
+
+def _check_keys(name: str, form: Mapping[str, Any], required: set[str], optional: set[str]) -> None:
+    if missing := sorted(required - set(form)):
+        raise DataError(f"attribute {name!r}: expected the keys {', '.join(missing)}; add them to the domain")
+    if unknown := sorted(set(form) - required - optional - {"type"}):
+        raise DataError(f"attribute {name!r}: unknown keys {', '.join(unknown)}; remove them from the domain")
+
+
+_READERS: dict[object, Callable[[str, Mapping[str, Any]], Attribute | Unmodelled]] = {
+    "codes": _codes,
+    "categorical": _categorical,
+    "numeric": _numeric,
+    "identifier": _identifier,
+    "text": _text,
+}

@@ -1,0 +1,63 @@
+"""Scales on which numbers are divided into bins and spread within them."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+_REACH = 40
+"""Grids without bounds reach from -2^40 to 2^40."""
+
+_SMALLEST = -20
+"""Grids of real numbers without bounds tell apart values from 2^-20 on."""
+
+_STEPS = 8
+"""Steps of a grid without bounds for each doubling."""
+
+
+class Scale(enum.StrEnum):
+    """A monotone function of numbers; bins are of equal width on it."""
+
+    LINEAR = "linear"
+    LOG = "log"
+    SYMLOG = "symlog"
+
+    def of(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The numbers on the scale; `log` needs positive numbers, `symlog` is asinh."""
+        match self:
+            case Scale.LINEAR:
+                return numbers
+            case Scale.LOG:
+                return np.log(numbers)
+            case Scale.SYMLOG:
+                return np.arcsinh(numbers)
+
+    def numbers(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The numbers at these places on the scale."""
+        match self:
+            case Scale.LINEAR:
+                return places
+            case Scale.LOG:
+                return np.exp(places)
+            case Scale.SYMLOG:
+                return np.sinh(places)
+
+    def divided(self, minimum: float, maximum: float, bins: int) -> NDArray[np.float64]:
+        """Edges of bins of equal width on this scale, shape (bins + 1,)."""
+        low, high = self.of(np.array([minimum, maximum], dtype=np.float64))
+        edges = self.numbers(np.linspace(low, high, bins + 1))
+        edges[0], edges[-1] = minimum, maximum
+        return edges
+
+
+def unbounded(unit: float | None) -> NDArray[np.float64]:
+    """Edges of a grid for numbers of unknown size: eight bins for each doubling, on both sides of zero.
+
+    Args:
+        unit: the numbers are multiples of it; None for real numbers.
+    """
+    steps = np.arange((0 if unit else _SMALLEST) * _STEPS, _REACH * _STEPS + 1)
+    positive = (unit or 1.0) * np.exp2(steps / _STEPS)
+    return np.concatenate([-positive[::-1], [0.0], positive])

@@ -1,0 +1,58 @@
+"""Columns of a table that no model holds: identifiers, which are drawn anew, and text, which is dropped."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from .attribute import check_name
+
+_COUNTER = re.compile(r"[^{}]*\{:0?[0-9]*d\}[^{}]*")
+
+
+@dataclass(frozen=True)
+class Identifier:
+    """A column that names each record; synthetic rows get new names.
+
+    Attributes:
+        name: name of the column.
+        pattern: a name with the number of the row in it, such as `P-{:06d}`.
+    """
+
+    name: str
+    pattern: str
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if not isinstance(self.pattern, str) or not _COUNTER.fullmatch(self.pattern):
+            raise DataError(
+                f"attribute {self.name!r}: expected a pattern with one number, such as P-{{:06d}}; fix the "
+                "domain"
+            )
+
+    def drawn(self, rows: int) -> NDArray[Any]:
+        """New names, shape (rows,), numbered from 1."""
+        return np.array([self.pattern.format(number) for number in range(1, rows + 1)], dtype=object)
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry in a domain file."""
+        return {"type": "identifier", "pattern": self.pattern}
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A column that no release holds, such as free text."""
+
+    name: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry in a domain file."""
+        return {"type": "text", "drop": True}
+
+
+Unmodelled = Identifier | Dropped
