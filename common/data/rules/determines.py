@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Determines(Rule):
     """Rows with the same value of one column have the same value of another.
 
-    A missing value determines nothing. In a domain file: `{"determines": {"from": "zip", "to": "state"}, "map":
-    {"100": "NY"}}`. The map is optional: without it each release learns one from its own model, at no cost.
-    Values that a given map does not list determine nothing.
+    In a domain file: `{"determines": {"from": "zip", "to": "state"}, "map": {"100": "NY"}}`. The map is
+    optional: without it each release learns one from its own model, at no cost. A missing value determines
+    nothing, nor does a value that a given map does not list.
 
     Attributes:
         determinant: column whose value determines the other: categories, or bins of one value.

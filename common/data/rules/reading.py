@@ -52,8 +52,8 @@ def read_rule(form: object) -> Rule:
         ):
             return NullWhen(column, read_conditions(conditions), rest.get("only", False))
     raise DataError(
-        'rules: expected "impossible", "determines" with "from" and "to", "at_most", "sum" with "of", or "null" '
-        'with "when"; fix the rule'
+        'rules: expected "impossible", "determines" with "from" and "to", "at_most", "sum" with "of", or '
+        '"null" with "when"; fix the rule'
     )
 
 
