@@ -34,7 +34,9 @@ class Bins(GaussianMechanism):
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`."""
         if any(len(clique) != 1 for clique in workload.cliques):
-            raise DataError("mechanism bins: expected single attributes as its workload, got larger marginals")
+            raise DataError(
+                "mechanism bins: expected single attributes as its workload, got larger marginals"
+            )
         cliques = tuple(workload.cliques)
         sizes = (1.0,) * len(cliques)
         return (
