@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -131,7 +132,7 @@ class _Choice:
         if self._bounded:
             starts[[cells * part // LEAST_BINS for part in range(LEAST_BINS)]] = True
         edges = [int(edge) for edge in np.flatnonzero(starts)]
-        nodes = self._merged(self._split(list(zip(edges, edges[1:], strict=False))))
+        nodes = self._merged(self._split(list(pairwise(edges))))
         if not self._bounded:
             nodes = self._with_tails(nodes)
         return (*(first for first, _ in nodes), *range(cells, self._codes))
@@ -140,7 +141,7 @@ class _Choice:
         """Splits bins with many records, those with most first."""
         heap = [(-self._counts.between(*node), node) for node in nodes]
         heapq.heapify(heap)
-        done = []
+        done: list[_Node] = []
         while heap:
             mass, (first, stop) = heapq.heappop(heap)
             enough = -mass >= max(1.5 * self._records, _SURE * self._counts.sigma(first, stop))
