@@ -10,6 +10,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.boxes import Box
 from ...common.data.workload import Workload
 from ...common.errors import DataError
+from ...common.protocols.chosen import CHOICE
 from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from .mechanism import GaussianMechanism
@@ -29,7 +30,7 @@ class Bins(GaussianMechanism):
     their values are.
     """
 
-    name: ClassVar[str] = "bins"
+    name: ClassVar[str] = CHOICE
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`."""

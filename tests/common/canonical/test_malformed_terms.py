@@ -203,7 +203,9 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
 )
 def test_terms_with_an_inconsistent_plan_are_refused(fields, reason):
     decode_terms(terms([masked()]))
-    shared = {n: value for n, value in fields.items() if n in ("attributes", "roster", "alignments", "choices")}
+    shared = {
+        n: value for n, value in fields.items() if n in ("attributes", "roster", "alignments", "choices")
+    }
     added = {name: value for name, value in fields.items() if name not in shared}
     with pytest.raises(ProtocolError, match=f"consistent terms of a release: .*{reason}"):
         decode_terms(terms([masked(**added)], plan=partition(**shared)))
