@@ -121,6 +121,10 @@ class Attribute(ABC):
                 are spread within bins by it.
         """
 
+    def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Decoded values as a file of text holds them; encoding these gives the codes too."""
+        return values
+
     @abstractmethod
     def to_json(self) -> int | list[Any] | dict[str, Any]:
         """The entry of this attribute in a domain file."""
