@@ -46,6 +46,20 @@ class Attribute(ABC):
     def decode(self, codes: NDArray[np.integer[Any]], rng: np.random.Generator) -> NDArray[Any]:
         """A raw value for each code; encoding it gives the code again."""
 
+    def numbers(self, values: RawColumn) -> NDArray[np.float64] | None:
+        """The raw values as numbers, after the policy for values outside the bounds.
+
+        Args:
+            values: as for `encode`.
+
+        Returns:
+            Shape (N,), NaN for a missing value; None if the attribute does not hold numbers.
+
+        Raises:
+            DataError: as for `encode`.
+        """
+        return None
+
     @abstractmethod
     def to_json(self) -> int | list[Any] | dict[str, Any]:
         """The entry of this attribute in a domain file."""

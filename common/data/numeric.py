@@ -137,6 +137,13 @@ class NumericAttribute(Attribute):
 
     def encode(self, values: RawColumn) -> NDArray[np.int64]:
         """The bin or atom of each number; the last code for a missing value."""
+        numbers = self.numbers(values)
+        codes = np.searchsorted(self.cells[1:, 0], numbers, side="right").astype(np.int64)
+        codes[np.isnan(numbers)] = len(self.cells)
+        return codes
+
+    def numbers(self, values: RawColumn) -> NDArray[np.float64]:
+        """The numbers, within the bounds or at an atom; NaN for a missing value."""
         numbers = read_numbers(self.name, values)
         missing = np.isnan(numbers)
         if self.integer:
@@ -160,10 +167,8 @@ class NumericAttribute(Attribute):
                 "expected a number, found a missing value; declare the attribute nullable or fix the row",
             )
         numbers = np.where(outside, np.clip(numbers, low, high), numbers)
-        starts = self.cells[:, 0]
-        codes = np.searchsorted(starts[1:], numbers, side="right").astype(np.int64)
-        codes[missing] = len(starts)
-        return codes
+        numbers[missing] = np.nan
+        return numbers
 
     def decode(self, codes: NDArray[np.integer[Any]], rng: np.random.Generator) -> NDArray[Any]:
         """A draw from each bin, int64 or float64; missing is None among integers, otherwise NaN."""
