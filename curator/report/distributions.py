@@ -109,7 +109,11 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
 
 
 def _kind(attribute: NumericAttribute, bins: int) -> str:
-    scale = {Scale.LINEAR: "", Scale.LOG: " on a logarithmic scale", Scale.SYMLOG: " on a symmetric log scale"}
+    scale = {
+        Scale.LINEAR: "",
+        Scale.LOG: " on a logarithmic scale",
+        Scale.SYMLOG: " on a symmetric log scale",
+    }
     atoms = f", {len(attribute.atoms)} by themselves" if attribute.atoms else ""
     return f"numbers in {bins} bins{scale[attribute.scale]}{atoms}"
 
