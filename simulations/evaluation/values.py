@@ -52,7 +52,7 @@ class Values:
         codes, numbers = [], {}
         for attribute, cells in zip(domain.attributes, columns, strict=True):
             codes.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
-            found = attribute.numbers(cells)
+            found = attribute.within(cells)
             if found is not None:
                 numbers[attribute.name] = found
         table = Table(domain, tuple(codes))
