@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,11 @@ class AtMost(Rule):
     def to_json(self) -> dict[str, Any]:
         """See `Rule.to_json`."""
         return {"at_most": list(self.names)}
+
+    @property
+    def parts(self) -> tuple[Rule, ...]:
+        """A rule for each pair."""
+        return tuple(AtMost(pair) for pair in itertools.combinations(self.names, 2))
 
 
 @dataclass(frozen=True)
