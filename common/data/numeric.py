@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .attribute import Attribute, check_name, check_size
+from .attribute import Attribute, check_missing, check_name, check_size
 from .scale import Scale, unbounded
-from .values import LARGEST_WHOLE, RawColumn, read_numbers, refuse_rows
+from .values import LARGEST_WHOLE, RawColumn, blanked, read_numbers, refuse_rows
 
 AUTO = "auto"
 """In place of a number of bins: the release chooses them under differential privacy."""
@@ -47,6 +47,7 @@ class NumericAttribute(Attribute):
         multiple_of: values are multiples of this number; None for any.
         outside: what becomes of a number outside the bounds that is no atom: one of `OUTSIDE`.
         reviewed: false if the entry was read from private rows, and nobody has reviewed it.
+        missing: texts that stand for a missing value.
     """
 
     name: str
@@ -61,9 +62,11 @@ class NumericAttribute(Attribute):
     multiple_of: float | None = field(default=None, kw_only=True)
     outside: str = field(default="clip", kw_only=True)
     reviewed: bool = field(default=True, kw_only=True)
+    missing: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         check_name(self.name)
+        check_missing(self.name, self.missing)
         bounds = (*self.edges, *self.atoms)
         bounds += tuple(bound for bound in (self.minimum, self.maximum) if bound is not None)
         if not all(_is_number(bound) and abs(bound) < 1e300 for bound in bounds):
@@ -137,7 +140,7 @@ class NumericAttribute(Attribute):
 
     def encode(self, values: RawColumn) -> NDArray[np.int64]:
         """The bin or atom of each number; the last code for a missing value."""
-        numbers = read_numbers(self.name, values)
+        numbers = read_numbers(self.name, blanked(values, self.missing))
         missing = np.isnan(numbers)
         if self.integer:
             refuse_rows(
@@ -224,6 +227,8 @@ class NumericAttribute(Attribute):
             form["multiple_of"] = _short(self.multiple_of)
         if self.outside != "clip":
             form["outside"] = self.outside
+        if self.missing:
+            form["missing"] = list(self.missing)
         return form | ({} if self.reviewed else {"reviewed": False})
 
     def with_absent(self) -> NumericAttribute:

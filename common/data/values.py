@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,20 @@ def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
     """
     if refused.any():
         raise DataError(f"column {name!r}, row {int(refused.argmax()) + 1}: {reason}")
+
+
+def blanked(values: RawColumn, missing: Collection[str]) -> RawColumn:
+    """A column in which some texts are missing values.
+
+    Args:
+        values: shape (N,).
+        missing: texts that stand for a missing value.
+    """
+    if not missing or (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
+        return values
+    cells, masked = _unmasked("", values)
+    blank = [isinstance(cell, str) and cell in missing for cell in cells.tolist()]
+    return np.ma.masked_array(cells.astype(object), masked | np.array(blank, dtype=np.bool_))
 
 
 def read_numbers(name: str, values: RawColumn) -> NDArray[np.float64]:
