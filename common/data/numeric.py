@@ -165,7 +165,7 @@ class NumericAttribute(Attribute):
 
     def read(self, values: RawColumn) -> Reading:
         """The bin or atom of each number; the last code for a missing value."""
-        numbers, unreadable = read_numbers(self.name, values, self.format)
+        numbers, unreadable = read_numbers(self.name, blanked(values, self.missing), self.format)
         finite = np.isfinite(numbers)
         low, high = self.grid[0], self.grid[-1] - (1 if self.integer else 0)
         outside = finite & ((numbers < low) | (numbers > high)) & ~np.isin(numbers, self.atoms)
