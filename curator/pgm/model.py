@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from ...common.data.table import Table
 from ...common.errors import ModelError
 from . import archive
 from .junction_tree import JunctionTree
+from .oracle import MarginalOracle
 from .queries import MarginalQueries
 from .refinement import refined
 from .sampling import generate
@@ -65,10 +65,11 @@ class MarkovRandomField:
 
     @classmethod
     def uniform(cls, domain: Domain, total: float) -> MarkovRandomField:
-        """The uniform distribution over the cells of the domain."""
+        """The uniform distribution over the cells of the domain that its rules allow."""
         tree = JunctionTree.build(domain, [])
-        beliefs = tuple(np.full(shape, total / math.prod(shape)) for shape in tree.shapes)
-        return cls(domain, tree, beliefs, total, {}, 0.0, 0)
+        oracle = MarginalOracle(tree, (), total)
+        oracle(np.zeros(0))
+        return cls(domain, tree, oracle.beliefs(), total, {}, 0.0, 0)
 
     @property
     def size_mb(self) -> float:
