@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ...common.data.attribute import Attribute
 from ...common.data.categorical import Category
 from ...common.data.domain import Domain
 from ...common.data.domain_file import read_entry
@@ -18,7 +19,7 @@ from .numbers import draft_number
 from .profile import Profile, Rows
 from .source import open_source
 from .suggestions import suggested_rules
-from .texts import FEW, draft_boolean, draft_date, draft_identifier, draft_texts
+from .texts import draft_boolean, draft_date, draft_identifier, draft_texts
 
 NOT_PRIVATE = (
     "This draft was read from the private rows, without any privacy: show it to nobody. Replace bounds and "
@@ -34,6 +35,9 @@ NOT_AVAILABLE = ("NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan", "None", "non
 
 _FEW_WORDS = 5
 """A column of numbers may have so many different texts that stand for a missing value."""
+
+_SAMPLE = 50_000
+"""Rules are looked for in so many rows."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,12 @@ def infer_domain(path: str | Path, blanks: Collection[str] = ()) -> Draft:
         drafted = {profile.name: _entry(profile) for profile in profiles}
         entries = {name: entry for name, (entry, _) in drafted.items()}
         remarks = tuple((name, remark) for name, (_, found) in drafted.items() for remark in found)
-        return Draft(entries, tuple(suggested_rules(rows, entries)), remarks)
+        read = {name: read_entry(name, entry) for name, entry in entries.items()}
+        attributes = {name: one for name, one in read.items() if isinstance(one, Attribute)}
+        if not attributes:
+            raise DataError(f"{rows.source.path.name} has no column that a release can hold; add some")
+        rules = suggested_rules(attributes, rows.sample(_SAMPLE))
+        return Draft(entries, tuple(rules), remarks)
 
 
 def _entry(profile: Profile) -> tuple[Any, list[str]]:
