@@ -19,7 +19,7 @@ from .numbers import draft_number
 from .profile import Profile, Rows
 from .source import open_source
 from .suggestions import suggested_rules
-from .texts import draft_boolean, draft_date, draft_identifier, draft_texts
+from .texts import draft_boolean, draft_date, draft_identifier, draft_texts, natural
 
 NOT_PRIVATE = (
     "This draft was read from the private rows, without any privacy: show it to nobody. Replace bounds and "
@@ -146,7 +146,7 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
 def _few_numbers(profile: Profile) -> dict[str, Any]:
     numbers = profile.values[0]
     if np.abs(numbers).max() > LARGEST_WHOLE or profile.notation != "{}":
-        texts: list[Category] = sorted(profile.texts.tolist(), key=lambda text: (len(text), text))
+        texts = sorted(profile.texts.tolist(), key=natural)
         return {"type": "categorical", "categories": [""] * profile.nullable + texts}
     whole = np.all(numbers == np.floor(numbers))
     listed: list[Category] = [int(number) if whole else float(number) for number in numbers]

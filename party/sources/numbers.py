@@ -96,7 +96,7 @@ def find_scale(values: Values) -> Scale:
     """The scale on which the numbers are least skewed: a logarithm only if they reach over two decades."""
     numbers, counts = values
     straight = abs(_skewness(numbers, counts))
-    if straight < 2 or len(numbers) < 10:
+    if straight < 1 or len(numbers) < 10:
         return Scale.LINEAR
     scale = Scale.LOG if numbers[0] > 0 else Scale.SYMLOG
     reach = np.abs(numbers[[0, -1]]).max() / max(np.abs(numbers[numbers != 0]).min(), 1e-300)

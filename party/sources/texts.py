@@ -20,6 +20,9 @@ OTHER = "other"
 _SAMPLE = 2000
 """Number of texts from which a kind is guessed, before all are looked at."""
 
+_DATES_READ = 20_000
+"""Of more different dates than this, some are read."""
+
 _DATES = (
     *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y%m%d"),
     *("%d-%b-%Y", "%d %b %Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y"),
@@ -31,9 +34,7 @@ _TIMES = (
     *("%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M:%S%z"),
 )
 _ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f")
-_LOOKS_LIKE_A_DATE = re.compile(
-    r"[0-9A-Za-z]{1,9}[-./ ,T:]+[0-9A-Za-z]{1,9}([-./ ,T:+]+[0-9A-Za-z]{1,9})*|[0-9]{8}"
-)
+_LOOKS_LIKE_A_DATE = re.compile(r"[0-9A-Za-z]{1,9}([-./ ,T:+]+[0-9A-Za-z]{1,9})+|[0-9]{8}")
 
 _TRUE_FALSE = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))
 
@@ -50,8 +51,10 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
     Returns:
         The entry, and remarks for the owner.
     """
-    texts = profile.texts.tolist()
-    if not texts or not all(_LOOKS_LIKE_A_DATE.fullmatch(text) for text in texts[:_SAMPLE]):
+    texts = sorted(profile.texts.tolist())
+    # ISO dates among them begin with the first and end with the last.
+    texts = texts[:: max(1, len(texts) // _DATES_READ)] + texts[-1:]
+    if not texts or not all(_LOOKS_LIKE_A_DATE.fullmatch(text) for text in texts):
         return None, []
     found: list[tuple[str, list[datetime]]] = []
     for pattern in (*_DATES, *_TIMES, *_MONTHS):
