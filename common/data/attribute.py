@@ -124,6 +124,21 @@ class Attribute(ABC):
                 are spread within bins by it.
         """
 
+    def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Decoded values as a file of text holds them; encoding these gives the codes too."""
+        return values
+
+    def within(self, values: RawColumn) -> NDArray[np.float64] | None:
+        """The raw values as numbers, after the policies for values that have no code.
+
+        Args:
+            values: as for `read`.
+
+        Returns:
+            Shape (N,), NaN for a missing value; None if the attribute does not hold numbers.
+        """
+        return None
+
     @abstractmethod
     def to_json(self) -> int | list[Any] | dict[str, Any]:
         """The entry of this attribute in a domain file."""

@@ -167,8 +167,7 @@ class NumericAttribute(Attribute):
         """The bin or atom of each number; the last code for a missing value."""
         numbers, unreadable = read_numbers(self.name, blanked(values, self.missing), self.format)
         finite = np.isfinite(numbers)
-        low, high = self.grid[0], self.grid[-1] - (1 if self.integer else 0)
-        outside = finite & ((numbers < low) | (numbers > high)) & ~np.isin(numbers, self.atoms)
+        outside = finite & self._outside(numbers)
         found = {
             "unreadable": (self.unreadable, unreadable),
             "infinite": (self.unreadable, np.isinf(numbers)),
@@ -186,10 +185,25 @@ class NumericAttribute(Attribute):
             off = finite & ~Lattice(self.multiple_of).holds(numbers)
             counted["rounded"] = off & ~outside & ~np.isin(numbers, self.atoms)
         starts = self.cells[:, 0]
-        codes = np.searchsorted(starts[1:], np.where(outside, np.clip(numbers, low, high), numbers), "right")
+        codes = np.searchsorted(starts[1:], np.where(outside, self._clipped(numbers), numbers), "right")
         codes[~finite | counted["blanked"]] = len(starts)
         refused = {key: (rows, _REASONS[key]) for key, (policy, rows) in found.items() if policy == "error"}
         return Reading(codes.astype(np.int64), counted, refused)
+
+    def within(self, values: RawColumn) -> NDArray[np.float64]:
+        """The numbers within the bounds or at an atom, after the policies; NaN for a missing value."""
+        numbers = self.numbers(values)
+        outside = self._outside(numbers)
+        kept = np.where(outside, self._clipped(numbers), numbers)
+        kept[~np.isfinite(numbers) | (outside & (self.outside == "missing"))] = np.nan
+        return kept
+
+    def _outside(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+        low, high = self.grid[0], self.grid[-1] - (1 if self.integer else 0)
+        return ((numbers < low) | (numbers > high)) & ~np.isin(numbers, self.atoms)
+
+    def _clipped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.clip(numbers, self.grid[0], self.grid[-1] - (1 if self.integer else 0))
 
     def decode(
         self,

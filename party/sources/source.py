@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -86,6 +86,13 @@ class FileSource:
     def read(self, domain: Domain) -> Table:
         """The columns of the domain, encoded; see Source."""
         return self.read_with_texts(domain, ())[0]
+
+    def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
+        """The columns of the domain one after the other, as they are before encoding; see Source."""
+        places = [self._place(name) for name in domain]
+        with self.connect() as connection:
+            kinds = self.query(connection, "DESCRIBE file")["column_type"]
+            yield from raw_columns(places, kinds, lambda cell: self._cells(connection, cell))
 
     def read_with_texts(
         self, domain: Domain, columns: Sequence[str]
@@ -195,12 +202,18 @@ def encoded_columns(
         kinds: for each column, DuckDB's type.
         select: the cells of an expression, as the column `cell`.
     """
-    encoded = []
-    for attribute, place in zip(domain.attributes, places, strict=True):
-        as_is = _TYPES_READ_AS_THEY_ARE.fullmatch(kinds[place])
-        cells = select(f"c{place}" if as_is else f"c{place}::VARCHAR")["cell"]
-        encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
+    columns = zip(domain.attributes, raw_columns(places, kinds, select), strict=True)
+    encoded = [attribute.encode(cells).astype(code_dtype(attribute.size)) for attribute, cells in columns]
     return Table(domain, tuple(encoded))
+
+
+def raw_columns(
+    places: Sequence[int], kinds: NDArray[Any], select: Callable[[str], dict[str, NDArray[Any]]]
+) -> Iterator[NDArray[Any]]:
+    """Columns named c0, c1, ... read one after the other, for encoding; see `encoded_columns`."""
+    for place in places:
+        as_is = _TYPES_READ_AS_THEY_ARE.fullmatch(kinds[place])
+        yield select(f"c{place}" if as_is else f"c{place}::VARCHAR")["cell"]
 
 
 def texts_of(
