@@ -17,6 +17,7 @@ from .attribute import Attribute
 from .categorical import CodedAttribute
 from .domain_file import read_entry
 from .rules import Rule, read_rules
+from .rules.satisfying import check_satisfiable
 from .unmodelled import Identifier, Unmodelled
 
 Clique = tuple[str, ...]
@@ -46,6 +47,7 @@ class Domain:
             raise DataError(f"attribute {repeated[0]!r} is declared twice; declare each column once")
         for rule in self.rules:
             rule.check(self)
+        check_satisfiable(self)
 
     @classmethod
     def coded(cls, sizes: Mapping[str, int]) -> Domain:
