@@ -103,6 +103,8 @@ class NumericAttribute(Attribute):
         unit = self.multiple_of
         if unit is not None and not (_is_number(unit) and 1e-15 <= unit <= 1e15):
             raise self._error("multiple_of is a number from 1e-15 to 1e15; fix the domain")
+        if unit is not None and any(abs(bound) / unit > LARGEST_WHOLE for bound in (*bounds, *self.edges)):
+            raise self._error("bounds too far apart for multiple_of and float64; fix the domain")
 
     def _check_policies(self) -> None:
         if not all(isinstance(flag, bool) for flag in (self.nullable, self.reviewed)) or not isinstance(
@@ -205,10 +207,7 @@ class NumericAttribute(Attribute):
         missing = codes == cells
         numbers = self._spread.drawn(np.where(missing, 0, codes).astype(np.int64), counts[:cells], rng)
         if self.format != PLAIN:
-            known = numbers[~missing]
-            return _with_none(
-                np.array([self.format.text_of(number) for number in known], dtype=object), missing
-            )
+            return _with_none(self.format.texts_of(numbers[~missing]), missing)
         if self.integer:
             whole = numbers.astype(np.int64)
             return _with_none(whole[~missing], missing) if self.nullable else whole

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,20 +56,28 @@ class Notation:
                 "${:,}; fix the domain"
             )
 
-    def text_of(self, number: float) -> str:
-        """A number in this notation."""
-        plain = int(number) if float(number).is_integer() and abs(number) <= LARGEST_WHOLE else number
-        return self.pattern.format(plain)
+    def texts_of(self, numbers: NDArray[np.float64]) -> NDArray[np.object_]:
+        """The numbers in this notation, shape (N,)."""
+        known, position = np.unique(numbers, return_inverse=True)
+        short = [
+            int(one) if one.is_integer() and abs(one) <= LARGEST_WHOLE else one for one in known.tolist()
+        ]
+        return np.array([self.pattern.format(number) for number in short], dtype=object)[position]
 
     def number_in(self, text: str) -> str:
         """The number in a text, without what the pattern has around it; a number alone stays."""
-        before, after = re.split(r"\{.*\}", self.pattern)
+        before, after = self._around
         cell = text.strip()
-        sign = "-" if before.strip() and cell.startswith("-") else ""
-        cell = cell.removeprefix(sign).removeprefix(before.strip()).removesuffix(after.strip()).strip()
-        if "," in self.pattern and _THOUSANDS.fullmatch(cell.removeprefix("-")):
+        sign = "-" if before and cell.startswith("-") else ""
+        cell = cell.removeprefix(sign).removeprefix(before).removesuffix(after).strip()
+        if "," in cell and "," in self.pattern and _THOUSANDS.fullmatch(cell.removeprefix("-")):
             cell = cell.replace(",", "")
         return sign + cell if cell else text
+
+    @cached_property
+    def _around(self) -> tuple[str, str]:
+        before, after = re.split(r"\{.*\}", self.pattern)
+        return before.strip(), after.strip()
 
 
 PLAIN = Notation()
