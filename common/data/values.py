@@ -68,7 +68,7 @@ class Notation:
         cell = text.strip()
         sign = "-" if before and cell.startswith("-") else ""
         cell = cell.removeprefix(sign).removeprefix(before).removesuffix(after).strip()
-        if self.decimal_comma:
+        if self.decimal_comma and cell:
             plain = cell.replace(".", "").replace(",", ".")
             return sign + plain if _DECIMAL_COMMA.fullmatch(cell.removeprefix("-")) else "?"
         if "," in cell and "," in self.pattern and _THOUSANDS.fullmatch(cell.removeprefix("-")):
