@@ -71,7 +71,7 @@ class DateAttribute(Attribute):
     ) -> Times:
         """A draw from each bin: datetime64[D] of dates, datetime64[us] of timestamps; NaT if missing."""
         numbers = self.units.decode(codes, rng, counts)
-        missing = np.equal(numbers, None) if self.nullable else np.zeros(len(codes), dtype=np.bool_)
+        missing = codes == (self.size - 1 if self.nullable else self.size)
         times = self.moments.at(np.where(missing, 0, numbers).astype(np.int64))
         times[missing] = np.datetime64("NaT")
         return times
