@@ -52,10 +52,11 @@ def _codes(name: str, form: Mapping[str, Any]) -> CodedAttribute:
 
 
 def _categorical(name: str, form: Mapping[str, Any]) -> CategoricalAttribute:
-    _check_keys(name, form, {"categories"}, {"other", "ordered", "open", "reviewed"})
+    _check_keys(name, form, {"categories"}, {"other", "ordered", "open", "missing", "reviewed"})
     if not isinstance(form["categories"], list):
         raise DataError(f"attribute {name!r}: expected a list of categories; fix the domain")
-    given = {key: value for key, value in form.items() if key not in ("type", "categories")}
+    given = {key: value for key, value in form.items() if key not in ("type", "categories", "missing")}
+    given["missing"] = tuple(_listed(name, form, "missing"))
     return CategoricalAttribute(name, tuple(form["categories"]), **given)
 
 
@@ -64,12 +65,9 @@ def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
     unbounded = form.get("bins") == AUTO and "min" not in form and "max" not in form
     required = {"edges"} if edged else {"bins"} if unbounded else {"min", "max", "bins"}
     optional = {"nullable", "integer", "scale", "atoms", "decimals", "multiple_of"}
-    optional |= {"outside", "unreadable", "format", "reviewed"}
+    optional |= {"outside", "unreadable", "format", "missing", "reviewed"}
     _check_keys(name, form, required, optional)
-    for key in ("edges", "atoms"):
-        if not isinstance(form.get(key, []), list):
-            raise DataError(f"attribute {name!r}: {key} is a list of numbers; fix the domain")
-    edges = tuple(form.get("edges", ()))
+    edges = tuple(_listed(name, form, "edges"))
     if edged and len(edges) < 2:
         raise DataError(f"attribute {name!r}: expected two or more edges; fix the domain")
     if form.get("scale", "linear") not in list(Scale):
@@ -84,11 +82,12 @@ def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
         form.get("integer"),
         edges=edges,
         scale=Scale(form.get("scale", "linear")),
-        atoms=tuple(form.get("atoms", ())),
+        atoms=tuple(_listed(name, form, "atoms")),
         multiple_of=_multiple_of(name, form),
         outside=form.get("outside", "clip"),
         unreadable=form.get("unreadable", "error"),
         format=Notation(form.get("format", PLAIN.pattern)),
+        missing=tuple(_listed(name, form, "missing")),
         reviewed=form.get("reviewed", True),
     )
 
@@ -191,6 +190,13 @@ def _text(name: str, form: Mapping[str, Any]) -> Dropped:
             'categories, or add "drop": true to leave the column out'
         )
     return Dropped(name)
+
+
+def _listed(name: str, form: Mapping[str, Any], key: str) -> list[Any]:
+    listed = form.get(key, [])
+    if not isinstance(listed, list):
+        raise DataError(f"attribute {name!r}: {key} is a list; fix the domain")
+    return listed
 
 
 def _check_keys(name: str, form: Mapping[str, Any], required: set[str], optional: set[str]) -> None:

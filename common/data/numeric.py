@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .attribute import Attribute, Reading, check_name, check_size
+from .attribute import Attribute, Reading, check_missing, check_name, check_size
 from .lattice import Lattice
 from .scale import Scale, unbounded
 from .spread import Spread
-from .values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, read_numbers
+from .values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, blanked, read_numbers
 
 AUTO = "auto"
 """In place of a number of bins: the release chooses them under differential privacy."""
@@ -55,6 +55,7 @@ class NumericAttribute(Attribute):
         unreadable: what becomes of text that is no number: one of `UNREADABLE`.
         format: how numbers are written in text; see `Notation`.
         reviewed: false if the entry was read from private rows, and nobody has reviewed it.
+        missing: see `Attribute`.
     """
 
     name: str
@@ -71,9 +72,11 @@ class NumericAttribute(Attribute):
     unreadable: str = field(default="error", kw_only=True)
     format: Notation = field(default=PLAIN, kw_only=True)
     reviewed: bool = field(default=True, kw_only=True)
+    missing: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         check_name(self.name)
+        check_missing(self.name, self.missing)
         self._check_numbers()
         self._check_policies()
         if self.minimum is None or self.maximum is None:
@@ -158,11 +161,11 @@ class NumericAttribute(Attribute):
 
     def numbers(self, values: RawColumn) -> NDArray[np.float64]:
         """Raw values as numbers, shape (N,); NaN where one is missing or cannot be read."""
-        return read_numbers(self.name, values, self.format)[0]
+        return read_numbers(self.name, blanked(values, self.missing), self.format)[0]
 
     def read(self, values: RawColumn) -> Reading:
         """The bin or atom of each number; the last code for a missing value."""
-        numbers, unreadable = read_numbers(self.name, values, self.format)
+        numbers, unreadable = read_numbers(self.name, blanked(values, self.missing), self.format)
         finite = np.isfinite(numbers)
         outside = finite & self._outside(numbers)
         found = {
@@ -272,6 +275,8 @@ class NumericAttribute(Attribute):
             form["unreadable"] = self.unreadable
         if self.format != PLAIN:
             form["format"] = self.format.pattern
+        if self.missing:
+            form["missing"] = list(self.missing)
         return form | ({} if self.reviewed else {"reviewed": False})
 
     def with_absent(self) -> NumericAttribute:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,9 @@ RawColumn = NDArray[Any] | Sequence[Any]
 LARGEST_WHOLE = 2**53
 """Every whole number up to this is exact as a float64."""
 
-_PATTERN = re.compile(r"[^{}]*\{(:,)?\}[^{}]*")
+_PATTERN = re.compile(r"[^{}]*\{(:?,)?\}[^{}]*")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
+_DECIMAL_COMMA = re.compile(r"([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?")
 
 
 def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
@@ -40,7 +41,7 @@ def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
 
 @dataclass(frozen=True)
 class Notation:
-    """How numbers are written as text: around `{}`, or `{:,}` with commas between thousands.
+    """How numbers are written as text: around `{}`; `{:,}` with commas between thousands; `{,}` as 1,5.
 
     Attributes:
         pattern: such as `{}%`, `${:,}` or `{} kg`.
@@ -51,13 +52,15 @@ class Notation:
     def __post_init__(self) -> None:
         if not isinstance(self.pattern, str) or not _PATTERN.fullmatch(self.pattern):
             raise DataError(
-                "format: expected text around {} or, with commas between thousands, {:,}, such as {}% or "
-                "${:,}; fix the domain"
+                "format: expected text around {}, or {:,} with commas between thousands, or {,} with a "
+                "decimal comma, such as {}% or ${:,}; fix the domain"
             )
 
     def text_of(self, number: float) -> str:
         """A number in this notation."""
         plain = int(number) if float(number).is_integer() and abs(number) <= LARGEST_WHOLE else number
+        if "{,}" in self.pattern:
+            return self.pattern.replace("{,}", str(plain).replace(".", ","))
         return self.pattern.format(plain)
 
     def number_in(self, text: str) -> str:
@@ -66,6 +69,9 @@ class Notation:
         cell = text.strip()
         sign = "-" if before.strip() and cell.startswith("-") else ""
         cell = cell.removeprefix(sign).removeprefix(before.strip()).removesuffix(after.strip()).strip()
+        if "{,}" in self.pattern:
+            plain = cell.replace(".", "").replace(",", ".")
+            return sign + plain if _DECIMAL_COMMA.fullmatch(cell.removeprefix("-")) else "?"
         if "," in self.pattern and _THOUSANDS.fullmatch(cell.removeprefix("-")):
             cell = cell.replace(",", "")
         return sign + cell if cell else text
@@ -73,6 +79,20 @@ class Notation:
 
 PLAIN = Notation()
 """Numbers alone."""
+
+
+def blanked(values: RawColumn, missing: Collection[str]) -> RawColumn:
+    """A column in which some texts are missing values.
+
+    Args:
+        values: shape (N,).
+        missing: texts that stand for a missing value.
+    """
+    if not missing or (isinstance(values, np.ndarray) and values.dtype.kind not in "OUT"):
+        return values
+    cells, masked = _unmasked("", values)
+    blank = [isinstance(cell, str) and cell in missing for cell in cells.tolist()]
+    return np.ma.masked_array(cells.astype(object), masked | np.array(blank, dtype=np.bool_))
 
 
 def read_numbers(
@@ -175,7 +195,7 @@ def _widened(cells: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _parsed(rows: list[Any], notation: Notation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    if set(map(type, rows)) == {str}:
+    if set(map(type, rows)) == {str} and "{,}" not in notation.pattern:
         try:
             plain = np.array([text or "nan" for text in rows], dtype=object).astype(np.float64)
         except ValueError:
