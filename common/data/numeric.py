@@ -103,9 +103,15 @@ class NumericAttribute(Attribute):
                 raise self._error("bins need min and max; add them, or choose bins auto")
         if not np.all(np.diff(self.edges) > 0) or not np.all(np.diff(self.atoms) > 0):
             raise self._error("edges and atoms have to increase; fix the domain")
+        if self.edges and (
+            (self.minimum, self.maximum, self.bins) != (self.edges[0], self.edges[-1], len(self.edges) - 1)
+        ):
+            raise self._error("edges begin with min, end with max and are one more than bins; fix the domain")
         unit = self.multiple_of
         if unit is not None and not (_is_number(unit) and 1e-15 <= unit <= 1e15):
             raise self._error("multiple_of is a number from 1e-15 to 1e15; fix the domain")
+        if unit is not None and any(abs(bound) / unit > LARGEST_WHOLE for bound in (*bounds, *self.edges)):
+            raise self._error("bounds too far apart for multiple_of and float64; fix the domain")
 
     def _check_policies(self) -> None:
         if not all(isinstance(flag, bool) for flag in (self.nullable, self.reviewed)) or not isinstance(
@@ -132,6 +138,8 @@ class NumericAttribute(Attribute):
                 "integer bins need whole bounds, min <= max, and no more bins than integers; got min "
                 f"{low}, max {high}, {self.bins} bins"
             )
+        if self.integer and not all(float(edge).is_integer() for edge in self.edges):
+            raise self._error("edges of integers are whole numbers; fix the domain")
         if not self.integer and low >= high:
             raise self._error(f"expected min below max, got min {low}, max {high}")
         if self.scale is Scale.LOG and low <= 0:
@@ -152,12 +160,15 @@ class NumericAttribute(Attribute):
         """Whether a release has to choose bins before it can measure pairs."""
         return self.bins is None
 
+    @property
+    def unit(self) -> float | None:
+        """The values are multiples of this; None for any numbers."""
+        return 1.0 if self.integer and self.multiple_of is None else self.multiple_of
+
     @cached_property
     def lattice(self) -> Lattice | None:
         """The values are its multiples; None for any numbers."""
-        if self.multiple_of is not None:
-            return Lattice(self.multiple_of)
-        return Lattice(1) if self.integer else None
+        return None if self.unit is None else Lattice(self.unit)
 
     def numbers(self, values: RawColumn) -> NDArray[np.float64]:
         """Raw values as numbers, shape (N,); NaN where one is missing or cannot be read."""
@@ -200,7 +211,8 @@ class NumericAttribute(Attribute):
 
     def _outside(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
         low, high = self.grid[0], self.grid[-1] - (1 if self.integer else 0)
-        return ((numbers < low) | (numbers > high)) & ~np.isin(numbers, self.atoms)
+        beyond: NDArray[np.bool_] = (numbers < low) | (numbers > high)
+        return beyond & ~np.isin(numbers, self.atoms)
 
     def _clipped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip(numbers, self.grid[0], self.grid[-1] - (1 if self.integer else 0))
@@ -211,26 +223,28 @@ class NumericAttribute(Attribute):
         rng: np.random.Generator,
         counts: NDArray[np.integer[Any]] | None = None,
     ) -> NDArray[Any]:
-        """A draw from each bin, int64 or float64, or text if there is a format.
+        """A draw from each bin, int64 or float64; missing is None among integers, otherwise NaN.
 
-        Within bins numbers follow the shape of the histogram (`Spread`). A missing value is NaN among floats,
-        otherwise None.
+        Within bins numbers follow the shape of the histogram (`Spread`).
         """
         cells = self._spread.size
         if counts is None:
             counts = np.bincount(codes, minlength=self.size)
         missing = codes == cells
         numbers = self._spread.drawn(np.where(missing, 0, codes).astype(np.int64), counts[:cells], rng)
-        if self.format != PLAIN:
-            known = numbers[~missing]
-            return _with_none(
-                np.array([self.format.text_of(number) for number in known], dtype=object), missing
-            )
         if self.integer:
             whole = numbers.astype(np.int64)
             return _with_none(whole[~missing], missing) if self.nullable else whole
         numbers[missing] = np.nan
         return numbers
+
+    def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Decoded numbers as text in the format; None if missing."""
+        if self.format == PLAIN:
+            return values
+        numbers = values.astype(np.float64)
+        missing = np.isnan(numbers)
+        return _with_none(self.format.texts_of(numbers[~missing]), missing)
 
     def merged(self, runs: NDArray[np.int64]) -> NumericAttribute:
         """This attribute with its cells merged into bins; atoms stay.
