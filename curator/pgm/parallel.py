@@ -100,10 +100,10 @@ def estimate_in_parallel(
     fits = _fitted(fit, blocks, threads)
     tables = _tables(tree, blocks, fits)
     averaged = [block.places[0] for block in blocks if block.separator_measured]
-    oracle = MarginalOracle(tree, loss.cliques, mass)
-    excluded = oracle.excluded()
-    if excluded is not None:
-        # A block knows the zeros of its own rules; this knows those that follow from all together.
+    if domain.rules:
+        oracle = MarginalOracle(tree, loss.cliques, mass)
+        loss = loss.without(oracle.excluded())
+        # A block knows the zeros of its own rules; these are those that follow from all rules together.
         tables = [_within(table, support) for table, support in zip(tables, oracle.beliefs(), strict=True)]
     beliefs = reconcile(tree, tables, averaged)
     model = MarkovRandomField(
@@ -116,7 +116,6 @@ def estimate_in_parallel(
         iterations=max(one.iterations for one in fits),
         converged=all(one.converged for one in fits),
     )
-    loss = loss.without(excluded)
     return replace(model, loss=loss.of_marginals(np.concatenate(model.marginals(loss.cliques))))
 
 
