@@ -23,6 +23,8 @@ from .unmodelled import Identifier, Unmodelled
 Clique = tuple[str, ...]
 """Names of attributes in domain order."""
 
+_LONG_FORM = {"attributes", "rules", "suggested_rules"}
+
 
 @dataclass(frozen=True)
 class Domain:
@@ -58,19 +60,19 @@ class Domain:
 
         Args:
             form: attribute name -> entry (`domain_file.read_entry`); or an object with these as "attributes",
-                and a list "rules" (`rules.read_rules`).
+                a list "rules" (`rules.read_rules`), and perhaps "suggested_rules", which are not applied.
 
         Raises:
             DataError: not an object, or an attribute's entry or a rule is invalid.
         """
         if not isinstance(form, Mapping):
             raise DataError("a domain is one JSON object, attribute name -> entry; fix the file")
-        ruled = set(form) == {"attributes", "rules"} and isinstance(form["attributes"], Mapping)
+        ruled = {"attributes"} < set(form) <= _LONG_FORM and isinstance(form["attributes"], Mapping)
         columns = [read_entry(name, entry) for name, entry in (form["attributes"] if ruled else form).items()]
         return cls(
             tuple(column for column in columns if isinstance(column, Attribute)),
             tuple(column for column in columns if not isinstance(column, Attribute)),
-            read_rules(form["rules"]) if ruled else (),
+            read_rules(form.get("rules", [])) if ruled else (),
         )
 
     @classmethod
