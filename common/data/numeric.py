@@ -138,8 +138,8 @@ class NumericAttribute(Attribute):
                 "integer bins need whole bounds, min <= max, and no more bins than integers; got min "
                 f"{low}, max {high}, {self.bins} bins"
             )
-        if self.integer and not all(float(edge).is_integer() for edge in self.edges):
-            raise self._error("edges of integers are whole numbers; fix the domain")
+        if self.integer and not all(float(value).is_integer() for value in (*self.edges, *self.atoms)):
+            raise self._error("edges and atoms of integers are whole numbers; fix the domain")
         if not self.integer and low >= high:
             raise self._error(f"expected min below max, got min {low}, max {high}")
         if self.scale is Scale.LOG and low <= 0:
@@ -328,18 +328,29 @@ class NumericAttribute(Attribute):
 
     @cached_property
     def cells(self) -> NDArray[np.float64]:
-        """Shape (cells, 2): bounds of each bin and atom in the order of the values, closed below."""
+        """Shape (cells, 2): bounds of each bin and atom in the order of the values, closed below.
+
+        An upper bound is the next integer, or the next number of float64, after the largest value.
+        """
         atoms = np.array(self.atoms, dtype=np.float64)
-        after = np.nextafter(atoms, np.inf)
-        edges = np.append(self.grid[:-1], np.nextafter(self.grid[-1] - (1 if self.integer else 0), np.inf))
+        after = atoms + 1 if self.integer else np.nextafter(atoms, np.inf)
+        edges = np.append(
+            self.grid[:-1], self.grid[-1] if self.integer else np.nextafter(self.grid[-1], np.inf)
+        )
         within = (atoms >= edges[0]) & (atoms < edges[-1])
         starts = np.unique(np.concatenate([edges, atoms[within], after[within]]))
+        starts = starts[starts <= edges[-1]]
         bins = np.stack([starts[:-1], starts[1:]], axis=1)
         bins = bins[~np.isin(bins[:, 0], atoms)]
         if self.lattice is not None:
             bins = bins[self.lattice.first_from(bins[:, 0]) < self.lattice.first_from(bins[:, 1])]
         cells = np.concatenate([bins, np.stack([atoms, after], axis=1)])
         return cells[np.argsort(cells[:, 0])]
+
+    @property
+    def reach(self) -> NDArray[np.float64]:
+        """Shape (cells, 2): the smallest and the largest value of each bin and atom."""
+        return self._spread.reach
 
     @cached_property
     def _spread(self) -> Spread:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ def extent(attribute: Attribute) -> NDArray[np.float64]:
     """The least and the largest number of each code, shape (size, 2); NaN for codes without a number."""
     found = np.full((attribute.size, 2), np.nan)
     if isinstance(attribute, NumericAttribute):
-        found[: len(attribute.cells)] = _reached(attribute)
+        found[: len(attribute.cells)] = attribute.reach
     elif isinstance(attribute, CodedAttribute):
         found[:] = np.arange(attribute.size)[:, None]
     elif isinstance(attribute, CategoricalAttribute):
@@ -54,12 +53,3 @@ def numbers(name: str, values: RawColumn) -> NDArray[np.float64]:
     found: NDArray[np.float64] = seconds.astype(np.int64) / 1e6
     found[np.isnat(seconds)] = np.nan
     return found
-
-
-def _reached(attribute: NumericAttribute) -> NDArray[Any]:
-    low, above = attribute.cells.T
-    lattice = attribute.lattice
-    if lattice is None:
-        return np.stack([low, np.nextafter(above, low)], axis=1)
-    multiples = lattice.first_from(low), lattice.first_from(above) - 1
-    return np.stack([lattice.values(places) for places in multiples], axis=1)
