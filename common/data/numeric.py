@@ -23,6 +23,9 @@ AUTO = "auto"
 FINE = 512
 """Number of bins of the fine grid from which a release chooses bins."""
 
+MOST_SINGLE = 4096
+"""Of so many values at equal distances, each has a bin of its own in the fine grid."""
+
 OUTSIDE = ("clip", "error", "missing")
 """What becomes of a number outside the bounds."""
 
@@ -312,19 +315,27 @@ class NumericAttribute(Attribute):
             if self.lattice is None:
                 return unbounded(None)
             return np.unique(self.lattice.values(self.lattice.nearest(unbounded(self.lattice.unit))))
-        if self.integer and self.scale is Scale.LINEAR:
+        singles = self.bins is None and self.multiple_of is not None
+        if self.integer and self.scale is Scale.LINEAR and not singles:
             integers = int(self.maximum) - int(self.minimum) + 1
-            bins = min(FINE, integers) if self.bins is None else self.bins
+            bins = self._fine(integers) if self.bins is None else self.bins
             run, longer = divmod(integers, bins)
             places = np.arange(bins + 1, dtype=np.int64)
             return (int(self.minimum) + places * run + np.minimum(places, longer)).astype(np.float64)
-        bins = FINE if self.bins is None else self.bins
+        bins = self.bins
+        if bins is None:
+            unit = self.multiple_of if self.scale is Scale.LINEAR else None
+            bins = FINE if unit is None else self._fine(int((self.maximum - self.minimum) / unit) + 1)
         edges = self.scale.divided(self.minimum, self.maximum + beyond, bins)
         if self.lattice is None:
             return edges
         inner = self.lattice.values(self.lattice.nearest(edges[1:-1]))
         edges = np.unique(np.concatenate([edges[[0, -1]], inner]))
         return edges[(edges >= self.minimum) & (edges <= self.maximum + beyond)]
+
+    def _fine(self, values: int) -> int:
+        """Number of bins of the fine grid of a lattice with so many values within the bounds."""
+        return values if values <= MOST_SINGLE else FINE
 
     @cached_property
     def cells(self) -> NDArray[np.float64]:
