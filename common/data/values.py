@@ -129,7 +129,9 @@ def read_numbers(
     """
     cells, missing = _unmasked(name, values)
     if cells.dtype.kind in "biuf":
-        numbers = cells.astype(np.float64)
+        # As text, a number of 32 bits is as short as it was.
+        short = cells.dtype.kind == "f" and cells.dtype.itemsize < 8
+        numbers = (cells.astype(np.str_) if short else cells).astype(np.float64)
         unreadable = np.zeros(len(cells), dtype=np.bool_)
     else:
         numbers, unreadable = _parsed(cells.tolist(), notation)
