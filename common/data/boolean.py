@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from .attribute import Attribute, Reading, check_name
-from .values import RawColumn, read_texts, text_of
+from .categorical import CategoricalAttribute
+from .values import RawColumn, text_of
 
 Spelling = str | int | float | bool
-
-FALSE, TRUE = ("false", "False", "FALSE"), ("true", "True", "TRUE")
-"""How false and true are written if the domain does not say; the first is JSON."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +24,8 @@ class BooleanAttribute(Attribute):
     Attributes:
         name: name of the column.
         nullable: whether there is a code for a missing value.
-        false: texts or numbers that are false, beside booleans themselves; empty for `FALSE`.
-        true: those that are true; empty for `TRUE`.
+        false: texts or numbers that are false, beside booleans and their JSON texts; the first is written.
+        true: those that are true.
         reviewed: see `Attribute`.
     """
 
@@ -43,18 +41,21 @@ class BooleanAttribute(Attribute):
             raise DataError(
                 f"attribute {self.name!r}: nullable and reviewed are true or false; fix the domain"
             )
-        given = (*self.false, *self.true)
-        if bool(self.false) is not bool(self.true) or not all(isinstance(v, Spelling) for v in given):
+        false, true = ([text_of(value) for value in listed] for listed in (self.false, self.true))
+        if bool(false) is not bool(true) or not all(
+            isinstance(v, Spelling) for v in (*self.false, *self.true)
+        ):
             raise DataError(
-                f"attribute {self.name!r}: expected how true and how false are written, both as lists of texts "
-                "or numbers, or neither; fix the domain"
+                f"attribute {self.name!r}: expected how true and how false are written, both as lists of "
+                "texts or numbers, or neither; fix the domain"
             )
-        texts = list(map(text_of, given))
-        if len(set(texts)) < len(texts) or "" in texts:
+        if len({*false, *true}) < len(false) + len(true) or "" in (*false, *true):
             raise DataError(
-                f"attribute {self.name!r}: expected each way to write true or false once, and none empty; fix "
-                "the domain"
+                f"attribute {self.name!r}: expected each way to write true or false once, and none empty; "
+                "fix the domain"
             )
+        if "true" in false or "false" in true:
+            raise DataError(f"attribute {self.name!r}: true is not false; fix the domain")
 
     @property
     def size(self) -> int:
@@ -63,23 +64,8 @@ class BooleanAttribute(Attribute):
 
     def read(self, values: RawColumn) -> Reading:
         """0 for false, 1 for true, 2 for a missing value."""
-        texts, position = read_texts(self.name, values)
-        codes = np.array([self._codes.get(text, -1) for text in texts], dtype=np.int64)[position]
-        empty = np.array([text == "" for text in texts], dtype=np.bool_)[position]
-        codes[empty] = 2
-        reasons = {
-            "unlisted": (
-                codes < 0,
-                "expected true or false, as the domain writes them, found another value; fix the row, or add "
-                'it to "true" or "false" in the domain',
-            )
-        }
-        if not self.nullable:
-            reasons["empty"] = (
-                empty,
-                "expected true or false, found a missing value; declare the attribute nullable or fix the row",
-            )
-        return Reading(codes, {"missing": empty & self.nullable}, reasons)
+        reading = self._spellings.read(values)
+        return replace(reading, codes=self._meanings[reading.codes])
 
     def decode(
         self,
@@ -113,6 +99,14 @@ class BooleanAttribute(Attribute):
         return replace(self, nullable=True)
 
     @cached_property
-    def _codes(self) -> dict[str, int]:
-        false, true = self.false or FALSE, self.true or TRUE
-        return {"false": 0, "true": 1} | {text_of(v): 0 for v in false} | {text_of(v): 1 for v in true}
+    def _spellings(self) -> CategoricalAttribute:
+        """All that a cell can hold, as categories."""
+        given = tuple(v for v in (*self.false, *self.true) if text_of(v) not in ("false", "true"))
+        return CategoricalAttribute(self.name, (False, True, *given, *([""] if self.nullable else [])))
+
+    @cached_property
+    def _meanings(self) -> NDArray[np.int64]:
+        """The code of each of them."""
+        true = {"true", *map(text_of, self.true)}
+        texts = map(text_of, self._spellings.categories)
+        return np.array([int(text in true) if text else 2 for text in texts], dtype=np.int64)

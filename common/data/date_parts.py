@@ -54,8 +54,7 @@ class DatePartsAttribute(Attribute):
 
     Attributes:
         name: name of the column.
-        slots: one bin for each day, or for each hour if `HOUR` is among the parts, of the number of the day or
-            hour since 1970; and the policies.
+        slots: one bin for each day, or for each hour if `HOUR` is among the parts; and the policies.
         moments: what the values are, and how they are written.
         parts: codes are in their order, by the first, then the second, and so on.
         reviewed: see `Attribute`.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 import zoneinfo
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any, Literal
 
 import numpy as np
@@ -50,6 +50,8 @@ _UNITS: Mapping[Granularity, tuple[str, int, int]] = {
 
 OF_DATES = tuple(Granularity)[tuple(Granularity).index(Granularity.DAY) :]
 """Granularities of dates; timestamps have all."""
+
+_EARLIEST, _LATEST = np.datetime64("0002-01-01", "us"), np.datetime64("9998-12-31", "us")
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Moments:
         times = self.at(units)
         if self.timezone:
             # A time that the zone leaves out in spring is written as a later one.
-            times = times[self._local(self.instants(times)) == times]
+            times = times[self.local(self.instants(times)) == times]
         try:
             again, unreadable = self.read(name, self.written(times))
         except ValueError:
@@ -140,15 +142,13 @@ class Moments:
             times = cells.astype("datetime64[us]")
             times[missing] = np.datetime64("NaT")
             return times, np.zeros(len(cells), dtype=np.bool_)
-        rows = [
-            cell if isinstance(cell, (date, np.datetime64)) else text_of(cell) for cell in cells.tolist()
-        ]
+        rows = [cell if isinstance(cell, (date, np.datetime64)) else text_of(cell) for cell in cells.tolist()]
         places = {cell: place for place, cell in enumerate(dict.fromkeys(rows))}
         position = np.fromiter(map(places.__getitem__, rows), dtype=np.int64, count=len(rows))
         empty = np.array([text_of(cell) == "" for cell in places], dtype=np.bool_)
         known = [None if blank else self._time(cell) for cell, blank in zip(places, empty, strict=True)]
         unreadable = np.array([time is None for time in known], dtype=np.bool_) & ~empty
-        found = np.array(known, dtype="datetime64[us]")[position]
+        found = self._in_local_time(known)[position]
         found[missing] = np.datetime64("NaT")
         return found, unreadable[position] & ~missing
 
@@ -159,10 +159,15 @@ class Moments:
             times: local times, as `at` gives them.
         """
         known, position = np.unique(times, return_inverse=True)
-        if not self.format and not self.timezone:
-            texts = np.datetime_as_string(known, unit=self._shown).astype(object)
+        instants = self.instants(known)
+        known = self.local(instants)
+        if self.format:
+            formatted = [_formatted(time, self.format, self._zone) for time in known.tolist()]
+            texts = np.array(formatted, dtype=object)
         else:
-            texts = np.array(list(map(self._text, known.tolist())), dtype=object)
+            texts = np.datetime_as_string(known, unit=self._shown).astype(object)
+            if self.timezone:
+                texts += _offsets(known - instants)
         texts[np.isnat(known)] = None
         written: NDArray[Any] = texts[position]
         return written
@@ -183,12 +188,14 @@ class Moments:
         zone = self._zone
         if zone is None:
             return times
-        known, position = np.unique(times, return_inverse=True)
-        there = [
-            None if time is None else time.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None)
-            for time in known.tolist()
-        ]
-        return np.array(there, dtype="datetime64[us]")[position]
+        return _moved(times, lambda time: time.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None))
+
+    def local(self, instants: Times) -> Times:
+        """Times in UTC in local time; those themselves if there is no time zone."""
+        zone = self._zone
+        if zone is None:
+            return instants
+        return _moved(instants, lambda time: time.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None))
 
     def bound(self, name: str, text: object) -> int:
         """The unit of a date or timestamp in a domain file, in ISO 8601.
@@ -202,7 +209,7 @@ class Moments:
                 f"attribute {name!r}: expected dates or timestamps in ISO 8601, such as 2020-12-31 or "
                 "2020-12-31T23:59:59; fix the domain"
             )
-        return int(self.counted(np.array([time], dtype="datetime64[us]"))[0])
+        return int(self.counted(self._in_local_time([time]))[0])
 
     def bound_text(self, unit: int) -> str:
         """The text of a unit in a domain file; `bound` reads it."""
@@ -220,43 +227,71 @@ class Moments:
         return "s"
 
     def _time(self, cell: object) -> datetime | None:
-        """The local time in a cell; None if it is neither a date nor a timestamp, or of another time zone."""
+        """The time in a cell; None if it is neither a date nor a timestamp, or has a time zone unasked."""
         try:
             match cell:
-                case str():
-                    time = datetime.strptime(cell, self.format) if self.format else _of_iso(cell)
+                case str() if self.format:
+                    time = datetime.strptime(cell, self.format)
                 case datetime():
                     time = cell
                 case date():
-                    time = datetime.combine(cell, datetime.min.time())
-                case np.datetime64():
-                    time = datetime.fromisoformat(str(cell))
+                    time = datetime(cell.year, cell.month, cell.day)
                 case _:
-                    return None
-            if time.tzinfo is None:
-                return time
-            return None if self._zone is None else time.astimezone(self._zone).replace(tzinfo=None)
-        except (ValueError, OverflowError):
+                    time = datetime.fromisoformat(str(cell))
+        except ValueError:
             return None
+        return time if time.tzinfo is None or self.timezone else None
 
-    def _text(self, time: date | None) -> str | None:
-        """A date or local time as text, in the format or with its distance from UTC."""
-        if time is None:
-            return None
-        if self._zone is not None and isinstance(time, datetime):
-            time = time.replace(tzinfo=self._zone).astimezone(UTC).astimezone(self._zone)
-        if self.format or not isinstance(time, datetime):
-            return time.strftime(self.format)
-        return time.isoformat(timespec=_TIMESPECS[self._shown])
-
-    def _local(self, instants: Times) -> Times:
-        """The local times of times in UTC."""
-        there = [time.replace(tzinfo=UTC).astimezone(self._zone).replace(tzinfo=None) for time in instants.tolist()]
-        return np.array(there, dtype="datetime64[us]")
+    def _in_local_time(self, times: Sequence[datetime | None]) -> Times:
+        """Times without a time zone as they are, others in local time."""
+        aware = np.array([time is not None and time.tzinfo is not None for time in times], dtype=np.bool_)
+        plain = [time if time is None or time.tzinfo is None else _in_utc(time) for time in times]
+        local = np.array(plain, dtype="datetime64[us]")
+        local[aware] = self.local(local[aware])
+        return local
 
     @property
     def _zone(self) -> zoneinfo.ZoneInfo | None:
         return zoneinfo.ZoneInfo(self.timezone) if self.timezone else None
 
 
-_TIMESPECS = {"us": "microseconds", "ms": "milliseconds", "s": "seconds"}
+def _moved(times: Times, to: Callable[[datetime], datetime]) -> Times:
+    """The times between UTC and local time, as the day or quarter of an hour in which each lies."""
+    moved = times.copy()
+    days, position = np.unique(times.astype("datetime64[D]"), return_inverse=True)
+    shifts, steady = _shifts(days, to)[position], (_shifts(days, to) == _shifts(days + 1, to))[position]
+    moved[steady] += shifts[steady]
+    changing = times[~steady]
+    # Time zones change at full quarters.
+    quarters, position = np.unique(changing.astype("datetime64[15m]"), return_inverse=True)
+    moved[~steady] += _shifts(quarters, to)[position]
+    return moved
+
+
+def _shifts(times: Times, to: Callable[[datetime], datetime]) -> NDArray[np.timedelta64]:
+    """How far each time is moved; the first and last years of the calendar as their neighbours."""
+    begun = np.minimum(np.maximum(times.astype("datetime64[us]"), _EARLIEST), _LATEST)
+    there = [None if time is None else to(time) for time in begun.tolist()]
+    return np.array(there, dtype="datetime64[us]") - begun
+
+
+def _in_utc(time: datetime) -> datetime:
+    try:
+        return time.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:
+        return time.replace(tzinfo=None)
+
+
+def _formatted(time: date | None, form: str, zone: zoneinfo.ZoneInfo | None) -> str | None:
+    if isinstance(time, datetime):
+        time = time.replace(tzinfo=zone)
+    return None if time is None else time.strftime(form)
+
+
+def _offsets(shifts: NDArray[np.timedelta64]) -> NDArray[Any]:
+    """Differences from UTC as in ISO 8601, such as +01:00."""
+    known, position = np.unique(shifts, return_inverse=True)
+    zones = [timezone(shift or timedelta()) for shift in known.tolist()]
+    texts = [datetime(2000, 1, 1, tzinfo=zone).isoformat()[19:] for zone in zones]
+    written: NDArray[Any] = np.array(texts, dtype=object)[position]
+    return written

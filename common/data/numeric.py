@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .attribute import Attribute, Reading, check_name, check_size
+from .attribute import Attribute, Reading, check_missing, check_name, check_size
 from .lattice import Lattice
 from .scale import Scale, unbounded
 from .spread import Spread
-from .values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, read_numbers
+from .values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, blanked, read_numbers
 
 AUTO = "auto"
 """In place of a number of bins: the release chooses them under differential privacy."""
@@ -55,6 +55,7 @@ class NumericAttribute(Attribute):
         unreadable: what becomes of text that is no number: one of `UNREADABLE`.
         format: how numbers are written in text; see `Notation`.
         reviewed: false if the entry was read from private rows, and nobody has reviewed it.
+        missing: see `Attribute`.
     """
 
     name: str
@@ -71,9 +72,11 @@ class NumericAttribute(Attribute):
     unreadable: str = field(default="error", kw_only=True)
     format: Notation = field(default=PLAIN, kw_only=True)
     reviewed: bool = field(default=True, kw_only=True)
+    missing: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         check_name(self.name)
+        check_missing(self.name, self.missing)
         self._check_numbers()
         self._check_policies()
         if self.minimum is None or self.maximum is None:
@@ -103,6 +106,8 @@ class NumericAttribute(Attribute):
         unit = self.multiple_of
         if unit is not None and not (_is_number(unit) and 1e-15 <= unit <= 1e15):
             raise self._error("multiple_of is a number from 1e-15 to 1e15; fix the domain")
+        if unit is not None and any(abs(bound) / unit > LARGEST_WHOLE for bound in (*bounds, *self.edges)):
+            raise self._error("bounds too far apart for multiple_of and float64; fix the domain")
 
     def _check_policies(self) -> None:
         if not all(isinstance(flag, bool) for flag in (self.nullable, self.reviewed)) or not isinstance(
@@ -158,11 +163,11 @@ class NumericAttribute(Attribute):
 
     def numbers(self, values: RawColumn) -> NDArray[np.float64]:
         """Raw values as numbers, shape (N,); NaN where one is missing or cannot be read."""
-        return read_numbers(self.name, values, self.format)[0]
+        return read_numbers(self.name, blanked(values, self.missing), self.format)[0]
 
     def read(self, values: RawColumn) -> Reading:
         """The bin or atom of each number; the last code for a missing value."""
-        numbers, unreadable = read_numbers(self.name, values, self.format)
+        numbers, unreadable = read_numbers(self.name, blanked(values, self.missing), self.format)
         finite = np.isfinite(numbers)
         outside = finite & self._outside(numbers)
         found = {
@@ -197,7 +202,8 @@ class NumericAttribute(Attribute):
 
     def _outside(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
         low, high = self.grid[0], self.grid[-1] - (1 if self.integer else 0)
-        return ((numbers < low) | (numbers > high)) & ~np.isin(numbers, self.atoms)
+        beyond: NDArray[np.bool_] = (numbers < low) | (numbers > high)
+        return beyond & ~np.isin(numbers, self.atoms)
 
     def _clipped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip(numbers, self.grid[0], self.grid[-1] - (1 if self.integer else 0))
@@ -208,26 +214,28 @@ class NumericAttribute(Attribute):
         rng: np.random.Generator,
         counts: NDArray[np.integer[Any]] | None = None,
     ) -> NDArray[Any]:
-        """A draw from each bin, int64 or float64, or text if there is a format.
+        """A draw from each bin, int64 or float64; missing is None among integers, otherwise NaN.
 
-        Within bins numbers follow the shape of the histogram (`Spread`). A missing value is NaN among floats,
-        otherwise None.
+        Within bins numbers follow the shape of the histogram (`Spread`).
         """
         cells = self._spread.size
         if counts is None:
             counts = np.bincount(codes, minlength=self.size)
         missing = codes == cells
         numbers = self._spread.drawn(np.where(missing, 0, codes).astype(np.int64), counts[:cells], rng)
-        if self.format != PLAIN:
-            known = numbers[~missing]
-            return _with_none(
-                np.array([self.format.text_of(number) for number in known], dtype=object), missing
-            )
         if self.integer:
             whole = numbers.astype(np.int64)
             return _with_none(whole[~missing], missing) if self.nullable else whole
         numbers[missing] = np.nan
         return numbers
+
+    def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Decoded numbers as text in the format; None if missing."""
+        if self.format == PLAIN:
+            return values
+        numbers = values.astype(np.float64)
+        missing = np.isnan(numbers)
+        return _with_none(self.format.texts_of(numbers[~missing]), missing)
 
     def merged(self, runs: NDArray[np.int64]) -> NumericAttribute:
         """This attribute with its cells merged into bins; atoms stay.
@@ -272,6 +280,8 @@ class NumericAttribute(Attribute):
             form["unreadable"] = self.unreadable
         if self.format != PLAIN:
             form["format"] = self.format.pattern
+        if self.missing:
+            form["missing"] = list(self.missing)
         return form | ({} if self.reviewed else {"reviewed": False})
 
     def with_absent(self) -> NumericAttribute:

@@ -49,7 +49,8 @@ class JunctionTree:
     def build(cls, domain: Domain, cliques: Iterable[Clique]) -> JunctionTree:
         """Build a small tree that contains each of the given cliques in one of its own; deterministic.
 
-        It contains the cliques of the domain's rules too (`zeros`). An attribute in none of them becomes a clique of its own. The root is the clique with most cells.
+        It contains the cliques of the domain's rules too (`zeros`). An attribute in none of them becomes a
+        clique of its own. The root is the clique with most cells.
 
         Raises:
             DataError: a clique names an unknown attribute, or one twice.

@@ -20,6 +20,7 @@ from .oracle import MarginalOracle
 from .queries import MarginalQueries
 from .refinement import refined
 from .sampling import generate
+from .zeros import zeros_of
 
 Array = NDArray[np.float64]
 
@@ -97,7 +98,9 @@ class MarkovRandomField:
             larger: larger cliques to whose marginals in the model rows are adjusted too, and to their pairs.
         """
         table = generate(self, rows, rng)
-        wanted = dict(pairs or {})
+        masks = dict(zeros_of(self.domain).masks)
+        # Those of rules come first: whatever does not fit, rows have to keep to these.
+        wanted = dict(zip(masks, self.marginals(masks), strict=True)) | dict(pairs or {})
         covered = {*wanted}
         for clique, marginal in zip(larger, self.marginals_within_limits(larger), strict=True):
             if marginal is not None:
@@ -110,7 +113,8 @@ class MarkovRandomField:
                 wanted[clique] = marginal
         share = rows / self.total
         places = {tuple(map(self.domain.position, clique)): share * wanted[clique] for clique in wanted}
-        return refined(table, places, rng)
+        kept = {tuple(map(self.domain.position, clique)): mask for clique, mask in masks.items()}
+        return refined(table, places, rng, kept)
 
     def marginal(self, clique: Iterable[str]) -> Array:
         """The expected counts of a clique's cells, for any clique.

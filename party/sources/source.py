@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +16,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError
+from .dialect import Dialect, find_dialect
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 SUFFIXES = (*DELIMITERS, ".parquet")
@@ -60,10 +58,11 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class FileSource:
-    """A CSV (.csv, .tsv, with a header row, UTF-8, perhaps .gz) or Parquet file, read by DuckDB.
+    """A CSV (.csv, .tsv, with a header row, perhaps .gz) or Parquet file, read by DuckDB.
 
-    Every cell of a CSV is read as the text it is; the empty cell is a missing value. Columns are read and
-    encoded one after the other, in the order of the file's rows, so that memory holds one raw column.
+    Encoding and separator of a CSV are found (`find_dialect`). Every cell is read as the text it is; the
+    empty cell is a missing value. Columns are read and encoded one after the other, in the order of the
+    file's rows, so that memory holds one raw column.
     """
 
     path: Path
@@ -142,8 +141,8 @@ class FileSource:
                 f"{where}: expected a Parquet file, found another or a damaged one; write it anew"
             )
         raise DataError(
-            f"{where}: expected {len(self._names)} cells in UTF-8, quotes in pairs, all line ends alike, "
-            "found otherwise; fix the line"
+            f"{where}: expected {len(self._names)} cells in {self._dialect.in_words}, quotes in pairs, all "
+            "line ends alike, found otherwise; fix the line"
         )
 
     @property
@@ -153,7 +152,7 @@ class FileSource:
     @cached_property
     def _names(self) -> tuple[str, ...]:
         if self._suffix in DELIMITERS:
-            names = tuple(self._header())
+            names = self._dialect.header
         else:
             with duckdb.connect(config=CONFIG) as connection:
                 names = tuple(self.query(connection, f"DESCRIBE SELECT * FROM {self._scan}")["column_name"])
@@ -165,21 +164,9 @@ class FileSource:
                 )
         return names
 
-    def _header(self) -> list[str]:
-        opener = gzip.open if self._suffix.endswith(".gz") else open
-        try:
-            with opener(self.path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
-                header = next(csv.reader(lines, delimiter=DELIMITERS[self._suffix], strict=True), [])
-            "".join(header).encode("utf-8")
-        except (OSError, EOFError, UnicodeEncodeError, csv.Error, zlib.error):
-            raise DataError(
-                f"{self.path.name}: its first line cannot be read as CSV in UTF-8; fix the file"
-            ) from None
-        if not header:
-            raise DataError(
-                f"{self.path.name} has no header; write the names of the columns in its first line"
-            )
-        return header
+    @cached_property
+    def _dialect(self) -> Dialect:
+        return find_dialect(self.path, DELIMITERS[self._suffix])
 
     def _place(self, name: str) -> int:
         if name not in self._names:
@@ -195,7 +182,8 @@ class FileSource:
             return f"read_parquet({path})"
         columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(self._names)))
         return (
-            f"read_csv({path}, auto_detect=false, header=true, delim={quoted(DELIMITERS[self._suffix])}, "
+            f"read_csv({path}, auto_detect=false, header=true, "
+            f"delim={quoted(self._dialect.separator)}, encoding={quoted(self._dialect.encoding)}, "
             f"quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{columns}}})"
         )
 
