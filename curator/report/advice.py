@@ -65,8 +65,8 @@ def _unsuitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[st
     single = _noise_of_single(certificate)
     if single > SMALL * certificate.records:
         uses.append(
-            f"The distribution of one attribute: the noise of a measured count is up to {_records(single)} in "
-            f"95 of 100 cases, which is much in a table of {certificate.records:,}."
+            f"The distribution of one attribute: the noise of a measured count, up to {_records(single)} in "
+            f"95 of 100 cases, is much in a table of {certificate.records:,}."
         )
     joint = [sigma for clique, sigma in certificate.sigmas.items() if len(clique) > 1]
     noise = median(joint) if joint else max(certificate.sigmas.values(), default=0.0)

@@ -21,7 +21,7 @@ def correlated(strength, seed, records=400):
 def test_correlations_are_those_of_numpy_and_scipy_and_the_furthest_pair_comes_first():
     real, synthetic = correlated(3, 0), correlated(0, 1)
     found = correlations(real, synthetic)
-    assert [one.pair for one in found][0] == ("x", "y")
+    assert found[0].pair == ("x", "y")
     assert {one.pair for one in found} == {("x", "y"), ("x", "z"), ("y", "z")}
     for one in found:
         for place, values in enumerate((real, synthetic)):

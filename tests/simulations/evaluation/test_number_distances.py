@@ -93,7 +93,7 @@ def test_the_main_figures_are_read_from_files(tmp_path):
     figures = main_figures(tmp_path / "real.csv", tmp_path / "made.csv", DOMAIN)
     assert figures == {
         "gain": {
-            "kolmogorov": pytest.approx(0.5),
+            "kolmogorov": pytest.approx(1 / 3),
             "zeros": {"real": pytest.approx(1 / 3), "synthetic": pytest.approx(2 / 3)},
             "mean": {"real": pytest.approx(5), "synthetic": pytest.approx(20 / 3)},
         }

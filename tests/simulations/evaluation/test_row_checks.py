@@ -15,7 +15,7 @@ DOMAIN = Domain.from_json(
         },
         "rules": [
             {"impossible": {"kind": ["a"], "x": [None]}},
-            {"determines": {"from": "kind", "to": "x"}, "map": {}},
+            {"impossible": {"kind": ["b"], "x": [None]}},
         ],
     }
 )
@@ -64,4 +64,4 @@ def test_each_rule_has_the_shares_of_rows_that_break_it_the_most_broken_first():
     synthetic = Values.of(DOMAIN, [["b", "a", "a", "a"], [None, None, None, 3]])
     found = rule_breaks(real, synthetic)
     assert found[0].rule == "impossible: kind, x"
-    assert [(one.real, one.synthetic) for one in found] == [(0.0, 0.5), (0.0, 0.0)]
+    assert [(one.real, one.synthetic) for one in found] == [(0.0, 0.5), (0.25, 0.25)]
