@@ -216,7 +216,7 @@ def _write(
 
     values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     model, rng = result.fitted.model, values.generator()
-    columns = [name for name in source.columns() if name in domain.names]
+    columns = _written_columns(source, domain)
     written = files.write(out, result.synthetic, columns, rng, result.certificate, model, table_file)
     files.write_certificate(out, result.certificate.with_outputs(written))
     metrics = result.metrics
@@ -224,6 +224,12 @@ def _write(
         made = out / table_file.table_format.file
         metrics = {**metrics, "values": main_figures(source.path, made, domain)}
     files.write_not_for_release(out / "metrics.json", files.json_text(metrics), PRIVATE)
+
+
+def _written_columns(source: FileSource, domain: Domain) -> list[str]:
+    """The columns of the synthetic table in the order of the file, and identifiers that it has not."""
+    held = source.columns()
+    return [*(name for name in domain.columns if name not in held), *(n for n in held if n in domain.columns)]
 
 
 def _parsed(settings: list[str]) -> dict[str, str]:
