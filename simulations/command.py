@@ -153,7 +153,7 @@ def simulate(
         )
     if binary:
         result = replace(result, synthetic=binary.decode(result.synthetic))
-    _write(out, result, [name for name in source.columns() if name in loaded.names], seed, table_file)
+    _write(out, result, _written_columns(source, loaded), seed, table_file)
     warning = files.formula_warning(result.synthetic.domain, table_file)
     if json_output:
         typer.echo(json.dumps(_summary(result, out, warning)))
@@ -212,6 +212,12 @@ def _write(
     written = files.write(out, result.synthetic, columns, rng, result.certificate, model, table_file)
     files.write_certificate(out, result.certificate.with_outputs(written))
     files.write_not_for_release(out / "metrics.json", files.json_text(result.metrics), PRIVATE)
+
+
+def _written_columns(source: FileSource, domain: Domain) -> list[str]:
+    """The columns of the synthetic table in the order of the file, and identifiers that it has not."""
+    held = source.columns()
+    return [*(name for name in domain.columns if name not in held), *(n for n in held if n in domain.columns)]
 
 
 def _parsed(settings: list[str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
 from ...common.errors import DataError
+from .cells import ZONED, cells_for, in_local_time
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 SUFFIXES = (*DELIMITERS, ".parquet")
@@ -29,7 +30,6 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "preserve_insertion_order": True,
     "temp_directory": "",
 }
-_TYPES_READ_AS_THEY_ARE = re.compile(r"U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|BOOLEAN|VARCHAR")
 
 
 class Source(Protocol):
@@ -87,6 +87,13 @@ class FileSource:
     def read(self, domain: Domain) -> Table:
         """The columns of the domain, encoded; see Source."""
         return self.read_with_texts(domain, ())[0]
+
+    def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
+        """The columns of the domain one after the other, as they are before encoding; see Source."""
+        places = [self._place(name) for name in domain]
+        with self.connect() as connection:
+            kinds = self.query(connection, "DESCRIBE file")["column_type"]
+            yield from raw_columns(domain, places, kinds, lambda cell: self._cells(connection, cell))
 
     def read_with_texts(
         self, domain: Domain, columns: Sequence[str]
@@ -207,12 +214,22 @@ def encoded_columns(
         kinds: for each column, DuckDB's type.
         select: the cells of an expression, as the column `cell`.
     """
-    encoded = []
-    for attribute, place in zip(domain.attributes, places, strict=True):
-        as_is = _TYPES_READ_AS_THEY_ARE.fullmatch(kinds[place])
-        cells = select(f"c{place}" if as_is else f"c{place}::VARCHAR")["cell"]
-        encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
+    columns = zip(domain.attributes, raw_columns(domain, places, kinds, select), strict=True)
+    encoded = [attribute.encode(cells).astype(code_dtype(attribute.size)) for attribute, cells in columns]
     return Table(domain, tuple(encoded))
+
+
+def raw_columns(
+    domain: Domain,
+    places: Sequence[int],
+    kinds: NDArray[Any],
+    select: Callable[[str], dict[str, NDArray[Any]]],
+) -> Iterator[NDArray[Any]]:
+    """Columns named c0, c1, ... read one after the other, for encoding; see `encoded_columns`."""
+    for attribute, place in zip(domain.attributes, places, strict=True):
+        expression = cells_for(attribute, f"c{place}", kinds[place])
+        cells = select(expression)["cell"]
+        yield in_local_time(attribute, cells) if kinds[place] == ZONED else cells
 
 
 def texts_of(
