@@ -92,6 +92,8 @@ class Profile:
 
     def without(self, blanks: Collection[str]) -> Profile:
         """The same column, in which these texts are missing values."""
+        if not blanks:
+            return self
         kept = np.array([text not in blanks for text in self.texts], dtype=np.bool_)
         found = tuple(sorted({*self.blanks, *self.texts[~kept]}))
         return Profile(
