@@ -90,7 +90,7 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     It does if nearly every value differs, and the values are short texts of one shape, or whole numbers that
     count the rows or stand in a column whose name ends in id.
     """
-    if not profile.unique or profile.distinct <= FEW:
+    if not profile.unique or profile.nullable or profile.distinct <= FEW:
         return None
     if not len(profile.words):
         numbers = profile.numbers
