@@ -181,7 +181,8 @@ def _rounding(numbers: NDArray[np.float64], whole: bool) -> Mapping[str, Any]:
             return {}
         if np.array_equal(np.round(units / 10.0**decimals, decimals), numbers):
             common = int(np.gcd.reduce(units.astype(np.int64)))
-            if common > 1:
+            # A small common factor of long decimals is chance.
+            if common > 1 and (decimals <= 2 or common >= 5):
                 return {"multiple_of": _short(round(common / 10**decimals, decimals))}
             return {} if whole else {"decimals": decimals}
     return {}
