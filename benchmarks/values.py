@@ -142,9 +142,8 @@ def impossible(name: str, domain: Domain, columns: Columns) -> dict[str, float]:
     figures = {}
     if name == "adult":
         figures["rows with gain and loss"] = float(both_capital(columns).mean())
-    if domain.rules:
-        broken = np.any([rule.broken(columns) for rule in domain.rules], axis=0)
-        figures["rows that break rules"] = float(broken.mean())
+    for rule in domain.rules:
+        figures[f"break {', '.join(rule.columns)}"] = float(rule.broken(columns).mean())
     return figures
 
 

@@ -29,6 +29,32 @@ class EqualRows:
     all_real: float
 
 
+@dataclass(frozen=True)
+class RuleBreaks:
+    """How many rows break a rule of the domain.
+
+    Attributes:
+        rule: the kind of the rule, and its columns.
+        real: share of the real rows.
+        synthetic: share of the synthetic rows.
+    """
+
+    rule: str
+    real: float
+    synthetic: float
+
+
+def rule_breaks(real: Values, synthetic: Values) -> list[RuleBreaks]:
+    """How many rows break each rule, the rule that most synthetic rows break first."""
+    found = [
+        RuleBreaks(
+            f"{next(iter(rule.to_json()))}: {', '.join(rule.columns)}", float(rows.mean()), float(made.mean())
+        )
+        for rule, rows, made in zip(real.table.domain.rules, real.broken, synthetic.broken, strict=True)
+    ]
+    return sorted(found, key=lambda breaks: -breaks.synthetic)
+
+
 def equal_rows(
     real: Values, synthetic: Values, holdout: Values | None = None, seed: int = _SEED
 ) -> EqualRows:

@@ -9,7 +9,7 @@ from .correlations import Correlation, correlations
 from .distances import check_comparable
 from .number_distances import QUANTILES, NumberDistance, number_distances
 from .regression import Coefficient, coefficients
-from .row_checks import EqualRows, equal_rows
+from .row_checks import EqualRows, RuleBreaks, equal_rows, rule_breaks
 from .values import Values
 
 _SEED = 0
@@ -24,12 +24,14 @@ class ValueDistances:
         correlations: every two columns of numbers.
         coefficients: a regression of the label; empty without a label.
         equal_rows: shares of rows that equal real ones.
+        rules: shares of rows that break each rule of the domain.
     """
 
     numbers: tuple[NumberDistance, ...]
     correlations: tuple[Correlation, ...]
     coefficients: tuple[Coefficient, ...]
     equal_rows: EqualRows
+    rules: tuple[RuleBreaks, ...]
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -39,6 +41,7 @@ class ValueDistances:
             "correlations": [asdict(correlation) for correlation in self.correlations],
             "coefficients": [asdict(coefficient) for coefficient in self.coefficients],
             "equal_rows": asdict(self.equal_rows),
+            "rules": [asdict(breaks) for breaks in self.rules],
         }
 
 
@@ -70,4 +73,5 @@ def value_distances(
         tuple(correlations(real, synthetic)),
         () if label is None else tuple(coefficients(real, synthetic, label, seed)),
         equal_rows(real, synthetic, holdout, seed),
+        tuple(rule_breaks(real, synthetic)),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ...curator.report.comparison import ScoreTable
 from .number_distances import QUANTILES, NumberDistance
 from .value_distances import ValueDistances
@@ -105,14 +103,10 @@ def _rows(found: ValueDistances) -> ScoreTable:
         (
             ("equal to a real row set aside", f"{equal.synthetic:.4f}", f"{equal.expected:.4f}"),
             ("equal to any real row", f"{equal.all_real:.4f}", "–"),
-            *((f"breaks: {rule}", f"{made:.4f}", f"{real:.4f}") for rule, real, made in _broken(found)),
+            *((f"break {one.rule}", f"{one.synthetic:.4f}", f"{one.real:.4f}") for one in found.rules),
         ),
         "Shares of the rows. Many equal rows are no leak where real rows equal each other as often.",
     )
-
-
-def _broken(found: ValueDistances) -> Iterable[tuple[str, float, float]]:
-    return ()
 
 
 def _pair(synthetic: float | None, real: float | None) -> str:

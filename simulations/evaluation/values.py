@@ -28,10 +28,12 @@ class Values:
         table: the rows as codes.
         numbers: name -> the numbers of each attribute that holds some, after its policy for values outside
             its bounds, shape (N,); NaN for a missing value.
+        broken: for each rule of the domain, whether each row breaks it, shape (N,).
     """
 
     table: Table
     numbers: Mapping[str, Array]
+    broken: tuple[NDArray[np.bool_], ...] = ()
 
     @classmethod
     def read(cls, path: str | Path, domain: Domain) -> Values:
@@ -49,21 +51,24 @@ class Values:
         Raises:
             DataError: a value has no code, or there is no row.
         """
-        codes, numbers = [], {}
+        codes, numbers, ruled = [], {}, {}
+        about = {name for rule in domain.rules for name in rule.columns}
         for attribute, cells in zip(domain.attributes, columns, strict=True):
             codes.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
             found = attribute.within(cells)
             if found is not None:
                 numbers[attribute.name] = found
+            if attribute.name in about:
+                ruled[attribute.name] = cells
         table = Table(domain, tuple(codes))
         if not table.record_count:
             raise DataError("a table without rows cannot be compared; give both tables records")
-        return cls(table, numbers)
+        return cls(table, numbers, tuple(rule.broken(ruled) for rule in domain.rules))
 
     def take(self, indices: NDArray[np.integer[Any]]) -> Values:
         """The rows at these indices, in this order."""
         numbers = {name: column[indices] for name, column in self.numbers.items()}
-        return Values(self.table.take(indices), numbers)
+        return Values(self.table.take(indices), numbers, tuple(rows[indices] for rows in self.broken))
 
     @cached_property
     def cells(self) -> Mapping[str, NDArray[Any]]:
