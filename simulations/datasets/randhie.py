@@ -1,7 +1,8 @@
 """The table of the demo: the RAND Health Insurance Experiment that statsmodels bundles (public domain).
 
 20,190 records, 10 columns. The domain follows the published description of the experiment, with bins chosen
-by hand and atoms where it names a value of its own, such as no deductible. An insurer knows a person's plan, a clinic the person's health.
+by hand and atoms where it names a value of its own, such as no deductible. An insurer knows a person's plan,
+a clinic the person's health.
 """
 
 from __future__ import annotations
