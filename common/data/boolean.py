@@ -74,7 +74,8 @@ class BooleanAttribute(Attribute):
         counts: NDArray[np.integer[Any]] | None = None,
     ) -> NDArray[Any]:
         """Booleans, as objects with None for a missing value if nullable."""
-        return np.array([False, True, None] if self.nullable else [False, True])[codes]
+        decoded: NDArray[Any] = np.array([False, True, None] if self.nullable else [False, True])[codes]
+        return decoded
 
     def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
         """Decoded values as the domain writes them first; None if missing."""

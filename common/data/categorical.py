@@ -97,7 +97,7 @@ class CategoricalAttribute(Attribute):
     categories: tuple[Category, ...]
     other: str | None = field(default=None, kw_only=True)
     ordered: bool = field(default=False, kw_only=True)
-    open: bool = field(default=False, kw_only=True)  # type: ignore[misc]
+    open: bool = field(default=False, kw_only=True)
     reviewed: bool = field(default=True, kw_only=True)
     missing: tuple[str, ...] = field(default=(), kw_only=True)
 

@@ -206,7 +206,7 @@ def _check_keys(name: str, form: Mapping[str, Any], required: set[str], optional
         raise DataError(f"attribute {name!r}: unknown keys {', '.join(unknown)}; remove them from the domain")
 
 
-_READERS: dict[object, Callable[[str, Mapping[str, Any]], Attribute | Unmodelled]] = {
+_READERS: dict[str, Callable[[str, Mapping[str, Any]], Attribute | Unmodelled]] = {
     "codes": _codes,
     "categorical": _categorical,
     "numeric": _numeric,

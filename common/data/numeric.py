@@ -106,6 +106,8 @@ class NumericAttribute(Attribute):
         unit = self.multiple_of
         if unit is not None and not (_is_number(unit) and 1e-15 <= unit <= 1e15):
             raise self._error("multiple_of is a number from 1e-15 to 1e15; fix the domain")
+        if unit is not None and any(abs(bound) / unit > LARGEST_WHOLE for bound in (*bounds, *self.edges)):
+            raise self._error("bounds too far apart for multiple_of and float64; fix the domain")
 
     def _check_policies(self) -> None:
         if not all(isinstance(flag, bool) for flag in (self.nullable, self.reviewed)) or not isinstance(
@@ -200,7 +202,8 @@ class NumericAttribute(Attribute):
 
     def _outside(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
         low, high = self.grid[0], self.grid[-1] - (1 if self.integer else 0)
-        return ((numbers < low) | (numbers > high)) & ~np.isin(numbers, self.atoms)
+        beyond: NDArray[np.bool_] = (numbers < low) | (numbers > high)
+        return beyond & ~np.isin(numbers, self.atoms)
 
     def _clipped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip(numbers, self.grid[0], self.grid[-1] - (1 if self.integer else 0))
@@ -211,26 +214,28 @@ class NumericAttribute(Attribute):
         rng: np.random.Generator,
         counts: NDArray[np.integer[Any]] | None = None,
     ) -> NDArray[Any]:
-        """A draw from each bin, int64 or float64, or text if there is a format.
+        """A draw from each bin, int64 or float64; missing is None among integers, otherwise NaN.
 
-        Within bins numbers follow the shape of the histogram (`Spread`). A missing value is NaN among floats,
-        otherwise None.
+        Within bins numbers follow the shape of the histogram (`Spread`).
         """
         cells = self._spread.size
         if counts is None:
             counts = np.bincount(codes, minlength=self.size)
         missing = codes == cells
         numbers = self._spread.drawn(np.where(missing, 0, codes).astype(np.int64), counts[:cells], rng)
-        if self.format != PLAIN:
-            known = numbers[~missing]
-            return _with_none(
-                np.array([self.format.text_of(number) for number in known], dtype=object), missing
-            )
         if self.integer:
             whole = numbers.astype(np.int64)
             return _with_none(whole[~missing], missing) if self.nullable else whole
         numbers[missing] = np.nan
         return numbers
+
+    def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Decoded numbers as text in the format; None if missing."""
+        if self.format == PLAIN:
+            return values
+        numbers = values.astype(np.float64)
+        missing = np.isnan(numbers)
+        return _with_none(self.format.texts_of(numbers[~missing]), missing)
 
     def merged(self, runs: NDArray[np.int64]) -> NumericAttribute:
         """This attribute with its cells merged into bins; atoms stay.
