@@ -8,6 +8,7 @@ from itertools import chain, zip_longest
 
 from ...common.card import DEALER, Card
 from ...common.data.domain import Domain
+from ...common.data.unmodelled import Identifier
 from ...common.errors import DataError
 from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 
@@ -103,7 +104,13 @@ def draft(
             text += (
                 f"# Attributes that another party of the slice answers for.\nleaves_out = {{ {stated} }}\n"
             )
-    return text, Domain(tuple(attributes[name] for name in ordered))
+    identifiers = {
+        column.name: column
+        for domain in known.values()
+        for column in domain.unmodelled
+        if isinstance(column, Identifier) and column.name not in attributes
+    }
+    return text, Domain(tuple(attributes[name] for name in ordered), tuple(identifiers.values()))
 
 
 def _stated_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> str:
