@@ -169,7 +169,7 @@ def make_release(
     # A noisy number improves while the mechanism measures.
     records = measurer.record_count
     synthetic = fitted.model.generate(order.rows or records, stream.child("rows").generator())
-    synthetic = obedient(synthetic, fitted.model, stream.child("rules").generator())
+    synthetic = obedient(synthetic, fitted, stream.child("rules").generator())
     fitted = fitted.bounded_for(synthetic, records)
     certificate = issue(
         stated_plan(order, layout, fitted.steps),
@@ -215,5 +215,6 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         steps=tuple(StatedStep(step.name, step.title, float(step.share)) for step in steps),
         names=layout.names,
         alignment=stated_alignment(layout.alignment, unit),
+        unreviewed=order.domain.unreviewed,
         **stated_roles(layout.masked),
     )
