@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError
-from .plain import extent, numbers
+from .plain import extent, numbers, on_lattice
 from .rule import Codes, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
     from ..domain import Clique, Domain
 
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 """Largest difference of a sum, relative to its parts, that is taken as rounding."""
 
 
@@ -90,7 +90,9 @@ class Sum(Rule):
         """See `Rule.forbids`."""
         low, high = self._reached(domain, codes)
         total = extent(domain[self.total])[codes[self.total]]
-        slack = _ROUNDING * np.maximum(np.abs(low), np.abs(high))
+        # Between bins of any numbers there is no room for differences of rounding.
+        exact = all(on_lattice(domain[name]) for name in self.columns)
+        slack = (ROUNDING if exact else 0.0) * np.maximum(np.abs(low), np.abs(high))
         found: Mask = (total[..., 1] < low - slack) | (total[..., 0] > high + slack)
         return found
 
@@ -98,7 +100,7 @@ class Sum(Rule):
         """See `Rule.broken`; differences of rounding are no break."""
         total = numbers(columns[self.total])
         parts = np.stack([numbers(columns[name]) for name in self.addends])
-        found: Mask = np.abs(total - parts.sum(axis=0)) > _ROUNDING * np.abs(parts).sum(axis=0)
+        found: Mask = np.abs(total - parts.sum(axis=0)) > ROUNDING * np.abs(parts).sum(axis=0)
         return found
 
     def to_json(self) -> dict[str, Any]:

@@ -108,6 +108,11 @@ def number_of(category: object) -> float:
     return float(category) if number else math.nan  # type: ignore[arg-type]
 
 
+def on_lattice(attribute: Attribute) -> bool:
+    """Whether the numbers of an attribute are multiples of a unit, or categories."""
+    return not isinstance(attribute, NumericAttribute) or attribute.lattice is not None
+
+
 def _reached(attribute: NumericAttribute) -> Array:
     """The least and the largest number of each bin and atom."""
     low, above = attribute.cells.T

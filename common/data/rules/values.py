@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .order import AtMost, Sum
+from .order import ROUNDING, AtMost, Sum
 from .plain import extent, numbers, plain, with_numbers
 from .rule import Codes, Mask
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Values = dict[str, NDArray[Any]]
 
-_REDRAWS = 30
+_REDRAWS = 100
 """Times that values are drawn again from their bins where they break a rule."""
 
 
@@ -43,17 +43,19 @@ def drawn_together(
     orders = [rule for rule in domain.rules if isinstance(rule, AtMost)]
     totals = {rule.total for rule in sums}
     drawn = domain.canonical({name for rule in (*sums, *orders) for name in rule.columns} - totals)
-    found = dict(values)
-    for _ in range(_REDRAWS):
-        breaking = _totalled(domain, codes, found, sums)
+    ruled = (*drawn, *totals)
+    found, rows = dict(values), np.arange(len(next(iter(codes.values()))))
+    part = {name: found[name] for name in ruled}
+    for _ in range(_REDRAWS if ruled else 0):
+        breaking = _totalled(domain, {name: codes[name][rows] for name in totals}, part, sums)
         for order in orders:
-            breaking |= order.broken(_plain(domain, found, order.names))
-        rows = np.flatnonzero(breaking)
+            breaking |= order.broken(_plain(domain, part, order.names))
+        for name in ruled:
+            found[name] = _placed(found[name], rows, part[name])
+        rows = rows[breaking]
         if not len(rows):
             return found
-        for name in drawn:
-            found[name] = found[name].copy()
-            found[name][rows] = draw(name, rows)
+        part = {name: draw(name, rows) if name in drawn else found[name][rows] for name in ruled}
     # A raised value can be the lower one of another rule, so all are applied as often as there are rules.
     for order in orders * len(orders):
         _raise(domain, order, found)
@@ -61,16 +63,22 @@ def drawn_together(
     return found
 
 
+def _placed(values: NDArray[Any], rows: NDArray[np.int64], part: NDArray[Any]) -> NDArray[Any]:
+    changed = values.copy() if values.dtype.kind in "OM" else values.astype(np.result_type(values, part))
+    changed[rows] = part
+    return changed
+
+
 def _totalled(domain: Domain, codes: Mapping[str, Codes], values: Values, sums: Sequence[Sum]) -> Mask:
     """Sets totals to the sums of parts; returns the rows with a total outside its bin."""
-    outside = np.zeros(len(next(iter(codes.values()))), dtype=np.bool_)
+    outside = np.zeros(len(next(iter(values.values()))), dtype=np.bool_)
     for rule in sums:
         found = _plain(domain, values, rule.columns)
         total = np.sum([numbers(found[part]) for part in rule.addends], axis=0)
         known = ~np.isnan(total) & ~np.isnan(numbers(found[rule.total]))
         values[rule.total] = with_numbers(domain[rule.total], values[rule.total], known, total)
         low, high = extent(domain[rule.total])[codes[rule.total]].T
-        slack = 1e-9 * np.abs(total)
+        slack = ROUNDING * np.abs(total)
         outside |= known & ((total < low - slack) | (total > high + slack))
     return outside
 
