@@ -90,7 +90,9 @@ def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
     assert certificate["differentially_private"]
     assert certificate["plan"]["budget"]["epsilon"] == 2
     assert "What was promised" in (folder / "out/report.html").read_text()
-    said = json.loads((folder / "out/metrics.json").read_text())["private"]
+    metrics = json.loads((folder / "out/metrics.json").read_text())
+    assert {"kolmogorov", "zeros", "mean"} == set(metrics["values"]["age"])
+    said = metrics["private"]
     assert "the privacy promise does not cover it: not for publication" in said
     assert (folder / "out/metrics.json.NOT-FOR-RELEASE.txt").read_text() == f"metrics.json: {said}\n"
     assert "do not publish metrics.json" in " ".join(done.stdout.split())
