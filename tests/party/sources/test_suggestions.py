@@ -67,12 +67,10 @@ def test_an_identifier_like_column_determines_nothing():
 def test_combinations_that_never_occur_are_suggested():
     sex = RNG.integers(0, 2, N)
     relation = np.where(sex == 0, RNG.choice([0, 2], N), RNG.choice([1, 2], N))
-    assert suggested({"sex": labels(sex, "s"), "relation": labels(relation, "r")}) == [
+    found = suggested({"sex": labels(sex, "s"), "relation": labels(relation, "r")})
+    assert sorted(found, key=str) == [
         {"impossible": {"sex": ["s0"], "relation": ["r1"]}},
         {"impossible": {"sex": ["s1"], "relation": ["r0"]}},
-    ] or suggested({"sex": labels(sex, "s"), "relation": labels(relation, "r")}) == [
-        {"impossible": {"sex": ["s1"], "relation": ["r0"]}},
-        {"impossible": {"sex": ["s0"], "relation": ["r1"]}},
     ]
 
 
