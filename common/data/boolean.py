@@ -65,7 +65,8 @@ class BooleanAttribute(Attribute):
     def read(self, values: RawColumn) -> Reading:
         """0 for false, 1 for true, 2 for a missing value."""
         reading = self._spellings.read(values)
-        return replace(reading, codes=self._meanings[reading.codes])
+        refused = {key: (rows, _REASONS[key]) for key, (rows, _) in reading.refused.items()}
+        return Reading(self._meanings[reading.codes], reading.counted, refused)
 
     def decode(
         self,
@@ -111,3 +112,9 @@ class BooleanAttribute(Attribute):
         true = {"true", *map(text_of, self.true)}
         texts = map(text_of, self._spellings.categories)
         return np.array([int(text in true) if text else 2 for text in texts], dtype=np.int64)
+
+
+_REASONS = {
+    "empty": "expected true or false, found a missing value; declare the attribute nullable or fix the row",
+    "unlisted": 'expected true or false, found another value; list it in "true" or "false" or fix the row',
+}

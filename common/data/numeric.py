@@ -103,6 +103,10 @@ class NumericAttribute(Attribute):
                 raise self._error("bins need min and max; add them, or choose bins auto")
         if not np.all(np.diff(self.edges) > 0) or not np.all(np.diff(self.atoms) > 0):
             raise self._error("edges and atoms have to increase; fix the domain")
+        if self.edges and (
+            (self.minimum, self.maximum, self.bins) != (self.edges[0], self.edges[-1], len(self.edges) - 1)
+        ):
+            raise self._error("edges begin with min, end with max and are one more than bins; fix the domain")
         unit = self.multiple_of
         if unit is not None and not (_is_number(unit) and 1e-15 <= unit <= 1e15):
             raise self._error("multiple_of is a number from 1e-15 to 1e15; fix the domain")
@@ -134,6 +138,8 @@ class NumericAttribute(Attribute):
                 "integer bins need whole bounds, min <= max, and no more bins than integers; got min "
                 f"{low}, max {high}, {self.bins} bins"
             )
+        if self.integer and not all(float(edge).is_integer() for edge in self.edges):
+            raise self._error("edges of integers are whole numbers; fix the domain")
         if not self.integer and low >= high:
             raise self._error(f"expected min below max, got min {low}, max {high}")
         if self.scale is Scale.LOG and low <= 0:
@@ -154,12 +160,15 @@ class NumericAttribute(Attribute):
         """Whether a release has to choose bins before it can measure pairs."""
         return self.bins is None
 
+    @property
+    def unit(self) -> float | None:
+        """The values are multiples of this; None for any numbers."""
+        return 1.0 if self.integer and self.multiple_of is None else self.multiple_of
+
     @cached_property
     def lattice(self) -> Lattice | None:
         """The values are its multiples; None for any numbers."""
-        if self.multiple_of is not None:
-            return Lattice(self.multiple_of)
-        return Lattice(1) if self.integer else None
+        return None if self.unit is None else Lattice(self.unit)
 
     def numbers(self, values: RawColumn) -> NDArray[np.float64]:
         """Raw values as numbers, shape (N,); NaN where one is missing or cannot be read."""

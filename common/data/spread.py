@@ -18,9 +18,6 @@ _STEPS = 32
 _STEEPEST = np.log(20.0)
 """The density at an end of a bin is at most this far, in logarithms, from its mean."""
 
-_AT_A_WALL = 0.5
-"""Share of the slope at one end of a bin that goes on to its other end, if there is no neighbour."""
-
 _NEWTON_STEPS = 12
 
 _MOST_BINS = 2**14
@@ -32,8 +29,9 @@ class Spread:
     """Draws of numbers from bins and atoms.
 
     Within a bin, the logarithm of the density is a quadratic function on the scale. At an edge between two
-    bins it is interpolated from the means of both; the bin's mass is exact. Atoms and bins of one value have
-    no part in this: the bins at their sides see each other. An empty bin is a wall.
+    bins it is interpolated from the means of both; the bin's mass is exact. At an end without a neighbour, or
+    with an empty one, the function is linear. Atoms and bins of one value have no part in this: the bins at
+    their sides see each other.
 
     Attributes:
         cells: shape (n, 2): bounds of bins and atoms, increasing, closed below.
@@ -98,12 +96,11 @@ class Spread:
         rises[~(near & (counts[1:] > 0) & (counts[:-1] > 0))] = np.nan
         after = widths[1:] / (widths[1:] + widths[:-1])
         left, right = np.append(np.nan, -rises * after), np.append(rises * (1 - after), np.nan)
-        alone = np.isnan(left) & np.isnan(right)
         left, right = (
-            np.where(np.isnan(left), -_AT_A_WALL * right, left),
-            np.where(np.isnan(right), -_AT_A_WALL * left, right),
+            np.where(np.isnan(left), _far(right), left),
+            np.where(np.isnan(right), _far(left), right),
         )
-        tilts = np.where(alone, 0.0, np.clip([left, right], -_STEEPEST, _STEEPEST))
+        tilts = np.clip(np.nan_to_num([left, right]), -_STEEPEST, _STEEPEST)
         return tilts[0], tilts[1]
 
     @cached_property
@@ -139,6 +136,13 @@ class Spread:
         return self.scale.of(self.lattice.values(first) - half), self.scale.of(
             self.lattice.values(last) + half
         )
+
+
+def _far(near: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm of a density of total 1 at one end, if it is linear and this at the other."""
+    slopes = np.linspace(-40, 40, 802)
+    ends = np.log(slopes / -np.expm1(-slopes))
+    return np.interp(near, ends, ends - slopes)
 
 
 def _cumulative(

@@ -68,7 +68,7 @@ class Notation:
         cell = text.strip()
         sign = "-" if before and cell.startswith("-") else ""
         cell = cell.removeprefix(sign).removeprefix(before).removesuffix(after).strip()
-        if self.decimal_comma:
+        if self.decimal_comma and cell:
             plain = cell.replace(".", "").replace(",", ".")
             return sign + plain if _DECIMAL_COMMA.fullmatch(cell.removeprefix("-")) else "?"
         if "," in cell and "," in self.pattern and _THOUSANDS.fullmatch(cell.removeprefix("-")):
@@ -241,4 +241,6 @@ def _number(value: Any) -> float | None:
 def _is_missing(value: object) -> bool:
     if isinstance(value, (float, np.floating)):
         return bool(np.isnan(value))
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
     return value is None or type(value).__name__ in ("NAType", "NaTType")
