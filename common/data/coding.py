@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,17 +38,30 @@ class Coding:
         return replace(domain, attributes=tuple(map(self._chosen, domain.attributes)))
 
     def table(self, table: Table) -> Table:
-        """The rows of a table of the open domain with the chosen codes; `labels` are not applied."""
+        """The rows of a table of the open domain with the chosen codes.
+
+        Raises:
+            DataError: the choice is for another domain, or the table lacks the texts of open categories.
+        """
         domain = self.domain(table.domain)
         columns = [
-            merged_codes(attribute, self.runs[attribute.name])[column].astype(
-                code_dtype(domain[attribute.name].size)
-            )
-            if attribute.name in self.runs
-            else column
-            for attribute, column in zip(table.domain.attributes, table.columns, strict=True)
+            self._codes(table, chosen, column).astype(code_dtype(chosen.size))
+            for chosen, column in zip(domain.attributes, table.columns, strict=True)
         ]
         return Table(domain, tuple(columns))
+
+    def _codes(self, table: Table, chosen: Attribute, column: NDArray[Any]) -> NDArray[Any]:
+        name = chosen.name
+        if name in self.runs:
+            return merged_codes(table.domain[name], self.runs[name])[column]
+        if name not in self.labels:
+            return column
+        if name not in table.texts:
+            raise DataError(
+                f"attribute {name!r}: expected the texts of its open categories beside its codes, found "
+                "codes alone; read the table from its source"
+            )
+        return table.texts[name].encoded(chosen)
 
     def _chosen(self, attribute: Attribute) -> Attribute:
         if isinstance(attribute, NumericAttribute) and attribute.name in self.runs:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
+from ...common.data.texts import TextColumn, has_open_categories
 from ...common.errors import DataError
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
@@ -207,12 +208,14 @@ def encoded_columns(
         kinds: for each column, DuckDB's type.
         select: the cells of an expression, as the column `cell`.
     """
-    encoded = []
+    encoded, texts = [], {}
     for attribute, place in zip(domain.attributes, places, strict=True):
         as_is = _TYPES_READ_AS_THEY_ARE.fullmatch(kinds[place])
         cells = select(f"c{place}" if as_is else f"c{place}::VARCHAR")["cell"]
         encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
-    return Table(domain, tuple(encoded))
+        if has_open_categories(attribute):
+            texts[attribute.name] = TextColumn.read(attribute.name, cells)
+    return Table(domain, tuple(encoded), texts)
 
 
 def texts_of(
