@@ -11,6 +11,7 @@ from ..common.data.domain import Clique
 from ..common.errors import ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
+    AnswerForm,
     DealRequest,
     Delivery,
     DeliveryKind,
@@ -26,6 +27,7 @@ from .account import Account
 from .allowance import Allowance
 from .answerers.answerer import Answerer
 from .answerers.catalogue import answerer_of
+from .answerers.labels import LabelAnswers, check_search
 from .institution import Institution
 from .ledger import Ledger
 from .role import Role
@@ -122,6 +124,8 @@ class Party(Role[Answerer]):
             PolicyError: the policy does not allow it.
             BudgetError: it exceeds the grant of the release.
         """
+        if query.form is AnswerForm.LABELS:
+            return self._labels(query).charge(query)
         return self._asked(query).charge(query)
 
     def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
@@ -136,6 +140,8 @@ class Party(Role[Answerer]):
             PolicyError: the policy does not allow it.
             BudgetError: it exceeds the grant of the release.
         """
+        if query.form is AnswerForm.LABELS:
+            return self._labels(query).answer(query, charges)
         return self._asked(query).answer(query, charges)
 
     def prepare_scores(self, query: ScoreQuery) -> None:
@@ -170,6 +176,7 @@ class Party(Role[Answerer]):
             if terms.masked is not None:
                 institution.check_dealers(terms.masked, curator)
             institution.check_keys(terms)
+            check_search(terms, institution)
             answerer.check_terms(terms, institution)
 
         return check
@@ -181,6 +188,11 @@ class Party(Role[Answerer]):
         allowance = Allowance.of(policy, self._processors_of(terms.release_id))
         account = Account(terms, self._ledger, self._digest, institution.identity, self._keys, allowance)
         return answerer_of(terms.protocol)(institution, account)
+
+    def _labels(self, query: MarginalQuery) -> LabelAnswers:
+        """The answers about labels of a query's release."""
+        answerer = self._releases.of(query.release_id)
+        return LabelAnswers(answerer.institution, answerer.account)
 
     def _asked(self, query: MarginalQuery) -> Answerer:
         """The answerer of a query, if the query is allowed."""

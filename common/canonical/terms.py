@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
+from ..labels import LabelSearch
 from ..messages import Purpose, ReleaseTerms
 from ..privacy.budget import Budget
 from ..privacy.cost import Adjacency
@@ -180,12 +181,22 @@ def _encoded_purpose(purpose: Purpose) -> bytes:
     promise = (budget.epsilon, budget.delta, budget.zcdp_rho)
     words = (purpose.domain_digest, purpose.mechanism, purpose.workload, purpose.workload_digest)
     optional = (items([] if number is None else [real(number)]) for number in promise)
-    return b"".join((*optional, *map(text, words), integer(purpose.rows_per_person)))
+    labels = items([] if purpose.labels is None else [_encoded_labels(purpose.labels)])
+    return b"".join((*optional, *map(text, words), integer(purpose.rows_per_person), labels))
 
 
 def _decoded_purpose(reader: Reader) -> Purpose:
     budget = Budget(_decoded_optional(reader), _decoded_optional(reader), _decoded_optional(reader))
-    return Purpose(budget, reader.text(), reader.text(), reader.text(), reader.text(), reader.integer())
+    words = (reader.text(), reader.text(), reader.text(), reader.text())
+    rows_per_person = reader.integer()
+    labels = reader.items(lambda: LabelSearch(reader.items(reader.text), reader.real()))
+    if len(labels) > 1:
+        raise ProtocolError("expected at most one search for labels")
+    return Purpose(budget, *words, rows_per_person, labels[0] if labels else None)
+
+
+def _encoded_labels(search: LabelSearch) -> bytes:
+    return items(map(text, search.attributes)) + real(search.delta)
 
 
 def _decoded_optional(reader: Reader) -> float | None:

@@ -53,7 +53,8 @@ class Coding:
     def _codes(self, table: Table, chosen: Attribute, column: NDArray[Any]) -> NDArray[Any]:
         name = chosen.name
         if name in self.runs:
-            return merged_codes(table.domain[name], self.runs[name])[column]
+            merged: NDArray[np.int64] = merged_codes(table.domain[name], self.runs[name])[column]
+            return merged
         if name not in self.labels:
             return column
         if name not in table.texts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -71,13 +72,8 @@ class TextColumn:
         counts = np.bincount(self.places, minlength=len(self.known))
         possible = [place for place in np.flatnonzero(counts) if is_label(self.known[place])]
         texts = [self.known[place] for place in possible]
-        codes = attribute.encode(np.array(texts, dtype=object))
-        kept = [
-            (text, counts[place])
-            for text, place, code in zip(texts, possible, codes, strict=True)
-            if attribute.categories[code] == attribute.other and text != attribute.other
-        ]
-        return [text for text, _ in kept], np.array([count for _, count in kept], dtype=np.int64)
+        kept = are_unlisted(attribute, texts)
+        return list(itertools.compress(texts, kept)), counts[list(itertools.compress(possible, kept))]
 
     def digest(self) -> bytes:
         """SHA-256 of the text of each row."""
@@ -102,6 +98,15 @@ class TextColumn:
 def is_label(text: str) -> bool:
     """Whether a text may become a label: 1 to `LONGEST_LABEL` printable characters, and not `ABSENT`."""
     return 0 < len(text) <= LONGEST_LABEL and text.isprintable() and text != ABSENT
+
+
+def are_unlisted(attribute: CategoricalAttribute, texts: Sequence[str]) -> list[bool]:
+    """For each text, whether it matches none of the attribute's categories, so that `other` stands for it."""
+    codes = attribute.encode(np.array(texts, dtype=object))
+    return [
+        attribute.categories[code] == attribute.other and text != attribute.other
+        for text, code in zip(texts, codes, strict=True)
+    ]
 
 
 def has_open_categories(attribute: Attribute) -> TypeGuard[CategoricalAttribute]:
