@@ -21,7 +21,7 @@ from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 8
+PROTOCOL_VERSION = 9
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256

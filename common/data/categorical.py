@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .attribute import ABSENT, Attribute, check_name, check_size
-from .values import RawColumn, read_numbers, read_texts, refuse_rows, text_of
+from .attribute import ABSENT, Attribute, Reading, check_name, check_size
+from .values import RawColumn, read_numbers, read_texts, text_of
 
 Category = str | int | float | bool
 
@@ -34,22 +34,34 @@ class CodedAttribute(Attribute):
         """The number of codes."""
         return self.n
 
-    def encode(self, values: RawColumn) -> NDArray[np.int64]:
+    def read(self, values: RawColumn) -> Reading:
         """The codes, from whole numbers or their text; a missing value is refused."""
-        numbers = read_numbers(self.name, values)
-        refuse_rows(
-            self.name,
-            np.isnan(numbers),
-            'expected a code, found a missing value; list categories with "" among them or fix the row',
+        numbers, unreadable = read_numbers(self.name, values)
+        empty = np.isnan(numbers) & ~unreadable
+        known = (numbers >= 0) & (numbers <= self.n - 1) & (numbers == np.floor(numbers))
+        return Reading(
+            np.where(known, numbers, 0).astype(np.int64),
+            refused={
+                "unreadable": (unreadable, "expected a code, found text; fix the row or list categories"),
+                "empty": (
+                    empty,
+                    'expected a code, found a missing value; list categories with "" among them or fix the '
+                    "row",
+                ),
+                "outside": (
+                    ~(known | unreadable | empty),
+                    f"expected a whole number from 0 to {self.n - 1}, found another; fix the row or the "
+                    "domain",
+                ),
+            },
         )
-        refuse_rows(
-            self.name,
-            (numbers < 0) | (numbers > self.n - 1) | (numbers != np.floor(numbers)),
-            f"expected a whole number from 0 to {self.n - 1}, found another; fix the row or the domain",
-        )
-        return numbers.astype(np.int64)
 
-    def decode(self, codes: NDArray[np.integer[Any]], rng: np.random.Generator) -> NDArray[np.int64]:
+    def decode(
+        self,
+        codes: NDArray[np.integer[Any]],
+        rng: np.random.Generator,
+        counts: NDArray[np.integer[Any]] | None = None,
+    ) -> NDArray[np.int64]:
         """The codes themselves."""
         return codes.astype(np.int64)
 
@@ -116,28 +128,39 @@ class CategoricalAttribute(Attribute):
         """The number of categories."""
         return len(self.categories)
 
-    def encode(self, values: RawColumn) -> NDArray[np.int64]:
+    def read(self, values: RawColumn) -> Reading:
         """The position of each value in the list; a missing value needs "" in the list."""
         texts, position = read_texts(self.name, values)
-        known = np.array([self._code(text) for text in texts], dtype=np.int64)
         empty = np.array([text == "" for text in texts], dtype=np.bool_)
+        known = np.array([self._code(text) for text in texts], dtype=np.int64)
+        unlisted = (known < 0) & ~empty
         if self.other is not None:
-            known[(known < 0) & ~empty] = self.categories.index(self.other)
-        codes: NDArray[np.int64] = known[position]
-        refuse_rows(
-            self.name,
-            (codes < 0) & empty[position],
-            'expected a category, found a missing value; add "" to the categories or fix the row',
+            known[unlisted] = self.categories.index(self.other)
+        codes, empty, unlisted = known[position], empty[position], unlisted[position]
+        nothing = np.zeros(len(codes), dtype=np.bool_)
+        taken = self.other is not None
+        return Reading(
+            codes,
+            {"missing": empty & (codes >= 0), "other": unlisted if taken else nothing},
+            {
+                "empty": (
+                    empty & (codes < 0),
+                    'expected a category, found a missing value; add "" to the categories or fix the row',
+                ),
+                "unlisted": (
+                    nothing if taken else unlisted,
+                    "expected one of the categories of the domain, found another value; "
+                    "add it to the categories or fix the row",
+                ),
+            },
         )
-        refuse_rows(
-            self.name,
-            codes < 0,
-            "expected one of the categories of the domain, found another value; "
-            "add it to the categories or fix the row",
-        )
-        return codes
 
-    def decode(self, codes: NDArray[np.integer[Any]], rng: np.random.Generator) -> NDArray[Any]:
+    def decode(
+        self,
+        codes: NDArray[np.integer[Any]],
+        rng: np.random.Generator,
+        counts: NDArray[np.integer[Any]] | None = None,
+    ) -> NDArray[Any]:
         """The categories, as int64, float64 or bool where all are of that type, otherwise as objects."""
         types = {type(category) for category in self.categories}
         natural = types in ({int}, {float}, {bool})

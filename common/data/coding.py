@@ -13,7 +13,6 @@ from ..errors import DataError
 from .attribute import Attribute
 from .categorical import CategoricalAttribute
 from .domain import Domain
-from .numeric import NumericAttribute
 from .table import Table, code_dtype
 
 
@@ -22,7 +21,8 @@ class Coding:
     """The chosen codes of the open attributes of a domain (`Domain.open`); public.
 
     Attributes:
-        runs: for numbers, by name: the first code of each run of codes that are merged, increasing from 0.
+        runs: of numbers and dates, by name: the first code of each run of codes that are merged, increasing
+            from 0.
         labels: for open categories, by name: the chosen categories, beside those of the domain.
     """
 
@@ -65,7 +65,7 @@ class Coding:
         return table.texts[name].encoded(chosen)
 
     def _chosen(self, attribute: Attribute) -> Attribute:
-        if isinstance(attribute, NumericAttribute) and attribute.name in self.runs:
+        if attribute.name in self.runs:
             return attribute.merged(merged_codes(attribute, self.runs[attribute.name]))
         if isinstance(attribute, CategoricalAttribute) and attribute.name in self.labels:
             known = (*attribute.categories, *self.labels[attribute.name])

@@ -12,6 +12,7 @@ from .categorical import CategoricalAttribute, CodedAttribute
 from .numeric import AUTO, NumericAttribute
 from .scale import Scale
 from .unmodelled import Dropped, Identifier, Unmodelled
+from .values import PLAIN, Notation
 
 
 def read_entry(name: str, form: object) -> Attribute | Unmodelled:
@@ -57,7 +58,8 @@ def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
     edged = "edges" in form
     unbounded = form.get("bins") == AUTO and "min" not in form and "max" not in form
     required = {"edges"} if edged else {"bins"} if unbounded else {"min", "max", "bins"}
-    optional = {"nullable", "integer", "scale", "atoms", "decimals", "multiple_of", "outside", "reviewed"}
+    optional = {"nullable", "integer", "scale", "atoms", "decimals", "multiple_of"}
+    optional |= {"outside", "unreadable", "format", "reviewed"}
     _check_keys(name, form, required, optional)
     for key in ("edges", "atoms"):
         if not isinstance(form.get(key, []), list):
@@ -80,6 +82,8 @@ def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
         atoms=tuple(form.get("atoms", ())),
         multiple_of=_multiple_of(name, form),
         outside=form.get("outside", "clip"),
+        unreadable=form.get("unreadable", "error"),
+        format=Notation(form.get("format", PLAIN.pattern)),
         reviewed=form.get("reviewed", True),
     )
 

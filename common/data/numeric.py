@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .attribute import Attribute, check_name, check_size
+from .attribute import Attribute, Reading, check_name, check_size
+from .lattice import Lattice
 from .scale import Scale, unbounded
-from .values import LARGEST_WHOLE, RawColumn, read_numbers, refuse_rows
+from .spread import Spread
+from .values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, read_numbers
 
 AUTO = "auto"
 """In place of a number of bins: the release chooses them under differential privacy."""
@@ -23,6 +25,9 @@ FINE = 512
 
 OUTSIDE = ("clip", "error", "missing")
 """What becomes of a number outside the bounds."""
+
+UNREADABLE = ("error", "missing")
+"""What becomes of text that is no number, and of infinite numbers."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +45,15 @@ class NumericAttribute(Attribute):
         maximum: upper bound, as `minimum`.
         bins: number of bins; None if the release chooses them: codes are those of a fine grid until then.
         nullable: whether there is a code for a missing value.
-        integer: whether all values are whole; by default if each bin holds one integer.
+        integer: whether all values are whole; by default if each bin holds one integer, or bounds and
+            `multiple_of` are whole.
         edges: edges of the bins; empty for bins of equal width.
         scale: scale on which bins are of equal width, and on which values are spread within bins.
         atoms: values with a code of their own, increasing; they may lie outside the bounds.
         multiple_of: values are multiples of this number; None for any.
         outside: what becomes of a number outside the bounds that is no atom: one of `OUTSIDE`.
+        unreadable: what becomes of text that is no number: one of `UNREADABLE`.
+        format: how numbers are written in text; see `Notation`.
         reviewed: false if the entry was read from private rows, and nobody has reviewed it.
     """
 
@@ -60,65 +68,76 @@ class NumericAttribute(Attribute):
     atoms: tuple[float, ...] = field(default=(), kw_only=True)
     multiple_of: float | None = field(default=None, kw_only=True)
     outside: str = field(default="clip", kw_only=True)
+    unreadable: str = field(default="error", kw_only=True)
+    format: Notation = field(default=PLAIN, kw_only=True)
     reviewed: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        bounds = (*self.edges, *self.atoms)
-        bounds += tuple(bound for bound in (self.minimum, self.maximum) if bound is not None)
-        if not all(_is_number(bound) and abs(bound) < 1e300 for bound in bounds):
-            raise DataError(
-                f"attribute {self.name!r}: expected finite numbers as min, max, edges and atoms; fix the "
-                "domain"
-            )
+        self._check_numbers()
+        self._check_policies()
+        if self.minimum is None or self.maximum is None:
+            object.__setattr__(self, "integer", bool(self.integer))
+            object.__setattr__(self, "scale", Scale.SYMLOG)
+        else:
+            self._check_bounds(self.minimum, self.maximum)
+        if self.integer and not float(self.multiple_of or 1).is_integer():
+            raise self._error("integers are multiples of a whole number; fix multiple_of or integer")
+        if not np.all(np.diff(self.grid) > 0):
+            raise self._error("bins too narrow for float64; declare fewer bins")
+        if not len(self.cells):
+            raise self._error("no multiple of multiple_of lies within the bounds; fix the domain")
+
+    def _check_numbers(self) -> None:
+        bounds = tuple(bound for bound in (self.minimum, self.maximum) if bound is not None)
+        if not all(_is_number(bound) and abs(bound) < 1e300 for bound in (*bounds, *self.edges, *self.atoms)):
+            raise self._error("expected finite numbers as min, max, edges and atoms; fix the domain")
+        if len(bounds) == 1:
+            raise self._error("expected both min and max, or none; fix the domain")
         if self.bins is not None:
             check_size(self.name, self.bins, "bins")
-        elif (self.minimum is None) != (self.maximum is None):
-            raise DataError(f"attribute {self.name!r}: expected both min and max, or none; fix the domain")
-        if self.bins is not None and (self.minimum is None or self.maximum is None):
-            raise DataError(f"attribute {self.name!r}: bins need min and max; add them, or choose bins auto")
+            if not bounds:
+                raise self._error("bins need min and max; add them, or choose bins auto")
+        if not np.all(np.diff(self.edges) > 0) or not np.all(np.diff(self.atoms) > 0):
+            raise self._error("edges and atoms have to increase; fix the domain")
+        unit = self.multiple_of
+        if unit is not None and not (_is_number(unit) and 1e-15 <= unit <= 1e15):
+            raise self._error("multiple_of is a number from 1e-15 to 1e15; fix the domain")
+
+    def _check_policies(self) -> None:
         if not all(isinstance(flag, bool) for flag in (self.nullable, self.reviewed)) or not isinstance(
             self.integer, (bool, type(None))
         ):
-            raise DataError(
-                f"attribute {self.name!r}: nullable, integer and reviewed are true or false; fix the domain"
-            )
-        if self.outside not in OUTSIDE or (self.outside == "missing" and not self.nullable):
-            raise DataError(
-                f"attribute {self.name!r}: outside is one of {', '.join(OUTSIDE)}, and missing needs "
-                '"nullable": true; fix the domain'
-            )
-        self._check_bins()
-        if not np.all(np.diff(self.edges) > 0) or not np.all(np.diff(self.atoms) > 0):
-            raise DataError(f"attribute {self.name!r}: edges and atoms have to increase; fix the domain")
-        if not np.all(np.diff(self.grid) > 0):
-            raise DataError(f"attribute {self.name!r}: bins too narrow for float64; declare fewer bins")
+            raise self._error("nullable, integer and reviewed are true or false; fix the domain")
+        for key, policies in (("outside", OUTSIDE), ("unreadable", UNREADABLE)):
+            policy = getattr(self, key)
+            if policy not in policies or (policy == "missing" and not self.nullable):
+                raise self._error(
+                    f'{key} is one of {", ".join(policies)}, and missing needs "nullable": true; fix the '
+                    "domain"
+                )
 
-    def _check_bins(self) -> None:
-        if self.multiple_of is not None and not (_is_number(self.multiple_of) and self.multiple_of > 0):
-            raise DataError(f"attribute {self.name!r}: multiple_of is a positive number; fix the domain")
-        low, high = self.minimum, self.maximum
-        if low is None or high is None:
-            if self.integer is None:
-                object.__setattr__(self, "integer", False)
-            object.__setattr__(self, "scale", Scale.SYMLOG)
-            return
+    def _check_bounds(self, low: float, high: float) -> None:
         whole = all(float(bound).is_integer() and abs(bound) <= LARGEST_WHOLE for bound in (low, high))
         integers = int(high) - int(low) + 1
         if self.integer is None:
-            object.__setattr__(self, "integer", whole and not self.edges and self.bins == integers)
+            single = not self.edges and self.bins == integers
+            multiples = float(self.multiple_of or 0.5).is_integer()
+            object.__setattr__(self, "integer", whole and (single or multiples))
         if self.integer and not (whole and 1 <= (self.bins or 1) <= integers):
-            raise DataError(
-                f"attribute {self.name!r}: integer bins need whole bounds, min <= max, and no more bins than "
-                f"integers; got min {low}, max {high}, {self.bins} bins"
+            raise self._error(
+                "integer bins need whole bounds, min <= max, and no more bins than integers; got min "
+                f"{low}, max {high}, {self.bins} bins"
             )
         if not self.integer and low >= high:
-            raise DataError(f"attribute {self.name!r}: expected min below max, got min {low}, max {high}")
+            raise self._error(f"expected min below max, got min {low}, max {high}")
         if self.scale is Scale.LOG and low <= 0:
-            raise DataError(
-                f"attribute {self.name!r}: the scale log needs a positive min; declare zero as an atom, or "
-                "choose the scale symlog"
+            raise self._error(
+                "the scale log needs a positive min; declare zero as an atom, or choose the scale symlog"
             )
+
+    def _error(self, problem: str) -> DataError:
+        return DataError(f"attribute {self.name!r}: {problem}")
 
     @property
     def size(self) -> int:
@@ -130,66 +149,71 @@ class NumericAttribute(Attribute):
         """Whether a release has to choose bins before it can measure pairs."""
         return self.bins is None
 
-    @property
-    def unit(self) -> float | None:
-        """The values are multiples of this; None for any numbers."""
-        return 1.0 if self.integer and self.multiple_of is None else self.multiple_of
+    @cached_property
+    def lattice(self) -> Lattice | None:
+        """The values are its multiples; None for any numbers."""
+        if self.multiple_of is not None:
+            return Lattice(self.multiple_of)
+        return Lattice(1) if self.integer else None
 
-    def encode(self, values: RawColumn) -> NDArray[np.int64]:
+    def numbers(self, values: RawColumn) -> NDArray[np.float64]:
+        """Raw values as numbers, shape (N,); NaN where one is missing or cannot be read."""
+        return read_numbers(self.name, values, self.format)[0]
+
+    def read(self, values: RawColumn) -> Reading:
         """The bin or atom of each number; the last code for a missing value."""
-        numbers = read_numbers(self.name, values)
-        missing = np.isnan(numbers)
-        if self.integer:
-            refuse_rows(
-                self.name,
-                (numbers != np.floor(numbers)) & ~missing,
-                'expected a whole number, found a fraction; declare "integer": false or fix the row',
-            )
+        numbers, unreadable = read_numbers(self.name, values, self.format)
+        finite = np.isfinite(numbers)
         low, high = self.grid[0], self.grid[-1] - (1 if self.integer else 0)
-        outside = ((numbers < low) | (numbers > high)) & ~np.isin(numbers, self.atoms)
-        if self.outside == "error":
-            refuse_rows(
-                self.name, outside, "expected a number within the bounds, found another; fix row or domain"
-            )
-        if self.outside == "missing":
-            missing |= outside
-        if not self.nullable:
-            refuse_rows(
-                self.name,
-                missing,
-                "expected a number, found a missing value; declare the attribute nullable or fix the row",
-            )
-        numbers = np.where(outside, np.clip(numbers, low, high), numbers)
+        outside = finite & ((numbers < low) | (numbers > high)) & ~np.isin(numbers, self.atoms)
+        found = {
+            "unreadable": (self.unreadable, unreadable),
+            "infinite": (self.unreadable, np.isinf(numbers)),
+            "outside": (self.outside, outside),
+            "fraction": ("error" if self.integer else "", finite & (numbers != np.floor(numbers))),
+            "empty": ("" if self.nullable else "error", np.isnan(numbers) & ~unreadable),
+        }
+        blank = [rows for policy, rows in found.values() if policy == "missing"]
+        counted = {
+            "missing": found["empty"][1] & self.nullable,
+            "clipped": outside & (self.outside == "clip"),
+            "blanked": np.logical_or.reduce(blank) if blank else np.zeros(len(numbers), dtype=np.bool_),
+        }
+        if self.multiple_of is not None:
+            off = finite & ~Lattice(self.multiple_of).holds(numbers)
+            counted["rounded"] = off & ~outside & ~np.isin(numbers, self.atoms)
         starts = self.cells[:, 0]
-        codes = np.searchsorted(starts[1:], numbers, side="right").astype(np.int64)
-        codes[missing] = len(starts)
-        return codes
+        codes = np.searchsorted(starts[1:], np.where(outside, np.clip(numbers, low, high), numbers), "right")
+        codes[~finite | counted["blanked"]] = len(starts)
+        refused = {key: (rows, _REASONS[key]) for key, (policy, rows) in found.items() if policy == "error"}
+        return Reading(codes.astype(np.int64), counted, refused)
 
-    def decode(self, codes: NDArray[np.integer[Any]], rng: np.random.Generator) -> NDArray[Any]:
-        """A draw from each bin, int64 or float64; missing is None among integers, otherwise NaN."""
-        missing = codes == len(self.cells)
-        cells = np.where(missing, 0, codes).astype(np.int64)
-        low, high = self.cells[cells].T
-        numbers = self._drawn(low, high, rng)
+    def decode(
+        self,
+        codes: NDArray[np.integer[Any]],
+        rng: np.random.Generator,
+        counts: NDArray[np.integer[Any]] | None = None,
+    ) -> NDArray[Any]:
+        """A draw from each bin, int64 or float64, or text if there is a format.
+
+        Within bins numbers follow the shape of the histogram (`Spread`). A missing value is NaN among floats,
+        otherwise None.
+        """
+        cells = self._spread.size
+        if counts is None:
+            counts = np.bincount(codes, minlength=self.size)
+        missing = codes == cells
+        numbers = self._spread.drawn(np.where(missing, 0, codes).astype(np.int64), counts[:cells], rng)
+        if self.format != PLAIN:
+            known = numbers[~missing]
+            return _with_none(
+                np.array([self.format.text_of(number) for number in known], dtype=object), missing
+            )
         if self.integer:
             whole = numbers.astype(np.int64)
-            if not self.nullable:
-                return whole
-            values = whole.astype(object)
-            values[missing] = None
-            return values
+            return _with_none(whole[~missing], missing) if self.nullable else whole
         numbers[missing] = np.nan
         return numbers
-
-    def _drawn(
-        self, low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        unit = self.unit
-        if unit is not None:
-            first, last = np.ceil(low / unit), np.ceil(high / unit)
-            return rng.integers(first.astype(np.int64), np.maximum(last, first + 1).astype(np.int64)) * unit
-        numbers = low + rng.random(len(low)) * (high - low)
-        return np.clip(numbers, low, np.nextafter(high, low))
 
     def merged(self, runs: NDArray[np.int64]) -> NumericAttribute:
         """This attribute with its cells merged into bins; atoms stay.
@@ -198,13 +222,19 @@ class NumericAttribute(Attribute):
             runs: shape (size,): for each code its new code; new codes are in the order of the values, and an
                 atom or a missing value shares none.
         """
-        starts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(runs[: len(self.cells)]))])
-        atoms = np.isin(self.cells[:, 0], self.atoms)
+        starts = 1 + np.flatnonzero(np.diff(runs[: len(self.cells)]))
+        single = np.isin(self.cells[:, 0], self.atoms)
         # An atom divides its bin, so that no edge is needed at its sides.
-        inner = [self.cells[k, 0] for k in starts[1:] if not atoms[k] and not atoms[k - 1]]
-        last = self.grid[-1] - (1 if self.integer else 0)
-        edges = tuple(sorted({float(self.grid[0]), *map(float, inner), float(last)}))
-        return replace(self, minimum=edges[0], maximum=edges[-1], bins=len(edges) - 1, edges=edges)
+        inner = [float(self.cells[k, 0]) for k in starts if not single[k] and not single[k - 1]]
+        last = float(self.grid[-1] - (1 if self.integer else 0))
+        edges = tuple(sorted({float(self.grid[0]), *inner, last}))
+        # A last bin of one integer has no edges of its own: both would be the largest integer.
+        atoms = tuple(sorted({*self.atoms, last})) if last in inner else self.atoms
+        if len(edges) == 1:
+            return replace(self, bins=1)
+        return replace(
+            self, minimum=edges[0], maximum=edges[-1], bins=len(edges) - 1, edges=edges, atoms=atoms
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Bounds, bins and flags; the newer keys only where they are not the default."""
@@ -224,59 +254,80 @@ class NumericAttribute(Attribute):
             form["multiple_of"] = _short(self.multiple_of)
         if self.outside != "clip":
             form["outside"] = self.outside
+        if self.unreadable != "error":
+            form["unreadable"] = self.unreadable
+        if self.format != PLAIN:
+            form["format"] = self.format.pattern
         return form | ({} if self.reviewed else {"reviewed": False})
 
     def with_absent(self) -> NumericAttribute:
         """The same bins and an empty cell."""
         if self.nullable:
-            raise DataError(
-                f"attribute {self.name!r}: its missing values could not be told from people whom its party "
-                'does not have; declare categories, or choose population = "everywhere"'
+            raise self._error(
+                "its missing values could not be told from people whom its party does not have; declare "
+                'categories, or choose population = "everywhere"'
             )
         return replace(self, nullable=True)
 
     @cached_property
     def grid(self) -> NDArray[np.float64]:
         """Edges of the bins, shape (bins + 1,); of integers, the last is the largest plus one."""
+        beyond = 1 if self.integer else 0
         if self.edges:
-            edges = np.array(self.edges, dtype=np.float64)
-            return np.append(edges[:-1], edges[-1] + 1) if self.integer else edges
+            return np.append(self.edges[:-1], self.edges[-1] + beyond).astype(np.float64)
         if self.minimum is None or self.maximum is None:
-            return unbounded(self.unit)
-        if not self.integer or self.scale is not Scale.LINEAR:
-            bins = FINE if self.bins is None else self.bins
-            edges = self.scale.divided(self.minimum, self.maximum, bins)
-            if not self.integer:
-                return edges
-            edges = np.append(edges[:-1], edges[-1] + 1)
-            return np.unique(np.round(edges))
-        integers = int(self.maximum) - int(self.minimum) + 1
-        count = min(FINE, integers) if self.bins is None else self.bins
-        run, longer = divmod(integers, count)
-        bins = np.arange(count + 1, dtype=np.int64)
-        return (int(self.minimum) + bins * run + np.minimum(bins, longer)).astype(np.float64)
+            if self.lattice is None:
+                return unbounded(None)
+            return np.unique(self.lattice.values(self.lattice.nearest(unbounded(self.lattice.unit))))
+        if self.integer and self.scale is Scale.LINEAR:
+            integers = int(self.maximum) - int(self.minimum) + 1
+            bins = min(FINE, integers) if self.bins is None else self.bins
+            run, longer = divmod(integers, bins)
+            places = np.arange(bins + 1, dtype=np.int64)
+            return (int(self.minimum) + places * run + np.minimum(places, longer)).astype(np.float64)
+        bins = FINE if self.bins is None else self.bins
+        edges = self.scale.divided(self.minimum, self.maximum + beyond, bins)
+        if self.lattice is None:
+            return edges
+        inner = self.lattice.values(self.lattice.nearest(edges[1:-1]))
+        edges = np.unique(np.concatenate([edges[[0, -1]], inner]))
+        return edges[(edges >= self.minimum) & (edges <= self.maximum + beyond)]
 
     @cached_property
     def cells(self) -> NDArray[np.float64]:
         """Shape (cells, 2): bounds of each bin and atom in the order of the values, closed below."""
         atoms = np.array(self.atoms, dtype=np.float64)
-        after = atoms + 1 if self.integer else np.nextafter(atoms, np.inf)
-        # The maximum belongs to the last bin.
-        last = self.grid[-1] if self.integer else np.nextafter(self.grid[-1], np.inf)
-        edges = np.append(self.grid[:-1], last)
-        within = atoms[(atoms >= edges[0]) & (atoms < edges[-1])]
-        starts = np.unique(np.concatenate([edges, within, after[np.isin(atoms, within)]]))
-        starts = starts[starts <= edges[-1]]
+        after = np.nextafter(atoms, np.inf)
+        edges = np.append(self.grid[:-1], np.nextafter(self.grid[-1] - (1 if self.integer else 0), np.inf))
+        within = (atoms >= edges[0]) & (atoms < edges[-1])
+        starts = np.unique(np.concatenate([edges, atoms[within], after[within]]))
         bins = np.stack([starts[:-1], starts[1:]], axis=1)
-        bins = bins[~np.isin(bins[:, 0], atoms) & self._holds_any(bins)]
+        bins = bins[~np.isin(bins[:, 0], atoms)]
+        if self.lattice is not None:
+            bins = bins[self.lattice.first_from(bins[:, 0]) < self.lattice.first_from(bins[:, 1])]
         cells = np.concatenate([bins, np.stack([atoms, after], axis=1)])
         return cells[np.argsort(cells[:, 0])]
 
-    def _holds_any(self, bins: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether each bin holds a multiple of the unit."""
-        if self.unit is None:
-            return np.ones(len(bins), dtype=np.bool_)
-        return np.ceil(bins[:, 0] / self.unit) * self.unit < bins[:, 1]
+    @cached_property
+    def _spread(self) -> Spread:
+        return Spread(self.cells, self.scale, self.lattice)
+
+
+_REASONS = {
+    "unreadable": 'expected a number, found text; fix the row, declare how numbers are written as "format", '
+    "or list categories",
+    "infinite": 'expected a finite number, found an infinite one; fix the row, or declare "unreadable": '
+    '"missing"',
+    "outside": "expected a number within the bounds, found another; fix the row or the domain",
+    "fraction": 'expected a whole number, found a fraction; declare "integer": false or fix the row',
+    "empty": "expected a number, found a missing value; declare the attribute nullable or fix the row",
+}
+
+
+def _with_none(known: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.object_]:
+    values = np.full(len(missing), None, dtype=object)
+    values[~missing] = known
+    return values
 
 
 def _short(number: float) -> int | float:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,9 @@ RawColumn = NDArray[Any] | Sequence[Any]
 
 LARGEST_WHOLE = 2**53
 """Every whole number up to this is exact as a float64."""
+
+_PATTERN = re.compile(r"[^{}]*\{(:,)?\}[^{}]*")
+_THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
 
 
 def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
@@ -33,31 +38,68 @@ def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
         raise DataError(f"column {name!r}, row {int(refused.argmax()) + 1}: {reason}")
 
 
-def read_numbers(name: str, values: RawColumn) -> NDArray[np.float64]:
-    """Reads a column of numbers, or of numbers as text; a missing value becomes NaN.
+@dataclass(frozen=True)
+class Notation:
+    """How numbers are written as text: around `{}`, or `{:,}` with commas between thousands.
+
+    Attributes:
+        pattern: such as `{}%`, `${:,}` or `{} kg`.
+    """
+
+    pattern: str = "{}"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.pattern, str) or not _PATTERN.fullmatch(self.pattern):
+            raise DataError(
+                "format: expected text around {} or, with commas between thousands, {:,}, such as {}% or "
+                "${:,}; fix the domain"
+            )
+
+    def text_of(self, number: float) -> str:
+        """A number in this notation."""
+        plain = int(number) if float(number).is_integer() and abs(number) <= LARGEST_WHOLE else number
+        return self.pattern.format(plain)
+
+    def number_in(self, text: str) -> str:
+        """The number in a text, without what the pattern has around it; a number alone stays."""
+        before, after = re.split(r"\{.*\}", self.pattern)
+        cell = text.strip()
+        sign = "-" if before.strip() and cell.startswith("-") else ""
+        cell = cell.removeprefix(sign).removeprefix(before.strip()).removesuffix(after.strip()).strip()
+        if "," in self.pattern and _THOUSANDS.fullmatch(cell.removeprefix("-")):
+            cell = cell.replace(",", "")
+        return sign + cell if cell else text
+
+
+PLAIN = Notation()
+"""Numbers alone."""
+
+
+def read_numbers(
+    name: str, values: RawColumn, notation: Notation = PLAIN
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Reads a column of numbers, or of numbers as text.
 
     Args:
         name: the column, for messages.
         values: shape (N,).
+        notation: how numbers are written as text; numbers alone are read as well.
 
     Returns:
-        Shape (N,), finite numbers and NaN.
+        The numbers, shape (N,), NaN where a value is missing or cannot be read; and the rows that cannot be
+        read, shape (N,). Numbers may be infinite.
 
     Raises:
-        DataError: a cell is neither a finite number nor missing, or the column is of another kind.
+        DataError: the column is of another kind than text or numbers.
     """
     cells, missing = _unmasked(name, values)
     if cells.dtype.kind in "biuf":
         numbers = cells.astype(np.float64)
-        spelled = np.ones(len(cells), dtype=np.bool_)
+        unreadable = np.zeros(len(cells), dtype=np.bool_)
     else:
-        parsed = list(map(_number, cells.tolist()))
-        numbers = np.array(parsed, dtype=np.float64)
-        spelled = np.array([number is not None for number in parsed], dtype=np.bool_)
+        numbers, unreadable = _parsed(cells.tolist(), notation)
     numbers[missing] = np.nan
-    refuse_rows(name, ~spelled & ~missing, "expected a number, found text; fix the row or list categories")
-    refuse_rows(name, np.isinf(numbers), "expected a finite number, found an infinite one; fix the row")
-    return numbers
+    return numbers, unreadable & ~missing
 
 
 def read_texts(name: str, values: RawColumn) -> tuple[list[str], NDArray[np.int64]]:
@@ -121,6 +163,22 @@ def _distinct(cells: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     known = list(dict.fromkeys(rows))
     position = {value: place for place, value in enumerate(known)}
     return known, np.fromiter(map(position.__getitem__, rows), dtype=np.int64, count=len(rows))
+
+
+def _parsed(rows: list[Any], notation: Notation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    if set(map(type, rows)) == {str}:
+        try:
+            plain = np.array([text or "nan" for text in rows], dtype=object).astype(np.float64)
+        except ValueError:
+            pass
+        else:
+            if not any("_" in text for text in rows):
+                return plain, np.zeros(len(rows), dtype=np.bool_)
+    if notation != PLAIN:
+        rows = [notation.number_in(value) if isinstance(value, str) else value for value in rows]
+    parsed = list(map(_number, rows))
+    unreadable = np.array([number is None for number in parsed], dtype=np.bool_)
+    return np.array(parsed, dtype=np.float64), unreadable
 
 
 def _number(value: Any) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from fractions import Fraction
 from importlib.metadata import version
 
 from ...common.privacy.budget import Accountant
-from ...common.privacy.conversion import zcdp_epsilon
+from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ...common.privacy.cost import Adjacency
 from ...common.version import __version__
 from ..measurers.measurer import Observer
@@ -128,9 +129,16 @@ def promised(
     ]
     with_alignment = epsilon_with_alignment = None
     if plan.alignment is not None:
-        with_alignment = float(accountant.spent + plan.alignment.zcdp_rho)
+        chosen = Fraction(0) if plan.bins is None else Fraction(plan.bins.zcdp_rho)
+        with_alignment = float(accountant.spent + chosen + plan.alignment.zcdp_rho)
         if budget.delta is not None:
             epsilon_with_alignment = zcdp_epsilon(with_alignment, budget.delta)
+    with_bins = epsilon_with_bins = None
+    if plan.bins is not None:
+        together = accountant.spent + Fraction(plan.bins.zcdp_rho)
+        with_bins = float(together)
+        if budget.delta is not None and all(charge.sigmas for charge in accountant.charges):
+            epsilon_with_bins = gaussian_epsilon(math.sqrt(2 * together), budget.delta)
     return Promise(
         budget.epsilon,
         budget.delta,
@@ -144,6 +152,8 @@ def promised(
         tuple(seen),
         with_alignment,
         epsilon_with_alignment,
+        with_bins,
+        epsilon_with_bins,
     )
 
 

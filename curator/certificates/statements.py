@@ -14,6 +14,7 @@ from ...common.privacy.budget import AnswerKind, Budget
 from ...common.privacy.cost import PrivacyUnit
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
 from ...common.protocols.alignment.alignment import Alignment, Population
+from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.trust import who_must_collude
@@ -101,6 +102,31 @@ def stated_alignment(alignment: Alignment | None, unit: PrivacyUnit) -> StatedAl
 
 
 @dataclass(frozen=True)
+class StatedBins:
+    """The release that chose the codes of open attributes, from the same budget, before this one.
+
+    Attributes:
+        release_id: its id.
+        certificate: SHA-256 of its certificate, as hexadecimal digits.
+        zcdp_rho: its grant, zCDP.
+        attributes: whose codes it chose.
+    """
+
+    release_id: str
+    certificate: str
+    zcdp_rho: float
+    attributes: Clique
+
+
+def stated_bins(chosen: Chosen | None) -> StatedBins | None:
+    """What a certificate states of the chosen codes of a plan; None of none."""
+    if chosen is None:
+        return None
+    attributes = tuple(sorted((*chosen.coding.runs, *chosen.coding.labels)))
+    return StatedBins(chosen.release_id, chosen.certificate, chosen.zcdp_rho, attributes)
+
+
+@dataclass(frozen=True)
 class StatedPlan:
     """What was asked for, before any data was touched.
 
@@ -124,6 +150,7 @@ class StatedPlan:
         collusion: who would have to collude to read what, in words; empty where the protocol does not say.
         check: what parties prove of their openings; empty for nothing.
         alignment: of the parties' rows; None if the parties of a slice hold the same records.
+        bins: the release that chose codes before; None if the domain says all codes.
     """
 
     attributes: Mapping[str, int]
@@ -145,6 +172,7 @@ class StatedPlan:
     collusion: str = field(default="", metadata=OPTIONAL)
     check: str = field(default="", metadata=OPTIONAL)
     alignment: StatedAlignment | None = field(default=None, metadata=OPTIONAL)
+    bins: StatedBins | None = field(default=None, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):
@@ -208,9 +236,12 @@ class Promise:
             brings above the promise; None where not all noise is Gaussian, or delta is too small for it.
         composition: of steps that have no zCDP (`composition`); None where all have.
         observers: what holds against whom, where that differs.
-        zcdp_rho_with_alignment: what this release and the alignment that it counted on cost together; None
-            without an alignment. Other releases may count on the same alignment.
+        zcdp_rho_with_alignment: what this release, one that chose codes and the alignment that it counted on
+            cost together; None without an alignment. Other releases may count on the same alignment.
         epsilon_with_alignment: the same at delta; None without a delta.
+        zcdp_rho_with_bins: what this release and the one that chose codes cost together, which the promise
+            covers; None without one.
+        epsilon_with_bins: the same at delta; None without a delta, or where not all noise is Gaussian.
     """
 
     epsilon: float | None
@@ -227,6 +258,8 @@ class Promise:
     observers: tuple[Observed, ...] = field(default=(), metadata=OPTIONAL)
     zcdp_rho_with_alignment: float | None = field(default=None, metadata=OPTIONAL)
     epsilon_with_alignment: float | None = field(default=None, metadata=OPTIONAL)
+    zcdp_rho_with_bins: float | None = field(default=None, metadata=OPTIONAL)
+    epsilon_with_bins: float | None = field(default=None, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not self.zcdp_rho_granted > 0:

@@ -14,7 +14,7 @@ from ...common.privacy.conversion import gaussian_epsilon
 from ...common.protocols.partition import Partition
 from .certificate import Certificate
 from .check import Check
-from .statements import stated_alignment, stated_roles
+from .statements import stated_alignment, stated_bins, stated_roles
 
 
 def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) -> Iterator[Check]:
@@ -30,6 +30,8 @@ def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) 
     yield _check_table(certificate, terms.plan)
     if certificate.plan.alignment is not None or terms.plan.alignment is not None:
         yield _check_alignment(certificate, terms)
+    if certificate.plan.bins is not None or terms.plan.chosen is not None:
+        yield _check_bins(certificate, terms)
     yield _check_purpose(certificate, terms)
     yield _check_trust(certificate, terms)
 
@@ -39,8 +41,11 @@ def _check_promise(certificate: Certificate, terms: ReleaseTerms, spent: Fractio
     stated = (certificate.plan.budget, promise.epsilon, promise.delta, promise.zcdp_rho_granted)
     if stated != (signed, signed.epsilon, signed.delta, terms.granted_rho):
         return Check("promise", False, "another epsilon, delta or rho than in the signed terms")
-    if not signed.allows(Fraction(terms.granted_rho)) or not signed.allows(spent):
+    chosen = terms.plan.chosen
+    before = Fraction(0) if chosen is None else Fraction(chosen.zcdp_rho)
+    if not signed.allows(before + Fraction(terms.granted_rho)) or not signed.allows(before + spent):
         return Check("promise", False, "the rho of the ledgers does not keep the stated epsilon and delta")
+    spent += before
     if signed.delta is None:
         return Check("promise", True, f"rho {signed.zcdp_rho:.6g}; spent {float(spent):.6g}")
     reached = gaussian_epsilon(math.sqrt(2 * spent), signed.delta) if spent else 0.0
@@ -84,6 +89,19 @@ def _check_alignment(certificate: Certificate, terms: ReleaseTerms) -> Check:
         True,
         f"about {certificate.records} people {stated.population}, at rho {float(stated.zcdp_rho):.6g}; every "
         f"party compared this with its ledger before it accepted{links}",
+    )
+
+
+def _check_bins(certificate: Certificate, terms: ReleaseTerms) -> Check:
+    stated = certificate.plan.bins
+    if stated is None or stated != stated_bins(terms.plan.chosen):
+        return Check("bins", False, "another release that chose codes, or another cost of it, than signed")
+    return Check(
+        "bins",
+        True,
+        f"of {', '.join(stated.attributes)}, chosen by the release {stated.release_id} at rho "
+        f"{stated.zcdp_rho:.6g}, which the promise covers; every party compared this with its ledger before it "
+        "accepted",
     )
 
 

@@ -94,6 +94,7 @@ def masked_plan(
         evaluators,
         _dealers(federation, bool(evaluators)),
         alignment=partition.alignment,
+        chosen=partition.chosen,
     )
 
 

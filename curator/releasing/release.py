@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.protocols.alignment.alignment import Alignment
+from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol
@@ -27,6 +29,7 @@ from ..certificates.statements import (
     StatedStep,
     WeightedClique,
     stated_alignment,
+    stated_bins,
     stated_roles,
 )
 from ..measurers.measurer import Measurer
@@ -41,7 +44,8 @@ class ReleaseOrder:
     """The specification of a release.
 
     Attributes:
-        domain: domain of the table; with the value `absent` if it counts people of any party.
+        domain: domain of the table, with the chosen codes; with the value `absent` if it counts people of any
+            party.
         protocol: measurement protocol.
         adjacency: which tables are neighbours.
         mechanism: configured mechanism.
@@ -51,6 +55,7 @@ class ReleaseOrder:
         rows: number of synthetic rows; None for as many as the table has.
         rows_per_person: rows of one person in one slice that the promise covers.
         check: check of openings (`MaskedPlan`); empty for none.
+        chosen: codes that an earlier release chose, whose cost is a part of the budget; None for none.
     """
 
     domain: Domain
@@ -63,6 +68,7 @@ class ReleaseOrder:
     rows: int | None = None
     rows_per_person: int = 1
     check: str = ""
+    chosen: Chosen | None = None
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -81,8 +87,9 @@ class ReleaseOrder:
 
     @property
     def granted(self) -> Fraction:
-        """Upper limit of all costs, zCDP."""
-        return self.mechanism.granted(self.budget)
+        """Upper limit of all costs, zCDP, without what an earlier release spent of the same budget."""
+        whole = self.mechanism.granted(self.budget)
+        return whole if self.chosen is None else _floored(whole - Fraction(self.chosen.zcdp_rho))
 
     def proposal(self, release_id: str) -> Proposal:
         """The release as it is proposed to parties."""
@@ -213,5 +220,12 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         steps=tuple(StatedStep(step.name, step.title, float(step.share)) for step in steps),
         names=layout.names,
         alignment=stated_alignment(layout.alignment, unit),
+        bins=stated_bins(order.chosen),
         **stated_roles(layout.masked),
     )
+
+
+def _floored(rho: Fraction) -> Fraction:
+    """The largest float that is at most this number; parties are sent floats."""
+    nearest = float(rho)
+    return Fraction(nearest if nearest <= rho else math.nextafter(nearest, -math.inf))

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmosaic.common.data.values import read_numbers, read_texts, text_of
+from dpmosaic.common.data.values import Notation, read_numbers, read_texts, text_of
 from dpmosaic.common.errors import DataError
 
 
@@ -30,27 +30,65 @@ def texts(values):
     ],
 )
 def test_numbers_are_read_from_numbers_and_text(values):
-    assert np.array_equal(read_numbers("x", values), [1, 2.5, np.nan], equal_nan=True)
+    numbers, unreadable = read_numbers("x", values)
+    assert np.array_equal(numbers, [1, 2.5, np.nan], equal_nan=True)
+    assert not unreadable.any()
 
 
 @pytest.mark.parametrize("cell", ["secret", "1_000", "1,5", " ", b"1x", object()])
-def test_refuses_a_cell_that_is_no_number_by_row_and_hides_the_cell(cell):
-    with pytest.raises(DataError) as refusal:
-        read_numbers("x", ["1", "", cell])
-    assert str(refusal.value) == (
-        "column 'x', row 3: expected a number, found text; fix the row or list categories"
-    )
+def test_a_cell_that_is_no_number_is_found(cell):
+    numbers, unreadable = read_numbers("x", ["1", "", cell])
+    assert unreadable.tolist() == [False, False, True]
+    assert np.array_equal(numbers, [1, np.nan, np.nan], equal_nan=True)
 
 
 @pytest.mark.parametrize("cell", ["inf", float("-inf"), "1e999", 10**400])
-def test_refuses_an_infinite_number(cell):
-    with pytest.raises(DataError, match="column 'x', row 2: expected a finite number"):
-        read_numbers("x", [0, cell])
+def test_an_infinite_number_is_read(cell):
+    assert np.isinf(read_numbers("x", [0, cell])[0]).tolist() == [False, True]
 
 
 def test_booleans_are_numbers():
-    assert read_numbers("x", [True, False]).tolist() == [1, 0]
-    assert read_numbers("x", np.array([True, False])).tolist() == [1, 0]
+    assert read_numbers("x", [True, False])[0].tolist() == [1, 0]
+    assert read_numbers("x", np.array([True, False]))[0].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "cells", "expected"),
+    [
+        ("{}%", ["12%", "12.5 %", " -3%", "7", "1,200%", "%", ""], [12, 12.5, -3, 7, None, None, np.nan]),
+        (
+            "{:,}",
+            ["1,200", "12", "1,234,567.25", "-1,200", "1,2", "12,00"],
+            [1200, 12, 1234567.25, -1200, None, None],
+        ),
+        ("${:,}", ["$5", "$1,200", "-$5", "$-5", "5", "5$", "$"], [5, 1200, -5, -5, 5, None, None]),
+        ("{} kg", ["80 kg", "80kg", "80", "80 lb"], [80, 80, 80, None]),
+    ],
+)
+def test_numbers_are_read_in_the_notation_that_the_domain_states(pattern, cells, expected):
+    numbers, unreadable = read_numbers("x", cells, Notation(pattern))
+    assert unreadable.tolist() == [number is None for number in expected]
+    assert np.array_equal(numbers, np.array(expected, dtype=float), equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "number", "text"),
+    [
+        ("{}%", 12.0, "12%"),
+        ("${:,}", 1234567.5, "$1,234,567.5"),
+        ("{:,}", -1200.0, "-1,200"),
+        ("{}", 0.1, "0.1"),
+    ],
+)
+def test_numbers_are_written_in_their_notation(pattern, number, text):
+    assert Notation(pattern).text_of(number) == text
+    assert read_numbers("x", [text], Notation(pattern))[0].tolist() == [number]
+
+
+@pytest.mark.parametrize("pattern", ["", "%", "{}{}", "{:f}", "{0}", "{name}", 5, None])
+def test_refuses_a_notation_without_one_place_for_the_number(pattern):
+    with pytest.raises(DataError, match=r"format: expected text around \{\}"):
+        Notation(pattern)
 
 
 @pytest.mark.parametrize(

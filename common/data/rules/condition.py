@@ -1,0 +1,155 @@
+"""Conditions on one column: some of its categories, or numbers on one side of a bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DataError
+from ..attribute import Attribute
+from ..categorical import CategoricalAttribute, Category
+from ..values import RawColumn, read_texts, text_of
+from .extent import extent, number_of, numbers
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_COMPARED: dict[str, Callable[[Array, float], Mask]] = {
+    "below": lambda found, bound: found < bound,
+    "above": lambda found, bound: found > bound,
+    "at_least": lambda found, bound: found >= bound,
+    "at_most": lambda found, bound: found <= bound,
+    "equal": lambda found, bound: found == bound,
+    "not": lambda found, bound: (found != bound) & ~np.isnan(found),
+}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on the values of one column; it does not hold for missing values unless it lists them.
+
+    Attributes:
+        column: its name.
+        listed: categories or numbers, one of which it needs; None stands for a missing value.
+        compared: otherwise, comparisons of numbers that all have to hold: a key such as "below" and a bound.
+    """
+
+    column: str
+    listed: tuple[Category | None, ...] = ()
+    compared: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def of_json(cls, column: str, form: object) -> Condition:
+        """Reads a list of categories, or an object such as {"above": 0}.
+
+        Raises:
+            DataError: it is neither.
+        """
+        if isinstance(form, list) and form and all(_is_category(value) for value in form):
+            return cls(column, listed=tuple(form))
+        if (
+            isinstance(form, Mapping)
+            and form
+            and set(form) <= set(_COMPARED)
+            and all(_is_number(bound) for bound in form.values())
+        ):
+            return cls(column, compared=tuple((key, bound) for key, bound in form.items()))
+        raise DataError(
+            f"rules: expected for {column!r} a list of categories, with null for a missing value, or an "
+            f"object with numbers as {', '.join(_COMPARED)}; fix the rule"
+        )
+
+    def to_json(self) -> list[Category | None] | dict[str, float]:
+        """As in a domain file."""
+        return dict(self.compared) if self.compared else list(self.listed)
+
+    def check(self, attribute: Attribute) -> None:
+        """Refuses a condition that the codes of the attribute cannot tell.
+
+        Raises:
+            DataError: an unknown category, or a bound inside a bin.
+        """
+        reached = extent(attribute)
+        for value in self.listed:
+            if not _listed_codes(attribute, (value,)).any():
+                raise DataError(
+                    f"rules: {self.column!r} has no category, atom or missing value that a rule lists; add "
+                    "it to the domain or fix the rule"
+                )
+        for key, bound in self.compared:
+            if np.isnan(reached).all():
+                raise DataError(f"rules: {self.column!r} has no numbers to compare; list categories")
+            if key in ("equal", "not"):
+                divided = (
+                    (reached[:, 0] <= bound) & (reached[:, 1] >= bound) & (reached[:, 0] < reached[:, 1])
+                )
+            else:
+                divided = np.logical_xor(*_COMPARED[key](reached, bound).T)
+            if divided.any():
+                raise DataError(
+                    f"rules: the bound {bound:g} of {self.column!r} lies inside a bin; declare it as an atom "
+                    "or an edge, or choose another"
+                )
+
+    def of_codes(self, attribute: Attribute) -> Mask:
+        """For each code whether it holds, shape (size,)."""
+        if self.listed:
+            return _listed_codes(attribute, self.listed)
+        low = extent(attribute)[:, 0]
+        return np.all([_COMPARED[key](low, bound) for key, bound in self.compared], axis=0)
+
+    def of_values(self, values: RawColumn) -> Mask:
+        """For each raw value whether it holds, shape (N,).
+
+        Raises:
+            DataError: a value that it compares is no number.
+        """
+        if self.compared:
+            found = numbers(self.column, values)
+            return np.all([_COMPARED[key](found, bound) for key, bound in self.compared], axis=0)
+        texts, position = read_texts(self.column, values)
+        wanted = {text_of(value) for value in self.listed}
+        as_numbers = {number_of(value) for value in self.listed if not math.isnan(number_of(value))}
+        known = [text in wanted or _parsed(text) in as_numbers for text in texts]
+        return np.array(known, dtype=np.bool_)[position]
+
+    def thresholds(self) -> tuple[float, ...]:
+        """Numbers at which a bin has to begin, so that each bin lies on one side of every bound."""
+        bounds = list(self.compared)
+        bounds += [("equal", number_of(value)) for value in self.listed if not math.isnan(number_of(value))]
+        found = set()
+        for key, bound in bounds:
+            if key not in ("above", "at_most"):
+                found.add(bound)
+            if key not in ("below", "at_least"):
+                found.add(math.nextafter(bound, math.inf))
+        return tuple(sorted(found))
+
+
+def _listed_codes(attribute: Attribute, listed: tuple[Category | None, ...]) -> Mask:
+    texts = {text_of(value) for value in listed}
+    if isinstance(attribute, CategoricalAttribute):
+        return np.array([text_of(category) in texts for category in attribute.categories])
+    reached = extent(attribute)
+    single = reached[:, 0] == reached[:, 1]
+    found = single & np.isin(reached[:, 0], [_parsed(text) for text in texts if text])
+    return found | (np.isnan(reached[:, 0]) if "" in texts else False)
+
+
+def _parsed(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _is_category(value: object) -> bool:
+    return value is None or isinstance(value, (str, bool)) or _is_number(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,151 @@
+"""Functional dependencies: the value of one column determines that of another."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DataError
+from ..attribute import ABSENT, Attribute
+from ..categorical import CategoricalAttribute, Category
+from ..values import RawColumn, read_texts, text_of
+from .extent import extent
+from .rule import Codes, Mask, Rule, check_columns
+
+if TYPE_CHECKING:
+    from ..domain import Clique, Domain
+
+
+@dataclass(frozen=True)
+class Determines(Rule):
+    """Rows with the same value of one column have the same value of another.
+
+    In a domain file: `{"determines": {"from": "zip", "to": "state"}, "map": {"100": "NY"}}`. The map is
+    optional: without it each release learns one from its own model, at no cost. A missing value determines
+    nothing, nor does a value that a given map does not list.
+
+    Attributes:
+        determinant: column whose value determines the other: categories, or bins of one value.
+        dependent_column: column that is determined.
+        pairs: public map, value -> value; None to learn it.
+    """
+
+    determinant: str
+    dependent_column: str
+    pairs: tuple[tuple[str, Category], ...] | None = None
+
+    @property
+    def columns(self) -> Clique:
+        """The determinant, then the column that it determines."""
+        return (self.determinant, self.dependent_column)
+
+    def check(self, domain: Domain) -> None:
+        """See `Rule.check`."""
+        check_columns(domain, self.columns, 2)
+        reached = extent(domain[self.determinant])
+        if np.any(reached[:, 0] < reached[:, 1]):
+            raise DataError(
+                f"rules: a bin of {self.determinant!r} holds several values, so it determines nothing; list "
+                "categories, or declare bins of one value"
+            )
+        self._codes(domain)
+
+    def forbids(self, domain: Domain, codes: Mapping[str, Codes]) -> Mask:
+        """See `Rule.forbids`; nothing without a map."""
+        found, determined = (codes[name] for name in self.columns)
+        if self.pairs is None:
+            return np.zeros(np.broadcast_shapes(found.shape, determined.shape), dtype=np.bool_)
+        wanted = self._codes(domain)[found]
+        absent = _is_absent(domain[self.dependent_column])[determined]
+        return (wanted >= 0) & (wanted != determined) & ~absent
+
+    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
+        """See `Rule.broken`; without a map, rows whose value is not the most frequent one of theirs."""
+        names, position = read_texts(self.determinant, columns[self.determinant])
+        texts, place = read_texts(self.dependent_column, columns[self.dependent_column])
+        if self.pairs is None:
+            label = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+            group = {text: number for number, text in enumerate(dict.fromkeys(names))}
+            values = np.array([label[text] for text in texts])[place]
+            groups = np.array([group[text] for text in names])[position]
+            wanted = most_frequent(groups, values, len(label))
+            empty = np.array([text == "" for text in names])[position]
+            return ~empty & (wanted[groups] != values)
+        known = {text: text_of(category) for text, category in self.pairs}
+        # Texts as numbers, so that rows are compared without a Python loop.
+        label = {text: number for number, text in enumerate(dict.fromkeys([*texts, *known.values()]))}
+        mapped = np.array([label[known[text]] if text in known else -1 for text in names])[position]
+        return (mapped >= 0) & (mapped != np.array([label[text] for text in texts])[place])
+
+    def to_json(self) -> dict[str, Any]:
+        """See `Rule.to_json`."""
+        form: dict[str, Any] = {"determines": {"from": self.determinant, "to": self.dependent_column}}
+        return form | ({} if self.pairs is None else {"map": dict(self.pairs)})
+
+    def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
+        """The mapped codes; see `Rule.dependent`."""
+        if self.pairs is None:
+            return {}
+        found, determined = (codes[name] for name in self.columns)
+        wanted = self._codes(domain)[found]
+        absent = _is_absent(domain[self.dependent_column])[determined]
+        return {self.dependent_column: np.where((wanted < 0) | absent, determined, wanted)}
+
+    def _codes(self, domain: Domain) -> NDArray[np.int64]:
+        """The determined code of each code of the determinant; -1 for none.
+
+        Raises:
+            DataError: the map lists a value that the domain lacks.
+        """
+        return _mapped(domain[self.determinant], domain[self.dependent_column], self.pairs or ())
+
+
+def most_frequent(groups: NDArray[np.int64], values: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """For each group its most frequent value, the least if there are several.
+
+    Args:
+        groups: shape (N,), numbers from 0.
+        values: shape (N,), numbers from 0 to size - 1.
+        size: number of values.
+    """
+    cells, counts = np.unique(groups * size + values, return_counts=True)
+    order = np.lexsort((cells, -counts))
+    found = np.zeros(int(groups.max(initial=-1)) + 1, dtype=np.int64)
+    found[cells[order][::-1] // size] = cells[order][::-1] % size
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _mapped(
+    determinant: Attribute, dependent: Attribute, pairs: tuple[tuple[str, Category], ...]
+) -> NDArray[np.int64]:
+    known, targets = _code_of_text(determinant), _code_of_text(dependent)
+    found = np.full(determinant.size, -1, dtype=np.int64)
+    for value, determined in pairs:
+        if value not in known or text_of(determined) not in targets:
+            raise DataError(
+                f"rules: the map from {determinant.name!r} to {dependent.name!r} lists a value that the "
+                "domain lacks; add it to the categories or fix the map"
+            )
+        found[known[value]] = targets[text_of(determined)]
+    return found
+
+
+def _code_of_text(attribute: Attribute) -> dict[str, int]:
+    """The code of each category, or of each number that has a code of its own."""
+    if isinstance(attribute, CategoricalAttribute):
+        return {text_of(category): code for code, category in enumerate(attribute.categories)}
+    return {text_of(low): code for code, (low, high) in enumerate(extent(attribute).tolist()) if low == high}
+
+
+def _is_absent(attribute: Attribute) -> Mask:
+    """The codes that stand for people whom the party does not have."""
+    found = np.zeros(attribute.size, dtype=np.bool_)
+    if isinstance(attribute, CategoricalAttribute):
+        found[-1] = attribute.categories[-1] == ABSENT
+    return found

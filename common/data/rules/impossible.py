@@ -1,0 +1,133 @@
+"""Values that never occur together, and values that are missing under a condition."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import DataError
+from ..values import RawColumn
+from .condition import Condition
+from .rule import Codes, Mask, Rule, check_columns
+
+if TYPE_CHECKING:
+    from ..domain import Clique, Domain
+
+
+@dataclass(frozen=True)
+class Impossible(Rule):
+    """Conditions on two or more columns that no row meets together.
+
+    In a domain file: `{"impossible": {"sex": ["Male"], "relationship": ["Wife"]}}`; for numbers
+    `{"impossible": {"gain": {"above": 0}, "loss": {"above": 0}}}`.
+    """
+
+    conditions: tuple[Condition, ...]
+
+    @property
+    def columns(self) -> Clique:
+        """The columns of the conditions."""
+        return tuple(condition.column for condition in self.conditions)
+
+    def check(self, domain: Domain) -> None:
+        """See `Rule.check`."""
+        check_columns(domain, self.columns, 2)
+        for condition in self.conditions:
+            condition.check(domain[condition.column])
+
+    def forbids(self, domain: Domain, codes: Mapping[str, Codes]) -> Mask:
+        """See `Rule.forbids`."""
+        return met(self.conditions, domain, codes)
+
+    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
+        """See `Rule.broken`."""
+        return _met_by_values(self.conditions, columns)
+
+    def to_json(self) -> dict[str, Any]:
+        """See `Rule.to_json`."""
+        return {"impossible": {condition.column: condition.to_json() for condition in self.conditions}}
+
+    def thresholds(self) -> Mapping[str, tuple[float, ...]]:
+        """See `Rule.thresholds`."""
+        return {condition.column: condition.thresholds() for condition in self.conditions}
+
+
+@dataclass(frozen=True)
+class NullWhen(Rule):
+    """A column that is missing where conditions on others hold.
+
+    In a domain file: `{"null": "spouse_age", "when": {"married": ["no"]}}`; with `"only": true` the column is
+    never missing elsewhere.
+    """
+
+    column: str
+    conditions: tuple[Condition, ...]
+    only: bool = False
+
+    @property
+    def columns(self) -> Clique:
+        """The column, then those of the conditions."""
+        return (self.column, *(condition.column for condition in self.conditions))
+
+    def check(self, domain: Domain) -> None:
+        """See `Rule.check`."""
+        check_columns(domain, self.columns, 2)
+        for condition in (self._missing, *self.conditions):
+            condition.check(domain[condition.column])
+
+    def forbids(self, domain: Domain, codes: Mapping[str, Codes]) -> Mask:
+        """See `Rule.forbids`."""
+        where = met(self.conditions, domain, codes)
+        missing = met((self._missing,), domain, codes)
+        return (where != missing) if self.only else where & ~missing
+
+    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
+        """See `Rule.broken`."""
+        where = _met_by_values(self.conditions, columns)
+        missing = _met_by_values((self._missing,), columns)
+        return (where != missing) if self.only else where & ~missing
+
+    def to_json(self) -> dict[str, Any]:
+        """See `Rule.to_json`."""
+        form: dict[str, Any] = {"null": self.column}
+        form["when"] = {condition.column: condition.to_json() for condition in self.conditions}
+        return form | ({"only": True} if self.only else {})
+
+    def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
+        """Missing where the conditions hold."""
+        (empty,) = np.flatnonzero(self._missing.of_codes(domain[self.column]))[:1]
+        return {self.column: np.where(met(self.conditions, domain, codes), empty, codes[self.column])}
+
+    def thresholds(self) -> Mapping[str, tuple[float, ...]]:
+        """See `Rule.thresholds`."""
+        return {condition.column: condition.thresholds() for condition in self.conditions}
+
+    @property
+    def _missing(self) -> Condition:
+        return Condition(self.column, listed=(None,))
+
+
+def read_conditions(form: object) -> tuple[Condition, ...]:
+    """Reads an object column -> condition.
+
+    Raises:
+        DataError: it is none.
+    """
+    if not isinstance(form, Mapping) or not form:
+        raise DataError("rules: expected an object, column -> categories or bounds; fix the rule")
+    return tuple(Condition.of_json(column, condition) for column, condition in form.items())
+
+
+def met(conditions: tuple[Condition, ...], domain: Domain, codes: Mapping[str, Codes]) -> Mask:
+    """Whether combinations of codes meet all conditions."""
+    return functools.reduce(
+        np.logical_and, (c.of_codes(domain[c.column])[codes[c.column]] for c in conditions)
+    )
+
+
+def _met_by_values(conditions: tuple[Condition, ...], columns: Mapping[str, RawColumn]) -> Mask:
+    return np.all([condition.of_values(columns[condition.column]) for condition in conditions], axis=0)

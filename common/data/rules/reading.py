@@ -1,0 +1,67 @@
+"""The list of rules of a domain file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import DataError
+from ..values import text_of
+from .determines import Determines
+from .impossible import Impossible, NullWhen, read_conditions
+from .order import AtMost, Sum
+from .rule import Rule
+
+
+def read_rules(form: object) -> tuple[Rule, ...]:
+    """Reads the list `rules` of a domain file.
+
+    Raises:
+        DataError: it is no list of rules.
+    """
+    if not isinstance(form, list):
+        raise DataError("rules: expected a list of rules; fix the domain")
+    return tuple(map(read_rule, form))
+
+
+def read_rule(form: object) -> Rule:
+    """Reads one rule.
+
+    Args:
+        form: one of `{"impossible": {column: condition, ...}}`,
+            `{"determines": {"from": column, "to": column}, "map": {value: value}}` ("map" optional),
+            `{"at_most": [columns]}`, `{"sum": column, "of": [columns]}`,
+            `{"null": column, "when": {column: condition}, "only": true}` ("only" optional).
+
+    Raises:
+        DataError: it is none.
+    """
+    match form:
+        case {"impossible": conditions, **rest} if not rest:
+            return Impossible(read_conditions(conditions))
+        case {"determines": {"from": str(determinant), "to": str(dependent), **more}, **rest} if (
+            not more and set(rest) <= {"map"}
+        ):
+            return Determines(determinant, dependent, _pairs(rest["map"]) if rest else None)
+        case {"at_most": [*names], **rest} if not rest and _all_text(names):
+            return AtMost(tuple(names))
+        case {"sum": str(total), "of": [*parts], **rest} if not rest and _all_text(parts):
+            return Sum(total, tuple(parts))
+        case {"null": str(column), "when": conditions, **rest} if set(rest) <= {"only"} and isinstance(
+            rest.get("only", False), bool
+        ):
+            return NullWhen(column, read_conditions(conditions), rest.get("only", False))
+    raise DataError(
+        'rules: expected "impossible", "determines" with "from" and "to", "at_most", "sum" with "of", or '
+        '"null" with "when"; fix the rule'
+    )
+
+
+def _pairs(form: object) -> tuple[tuple[str, Any], ...]:
+    if not isinstance(form, Mapping) or not all(isinstance(v, (str, int, float)) for v in form.values()):
+        raise DataError("rules: expected as map an object, value -> value; fix the rule")
+    return tuple((text_of(value), determined) for value, determined in form.items())
+
+
+def _all_text(names: list[object]) -> bool:
+    return all(isinstance(name, str) for name in names)

@@ -1,0 +1,101 @@
+"""The interface of a rule."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DataError
+from ..values import RawColumn
+
+if TYPE_CHECKING:
+    from ..domain import Clique, Domain
+
+Codes = NDArray[np.integer[Any]]
+Mask = NDArray[np.bool_]
+
+LARGEST_TABLE = 2**24
+"""Largest number of cells of the table that `Rule.allowed` makes."""
+
+
+class Rule(ABC):
+    """A statement about the values of some columns in one row.
+
+    Subclasses are frozen dataclasses and hashable.
+    """
+
+    @property
+    @abstractmethod
+    def columns(self) -> Clique:
+        """The columns that it is about, in the order of the rule."""
+
+    @abstractmethod
+    def check(self, domain: Domain) -> None:
+        """Refuses a rule that does not fit the domain.
+
+        Raises:
+            DataError: it names an unknown column or category, or a bound inside a bin.
+        """
+
+    @abstractmethod
+    def forbids(self, domain: Domain, codes: Mapping[str, Codes]) -> Mask:
+        """Whether the rule excludes combinations of codes, whatever the values inside bins.
+
+        Args:
+            domain: of the codes.
+            codes: for each of the columns an array; their shapes are broadcast.
+        """
+
+    @abstractmethod
+    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
+        """Whether each row breaks the rule, by its raw values.
+
+        Args:
+            columns: raw values of at least the rule's columns, shape (N,) each.
+
+        Raises:
+            DataError: a value that the rule compares is neither a number nor a date.
+        """
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The rule as in a domain file."""
+
+    def allowed(self, domain: Domain) -> tuple[Clique, Mask] | None:
+        """The cells of a marginal that rows may have.
+
+        Returns:
+            A clique in domain order and an array of its shape; None if the rule excludes no combination of
+            codes, or if the table would have more than `LARGEST_TABLE` cells.
+        """
+        clique = domain.canonical(self.columns)
+        if domain.cells(clique) > LARGEST_TABLE:
+            return None
+        axes = np.ix_(*(np.arange(size) for size in domain.shape(clique)))
+        forbidden = self.forbids(domain, dict(zip(clique, axes, strict=True)))
+        if not forbidden.any():
+            return None
+        return clique, ~np.broadcast_to(forbidden, domain.shape(clique))
+
+    def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
+        """The codes of columns that follow from the others of the rule; empty if none does."""
+        return {}
+
+    def thresholds(self) -> Mapping[str, tuple[float, ...]]:
+        """For columns of numbers, where a bin has to begin so that codes tell whether the rule holds."""
+        return {}
+
+
+def check_columns(domain: Domain, columns: Clique, least: int) -> None:
+    """Raises DataError if a rule names unknown columns, one twice, or fewer than it needs."""
+    if unknown := [name for name in columns if name not in domain.names]:
+        raise DataError(f"rules: no attribute {unknown[0]!r} in the domain; name attributes of the model")
+    if len(set(columns)) < max(len(columns), least):
+        raise DataError(
+            f"rules: expected {least} or more different columns in a rule, found "
+            f"{', '.join(map(repr, columns))}; fix the rule"
+        )
