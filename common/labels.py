@@ -9,10 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .data.domain import Clique
-from .data.texts import is_label
-from .errors import ProtocolError
+from .data.domain import Clique, Domain
+from .data.texts import has_open_categories, is_label
+from .errors import BudgetError, ProtocolError
+from .privacy.budget import Budget
 from .privacy.partition_selection import LARGEST_DELTA
+
+
+DELTA_SHARE = 0.5
+"""Share of the delta of a promise with which labels are looked for; noise keeps the rest."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,30 @@ class LabelSearch:
         if attribute not in self.attributes:
             raise ProtocolError("the release looks for no labels of this attribute; compare the plan")
         return f"labels {self.attributes.index(attribute) + 1}"
+
+
+def label_search(domain: Domain, budget: Budget) -> LabelSearch | None:
+    """The search for the labels of all open categories of a domain, with `DELTA_SHARE` of delta.
+
+    Args:
+        domain: domain of the table.
+        budget: promise of the release that uses the labels.
+
+    Returns:
+        None if the domain has no open categories.
+
+    Raises:
+        BudgetError: it has, and the promise has no delta.
+    """
+    names = tuple(attribute.name for attribute in domain.attributes if has_open_categories(attribute))
+    if not names:
+        return None
+    if budget.delta is None:
+        raise BudgetError(
+            f"delta: expected one to find the labels of the open categories {', '.join(names)}, got none; give "
+            "delta, or list all categories"
+        )
+    return LabelSearch(names, min(DELTA_SHARE * budget.delta, LARGEST_DELTA))
 
 
 def encode_labels(labels: Iterable[str]) -> NDArray[np.int64]:

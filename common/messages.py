@@ -83,15 +83,6 @@ class Purpose:
         if self.rows_per_person < 1:
             raise ValueError("a promise must cover at least one row of each person")
 
-    @property
-    def noise_budget(self) -> Budget:
-        """The promise that noise has to keep: without the delta of labels.
-
-        Raises:
-            BudgetError: labels take the whole delta, or there is none.
-        """
-        return self.budget if self.labels is None else self.budget.without_delta(self.labels.delta)
-
 
 @dataclass(frozen=True)
 class ReleaseTerms:
@@ -130,6 +121,17 @@ class ReleaseTerms:
             raise ValueError("a release needs match keys to align rows, and none with another protocol")
         if self.aligning is not None and self.purpose.labels is not None:
             raise ValueError("a release that aligns rows looks for no labels")
+
+    @property
+    def noise_budget(self) -> Budget:
+        """The promise that noise has to keep: without the delta of labels, here and of chosen ones.
+
+        Raises:
+            BudgetError: labels take the whole delta, or there is none.
+        """
+        search, chosen, budget = self.purpose.labels, self.plan.chosen, self.purpose.budget
+        here = budget if search is None else budget.without_delta(search.delta)
+        return here if chosen is None else here.without_delta(chosen.labels_delta)
 
     @property
     def unit(self) -> PrivacyUnit:

@@ -171,7 +171,7 @@ class Policy:
         if terms.masked is not None:
             self._check_masked(terms.masked)
         self._check_labels(terms)
-        if not terms.purpose.noise_budget.allows(granted):
+        if not terms.noise_budget.allows(granted):
             raise PolicyError(
                 "the release states a smaller epsilon, delta or rho than it requests; correct its promise"
             )

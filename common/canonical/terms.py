@@ -112,14 +112,15 @@ def _encoded_chosen(chosen: Chosen) -> bytes:
     coding = chosen.coding
     runs = items(text(name) + items(map(integer, coding.runs[name])) for name in sorted(coding.runs))
     labels = items(text(name) + items(map(text, coding.labels[name])) for name in sorted(coding.labels))
-    return text(chosen.release_id) + text(chosen.certificate) + real(chosen.zcdp_rho) + runs + labels
+    release = text(chosen.release_id) + text(chosen.certificate) + real(chosen.zcdp_rho)
+    return release + runs + labels + real(chosen.labels_delta)
 
 
 def _decoded_chosen(reader: Reader) -> Chosen:
     release_id, certificate, rho = reader.text(), reader.text(), reader.real()
     runs = _by_name(reader.items(lambda: (reader.text(), reader.items(reader.integer))))
     labels = _by_name(reader.items(lambda: (reader.text(), reader.items(reader.text))))
-    return Chosen(release_id, certificate, rho, Coding(runs, labels))
+    return Chosen(release_id, certificate, rho, Coding(runs, labels), reader.real())
 
 
 def _by_name(entries: Sequence[tuple[str, _T]]) -> dict[str, _T]:

@@ -73,11 +73,16 @@ class Budget:
         return conversion.gaussian_delta(math.sqrt(2 * zcdp_rho), self.epsilon) <= self.delta
 
     def without_delta(self, delta: float) -> Budget:
-        """What is left of the promise if another part of the release needs some of delta.
+        """What is left of the promise if labels of open categories need some of delta.
+
+        Args:
+            delta: what they need; zero leaves the promise as it is.
 
         Raises:
             BudgetError: nothing would be left of delta, or the promise has none.
         """
+        if not delta:
+            return self
         if self.delta is None or delta >= self.delta:
             raise BudgetError(
                 "delta: expected more than the labels of open categories need, got less or none; raise delta"

@@ -13,6 +13,7 @@ from ...common.data.table import Table
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.extensions import origin
+from ...common.labels import LabelSearch, label_search
 from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
@@ -86,9 +87,20 @@ class ReleaseOrder:
             )
 
     @property
+    def labels(self) -> LabelSearch | None:
+        """The open categories whose labels are to be looked for; None if there are none.
+
+        Raises:
+            BudgetError: there are, and the budget has no delta.
+        """
+        return label_search(self.domain, self.budget)
+
+    @property
     def granted(self) -> Fraction:
         """Upper limit of all costs, zCDP, without what an earlier release spent of the same budget."""
-        whole = self.mechanism.granted(self.budget)
+        search, chosen = self.labels, self.chosen
+        delta = search.delta if search is not None else chosen.labels_delta if chosen is not None else 0.0
+        whole = self.mechanism.granted(self.budget.without_delta(delta))
         return whole if self.chosen is None else _floored(whole - Fraction(self.chosen.zcdp_rho))
 
     def proposal(self, release_id: str) -> Proposal:
@@ -100,6 +112,7 @@ class ReleaseOrder:
             self.workload.in_words,
             self.workload.digest(),
             self.rows_per_person,
+            self.labels,
         )
         return Proposal(
             release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions, self.check
@@ -221,6 +234,7 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         names=layout.names,
         alignment=stated_alignment(layout.alignment, unit),
         bins=stated_bins(order.chosen),
+        labels=order.labels,
         **stated_roles(layout.masked),
     )
 
