@@ -22,6 +22,7 @@ from ..common.messages import (
     ReleaseTerms,
     ScoreQuery,
 )
+from ..common.protocols.chosen import Chosen
 from ..common.version import __version__
 from .account import Account
 from .allowance import Allowance
@@ -30,6 +31,7 @@ from .answerers.catalogue import answerer_of
 from .answerers.labels import LabelAnswers, check_search
 from .institution import Institution
 from .ledger import Ledger
+from .ledger_rows import LedgerSummary
 from .role import Role
 
 
@@ -163,8 +165,9 @@ class Party(Role[Answerer]):
         return self._releases.of(query.release_id).scores.answer(query)
 
     def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], None]:
-        institution = self._institution
+        institution = self._institution.recoded(terms.plan)
         answerer, stated = answerer_of(terms.protocol), terms.plan.alignment
+        choices = self._ledger.summaries() if terms.plan.chosen is not None else []
         aligned = None if stated is None else self._ledger.alignment(stated.alignment_id, self._digest)
 
         def check(reserved: Fraction) -> None:
@@ -173,6 +176,8 @@ class Party(Role[Answerer]):
                 # First, since the refusal of another number of rows would show the number, which is private.
                 institution.check_alignment(terms, aligned)
             institution.check_partition(terms.plan, aligned)
+            if terms.plan.chosen is not None:
+                _check_choice(terms.plan.chosen, choices)
             if terms.masked is not None:
                 institution.check_dealers(terms.masked, curator)
             institution.check_keys(terms)
@@ -183,7 +188,7 @@ class Party(Role[Answerer]):
 
     def _begin(self, terms: ReleaseTerms) -> Answerer:
         """The answerer of an accepted release."""
-        institution = self._institution
+        institution = self._institution.recoded(terms.plan)
         policy = institution.rules.policy
         allowance = Allowance.of(policy, self._processors_of(terms.release_id))
         account = Account(terms, self._ledger, self._digest, institution.identity, self._keys, allowance)
@@ -214,3 +219,13 @@ class Party(Role[Answerer]):
             raise ProtocolError("expected attributes that can be queried, in domain order; compare the plan")
         self._institution.rules.policy.check_cells(domain.cells(clique))
         return domain.shape(clique)
+
+
+def _check_choice(chosen: Chosen, accepted: Sequence[LedgerSummary]) -> None:
+    """Refuses chosen codes whose cost is stated otherwise than in this party's ledger."""
+    granted = [release.granted for release in accepted if release.release_id == chosen.release_id]
+    if not granted or granted[0] > Fraction(chosen.zcdp_rho):
+        raise ProtocolError(
+            "the plan names a release that chose its codes, and this party's ledger does not have it at that "
+            "cost; choose the codes again with these parties"
+        )

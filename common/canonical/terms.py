@@ -87,7 +87,9 @@ def _encoded_partition(plan: Partition) -> bytes:
     attributes = items(text(name) + integer(plan.domain[name].size) for name in plan.domain)
     roster = items(_encoded_entry(entry) for entry in plan.roster)
     alignment = items([] if plan.alignment is None else [_encoded_alignment(plan.alignment)])
-    return attributes + roster + alignment + items([] if plan.chosen is None else [_encoded_chosen(plan.chosen)])
+    return (
+        attributes + roster + alignment + items([] if plan.chosen is None else [_encoded_chosen(plan.chosen)])
+    )
 
 
 def _decoded_partition(reader: Reader) -> Partition:

@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...common.canonical.terms import decode_terms
-from ...common.errors import MosaicError
+from ...common.errors import DataError, MosaicError
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ..parties import journal as journals
 from ..parties.client import PartyClient
 from ..parties.connection import RetryPolicy
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
+
+BINS = "bins"
+"""The folder of the release that chooses bins, in that of the release that uses them."""
 
 _RETRIES = RetryPolicy(call_s=60.0, tries=3)
 
@@ -48,6 +51,15 @@ def abandon_folder(folder: Path) -> dict[str, str]:
     Raises:
         DataError: there is no release, it is finished, or it is running.
     """
+    choice = folder / BINS / journals.NAME
+    before = {}
+    if choice.exists():
+        with contextlib.suppress(DataError):
+            before = _abandoned(choice.parent)
+    return before | _abandoned(folder)
+
+
+def _abandoned(folder: Path) -> dict[str, str]:
     with contextlib.closing(Journal(folder / journals.NAME, abandoned=True)) as journal, journal.locked():
         terms = journal.note("terms")
         # Without terms, nobody was asked to accept any.

@@ -5,16 +5,17 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...common.data.attribute import Attribute
-from ...common.data.coding import Coding
+from ...common.data.coding import Coding, numbers_of
 from ...common.data.domain import Domain
 from ...common.measurement import Measurement
 from .bins_order import open_numbers
 from .noisy_counts import NoisyCounts
+from .release import Released, ReleaseOrder
 
 MOST_BINS = 100
 """Largest number of bins of an attribute, about."""
@@ -31,6 +32,9 @@ _RECORDS = 3.0
 _SURE = 2.0
 """Records of a bin that is split, in standard deviations of their noisy number."""
 
+_CERTAIN = 3.0
+"""Records that show where a column without bounds has values, in standard deviations of their number."""
+
 _FEW = 0.25
 """Neighbouring bins with fewer than this share of a bin's records become one."""
 
@@ -45,6 +49,21 @@ def planned_bins(records: float, zcdp_rho: float, attributes: int) -> int:
     """
     sigma = math.sqrt(attributes / (2 * _ONE_WAY_SHARE * zcdp_rho))
     return max(LEAST_BINS, min(MOST_BINS, int(records / (_RECORDS * sigma))))
+
+
+def chosen_by(made: Released, choosing: ReleaseOrder, order: ReleaseOrder, domain: Domain) -> Coding:
+    """The bins and labels that follow from a finished release of the mechanism `bins`.
+
+    Args:
+        made: the finished release.
+        choosing: its order.
+        order: the order of the release that uses the bins, before they are known.
+        domain: the open domain, without the value `absent`.
+    """
+    records = made.certificate.records
+    left = float(order.granted - choosing.granted)
+    coding = chosen_coding(domain, made.fitted.measurements, records, left)
+    return replace(coding, labels=made.fitted.labels)
 
 
 def chosen_coding(
@@ -65,3 +84,114 @@ def chosen_coding(
         counts = NoisyCounts.of([one for one in measurements if one.clique == (name,)], records)
         runs[name] = _Choice(domain[name], counts, thresholds.get(name, ()), records / bins).runs()
     return Coding(runs)
+
+
+def _thresholds(domain: Domain) -> dict[str, tuple[float, ...]]:
+    """For each column, where the domain's rules need a bin to begin."""
+    found: dict[str, tuple[float, ...]] = {}
+    for rule in domain.rules:
+        for name, numbers in rule.thresholds().items():
+            found[name] = (*found.get(name, ()), *numbers)
+    return found
+
+
+_Node = tuple[int, int]
+"""A run of codes: the first one, and the one after the last."""
+
+
+class _Choice:
+    """The choice of bins of one attribute: halves of halves of its fine grid, where its records are.
+
+    Args:
+        attribute: open attribute.
+        counts: noisy counts of its codes.
+        thresholds: numbers at which a bin has to begin.
+        records: number of records of a bin.
+    """
+
+    def __init__(
+        self, attribute: Attribute, counts: NoisyCounts, thresholds: Sequence[float], records: float
+    ) -> None:
+        self._counts = counts
+        self._records = records
+        numeric = numbers_of(attribute)
+        low, high = numeric.cells.T
+        alone = np.isin(low, numeric.atoms)
+        # A cell with a threshold inside is a bin of its own.
+        across = np.any([(low < t) & (t < high) for t in thresholds], axis=0) if thresholds else alone
+        self._bounded = numeric.minimum is not None
+        self._first = np.ones(len(alone) + 1, dtype=np.bool_)
+        self._first[1:-1] = (
+            alone[1:] | alone[:-1] | across[1:] | across[:-1] | np.isin(low[1:], np.array(thresholds))
+        )
+        self._alone = alone
+        self._codes = attribute.size
+
+    def runs(self) -> tuple[int, ...]:
+        """The first code of each bin, atom and missing value."""
+        cells = len(self._alone)
+        starts = self._first.copy()
+        if self._bounded:
+            starts[[cells * part // LEAST_BINS for part in range(LEAST_BINS)]] = True
+        edges = [int(edge) for edge in np.flatnonzero(starts)]
+        nodes = self._merged(self._split(list(zip(edges, edges[1:], strict=False))))
+        if not self._bounded:
+            nodes = self._with_tails(nodes)
+        return (*(first for first, _ in nodes), *range(cells, self._codes))
+
+    def _split(self, nodes: list[_Node]) -> list[_Node]:
+        """Splits bins with many records, those with most first."""
+        heap = [(-self._counts.between(*node), node) for node in nodes]
+        heapq.heapify(heap)
+        done = []
+        while heap:
+            mass, (first, stop) = heapq.heappop(heap)
+            enough = -mass >= max(1.5 * self._records, _SURE * self._counts.sigma(first, stop))
+            if stop - first < 2 or not enough or len(heap) + len(done) >= MOST_BINS:
+                done.append((first, stop))
+                continue
+            middle = self._middle(first, stop)
+            for node in ((first, middle), (middle, stop)):
+                heapq.heappush(heap, (-self._counts.between(*node), node))
+        return sorted(done)
+
+    def _middle(self, first: int, stop: int) -> int:
+        """Where a bin is halved, at a border of the largest boxes that it has borders of."""
+        half = (first + stop) / 2
+        for width in reversed(self._counts.widths):
+            place = max(first // width + 1, min(-(-stop // width) - 1, round(half / width))) * width
+            if first < place < stop:
+                return place
+        raise ValueError("expected a bin of several codes")
+
+    def _merged(self, nodes: list[_Node]) -> list[_Node]:
+        """Neighbouring bins with few records as one."""
+        merged: list[_Node] = []
+        for first, stop in nodes:
+            few = merged and self._counts.between(merged[-1][0], stop) < _FEW * self._records
+            if few and not self._first[first]:
+                merged[-1] = (merged[-1][0], stop)
+            else:
+                merged.append((first, stop))
+        return merged
+
+    def _with_tails(self, nodes: list[_Node]) -> list[_Node]:
+        """The bins between two tails, which hold few records or none: their values are clipped."""
+        bins = [node for node in nodes if not self._alone[node[0]]]
+        sure = [node for node in bins if self._counts.between(*node) > _CERTAIN * self._counts.sigma(*node)]
+        held = sure or [max(bins, key=lambda node: self._counts.between(*node))]
+        low, high = max(1, held[0][0]), min(len(self._alone) - 1, held[-1][1])
+        pieces = [
+            (max(first, a), min(stop, b))
+            for a, b in ((0, low), (low, high), (high, len(self._alone)))
+            for first, stop in nodes
+            if max(first, a) < min(stop, b)
+        ]
+        tailed: list[_Node] = []
+        for first, stop in pieces:
+            beyond = stop <= low or first >= high
+            if tailed and beyond and first not in (low, high) and not self._first[first]:
+                tailed[-1] = (tailed[-1][0], stop)
+            else:
+                tailed.append((first, stop))
+        return tailed

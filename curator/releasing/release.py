@@ -96,11 +96,16 @@ class ReleaseOrder:
         return label_search(self.domain, self.budget)
 
     @property
+    def labels_delta(self) -> float:
+        """What labels take of delta: those that are to be looked for, or chosen ones."""
+        if self.labels is not None:
+            return self.labels.delta
+        return 0.0 if self.chosen is None else self.chosen.labels_delta
+
+    @property
     def granted(self) -> Fraction:
         """Upper limit of all costs, zCDP, without what an earlier release spent of the same budget."""
-        search, chosen = self.labels, self.chosen
-        delta = search.delta if search is not None else chosen.labels_delta if chosen is not None else 0.0
-        whole = self.mechanism.granted(self.budget.without_delta(delta))
+        whole = self.mechanism.granted(self.budget.without_delta(self.labels_delta))
         return whole if self.chosen is None else _floored(whole - Fraction(self.chosen.zcdp_rho))
 
     def proposal(self, release_id: str) -> Proposal:
