@@ -15,7 +15,6 @@ from .errors import BudgetError, ProtocolError
 from .privacy.budget import Budget
 from .privacy.partition_selection import LARGEST_DELTA
 
-
 DELTA_SHARE = 0.5
 """Share of the delta of a promise with which labels are looked for; noise keeps the rest."""
 
@@ -73,7 +72,7 @@ def label_search(domain: Domain, budget: Budget) -> LabelSearch | None:
         return None
     if budget.delta is None:
         raise BudgetError(
-            f"delta: expected one to find the labels of the open categories {', '.join(names)}, got none; give "
+            f"delta: expected one to find labels of the open categories {', '.join(names)}, got none; give "
             "delta, or list all categories"
         )
     return LabelSearch(names, min(DELTA_SHARE * budget.delta, LARGEST_DELTA))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..common.data.domain import Domain
 from ..common.data.table import Table
+from ..common.data.texts import TextColumn
 from ..common.errors import DataError
 from ..common.protocols.alignment.alignment import Population
 from ..party.sources.source import Source
@@ -151,7 +152,8 @@ def linked(
     everybody = list(dict.fromkeys(person for people in named for person in people))
     if population is Population.EVERYWHERE:
         everybody = [person for person in everybody if all(person in rows for rows in places)]
-    columns, cells = {}, {}
+    columns = {}
+    cells: dict[str, TextColumn] = {}
     for table, rows in zip(tables, places, strict=True):
         found = np.array([rows.get(person, -1) for person in everybody], dtype=np.intp)
         for name in table.domain:

@@ -46,8 +46,10 @@ class Coding:
             DataError: the choice is for another domain, or the table lacks the texts of open categories.
         """
         domain = self.domain(table.domain)
-        columns = (self._column(table, chosen).astype(code_dtype(chosen.size)) for chosen in domain.attributes)
-        return Table(domain, tuple(columns))
+        return Table(
+            domain,
+            tuple(self._column(table, one).astype(code_dtype(one.size)) for one in domain.attributes),
+        )
 
     def check_complete(self, domain: Domain) -> None:
         """Refuses a choice that is not for exactly the open attributes of a domain, or of a larger one.

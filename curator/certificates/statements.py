@@ -126,9 +126,7 @@ def stated_bins(chosen: Chosen | None) -> StatedBins | None:
     if chosen is None:
         return None
     attributes = tuple(sorted((*chosen.coding.runs, *chosen.coding.labels)))
-    return StatedBins(
-        chosen.release_id, chosen.certificate, chosen.zcdp_rho, attributes, chosen.labels_delta
-    )
+    return StatedBins(chosen.release_id, chosen.certificate, chosen.zcdp_rho, attributes, chosen.labels_delta)
 
 
 @dataclass(frozen=True)
