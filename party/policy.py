@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ..common.errors import PolicyError
+from ..common.errors import BudgetError, PolicyError
 from ..common.messages import PROTOCOL_VERSION, ReleaseTerms
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.masked.dealers import CURATOR_DEALS
@@ -171,7 +171,7 @@ class Policy:
         if terms.masked is not None:
             self._check_masked(terms.masked)
         self._check_labels(terms)
-        if not terms.noise_budget.allows(granted):
+        if not _keeps_promise(terms, granted):
             raise PolicyError(
                 "the release states a smaller epsilon, delta or rho than it requests; correct its promise"
             )
@@ -181,7 +181,7 @@ class Policy:
             raise PolicyError("the release requests more than is left of lifetime_rho; lower its epsilon")
 
     def _check_labels(self, terms: ReleaseTerms) -> None:
-        search, delta = terms.purpose.labels, terms.purpose.budget.delta
+        search = terms.purpose.labels
         if search is None:
             return
         if not self.max_labels_delta:
@@ -194,8 +194,6 @@ class Policy:
                 "the release looks for labels with more than max_labels_delta of the policy; plan it with a "
                 "smaller delta"
             )
-        if delta is None or search.delta >= delta:
-            raise PolicyError("the release states a smaller delta than its labels need; correct its promise")
 
     def _check_alignment(self, terms: ReleaseTerms) -> None:
         if not self.max_alignment_rho:
@@ -259,3 +257,11 @@ class Policy:
             raise PolicyError(
                 "the query has more cells than max_cells of the policy; query a smaller marginal"
             )
+
+
+def _keeps_promise(terms: ReleaseTerms, granted: Fraction) -> bool:
+    """Whether the promise covers the grant, and the delta of labels beside it."""
+    try:
+        return terms.noise_budget.allows(granted)
+    except BudgetError:
+        return False

@@ -169,7 +169,7 @@ def test_a_policy_refuses_a_larger_delta_than_it_allows():
 
 
 def test_a_release_whose_delta_does_not_cover_its_labels_is_refused():
-    with pytest.raises(PolicyError, match="smaller delta than its labels need"):
+    with pytest.raises(PolicyError, match="states a smaller epsilon, delta or rho"):
         release(search=LabelSearch(("job", "drug"), 0.05), delta=0.1)
 
 
