@@ -2,10 +2,10 @@
 
 Run: python benchmarks/labels.py
 
-A column of 10,000 rows has 2,000 texts with Zipf frequencies (exponent 1). For each epsilon (delta 1e-9, of
-which labels take half), share of the budget and number of slices: the noise and the threshold in rows, the
-number of labels that are found, the share of the true top 10, 20 and 50 among them, and the share of rows that
-they cover, as a ratio to what as many of the truly most frequent labels cover.
+A column of 10,000 rows has 2,000 texts with Zipf frequencies (exponent 1). For each epsilon (delta 1e-9,
+of which labels take half), share of the budget and number of slices: the noise and the threshold in rows, the
+number of labels that are found, the share of the true top 10, 20 and 50 among them, the share of rows that
+they cover, and its ratio to what as many of the most frequent labels cover.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.labels import DELTA_SHARE
@@ -55,13 +54,10 @@ def _measured(sigma: float, slices: int, seed: int) -> tuple[float, ...]:
         found |= {int(texts[place]) for place in stated}
     counts = np.bincount(rows, minlength=TEXTS)
     order = np.argsort(-counts, kind="stable")
-    covered, best = _covered(counts, np.array(sorted(found), dtype=np.intp)), counts[order[: len(found)]].sum()
+    covered = int(counts[sorted(found)].sum())
+    best = int(counts[order[: len(found)]].sum())
     recalls = [len(found & set(order[:k].tolist())) / k for k in (10, 20, 50)]
     return len(found), *recalls, covered / ROWS, covered / best if best else 1.0
-
-
-def _covered(counts: NDArray[np.int64], labels: NDArray[np.intp]) -> int:
-    return int(counts[labels].sum())
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.alignment import Population
 from ..common.protocols.registry import BUILT_IN, MASKED
 from ..curator.releasing.alignment_order import DEFAULT_RHO
+from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import TableFile, TableFormat
 from ..party.sources.source import FileSource
 from .people import read_people
@@ -94,6 +95,9 @@ def simulate(
         str, typer.Option(help="Aligned rows: release the people everywhere or anywhere in their slice.")
     ] = Population.EVERYWHERE.value,
     alignment_rho: Annotated[float, typer.Option(help="Budget of the alignment, zCDP.")] = DEFAULT_RHO,
+    bins_share: Annotated[
+        float, typer.Option(help="Share of the budget that chooses bins where the domain leaves them open.")
+    ] = DEFAULT_SHARE,
     seed: Annotated[
         int | None, typer.Option(help="Makes the run reproducible, for tests; the result is not for release.")
     ] = None,
@@ -126,8 +130,10 @@ def simulate(
     table, identifiers = read_people(source, loaded, key)
     if binarise and population != Population.EVERYWHERE.value:
         raise DataError("--binarise: the value `absent` has no binary digits; release the people everywhere")
+    if binarise:
+        check_coded(loaded)
     binary = Binarisation(loaded) if binarise else None
-    files.check_folder(out, ["metrics.json"])
+    files.check_folder(out, ["metrics.json", files.BINS])
     with progress_bar(_STDERR) as report:
         result = run(
             binary.encode(table) if binary else table,
@@ -148,6 +154,7 @@ def simulate(
             typos=typos,
             population=population,
             alignment_rho=alignment_rho,
+            bins_share=bins_share,
             seed=seed,
             report=report,
         )
@@ -211,6 +218,8 @@ def _write(
     model, rng = result.fitted.model, values.generator()
     written = files.write(out, result.synthetic, columns, rng, result.certificate, model, table_file)
     files.write_certificate(out, result.certificate.with_outputs(written))
+    if result.bins is not None:
+        files.write_choice(out / files.BINS, result.bins, result.synthetic.domain)
     files.write_not_for_release(out / "metrics.json", files.json_text(result.metrics), PRIVATE)
 
 

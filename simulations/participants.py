@@ -216,6 +216,7 @@ def _proposed(order: ReleaseOrder, release_id: str, grid: Grid) -> Proposal:
     copies = len(grid.slices) * max(len(cut.groups) for cut in grid.slices)
     if order.domain.open:
         raise DataError(
-            f"protocol {INDICATOR_MLE.name!r} follows a paper that chooses no bins; declare them in the domain"
+            f"protocol {INDICATOR_MLE.name!r} follows a paper without choices of bins; declare them in the "
+            "domain"
         )
     return replace(proposal, protocol=INDICATOR, copies=copies)

@@ -107,8 +107,8 @@ def _check_bins(certificate: Certificate, terms: ReleaseTerms) -> Check:
         "bins",
         True,
         f"of {', '.join(stated.attributes)}, chosen by the release {stated.release_id} at rho "
-        f"{stated.zcdp_rho:.6g}, which the promise covers; every party compared this with its ledger before it "
-        "accepted",
+        f"{stated.zcdp_rho:.6g}, which the promise covers; every party compared this with its ledger before "
+        "it accepted",
     )
 
 

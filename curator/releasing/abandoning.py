@@ -15,9 +15,7 @@ from ..parties.client import PartyClient
 from ..parties.connection import RetryPolicy
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
-
-BINS = "bins"
-"""The folder of the release that chooses bins, in that of the release that uses them."""
+from .outputs import BINS
 
 _RETRIES = RetryPolicy(call_s=60.0, tries=3)
 

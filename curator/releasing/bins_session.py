@@ -25,7 +25,6 @@ from .over_parties import order_of, release_over_parties
 from .plan import ReleasePlan
 from .release import Released
 
-_DOMAIN = "domain.json"
 _CHOSEN = "chosen"
 
 
@@ -93,8 +92,8 @@ class BinsSession:
             def publish(made: Released) -> dict[str, str]:
                 coding = chosen_by(made, choosing, order, self.plan.domain)
                 domain = coding.domain(self.plan.domain)
-                files.write_text(self.folder / _DOMAIN, files.json_text(domain.to_json()))
-                return {_DOMAIN: sha256_of(self.folder / _DOMAIN)}
+                files.write_text(self.folder / files.DOMAIN, files.json_text(domain.to_json()))
+                return {files.DOMAIN: sha256_of(self.folder / files.DOMAIN)}
 
             try:
                 made = release_over_parties(

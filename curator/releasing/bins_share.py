@@ -17,8 +17,8 @@ def check_coded(domain: Domain) -> None:
     """
     if domain.open:
         raise DataError(
-            f"the domain leaves the bins of {', '.join(domain.open)} open; declare them, or add [bins] to the "
-            "plan, so that a part of the budget chooses them"
+            f"the domain leaves the bins of {', '.join(domain.open)} open; declare them, or add [bins] to "
+            "the plan, so that a part of the budget chooses them"
         )
 
 

@@ -6,6 +6,7 @@ import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -134,7 +135,7 @@ class _Choice:
         if self._bounded:
             starts[[cells * part // LEAST_BINS for part in range(LEAST_BINS)]] = True
         edges = [int(edge) for edge in np.flatnonzero(starts)]
-        nodes = self._merged(self._split(list(zip(edges, edges[1:], strict=False))))
+        nodes = self._merged(self._split(list(pairwise(edges))))
         if not self._bounded:
             nodes = self._with_tails(nodes)
         return (*(first for first, _ in nodes), *range(cells, self._codes))
@@ -143,7 +144,7 @@ class _Choice:
         """Splits bins with many records, those with most first."""
         heap = [(-self._counts.between(*node), node) for node in nodes]
         heapq.heapify(heap)
-        done = []
+        done: list[_Node] = []
         while heap:
             mass, (first, stop) = heapq.heappop(heap)
             enough = -mass >= max(1.5 * self._records, _SURE * self._counts.sigma(first, stop))

@@ -17,7 +17,6 @@ from ..parties.client import Connection
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
 from . import outputs as files
-from .abandoning import BINS
 from .alignment_session import AlignmentSession
 from .bins_session import BinsSession
 from .over_parties import order_of, release_over_parties
@@ -62,7 +61,7 @@ class Session:
             DataError: the plan is invalid, or the folder holds an earlier release.
         """
         plan = ReleasePlan.load(plan_file)
-        files.check_folder(folder, [journals.NAME, BINS])
+        files.check_folder(folder, [journals.NAME, files.BINS])
         kept = Journal.create(folder / journals.NAME, plan.text)
         kept.note_once("plan_file", str(plan_file.resolve()).encode())
         kept.note_once("home", str(home.folder.resolve()).encode())
@@ -121,7 +120,7 @@ class Session:
             aligned = self._aligned(slices)
             chosen = None
             if plan.bins_share is not None:
-                choice = BinsSession(self.folder / BINS, self.home, plan, self.journal)
+                choice = BinsSession(self.folder / files.BINS, self.home, plan, self.journal)
                 chosen = choice.choose(slices, watching, aligned, AWAY_S, report)
 
             def publish(made: Released) -> dict[str, str]:

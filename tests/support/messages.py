@@ -6,6 +6,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.values import text_of
@@ -29,6 +30,7 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
 from dpmosaic.common.protocols.alignment.plan import DDH, HMAC, AlignmentPlan
+from dpmosaic.common.protocols.chosen import Chosen
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
@@ -45,6 +47,20 @@ CATEGORIES = st.lists(
     min_size=1,
     max_size=5,
     unique_by=text_of,
+)
+
+
+RUNS = st.lists(WORDS, max_size=3).map(tuple)
+CHOICES = st.builds(
+    Chosen,
+    RELEASE_IDS,
+    st.text("0123456789abcdef", min_size=64, max_size=64),
+    POSITIVE,
+    st.builds(
+        Coding,
+        st.dictionaries(NAMES, RUNS, max_size=2),
+        st.dictionaries(NAMES, st.lists(TEXTS, max_size=2).map(tuple), max_size=2),
+    ),
 )
 
 
@@ -103,7 +119,15 @@ def plans(draw):
     checked = bits == 32 and alignment is None and len(dealers) < 3
     check = draw(st.sampled_from(["", "one-hot"])) if checked else ""
     return MaskedPlan(
-        domain, tuple(roster), tolerated, Ring(bits), evaluators, dealers, check=check, alignment=alignment
+        domain,
+        tuple(roster),
+        tolerated,
+        Ring(bits),
+        evaluators,
+        dealers,
+        check=check,
+        alignment=alignment,
+        chosen=draw(st.none() | CHOICES),
     )
 
 
@@ -150,7 +174,7 @@ UNMASKED_TERMS = st.builds(
     NAMES.filter(lambda name: name not in ("masked", "alignment")),
     st.sampled_from(Adjacency),
     granted_rho=POSITIVE,
-    plan=plans().map(lambda plan: Partition(plan.domain, plan.roster)),
+    plan=plans().map(lambda plan: Partition(plan.domain, plan.roster, chosen=plan.chosen)),
     purpose=PURPOSES,
 )
 MASKED_TERMS = st.builds(
@@ -257,6 +281,10 @@ ALIGNED = replace(
     plan=replace(
         PLAN, alignment=Alignment("f" * 32, Population.ANYWHERE, ((6,), (-1, 2, 3)), Fraction(3, 2**9), 2)
     ),
+)
+CHOSEN = replace(
+    MASKED,
+    plan=replace(PLAN, chosen=Chosen("f" * 32, "c" * 64, 0.25, Coding({"a": (0, 1)}, {"b": ("x",)}))),
 )
 ALIGNING = replace(
     RELEASE,
