@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...common.data.texts import MOST_LABELS, has_open_categories
-from ...common.errors import ProtocolError
+from ...common.errors import DataError, ProtocolError
 from ...common.labels import LabelSearch, encode_labels
 from ...common.messages import MarginalQuery, ReleaseTerms
 from ...common.privacy.partition_selection import frequent
@@ -25,8 +25,10 @@ def check_search(terms: ReleaseTerms, institution: Institution) -> None:
 
     Raises:
         ProtocolError: it does.
+        DataError: the table has the codes of an open category without its texts.
     """
-    search, domain = terms.purpose.labels, institution.table.domain
+    search, table = terms.purpose.labels, institution.table
+    domain = table.domain
     if search is None:
         return
     if not set(search.attributes) <= set(terms.plan.domain.names):
@@ -36,6 +38,11 @@ def check_search(terms: ReleaseTerms, institution: Institution) -> None:
             raise ProtocolError(
                 f"the release looks for labels of {name!r}, whose categories this party's domain file lists; "
                 "use the same domain file"
+            )
+        if name in domain.names and name not in table.texts:
+            raise DataError(
+                f"attribute {name!r}: expected the texts of its open categories beside its codes, found "
+                "codes alone; read the table from its source"
             )
 
 
