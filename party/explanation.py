@@ -15,6 +15,7 @@ from ..common.messages import ReleaseTerms, alignment_query
 from ..common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.plan import ALIGNMENT, DDH, FIRST, HMAC, REFUSE
+from ..common.protocols.chosen import CHOICE
 from ..common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..common.protocols.registry import find_protocol
 from .approvals import Request
@@ -82,6 +83,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         "masked": _masked(terms, home.keyring.name),
         "alignment": _alignment(terms, home.keyring.name),
         "labels": _labels(terms, home.keyring.name),
+        "bins": _bins(terms),
         "lifetime": _lifetime(terms, policy, ledger.reserved(), new=entry is None),
         "refused_by_policy": _refused(terms, policy, home, ledger.reserved()) if entry is None else None,
         "ledger": None
@@ -122,6 +124,8 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if aligning is None:
         yield "workload", form["workload"]["words"]
         yield "mechanism", _mechanism_in_words(form["mechanism"])
+        if form["bins"] is not None:
+            yield "bins", _bins_in_words(form["bins"])
         yield "protocol", f"{form['protocol']['name']}. Trusted: {form['protocol']['trusted']}"
     else:
         yield from _alignment_in_words(aligning, form["protocol"]["trusted"])
@@ -227,6 +231,21 @@ def _masked(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
     }
 
 
+def _bins(terms: ReleaseTerms) -> dict[str, Any] | None:
+    chosen = terms.plan.chosen
+    if chosen is None:
+        return None
+    names = sorted((*chosen.coding.runs, *chosen.coding.labels))
+    return {"attributes": names, "release": chosen.release_id, "zcdp_rho": chosen.zcdp_rho}
+
+
+def _bins_in_words(bins: dict[str, Any]) -> str:
+    return (
+        f"of {', '.join(bins['attributes'])} as the release {bins['release']} chose them, for up to rho "
+        f"{bins['zcdp_rho']:.6g} at this party, which its own charge counts; the promise covers both releases"
+    )
+
+
 def _alignment(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
     plan = terms.aligning
     if plan is None:
@@ -316,6 +335,8 @@ def _party(party: dict[str, Any], *, counted: bool) -> str:
 def _mechanism_in_words(mechanism: Any) -> str:
     if not isinstance(mechanism, dict):
         return str(mechanism)
+    if mechanism.get("name") == CHOICE:
+        return "bins: measures single attributes, to choose the bins of a release that will follow"
     parameters = (f"{key} = {json.dumps(value)}" for key, value in mechanism.items() if key != "name")
     return ", ".join((str(mechanism.get("name", "without a name")), *parameters))
 

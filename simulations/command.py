@@ -116,6 +116,7 @@ def simulate(
 ) -> None:
     """Partition a table over K x S parties, release a synthetic table from them, and compare the two."""
     require_extra("curator")
+    from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.catalogue import mechanism_named
     from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
@@ -133,7 +134,7 @@ def simulate(
     if binarise:
         check_coded(loaded)
     binary = Binarisation(loaded) if binarise else None
-    files.check_folder(out, ["metrics.json", files.BINS])
+    files.check_folder(out, ["metrics.json", BINS])
     with progress_bar(_STDERR) as report:
         result = run(
             binary.encode(table) if binary else table,
@@ -211,6 +212,7 @@ def _write(
 ) -> None:
     """Writes the files of a simulated release."""
     from ..common.crypto.randomness import RandomStream
+    from ..curator.certificates.verify import BINS
     from ..curator.releasing import outputs as files
     from .evaluation.metrics import PRIVATE
 
@@ -219,7 +221,7 @@ def _write(
     written = files.write(out, result.synthetic, columns, rng, result.certificate, model, table_file)
     files.write_certificate(out, result.certificate.with_outputs(written))
     if result.bins is not None:
-        files.write_choice(out / files.BINS, result.bins, result.synthetic.domain)
+        files.write_choice(out / BINS, result.bins, result.synthetic.domain)
     files.write_not_for_release(out / "metrics.json", files.json_text(result.metrics), PRIVATE)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -29,6 +30,9 @@ from .partition import Grid
 from .people import ROW_NUMBER, Overlap, read_people
 
 _PARTIES, _DEALERS = "parties", "dealers"
+
+_ALONE = {"OPENBLAS_NUM_THREADS": "1"}
+"""Threads of linear algebra at each process: with more, the processes of a network wait for each other."""
 _DEALER_POLICY = """\
 # For trials on one machine only: it deals whatever is asked for.
 [policy]
@@ -220,7 +224,8 @@ class Daemon:
         with log.open("wb") as stderr:
             where = options or ("--listen", "127.0.0.1:0")
             command = [*program(), role, "serve", str(folder), "--until-input-ends", *where]
-            return cls(subprocess.Popen(command, stderr=stderr, stdin=subprocess.PIPE), log)
+            started = subprocess.Popen(command, stderr=stderr, stdin=subprocess.PIPE, env=os.environ | _ALONE)
+            return cls(started, log)
 
     def address(self) -> str:
         """The address of the daemon, or `ATTACHED`; waits until it listens.

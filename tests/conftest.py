@@ -1,6 +1,10 @@
 """Settings of the whole suite."""
 
+import os
 from importlib.util import find_spec
+
+# Read when numpy is imported: tests run in one process for each core, and so do the parties that they start.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import hypothesis
 import pytest

@@ -61,6 +61,9 @@ class Attribute(ABC):
     reviewed: bool
     """False if the entry of the domain file was read from private rows, and nobody has reviewed it."""
 
+    missing: tuple[str, ...]
+    """Texts that stand for a missing value, beside the empty cell, such as NA."""
+
     @property
     @abstractmethod
     def size(self) -> int:
@@ -121,6 +124,21 @@ class Attribute(ABC):
                 are spread within bins by it.
         """
 
+    def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Decoded values as a file of text holds them; encoding these gives the codes too."""
+        return values
+
+    def within(self, values: RawColumn) -> NDArray[np.float64] | None:
+        """The raw values as numbers, after the policies for values that have no code.
+
+        Args:
+            values: as for `read`.
+
+        Returns:
+            Shape (N,), NaN for a missing value; None if the attribute does not hold numbers.
+        """
+        return None
+
     @abstractmethod
     def to_json(self) -> int | list[Any] | dict[str, Any]:
         """The entry of this attribute in a domain file."""
@@ -160,3 +178,11 @@ def check_size(name: str, size: int, what: str) -> None:
     """Raises DataError if an attribute has no codes or too many."""
     if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= LARGEST_SIZE:
         raise DataError(f"attribute {name!r}: expected from 1 to {LARGEST_SIZE} {what}; fix the domain")
+
+
+def check_missing(name: str, missing: object) -> None:
+    """Raises DataError if these are no texts for a missing value."""
+    if not isinstance(missing, tuple) or not all(isinstance(text, str) and text for text in missing):
+        raise DataError(
+            f'attribute {name!r}: missing is a list of texts such as "NA"; an empty cell is always missing'
+        )

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .attribute import ABSENT, Attribute, Reading, check_name, check_size
-from .values import RawColumn, read_numbers, read_texts, text_of
+from .attribute import ABSENT, Attribute, Reading, check_missing, check_name, check_size
+from .values import RawColumn, blanked, read_numbers, read_texts, text_of
 
 Category = str | int | float | bool
 
@@ -90,18 +90,25 @@ class CategoricalAttribute(Attribute):
         open: whether a release chooses the categories by partition selection; `categories` are those that
             are known before.
         reviewed: see `Attribute`.
+        missing: see `Attribute`.
     """
 
     name: str
     categories: tuple[Category, ...]
     other: str | None = field(default=None, kw_only=True)
     ordered: bool = field(default=False, kw_only=True)
-    open: bool = field(default=False, kw_only=True)  # type: ignore[misc]
+    open: bool = field(default=False, kw_only=True)
     reviewed: bool = field(default=True, kw_only=True)
+    missing: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         check_name(self.name)
         check_size(self.name, len(self.categories), "categories")
+        check_missing(self.name, self.missing)
+        if {text_of(category) for category in self.categories}.intersection(self.missing):
+            raise DataError(
+                f"attribute {self.name!r}: a category stands among missing too; list it in one of the two"
+            )
         for category in self.categories:
             if not isinstance(category, (str, int, float)) or (
                 isinstance(category, float) and not math.isfinite(category)
@@ -114,6 +121,10 @@ class CategoricalAttribute(Attribute):
             raise DataError(
                 f'attribute {self.name!r}: a category is listed twice (1, 1.0 and "1" are the same); '
                 "list each once"
+            )
+        if not all(isinstance(flag, bool) for flag in (self.ordered, self.open, self.reviewed)):
+            raise DataError(
+                f"attribute {self.name!r}: ordered, open and reviewed are true or false; fix the domain"
             )
         if (self.other is not None and self.other not in self.categories) or (
             self.open and self.other is None
@@ -130,7 +141,7 @@ class CategoricalAttribute(Attribute):
 
     def read(self, values: RawColumn) -> Reading:
         """The position of each value in the list; a missing value needs "" in the list."""
-        texts, position = read_texts(self.name, values)
+        texts, position = read_texts(self.name, blanked(values, self.missing))
         empty = np.array([text == "" for text in texts], dtype=np.bool_)
         known = np.array([self._code(text) for text in texts], dtype=np.int64)
         unlisted = (known < 0) & ~empty
@@ -172,6 +183,7 @@ class CategoricalAttribute(Attribute):
         """The categories, or an object where there is more to say."""
         more: dict[str, Any] = {} if self.other is None else {"other": self.other}
         more |= {key: True for key in ("ordered", "open") if getattr(self, key)}
+        more |= {"missing": list(self.missing)} if self.missing else {}
         more |= {} if self.reviewed else {"reviewed": False}
         listed = list(self.categories)
         return {"type": "categorical", "categories": listed} | more if more else listed
@@ -204,7 +216,7 @@ class CategoricalAttribute(Attribute):
 
     def _code(self, text: str) -> int:
         code = self._codes.get(text)
-        if code is None and self._number_codes:
+        if code is None and self._number_codes and "_" not in text:
             try:
                 code = self._number_codes.get(float(text))
             except ValueError:

@@ -17,10 +17,13 @@ from .attribute import Attribute
 from .categorical import CodedAttribute
 from .domain_file import read_entry
 from .rules import Rule, read_rules
+from .rules.satisfying import check_satisfiable
 from .unmodelled import Identifier, Unmodelled
 
 Clique = tuple[str, ...]
 """Names of attributes in domain order."""
+
+_LONG_FORM = {"attributes", "rules", "suggested_rules"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Domain:
             raise DataError(f"attribute {repeated[0]!r} is declared twice; declare each column once")
         for rule in self.rules:
             rule.check(self)
+        check_satisfiable(self)
 
     @classmethod
     def coded(cls, sizes: Mapping[str, int]) -> Domain:
@@ -56,19 +60,19 @@ class Domain:
 
         Args:
             form: attribute name -> entry (`domain_file.read_entry`); or an object with these as "attributes",
-                and a list "rules" (`rules.read_rules`).
+                a list "rules" (`rules.read_rules`), and perhaps "suggested_rules", which are not applied.
 
         Raises:
             DataError: not an object, or an attribute's entry or a rule is invalid.
         """
         if not isinstance(form, Mapping):
             raise DataError("a domain is one JSON object, attribute name -> entry; fix the file")
-        ruled = set(form) == {"attributes", "rules"} and isinstance(form["attributes"], Mapping)
+        ruled = {"attributes"} < set(form) <= _LONG_FORM and isinstance(form["attributes"], Mapping)
         columns = [read_entry(name, entry) for name, entry in (form["attributes"] if ruled else form).items()]
         return cls(
             tuple(column for column in columns if isinstance(column, Attribute)),
             tuple(column for column in columns if not isinstance(column, Attribute)),
-            read_rules(form["rules"]) if ruled else (),
+            read_rules(form.get("rules", [])) if ruled else (),
         )
 
     @classmethod

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..errors import DataError
 from .attribute import Attribute
+from .boolean import BooleanAttribute
 from .categorical import CategoricalAttribute, CodedAttribute
+from .date_parts import DatePartsAttribute, Part, slot_of
+from .dates import DateAttribute
+from .moments import Granularity, Moments
 from .numeric import AUTO, NumericAttribute
 from .scale import Scale
 from .unmodelled import Dropped, Identifier, Unmodelled
@@ -47,10 +52,11 @@ def _codes(name: str, form: Mapping[str, Any]) -> CodedAttribute:
 
 
 def _categorical(name: str, form: Mapping[str, Any]) -> CategoricalAttribute:
-    _check_keys(name, form, {"categories"}, {"other", "ordered", "open", "reviewed"})
+    _check_keys(name, form, {"categories"}, {"other", "ordered", "open", "missing", "reviewed"})
     if not isinstance(form["categories"], list):
         raise DataError(f"attribute {name!r}: expected a list of categories; fix the domain")
-    given = {key: value for key, value in form.items() if key not in ("type", "categories")}
+    given = {key: value for key, value in form.items() if key not in ("type", "categories", "missing")}
+    given["missing"] = tuple(_listed(name, form, "missing"))
     return CategoricalAttribute(name, tuple(form["categories"]), **given)
 
 
@@ -59,12 +65,9 @@ def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
     unbounded = form.get("bins") == AUTO and "min" not in form and "max" not in form
     required = {"edges"} if edged else {"bins"} if unbounded else {"min", "max", "bins"}
     optional = {"nullable", "integer", "scale", "atoms", "decimals", "multiple_of"}
-    optional |= {"outside", "unreadable", "format", "reviewed"}
+    optional |= {"outside", "unreadable", "format", "missing", "reviewed"}
     _check_keys(name, form, required, optional)
-    for key in ("edges", "atoms"):
-        if not isinstance(form.get(key, []), list):
-            raise DataError(f"attribute {name!r}: {key} is a list of numbers; fix the domain")
-    edges = tuple(form.get("edges", ()))
+    edges = tuple(_listed(name, form, "edges"))
     if edged and len(edges) < 2:
         raise DataError(f"attribute {name!r}: expected two or more edges; fix the domain")
     if form.get("scale", "linear") not in list(Scale):
@@ -79,11 +82,12 @@ def _numeric(name: str, form: Mapping[str, Any]) -> NumericAttribute:
         form.get("integer"),
         edges=edges,
         scale=Scale(form.get("scale", "linear")),
-        atoms=tuple(form.get("atoms", ())),
+        atoms=tuple(_listed(name, form, "atoms")),
         multiple_of=_multiple_of(name, form),
         outside=form.get("outside", "clip"),
         unreadable=form.get("unreadable", "error"),
         format=Notation(form.get("format", PLAIN.pattern)),
+        missing=tuple(_listed(name, form, "missing")),
         reviewed=form.get("reviewed", True),
     )
 
@@ -98,6 +102,79 @@ def _multiple_of(name: str, form: Mapping[str, Any]) -> float | None:
             "domain"
         )
     return math.pow(10, -decimals)
+
+
+def _boolean(name: str, form: Mapping[str, Any]) -> BooleanAttribute:
+    _check_keys(name, form, set(), {"nullable", "true", "false", "reviewed"})
+    for key in ("true", "false"):
+        if not isinstance(form.get(key, []), list):
+            raise DataError(f"attribute {name!r}: {key} is a list of texts or numbers; fix the domain")
+    return BooleanAttribute(
+        name,
+        form.get("nullable", False),
+        tuple(form.get("false", ())),
+        tuple(form.get("true", ())),
+        reviewed=form.get("reviewed", True),
+    )
+
+
+def _date(name: str, form: Mapping[str, Any]) -> DateAttribute | DatePartsAttribute:
+    return _moments(name, form, timed=False)
+
+
+def _timestamp(name: str, form: Mapping[str, Any]) -> DateAttribute | DatePartsAttribute:
+    return _moments(name, form, timed=True)
+
+
+def _moments(name: str, form: Mapping[str, Any], timed: bool) -> DateAttribute | DatePartsAttribute:
+    divided = {"parts"} if "parts" in form else {"edges"} if "edges" in form else {"min", "max"}
+    required = divided | ({"min", "max"} if "parts" in form else set())
+    optional = {"nullable", "outside", "unreadable", "granularity", "format", "reviewed"}
+    optional |= {"timezone"} if timed else set()
+    optional |= set() if "parts" in form else {"atoms"}
+    optional |= {"bins"} if divided == {"min", "max"} else set()
+    _check_keys(name, form, required, optional)
+    for key in ("edges", "atoms", "parts"):
+        if not isinstance(form.get(key, []), list):
+            raise DataError(f"attribute {name!r}: {key} is a list; fix the domain")
+    granularity = form.get("granularity", Granularity.SECOND if timed else Granularity.DAY)
+    if granularity not in list(Granularity):
+        raise DataError(f"attribute {name!r}: granularity is one of {', '.join(Granularity)}; fix the domain")
+    moments = Moments(timed, Granularity(granularity), form.get("format", ""), form.get("timezone", ""))
+    if "parts" in form:
+        return _date_parts(name, form, moments)
+    units = _units(name, form, moments)
+    return DateAttribute(name, units, moments, reviewed=form.get("reviewed", True))
+
+
+def _date_parts(name: str, form: Mapping[str, Any], moments: Moments) -> DatePartsAttribute:
+    if not set(form["parts"]) <= set(Part):
+        raise DataError(f"attribute {name!r}: parts are some of {', '.join(Part)}; fix the domain")
+    parts = tuple(map(Part, form["parts"]))
+    slots = _units(name, form, replace(moments, granularity=slot_of(parts)))
+    return DatePartsAttribute(name, slots, moments, parts, reviewed=form.get("reviewed", True))
+
+
+def _units(name: str, form: Mapping[str, Any], moments: Moments) -> NumericAttribute:
+    """The bins of whole units of time, one for each unit if the form does not say."""
+    moments.check(name)
+    edges = tuple(moments.bound(name, text) for text in form.get("edges", ()))
+    if "edges" in form and len(edges) < 2:
+        raise DataError(f"attribute {name!r}: expected two or more edges; fix the domain")
+    low, high = (edges[0], edges[-1]) if edges else (moments.bound(name, form[key]) for key in ("min", "max"))
+    bins = len(edges) - 1 if edges else form.get("bins", high - low + 1)
+    return NumericAttribute(
+        name,
+        low,
+        high,
+        None if bins == AUTO else bins,
+        form.get("nullable", False),
+        integer=True,
+        edges=edges,
+        atoms=tuple(moments.bound(name, text) for text in form.get("atoms", ())),
+        outside=form.get("outside", "clip"),
+        unreadable=form.get("unreadable", "error"),
+    )
 
 
 def _identifier(name: str, form: Mapping[str, Any]) -> Identifier:
@@ -115,6 +192,13 @@ def _text(name: str, form: Mapping[str, Any]) -> Dropped:
     return Dropped(name)
 
 
+def _listed(name: str, form: Mapping[str, Any], key: str) -> list[Any]:
+    listed = form.get(key, [])
+    if not isinstance(listed, list):
+        raise DataError(f"attribute {name!r}: {key} is a list; fix the domain")
+    return listed
+
+
 def _check_keys(name: str, form: Mapping[str, Any], required: set[str], optional: set[str]) -> None:
     if missing := sorted(required - set(form)):
         raise DataError(f"attribute {name!r}: expected the keys {', '.join(missing)}; add them to the domain")
@@ -126,6 +210,9 @@ _READERS: dict[object, Callable[[str, Mapping[str, Any]], Attribute | Unmodelled
     "codes": _codes,
     "categorical": _categorical,
     "numeric": _numeric,
+    "boolean": _boolean,
+    "date": _date,
+    "timestamp": _timestamp,
     "identifier": _identifier,
     "text": _text,
 }

@@ -39,9 +39,10 @@ class Lattice:
 
     def holds(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which numbers are multiples, up to errors of arithmetic."""
-        places = numbers / self.unit
-        distances: NDArray[np.float64] = np.abs(places - np.rint(places))
-        return distances <= 1e-6 + 1e-15 * np.abs(places)
+        with np.errstate(over="ignore", invalid="ignore"):
+            places = numbers / self.unit
+            near: NDArray[np.bool_] = np.abs(places - np.rint(places)) <= 1e-6 + 1e-15 * np.abs(places)
+        return near
 
     @cached_property
     def _quotient(self) -> tuple[float, float]:

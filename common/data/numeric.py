@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .attribute import Attribute, Reading, check_name, check_size
+from .attribute import Attribute, Reading, check_missing, check_name, check_size
 from .lattice import Lattice
 from .scale import Scale, unbounded
 from .spread import Spread
-from .values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, read_numbers
+from .values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, blanked, read_numbers
 
 AUTO = "auto"
 """In place of a number of bins: the release chooses them under differential privacy."""
@@ -55,6 +55,7 @@ class NumericAttribute(Attribute):
         unreadable: what becomes of text that is no number: one of `UNREADABLE`.
         format: how numbers are written in text; see `Notation`.
         reviewed: false if the entry was read from private rows, and nobody has reviewed it.
+        missing: see `Attribute`.
     """
 
     name: str
@@ -71,9 +72,11 @@ class NumericAttribute(Attribute):
     unreadable: str = field(default="error", kw_only=True)
     format: Notation = field(default=PLAIN, kw_only=True)
     reviewed: bool = field(default=True, kw_only=True)
+    missing: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         check_name(self.name)
+        check_missing(self.name, self.missing)
         self._check_numbers()
         self._check_policies()
         if self.minimum is None or self.maximum is None:
@@ -100,9 +103,15 @@ class NumericAttribute(Attribute):
                 raise self._error("bins need min and max; add them, or choose bins auto")
         if not np.all(np.diff(self.edges) > 0) or not np.all(np.diff(self.atoms) > 0):
             raise self._error("edges and atoms have to increase; fix the domain")
+        if self.edges and (
+            (self.minimum, self.maximum, self.bins) != (self.edges[0], self.edges[-1], len(self.edges) - 1)
+        ):
+            raise self._error("edges begin with min, end with max and are one more than bins; fix the domain")
         unit = self.multiple_of
         if unit is not None and not (_is_number(unit) and 1e-15 <= unit <= 1e15):
             raise self._error("multiple_of is a number from 1e-15 to 1e15; fix the domain")
+        if unit is not None and any(abs(bound) / unit > LARGEST_WHOLE for bound in (*bounds, *self.edges)):
+            raise self._error("bounds too far apart for multiple_of and float64; fix the domain")
 
     def _check_policies(self) -> None:
         if not all(isinstance(flag, bool) for flag in (self.nullable, self.reviewed)) or not isinstance(
@@ -129,6 +138,8 @@ class NumericAttribute(Attribute):
                 "integer bins need whole bounds, min <= max, and no more bins than integers; got min "
                 f"{low}, max {high}, {self.bins} bins"
             )
+        if self.integer and not all(float(edge).is_integer() for edge in self.edges):
+            raise self._error("edges of integers are whole numbers; fix the domain")
         if not self.integer and low >= high:
             raise self._error(f"expected min below max, got min {low}, max {high}")
         if self.scale is Scale.LOG and low <= 0:
@@ -149,23 +160,25 @@ class NumericAttribute(Attribute):
         """Whether a release has to choose bins before it can measure pairs."""
         return self.bins is None
 
+    @property
+    def unit(self) -> float | None:
+        """The values are multiples of this; None for any numbers."""
+        return 1.0 if self.integer and self.multiple_of is None else self.multiple_of
+
     @cached_property
     def lattice(self) -> Lattice | None:
         """The values are its multiples; None for any numbers."""
-        if self.multiple_of is not None:
-            return Lattice(self.multiple_of)
-        return Lattice(1) if self.integer else None
+        return None if self.unit is None else Lattice(self.unit)
 
     def numbers(self, values: RawColumn) -> NDArray[np.float64]:
         """Raw values as numbers, shape (N,); NaN where one is missing or cannot be read."""
-        return read_numbers(self.name, values, self.format)[0]
+        return read_numbers(self.name, blanked(values, self.missing), self.format)[0]
 
     def read(self, values: RawColumn) -> Reading:
         """The bin or atom of each number; the last code for a missing value."""
-        numbers, unreadable = read_numbers(self.name, values, self.format)
+        numbers, unreadable = read_numbers(self.name, blanked(values, self.missing), self.format)
         finite = np.isfinite(numbers)
-        low, high = self.grid[0], self.grid[-1] - (1 if self.integer else 0)
-        outside = finite & ((numbers < low) | (numbers > high)) & ~np.isin(numbers, self.atoms)
+        outside = finite & self._outside(numbers)
         found = {
             "unreadable": (self.unreadable, unreadable),
             "infinite": (self.unreadable, np.isinf(numbers)),
@@ -183,10 +196,26 @@ class NumericAttribute(Attribute):
             off = finite & ~Lattice(self.multiple_of).holds(numbers)
             counted["rounded"] = off & ~outside & ~np.isin(numbers, self.atoms)
         starts = self.cells[:, 0]
-        codes = np.searchsorted(starts[1:], np.where(outside, np.clip(numbers, low, high), numbers), "right")
+        codes = np.searchsorted(starts[1:], np.where(outside, self._clipped(numbers), numbers), "right")
         codes[~finite | counted["blanked"]] = len(starts)
         refused = {key: (rows, _REASONS[key]) for key, (policy, rows) in found.items() if policy == "error"}
         return Reading(codes.astype(np.int64), counted, refused)
+
+    def within(self, values: RawColumn) -> NDArray[np.float64]:
+        """The numbers within the bounds or at an atom, after the policies; NaN for a missing value."""
+        numbers = self.numbers(values)
+        outside = self._outside(numbers)
+        kept = np.where(outside, self._clipped(numbers), numbers)
+        kept[~np.isfinite(numbers) | (outside & (self.outside == "missing"))] = np.nan
+        return kept
+
+    def _outside(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+        low, high = self.grid[0], self.grid[-1] - (1 if self.integer else 0)
+        beyond: NDArray[np.bool_] = (numbers < low) | (numbers > high)
+        return beyond & ~np.isin(numbers, self.atoms)
+
+    def _clipped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.clip(numbers, self.grid[0], self.grid[-1] - (1 if self.integer else 0))
 
     def decode(
         self,
@@ -194,26 +223,28 @@ class NumericAttribute(Attribute):
         rng: np.random.Generator,
         counts: NDArray[np.integer[Any]] | None = None,
     ) -> NDArray[Any]:
-        """A draw from each bin, int64 or float64, or text if there is a format.
+        """A draw from each bin, int64 or float64; missing is None among integers, otherwise NaN.
 
-        Within bins numbers follow the shape of the histogram (`Spread`). A missing value is NaN among floats,
-        otherwise None.
+        Within bins numbers follow the shape of the histogram (`Spread`).
         """
         cells = self._spread.size
         if counts is None:
             counts = np.bincount(codes, minlength=self.size)
         missing = codes == cells
         numbers = self._spread.drawn(np.where(missing, 0, codes).astype(np.int64), counts[:cells], rng)
-        if self.format != PLAIN:
-            known = numbers[~missing]
-            return _with_none(
-                np.array([self.format.text_of(number) for number in known], dtype=object), missing
-            )
         if self.integer:
             whole = numbers.astype(np.int64)
             return _with_none(whole[~missing], missing) if self.nullable else whole
         numbers[missing] = np.nan
         return numbers
+
+    def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Decoded numbers as text in the format; None if missing."""
+        if self.format == PLAIN:
+            return values
+        numbers = values.astype(np.float64)
+        missing = np.isnan(numbers)
+        return _with_none(self.format.texts_of(numbers[~missing]), missing)
 
     def merged(self, runs: NDArray[np.int64]) -> NumericAttribute:
         """This attribute with its cells merged into bins; atoms stay.
@@ -258,6 +289,8 @@ class NumericAttribute(Attribute):
             form["unreadable"] = self.unreadable
         if self.format != PLAIN:
             form["format"] = self.format.pattern
+        if self.missing:
+            form["missing"] = list(self.missing)
         return form | ({} if self.reviewed else {"reviewed": False})
 
     def with_absent(self) -> NumericAttribute:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from .domain import Domain
+from .rules.values import drawn_together
 from .texts import TextColumn, has_open_categories
 from .values import RawColumn, refuse_rows
 
@@ -177,11 +178,17 @@ def encode_table(domain: Domain, columns: Mapping[str, RawColumn]) -> Table:
 
 
 def decode_table(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """Raw columns whose encoding is this table; numbers are drawn uniformly from their bins."""
-    return {
-        attribute.name: attribute.decode(column, rng)
-        for attribute, column in zip(table.domain.attributes, table.columns, strict=True)
-    }
+    """Raw columns whose encoding is this table; numbers are drawn from their bins, as rules allow.
+
+    Totals are the sums of their parts, which may be outside the total's bin.
+    """
+    codes = dict(zip(table.domain.names, table.columns, strict=True))
+
+    def draw(name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+        return table.domain[name].decode(codes[name][rows], rng)
+
+    values = {name: table.domain[name].decode(column, rng) for name, column in codes.items()}
+    return drawn_together(table.domain, codes, values, draw) if table.domain.rules else values
 
 
 def _column(columns: Mapping[str, RawColumn], name: str) -> RawColumn:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ RawColumn = NDArray[Any] | Sequence[Any]
 LARGEST_WHOLE = 2**53
 """Every whole number up to this is exact as a float64."""
 
-_PATTERN = re.compile(r"[^{}]*\{(:,)?\}[^{}]*")
+_PATTERN = re.compile(r"[^{}]*\{(:?,)?\}[^{}]*")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
+_DECIMAL_COMMA = re.compile(r"([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?")
 
 
 def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
@@ -40,7 +42,7 @@ def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:
 
 @dataclass(frozen=True)
 class Notation:
-    """How numbers are written as text: around `{}`, or `{:,}` with commas between thousands.
+    """How numbers are written as text: around `{}`; `{:,}` with commas between thousands; `{,}` as 1,5.
 
     Attributes:
         pattern: such as `{}%`, `${:,}` or `{} kg`.
@@ -51,28 +53,61 @@ class Notation:
     def __post_init__(self) -> None:
         if not isinstance(self.pattern, str) or not _PATTERN.fullmatch(self.pattern):
             raise DataError(
-                "format: expected text around {} or, with commas between thousands, {:,}, such as {}% or "
-                "${:,}; fix the domain"
+                "format: expected text around {}, or {:,} with commas between thousands, or {,} with a "
+                "decimal comma, such as {}% or ${:,}; fix the domain"
             )
 
-    def text_of(self, number: float) -> str:
-        """A number in this notation."""
-        plain = int(number) if float(number).is_integer() and abs(number) <= LARGEST_WHOLE else number
-        return self.pattern.format(plain)
+    def texts_of(self, numbers: NDArray[np.float64]) -> NDArray[np.object_]:
+        """The numbers in this notation, shape (N,)."""
+        known, position = np.unique(numbers, return_inverse=True)
+        return np.array([self._text_of(number) for number in known.tolist()], dtype=object)[position]
 
     def number_in(self, text: str) -> str:
         """The number in a text, without what the pattern has around it; a number alone stays."""
-        before, after = re.split(r"\{.*\}", self.pattern)
+        before, after = self._around
         cell = text.strip()
-        sign = "-" if before.strip() and cell.startswith("-") else ""
-        cell = cell.removeprefix(sign).removeprefix(before.strip()).removesuffix(after.strip()).strip()
-        if "," in self.pattern and _THOUSANDS.fullmatch(cell.removeprefix("-")):
+        sign = "-" if before and cell.startswith("-") else ""
+        cell = cell.removeprefix(sign).removeprefix(before).removesuffix(after).strip()
+        if self.decimal_comma and cell:
+            plain = cell.replace(".", "").replace(",", ".")
+            return sign + plain if _DECIMAL_COMMA.fullmatch(cell.removeprefix("-")) else "?"
+        if "," in cell and "," in self.pattern and _THOUSANDS.fullmatch(cell.removeprefix("-")):
             cell = cell.replace(",", "")
         return sign + cell if cell else text
+
+    @property
+    def decimal_comma(self) -> bool:
+        """Whether a comma divides whole numbers from fractions, and points stand between thousands."""
+        return "{,}" in self.pattern
+
+    def _text_of(self, number: float) -> str:
+        plain = int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
+        if self.decimal_comma:
+            return self.pattern.replace("{,}", str(plain).replace(".", ","))
+        return self.pattern.format(plain)
+
+    @cached_property
+    def _around(self) -> tuple[str, str]:
+        before, after = re.split(r"\{.*\}", self.pattern)
+        return before.strip(), after.strip()
 
 
 PLAIN = Notation()
 """Numbers alone."""
+
+
+def blanked(values: RawColumn, missing: Collection[str]) -> RawColumn:
+    """A column in which some texts are missing values.
+
+    Args:
+        values: shape (N,).
+        missing: texts that stand for a missing value.
+    """
+    if not missing or (isinstance(values, np.ndarray) and values.dtype.kind not in "OUT"):
+        return values
+    cells, masked = _unmasked("", values)
+    blank = [isinstance(cell, str) and cell in missing for cell in cells.tolist()]
+    return np.ma.masked_array(cells.astype(object), masked | np.array(blank, dtype=np.bool_))
 
 
 def read_numbers(
@@ -166,7 +201,7 @@ def _distinct(cells: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
 
 
 def _parsed(rows: list[Any], notation: Notation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    if set(map(type, rows)) == {str}:
+    if set(map(type, rows)) == {str} and not notation.decimal_comma:
         try:
             plain = np.array([text or "nan" for text in rows], dtype=object).astype(np.float64)
         except ValueError:

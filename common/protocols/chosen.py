@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from ..data.coding import Coding
 from ..errors import DataError
 
+CHOICE = "bins"
+"""Name of the mechanism of a release that chooses codes and makes no table."""
+
 _RELEASE_ID = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 

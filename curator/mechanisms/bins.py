@@ -11,6 +11,7 @@ from ...common.data.boxes import Box
 from ...common.data.texts import has_open_categories
 from ...common.data.workload import Workload
 from ...common.errors import DataError
+from ...common.protocols.chosen import CHOICE
 from ..measurers.measurer import Measurer, Query
 from ..pgm.estimation import estimate
 from .mechanism import GaussianMechanism
@@ -30,7 +31,7 @@ class Bins(GaussianMechanism):
     their values are. Of open categories the frequent labels are asked for, at the cost of a whole attribute.
     """
 
-    name: ClassVar[str] = "bins"
+    name: ClassVar[str] = CHOICE
 
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`."""

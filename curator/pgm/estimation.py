@@ -30,7 +30,8 @@ def estimate(
     """Fit the distribution whose marginals are closest to the measurements (an `Estimator`).
 
     Minimises the sum over measurements of ||marginal - values||^2 / (2 sigma^2) over all distributions with
-    the given total; of cells, or of sums over boxes. Without measurements the model is uniform.
+    the given total; of cells, or of sums over boxes. Without measurements the model is uniform. Cells that
+    rules of the domain exclude have no weight in the model, and their measurements none in the loss.
 
     A fit that `max_iterations` stops, or that does not converge because scales of measurements are too far
     apart, still gives the best model found, and says so by `converged`: the budget of the measurements is
@@ -54,6 +55,7 @@ def estimate(
         return MarkovRandomField.uniform(domain, mass)
     tree = _tree(domain, loss.cliques, warm_start)
     oracle = MarginalOracle(tree, loss.cliques, mass)
+    loss = loss.without(oracle.excluded())
     known = {} if warm_start is None else warm_start.potentials
     with np.errstate(over="ignore", invalid="ignore"):
         start = initial_potentials(oracle, loss, known)

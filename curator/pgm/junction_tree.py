@@ -9,6 +9,7 @@ from functools import cached_property
 
 from ...common.data.domain import Clique, Domain
 from .elimination import bits, cells_with_each, first_within, joined, triangulate
+from .zeros import zeros_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class JunctionTree:
     def build(cls, domain: Domain, cliques: Iterable[Clique]) -> JunctionTree:
         """Build a small tree that contains each of the given cliques in one of its own; deterministic.
 
-        An attribute in none of them becomes a clique of its own. The root is the clique with most cells.
+        It contains the cliques of the domain's rules too (`zeros`). An attribute in none of them becomes a
+        clique of its own. The root is the clique with most cells.
 
         Raises:
             DataError: a clique names an unknown attribute, or one twice.
@@ -155,7 +157,8 @@ def _mask(domain: Domain, clique: Iterable[str]) -> int:
 
 
 def _adjacency(domain: Domain, cliques: Iterable[Clique]) -> list[int]:
-    return joined([0] * len(domain), [_mask(domain, clique) for clique in cliques])
+    structure = zeros_of(domain).structure
+    return joined([0] * len(domain), [_mask(domain, clique) for clique in (*structure, *cliques)])
 
 
 def _spanning_tree(masks: Sequence[int], root: int) -> tuple[list[int], tuple[int, ...]]:

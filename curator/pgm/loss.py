@@ -16,6 +16,9 @@ from ...common.measurement import Measurement
 
 Array = NDArray[np.float64]
 
+_LEAST_CELL = 1e-250
+"""Smallest value of a cell without a measurement, so that logarithms exist."""
+
 
 @dataclass(frozen=True, eq=False)
 class BoxSums:
@@ -139,6 +142,20 @@ class QuadraticLoss:
         boxes = tuple(coarse for coarse in self.boxes if coarse.clique in cliques)
         return replace(self, weights=np.where(inside, self.weights, 0.0), boxes=boxes)
 
+    def without(self, excluded: NDArray[np.bool_] | None) -> QuadraticLoss:
+        """The loss of the other cells.
+
+        Args:
+            excluded: shape (n,), cells that are zero in every model; None for none.
+        """
+        if excluded is None:
+            return self
+        boxes = tuple(
+            replace(coarse, labels=np.where(excluded[coarse.cells], len(coarse.values), coarse.labels))
+            for coarse in self.boxes
+        )
+        return replace(self, weights=np.where(excluded, 0.0, self.weights), boxes=boxes)
+
     def fulfilled(self, marginals: Array, least: float) -> tuple[Array, Array]:
         """The measurements as marginals: cells as they are, sums over boxes distributed as in the model.
 
@@ -150,7 +167,7 @@ class QuadraticLoss:
             the measured marginals and the model's, both raised to this minimum.
         """
         single = self.weights > 0
-        floor = np.where(single, least / np.sqrt(np.where(single, self.weights, 1.0)), 0.0)
+        floor = np.where(single, least / np.sqrt(np.where(single, self.weights, 1.0)), _LEAST_CELL)
         for coarse in self.boxes:
             sizes = np.bincount(coarse.labels, minlength=len(coarse.values) + 1)
             share = least / math.sqrt(coarse.weight) / sizes[coarse.labels]
@@ -159,7 +176,8 @@ class QuadraticLoss:
         measured = np.where(single, np.maximum(self.values, floor), modelled)
         for coarse in self.boxes:
             wanted = np.maximum(coarse.values, least / math.sqrt(coarse.weight))
-            ratio = np.where(single[coarse.cells], 1.0, coarse.at_cells(wanted / coarse.sums(measured), 1.0))
+            ratios = wanted / np.maximum(coarse.sums(measured), _LEAST_CELL)
+            ratio = np.where(single[coarse.cells], 1.0, coarse.at_cells(ratios, 1.0))
             measured[coarse.cells] *= ratio
         return measured, modelled
 

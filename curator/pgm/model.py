@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,11 @@ from ...common.data.table import Table
 from ...common.errors import ModelError
 from . import archive
 from .junction_tree import JunctionTree
+from .oracle import MarginalOracle
 from .queries import MarginalQueries
 from .refinement import refined
 from .sampling import generate
+from .zeros import zeros_of
 
 Array = NDArray[np.float64]
 
@@ -65,10 +66,11 @@ class MarkovRandomField:
 
     @classmethod
     def uniform(cls, domain: Domain, total: float) -> MarkovRandomField:
-        """The uniform distribution over the cells of the domain."""
+        """The uniform distribution over the cells of the domain that its rules allow."""
         tree = JunctionTree.build(domain, [])
-        beliefs = tuple(np.full(shape, total / math.prod(shape)) for shape in tree.shapes)
-        return cls(domain, tree, beliefs, total, {}, 0.0, 0)
+        oracle = MarginalOracle(tree, (), total)
+        oracle(np.zeros(0))
+        return cls(domain, tree, oracle.beliefs(), total, {}, 0.0, 0)
 
     @property
     def size_mb(self) -> float:
@@ -96,7 +98,9 @@ class MarkovRandomField:
             larger: larger cliques to whose marginals in the model rows are adjusted too, and to their pairs.
         """
         table = generate(self, rows, rng)
-        wanted = dict(pairs or {})
+        masks = dict(zeros_of(self.domain).masks)
+        # Those of rules come first: whatever does not fit, rows have to keep to these.
+        wanted = dict(zip(masks, self.marginals(masks), strict=True)) | dict(pairs or {})
         covered = {*wanted}
         for clique, marginal in zip(larger, self.marginals_within_limits(larger), strict=True):
             if marginal is not None:
@@ -109,7 +113,8 @@ class MarkovRandomField:
                 wanted[clique] = marginal
         share = rows / self.total
         places = {tuple(map(self.domain.position, clique)): share * wanted[clique] for clique in wanted}
-        return refined(table, places, rng)
+        kept = {tuple(map(self.domain.position, clique)): mask for clique, mask in masks.items()}
+        return refined(table, places, rng, kept)
 
     def marginal(self, clique: Iterable[str]) -> Array:
         """The expected counts of a clique's cells, for any clique.

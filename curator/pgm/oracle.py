@@ -13,12 +13,15 @@ from ...common.errors import ModelError
 from .belief_propagation import Workspace, pass_messages, write_belief
 from .junction_tree import JunctionTree
 from .layout import lay_out
+from .zeros import NOTHING, zeros_of
 
 Array = NDArray[np.float64]
 
 
 class MarginalOracle:
     """Computes the marginals of the distribution that potentials of some cliques define.
+
+    The potentials of the domain's rules are added; cells that they exclude have no weight.
 
     Attributes:
         tree: contains each of the cliques in one of its own.
@@ -30,9 +33,12 @@ class MarginalOracle:
         self.tree = tree
         self.total = total
         self.evaluations = 0
-        self._layout, sizes, self._cuts = lay_out(tree, cliques)
+        self._zeros = zeros_of(tree.domain)
+        excluded = self._zeros.potentials()
+        self._layout, sizes, self._cuts = lay_out(tree, [*cliques, *(c for c, _ in self._zeros.masks)])
         self._work = Workspace.of(sizes)
-        self._cells = sizes.potentials
+        self._cells = sizes.potentials - len(excluded)
+        self._work.logs[self._cells : sizes.potentials] = excluded
 
     def __call__(self, potentials: Array) -> tuple[Array, float]:
         """Compute the marginals.
@@ -55,6 +61,12 @@ class MarginalOracle:
         self.evaluations += 1
         return self._work.sums[: self._cells].copy(), log_partition
 
+    def excluded(self) -> NDArray[np.bool_] | None:
+        """The cells of the cliques that rules exclude, shape (n,); None without rules."""
+        if not self._zeros.masks:
+            return None
+        return self(np.zeros(self._cells))[0] <= NOTHING * self.total
+
     def beliefs(self) -> tuple[Array, ...]:
         """The marginals of the tree's cliques at the latest call, each of its clique's shape."""
         found = []
@@ -64,4 +76,4 @@ class MarginalOracle:
             order = [axis for part in cut for axis in part]
             ordered = belief.reshape([shape[axis] for axis in order])
             found.append(np.ascontiguousarray(ordered.transpose(np.argsort(order))))
-        return tuple(found)
+        return self._zeros.cleared(self.tree.cliques, found)

@@ -42,7 +42,9 @@ from .estimator import Problem
 from .junction_tree import JunctionTree
 from .loss import QuadraticLoss, split
 from .model import MarkovRandomField
+from .oracle import MarginalOracle
 from .reconcile import reconcile
+from .zeros import zeros_of
 
 Array = NDArray[np.float64]
 
@@ -98,7 +100,8 @@ def estimate_in_parallel(
 
     fits = _fitted(fit, blocks, threads)
     tables = _tables(tree, blocks, fits)
-    beliefs = reconcile(tree, tables, [block.places[0] for block in blocks if block.separator_measured])
+    averaged = [block.places[0] for block in blocks if block.separator_measured]
+    beliefs = zeros_of(domain).cleared(tree.cliques, reconcile(tree, tables, averaged))
     model = MarkovRandomField(
         domain=domain,
         tree=tree,
@@ -109,6 +112,7 @@ def estimate_in_parallel(
         iterations=max(one.iterations for one in fits),
         converged=all(one.converged for one in fits),
     )
+    loss = loss.without(MarginalOracle(tree, loss.cliques, mass).excluded())
     return replace(model, loss=loss.of_marginals(np.concatenate(model.marginals(loss.cliques))))
 
 

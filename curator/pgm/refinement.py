@@ -20,6 +20,10 @@ Places = tuple[int, ...]
 Indices = NDArray[np.int64]
 
 _SWEEPS = 3
+
+_TOO_MANY = 1e12
+"""Surplus of an excluded cell: more than any counts, and few enough that counts are exact beside it."""
+
 MAX_CELLS = 1 << 20
 """Rows are not adjusted to larger marginals, in whose cells there is rarely more than one row."""
 
@@ -33,7 +37,12 @@ _WORK = 1 << 33
 """Largest number of cells that a sweep reads, in a few seconds; in a larger table each takes other rows."""
 
 
-def refined(table: Table, marginals: Mapping[Places, NDArray[np.float64]], rng: np.random.Generator) -> Table:
+def refined(
+    table: Table,
+    marginals: Mapping[Places, NDArray[np.float64]],
+    rng: np.random.Generator,
+    masks: Mapping[Places, NDArray[np.bool_]] | None = None,
+) -> Table:
     """Change values where that brings the table's marginals closer to the given ones.
 
     In each of three sweeps over the rows in random order, each value is set to the one with the least sum
@@ -44,8 +53,9 @@ def refined(table: Table, marginals: Mapping[Places, NDArray[np.float64]], rng: 
         marginals: for the positions of two or more attributes in the domain, in order, the wanted counts,
             shape (n_r,), which add up to the number of rows. If not all fit into memory, the first are used.
         rng: source of the order of the rows.
+        masks: for some of these marginals the cells that rows may have; no value is changed to another one.
     """
-    views, over = _surplus(table, marginals)
+    views, over = _surplus(table, marginals, masks or {})
     if not len(over):
         return table
     sizes = np.array(table.domain.sizes, dtype=np.int64)
@@ -84,9 +94,11 @@ class _Views(NamedTuple):
 
 
 def _surplus(
-    table: Table, marginals: Mapping[Places, NDArray[np.float64]]
+    table: Table,
+    marginals: Mapping[Places, NDArray[np.float64]],
+    masks: Mapping[Places, NDArray[np.bool_]],
 ) -> tuple[_Views, NDArray[np.float64]]:
-    """The views, and counts minus wanted counts."""
+    """The views, and counts minus wanted counts; an excluded cell has too many rows already."""
     sizes = table.domain.sizes
     found: list[tuple[int, int, Places]] = []
     cells: list[NDArray[np.float64]] = []
@@ -97,6 +109,8 @@ def _surplus(
         shape = [sizes[place] for place in places]
         codes = np.ravel_multi_index([table.columns[place].astype(np.int64) for place in places], shape)
         over = (np.bincount(codes, minlength=wanted.size) - wanted).reshape(shape)
+        if places in masks:
+            over[~masks[places]] += _TOO_MANY
         for axis, place in enumerate(places):
             found.append((place, end, places))
             cells.append(np.moveaxis(over, axis, -1).ravel())

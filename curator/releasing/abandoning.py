@@ -10,12 +10,12 @@ from pathlib import Path
 from ...common.canonical.terms import decode_terms
 from ...common.errors import DataError, MosaicError
 from ...common.protocols.masked.dealers import CURATOR_DEALS
+from ..certificates.verify import BINS
 from ..parties import journal as journals
 from ..parties.client import PartyClient
 from ..parties.connection import RetryPolicy
 from ..parties.home import CuratorHome
 from ..parties.journal import Journal
-from .outputs import BINS
 
 _RETRIES = RetryPolicy(call_s=60.0, tries=3)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...common.data.attribute import Attribute
 from ...common.data.coding import Coding, numbers_of
@@ -52,6 +53,18 @@ def planned_bins(records: float, zcdp_rho: float, attributes: int) -> int:
     return max(LEAST_BINS, min(MOST_BINS, int(records / (_RECORDS * sigma))))
 
 
+def even_coding(domain: Domain, records: float, zcdp_rho: float) -> Coding:
+    """As many bins as are planned, each of as many codes; known before anything is measured.
+
+    Args:
+        domain: the open domain, without the value `absent`.
+        records: number of records of the table.
+        zcdp_rho: budget of the release that uses the bins.
+    """
+    bins = planned_bins(records, zcdp_rho, len(domain))
+    return Coding({name: grid.even(bins) for name, grid in _grids(domain).items()})
+
+
 def chosen_by(made: Released, choosing: ReleaseOrder, order: ReleaseOrder, domain: Domain) -> Coding:
     """The bins and labels that follow from a finished release of the mechanism `bins`.
 
@@ -79,66 +92,94 @@ def chosen_coding(
         zcdp_rho: budget of the release that uses the bins.
     """
     bins = planned_bins(records, zcdp_rho, len(domain))
-    thresholds = _thresholds(domain)
     runs = {}
-    for name in open_numbers(domain):
+    for name, grid in _grids(domain).items():
         counts = NoisyCounts.of([one for one in measurements if one.clique == (name,)], records)
-        runs[name] = _Choice(domain[name], counts, thresholds.get(name, ()), records / bins).runs()
+        runs[name] = _Choice(grid, counts, records / bins).runs()
     return Coding(runs)
-
-
-def _thresholds(domain: Domain) -> dict[str, tuple[float, ...]]:
-    """For each column, where the domain's rules need a bin to begin."""
-    found: dict[str, tuple[float, ...]] = {}
-    for rule in domain.rules:
-        for name, numbers in rule.thresholds().items():
-            found[name] = (*found.get(name, ()), *numbers)
-    return found
 
 
 _Node = tuple[int, int]
 """A run of codes: the first one, and the one after the last."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """The codes of an open attribute.
+
+    Attributes:
+        codes: number of codes; the last may be a missing value.
+        alone: whether each cell has to stay a bin of its own, shape (cells,), as atoms have.
+        begins: whether a bin has to begin at each cell, shape (cells,).
+        bounded: whether the bounds are known.
+    """
+
+    codes: int
+    alone: NDArray[np.bool_]
+    begins: NDArray[np.bool_]
+    bounded: bool
+
+    @classmethod
+    def of(cls, attribute: Attribute, thresholds: Sequence[float]) -> _Grid:
+        """The grid of an attribute in which bins have to begin at these numbers."""
+        numbers = numbers_of(attribute)
+        low, high = numbers.cells.T
+        # A cell with a threshold inside stays a bin of its own.
+        alone = np.isin(low, numbers.atoms)
+        for threshold in thresholds:
+            alone = alone | (low < threshold) & (threshold < high)
+        begins = alone | np.isin(low, np.array(thresholds)) | np.roll(alone, 1)
+        begins[0] = True
+        return cls(attribute.size, alone, begins, numbers.minimum is not None)
+
+    @property
+    def cells(self) -> int:
+        """Number of codes that are no missing value."""
+        return len(self.alone)
+
+    def nodes(self, parts: int) -> list[_Node]:
+        """The codes in so many parts, and more where bins have to begin."""
+        starts = self.begins.copy()
+        starts[[self.cells * part // parts for part in range(parts)]] = True
+        return list(pairwise([*map(int, np.flatnonzero(starts)), self.cells]))
+
+    def even(self, parts: int) -> tuple[int, ...]:
+        """The first code of each of so many parts."""
+        return self.firsts(self.nodes(max(parts, 3)))
+
+    def firsts(self, nodes: Sequence[_Node]) -> tuple[int, ...]:
+        """The first code of each bin, atom and missing value."""
+        return (*(first for first, _ in nodes), *range(self.cells, self.codes))
+
+
+def _grids(domain: Domain) -> dict[str, _Grid]:
+    """The grids of the open attributes, in which bins begin where the domain's rules need it."""
+    thresholds: dict[str, tuple[float, ...]] = {}
+    for rule in domain.rules:
+        for name, numbers in rule.thresholds().items():
+            thresholds[name] = (*thresholds.get(name, ()), *numbers)
+    return {name: _Grid.of(domain[name], thresholds.get(name, ())) for name in open_numbers(domain)}
+
+
 class _Choice:
-    """The choice of bins of one attribute: halves of halves of its fine grid, where its records are.
+    """The choice of bins of one attribute: halves of halves of its grid, where its records are.
 
     Args:
-        attribute: open attribute.
+        grid: codes of the attribute.
         counts: noisy counts of its codes.
-        thresholds: numbers at which a bin has to begin.
         records: number of records of a bin.
     """
 
-    def __init__(
-        self, attribute: Attribute, counts: NoisyCounts, thresholds: Sequence[float], records: float
-    ) -> None:
+    def __init__(self, grid: _Grid, counts: NoisyCounts, records: float) -> None:
+        self._grid = grid
         self._counts = counts
         self._records = records
-        numeric = numbers_of(attribute)
-        low, high = numeric.cells.T
-        alone = np.isin(low, numeric.atoms)
-        # A cell with a threshold inside is a bin of its own.
-        across = np.any([(low < t) & (t < high) for t in thresholds], axis=0) if thresholds else alone
-        self._bounded = numeric.minimum is not None
-        self._first = np.ones(len(alone) + 1, dtype=np.bool_)
-        self._first[1:-1] = (
-            alone[1:] | alone[:-1] | across[1:] | across[:-1] | np.isin(low[1:], np.array(thresholds))
-        )
-        self._alone = alone
-        self._codes = attribute.size
 
     def runs(self) -> tuple[int, ...]:
         """The first code of each bin, atom and missing value."""
-        cells = len(self._alone)
-        starts = self._first.copy()
-        if self._bounded:
-            starts[[cells * part // LEAST_BINS for part in range(LEAST_BINS)]] = True
-        edges = [int(edge) for edge in np.flatnonzero(starts)]
-        nodes = self._merged(self._split(list(pairwise(edges))))
-        if not self._bounded:
-            nodes = self._with_tails(nodes)
-        return (*(first for first, _ in nodes), *range(cells, self._codes))
+        grid = self._grid
+        nodes = self._merged(self._split(grid.nodes(LEAST_BINS if grid.bounded else 1)))
+        return grid.firsts(nodes if grid.bounded else self._with_tails(nodes))
 
     def _split(self, nodes: list[_Node]) -> list[_Node]:
         """Splits bins with many records, those with most first."""
@@ -170,7 +211,7 @@ class _Choice:
         merged: list[_Node] = []
         for first, stop in nodes:
             few = merged and self._counts.between(merged[-1][0], stop) < _FEW * self._records
-            if few and not self._first[first]:
+            if few and not self._grid.begins[first]:
                 merged[-1] = (merged[-1][0], stop)
             else:
                 merged.append((first, stop))
@@ -178,20 +219,20 @@ class _Choice:
 
     def _with_tails(self, nodes: list[_Node]) -> list[_Node]:
         """The bins between two tails, which hold few records or none: their values are clipped."""
-        bins = [node for node in nodes if not self._alone[node[0]]]
+        bins = [node for node in nodes if not self._grid.alone[node[0]]]
         sure = [node for node in bins if self._counts.between(*node) > _CERTAIN * self._counts.sigma(*node)]
         held = sure or [max(bins, key=lambda node: self._counts.between(*node))]
-        low, high = max(1, held[0][0]), min(len(self._alone) - 1, held[-1][1])
+        low, high = max(1, held[0][0]), min(self._grid.cells - 1, held[-1][1])
         pieces = [
             (max(first, a), min(stop, b))
-            for a, b in ((0, low), (low, high), (high, len(self._alone)))
+            for a, b in ((0, low), (low, high), (high, self._grid.cells))
             for first, stop in nodes
             if max(first, a) < min(stop, b)
         ]
         tailed: list[_Node] = []
         for first, stop in pieces:
             beyond = stop <= low or first >= high
-            if tailed and beyond and first not in (low, high) and not self._first[first]:
+            if tailed and beyond and first not in (low, high) and not self._grid.begins[first]:
                 tailed[-1] = (tailed[-1][0], stop)
             else:
                 tailed.append((first, stop))

@@ -15,7 +15,7 @@ from ...common.data.table import Table, decode_table
 from ...common.data.values import text_of
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
-from ..certificates.verify import sha256_of
+from ..certificates.verify import CERTIFICATE, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
 from ..report.page import release_report
 from .spreadsheets import attributes_like_formulas, with_apostrophes
@@ -24,12 +24,8 @@ from .table_format import TableFile, TableFormat
 _WARNING = "NOT-FOR-RELEASE.txt"
 """Says why the results of a labelled run, or one file, must not be released, since a table cannot say it."""
 
-CERTIFICATE = "certificate.json"
 DOMAIN = "domain.json"
 """The domain with chosen bins."""
-
-BINS = "bins"
-"""The folder of the release that chooses bins, in that of the release that uses them."""
 
 _MODEL, _REPORT = "model.npz", "report.html"
 _FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, _MODEL, _REPORT, _WARNING)

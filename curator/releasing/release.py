@@ -38,6 +38,7 @@ from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.parts.fitted import FittedModel, Report, ignore
 from ..mechanisms.parts.steps import Step
 from .agreement import Proposal
+from .obedience import obedient
 
 
 @dataclass(frozen=True)
@@ -193,6 +194,7 @@ def make_release(
     # A noisy number improves while the mechanism measures.
     records = measurer.record_count
     synthetic = fitted.model.generate(order.rows or records, stream.child("rows").generator())
+    synthetic = obedient(synthetic, fitted.model, stream.child("rules").generator())
     fitted = fitted.bounded_for(synthetic, records)
     certificate = issue(
         stated_plan(order, layout, fitted.steps),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...common.crypto.randomness import RandomStream
 from ...common.errors import DataError
+from ..certificates.verify import BINS
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties import journal as journals
 from ..parties.activity import Activity
@@ -61,7 +62,7 @@ class Session:
             DataError: the plan is invalid, or the folder holds an earlier release.
         """
         plan = ReleasePlan.load(plan_file)
-        files.check_folder(folder, [journals.NAME, files.BINS])
+        files.check_folder(folder, [journals.NAME, BINS])
         kept = Journal.create(folder / journals.NAME, plan.text)
         kept.note_once("plan_file", str(plan_file.resolve()).encode())
         kept.note_once("home", str(home.folder.resolve()).encode())
@@ -120,7 +121,7 @@ class Session:
             aligned = self._aligned(slices)
             chosen = None
             if plan.bins_share is not None:
-                choice = BinsSession(self.folder / files.BINS, self.home, plan, self.journal)
+                choice = BinsSession(self.folder / BINS, self.home, plan, self.journal)
                 chosen = choice.choose(slices, watching, aligned, AWAY_S, report)
 
             def publish(made: Released) -> dict[str, str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...common.data.attribute import Attribute
 from ...common.data.categorical import CategoricalAttribute
 from ...common.data.numeric import NumericAttribute
+from ...common.data.scale import Scale
 from ...common.data.table import Table
 
 WIDTH, HEIGHT = 320.0, 96.0
@@ -64,8 +65,8 @@ class Distribution:
     Attributes:
         name: name of the attribute.
         kind: kind of its values, in words.
-        rows: one row per value, or for the most frequent ones; empty if there are columns.
-        columns: column chart of numbers; None if there are rows.
+        rows: one row per value, or for the most frequent ones; of numbers only the atoms.
+        columns: column chart of numbers without the atoms; None for other attributes.
         missing: shares of synthetic and real records without a value; None if values cannot be missing.
     """
 
@@ -92,13 +93,29 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
             lacking = [float(share[-1]) for share in shares]
             missing = lacking[0], (lacking[1] if real else None)
             shares = [share[:-1] for share in shares]
-        ends = f"{attribute.minimum:g}", f"{attribute.maximum:g}"
-        return Distribution(name, f"numbers in {attribute.bins} bins", (), _columns(shares, *ends), missing)
+        lone = np.isin(attribute.cells[:, 0], attribute.atoms)
+        atoms = _rows([f"{atom:g}" for atom in attribute.atoms], [share[lone] for share in shares])
+        bins = attribute.cells[~lone]
+        columns = None
+        if len(bins):
+            ends = f"{bins[0, 0]:g}", f"{bins[-1, 1] - bool(attribute.integer):g}"
+            columns = _columns([share[~lone] for share in shares], *ends)
+        return Distribution(name, _kind(attribute, len(bins)), atoms, columns, missing)
     if isinstance(attribute, CategoricalAttribute) or attribute.size <= _ROWED_CODES:
         kind = f"{attribute.size} values"
         return Distribution(name, kind, _rows(_labels(attribute), shares), None, None)
     columns = _columns(shares, "0", str(attribute.size - 1))
     return Distribution(name, f"codes 0 to {attribute.size - 1}", (), columns, None)
+
+
+def _kind(attribute: NumericAttribute, bins: int) -> str:
+    scale = {
+        Scale.LINEAR: "",
+        Scale.LOG: " on a logarithmic scale",
+        Scale.SYMLOG: " on a symmetric log scale",
+    }
+    atoms = f", {len(attribute.atoms)} by themselves" if attribute.atoms else ""
+    return f"numbers in {bins} bins{scale[attribute.scale]}{atoms}"
 
 
 def _shares(table: Table, name: str) -> Shares:
@@ -122,7 +139,7 @@ def _rows(labels: Sequence[str], shares: Sequence[Shares]) -> tuple[Row, ...]:
     if len(kept) < len(labels):
         named.append(f"{len(labels) - len(kept)} others")
         found = [[*some, float(share.sum()) - sum(some)] for some, share in zip(found, shares, strict=True)]
-    scale = 1 / max(1e-12, *(max(some) for some in found))
+    scale = 1 / max(1e-12, *(max(some, default=0.0) for some in found))
     real = found[1] if len(found) > 1 else [None] * len(named)
     return tuple(Row(*entry, scale) for entry in zip(named, found[0], real, strict=True))
 

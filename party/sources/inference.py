@@ -2,109 +2,154 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import duckdb
+import numpy as np
 
 from ...common.data.attribute import Attribute
-from ...common.data.categorical import CategoricalAttribute, Category, CodedAttribute
+from ...common.data.categorical import Category
 from ...common.data.domain import Domain
-from ...common.data.numeric import NumericAttribute
+from ...common.data.domain_file import read_entry
 from ...common.data.values import LARGEST_WHOLE
 from ...common.errors import DataError
-from .source import FileSource, open_source
+from .numbers import draft_number
+from .profile import Profile, Rows
+from .source import open_source
+from .suggestions import suggested_rules
+from .texts import draft_boolean, draft_date, draft_identifier, draft_texts, natural
 
 NOT_PRIVATE = (
-    "The bounds and categories of this draft were read from the private rows, without any privacy: "
-    "before a release, replace each by what is publicly known, and show the draft to nobody else."
+    "This draft was read from the private rows, without any privacy: show it to nobody. Replace bounds and "
+    'categories by what is publicly known, and then take "reviewed": false out of each entry. Releases with '
+    "an entry that nobody has reviewed are marked as not private."
 )
 
-FEW = 50
-"""A column of at most this many different values is categorical."""
+FEW_NUMBERS = 20
+"""A column of at most this many different numbers gets a list of categories."""
 
-MANY = 1000
-"""A text column of more different values than this is taken for an identifier or free text."""
+NOT_AVAILABLE = ("NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan", "None", "none", "-", ".", "?", "")
+"""Texts that among numbers or dates stand for a missing value."""
 
-BINS = 100
-"""A numeric column gets this many bins, or one per integer where there are fewer integers."""
+_FEW_WORDS = 5
+"""A column of numbers may have so many different texts that stand for a missing value."""
 
-_NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
-"""A number, without zeros in front: 007 is a code."""
+_SAMPLE = 50_000
+"""Rules are looked for in so many rows."""
 
 
-def infer_domain(path: str | Path) -> Domain:
-    """Drafts a domain for every column of a CSV or Parquet file. See NOT_PRIVATE before using it.
+@dataclass(frozen=True)
+class Draft:
+    """A drafted domain file.
 
-    Few different values become categories, or codes where they are exactly 0 to n - 1; many numbers become
-    bins between the least and the largest. Digits behind a leading zero are text, not a number.
+    Attributes:
+        entries: column -> entry, in the file's order.
+        suggested_rules: rules that the rows keep; not applied until somebody moves them to `rules`.
+        remarks: for the owner: column and sentence. No value is named in them.
+    """
+
+    entries: Mapping[str, Any]
+    suggested_rules: tuple[Mapping[str, Any], ...]
+    remarks: tuple[tuple[str, str], ...]
+
+    @property
+    def domain(self) -> Domain:
+        """The domain, without the suggested rules.
+
+        Raises:
+            DataError: there is no column that a release can hold.
+        """
+        return Domain.from_json(self.entries)
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of a domain file."""
+        if not self.suggested_rules:
+            return dict(self.entries)
+        return {"attributes": dict(self.entries), "suggested_rules": list(self.suggested_rules)}
+
+
+def infer_domain(path: str | Path, blanks: Collection[str] = ()) -> Draft:
+    """Drafts an entry for every column of a CSV or Parquet file. See NOT_PRIVATE before using it.
+
+    Args:
+        path: the file.
+        blanks: texts that stand for a missing value in every column, such as NA; among numbers and dates the
+            usual ones are known.
 
     Raises:
-        DataError: the file cannot be read or has no rows, or a text column has too many different values.
+        DataError: the file cannot be read or has no rows, or none of its columns can be released.
     """
-    source = open_source(path)
-    with source.connect() as connection:
-        kinds = source.query(connection, "DESCRIBE file")["column_type"]
-        return Domain(
-            tuple(
-                _infer_attribute(source, connection, name, f"c{place}", str(kinds[place]))
-                for place, name in enumerate(source.columns())
-            )
-        )
+    rows = Rows.of(open_source(path))
+    with rows.connection:
+        profiles = list(rows.profiles(blanks))
+        drafted = {profile.name: _entry(profile) for profile in profiles}
+        entries = {name: entry for name, (entry, _) in drafted.items()}
+        remarks = tuple((name, remark) for name, (_, found) in drafted.items() for remark in found)
+        read = {name: read_entry(name, entry) for name, entry in entries.items()}
+        attributes = {name: one for name, one in read.items() if isinstance(one, Attribute)}
+        if not attributes:
+            raise DataError(f"{rows.source.path.name} has no column that a release can hold; add some")
+        rules = suggested_rules(attributes, rows.sample(_SAMPLE))
+        return Draft(entries, tuple(rules), remarks)
 
 
-def _infer_attribute(
-    source: FileSource, connection: duckdb.DuckDBPyConnection, name: str, column: str, kind: str
-) -> Attribute:
-    absent = "nan" if kind in ("FLOAT", "DOUBLE") else ""
-    cells = (
-        "(SELECT cell, CASE WHEN isfinite(TRY_CAST(cell AS DOUBLE)) "
-        f"AND regexp_full_match(cell, '{_NUMBER}') THEN TRY_CAST(cell AS DOUBLE) END AS number "
-        f"FROM (SELECT nullif({column}::VARCHAR, '{absent}') AS cell FROM file))"
-    )
-    facts = source.query(
-        connection,
-        "SELECT count(*) AS row_count, count(cell) AS filled, count(number) AS numbers, "
-        "coalesce(min(number), 0) AS least, coalesce(max(number), 0) AS largest, "
-        f"coalesce(bool_and(number = floor(number)), false) AS whole FROM {cells}",
-    )
-    row_count, filled, numbers = (int(facts[fact][0]) for fact in ("row_count", "filled", "numbers"))
-    if not row_count:
-        raise DataError(f"{source.path.name} has no rows; an empty table has nothing to draft a domain from")
-    found = source.query(
-        connection, f"SELECT DISTINCT cell FROM {cells} WHERE cell IS NOT NULL LIMIT {MANY + 1}"
-    )
-    texts = [str(text) for text in found["cell"]]
-    nullable = filled < row_count
-    if len(texts) > FEW and numbers == filled:
-        least, largest, whole = (facts[fact][0].item() for fact in ("least", "largest", "whole"))
-        integer = whole and max(-least, largest) <= LARGEST_WHOLE
-        bins = min(BINS, int(largest - least) + 1) if integer else BINS
-        return NumericAttribute(name, least, largest, bins, nullable, integer)
-    if len(texts) > MANY:
-        raise DataError(
-            f"column {name!r} holds more than {MANY} different texts, as identifiers and free text do; "
-            "declare its categories from public knowledge or drop the column"
-        )
-    categories = _categories(texts, numeric=numbers == filled, boolean=kind == "BOOLEAN")
-    if not nullable and categories == list(range(len(categories))) and kind != "BOOLEAN":
-        return CodedAttribute(name, len(categories))
-    return CategoricalAttribute(name, ("",) * nullable + tuple(categories))
+def _entry(profile: Profile) -> tuple[Any, list[str]]:
+    """The entry of a column, and remarks for the owner."""
+    kept = _without_blanks(profile)
+    entry, remarks = _kind(kept)
+    if kept.blanks and entry["type"] in ("categorical", "numeric"):
+        entry["missing"] = list(kept.blanks)
+    elif kept.blanks and entry["type"] in ("date", "timestamp"):
+        entry["unreadable"] = "missing"
+    if kept.blanks:
+        remarks.append(f"{len(kept.blanks)} of its texts are taken as missing values; check them")
+    if entry["type"] not in ("identifier", "text"):
+        entry["reviewed"] = False
+    return entry, remarks
 
 
-def _categories(texts: list[str], numeric: bool, boolean: bool) -> list[Category]:
-    """The texts as values in natural order: numbers by size, digits within text as numbers."""
-    if boolean:
-        return [text == "true" for text in sorted(texts)]
-    if numeric and all(abs(float(text)) <= LARGEST_WHOLE for text in texts):
-        numbers = sorted({float(text) for text in texts})
-        whole = all(number.is_integer() for number in numbers)
-        return [int(number) for number in numbers] if whole else list[Category](numbers)
-    ordered: list[str] = sorted(texts, key=_natural)
-    return list[Category](ordered)
+def _without_blanks(profile: Profile) -> Profile:
+    """The column without the few texts that among numbers or dates stand for a missing value."""
+    words, texts = set(profile.words.tolist()), set(profile.texts.tolist())
+    usual = texts.intersection(NOT_AVAILABLE)
+    if words == usual or (len(words) <= _FEW_WORDS and len(texts) - len(words) > FEW_NUMBERS):
+        return profile.without(words) if len(words) < len(texts) else profile
+    if usual and draft_date(profile.without(usual))[0] is not None:
+        return profile.without(usual)
+    return profile
 
 
-def _natural(text: str) -> tuple[list[tuple[str, int]], str]:
-    """A key that sorts "9 years" before "10 years"."""
-    parts = re.findall(r"([^0-9]*)([0-9]*)", text.casefold())
-    return [(words, int(digits or -1)) for words, digits in parts], text
+def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
+    if not profile.distinct:
+        return {"type": "categorical", "categories": [""]}, ["it has no values; leave it out"]
+    remarks = [] if profile.distinct > 1 or profile.nullable else ["it has one value only; leave it out"]
+    if (identifier := draft_identifier(profile)) is not None:
+        return identifier, [*remarks, "nearly all values differ: new ones are drawn in place of them"]
+    if (boolean := draft_boolean(profile)) is not None:
+        return boolean, remarks
+    found, doubts = draft_date(profile)
+    if found is not None:
+        return found, [*remarks, *doubts]
+    if len(profile.words):
+        found, doubts = draft_texts(profile)
+    elif len(profile.values[0]) <= FEW_NUMBERS:
+        found, doubts = _few_numbers(profile), []
+    else:
+        found, doubts = draft_number(profile)
+        if profile.notation != "{}":
+            found["format"] = profile.notation
+    return found, [*remarks, *doubts]
+
+
+def _few_numbers(profile: Profile) -> dict[str, Any]:
+    numbers = profile.values[0]
+    if np.abs(numbers).max() > LARGEST_WHOLE or profile.notation != "{}":
+        texts = sorted(profile.texts.tolist(), key=natural)
+        return {"type": "categorical", "categories": [""] * profile.nullable + texts}
+    whole = np.all(numbers == np.floor(numbers))
+    listed: list[Category] = [int(number) if whole else float(number) for number in numbers]
+    if not profile.nullable and listed == list(range(len(listed))):
+        return {"type": "codes", "n": len(listed)}
+    return {"type": "categorical", "categories": [""] * profile.nullable + listed, "ordered": True}

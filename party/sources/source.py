@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import re
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +17,7 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
 from ...common.data.texts import TextColumn, has_open_categories
 from ...common.errors import DataError
+from .dialect import Dialect, find_dialect
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 SUFFIXES = (*DELIMITERS, ".parquet")
@@ -61,10 +59,11 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class FileSource:
-    """A CSV (.csv, .tsv, with a header row, UTF-8, perhaps .gz) or Parquet file, read by DuckDB.
+    """A CSV (.csv, .tsv, with a header row, perhaps .gz) or Parquet file, read by DuckDB.
 
-    Every cell of a CSV is read as the text it is; the empty cell is a missing value. Columns are read and
-    encoded one after the other, in the order of the file's rows, so that memory holds one raw column.
+    Encoding and separator of a CSV are found (`find_dialect`). Every cell is read as the text it is; the
+    empty cell is a missing value. Columns are read and encoded one after the other, in the order of the
+    file's rows, so that memory holds one raw column.
     """
 
     path: Path
@@ -88,6 +87,13 @@ class FileSource:
     def read(self, domain: Domain) -> Table:
         """The columns of the domain, encoded; see Source."""
         return self.read_with_texts(domain, ())[0]
+
+    def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
+        """The columns of the domain one after the other, as they are before encoding; see Source."""
+        places = [self._place(name) for name in domain]
+        with self.connect() as connection:
+            kinds = self.query(connection, "DESCRIBE file")["column_type"]
+            yield from raw_columns(places, kinds, lambda cell: self._cells(connection, cell))
 
     def read_with_texts(
         self, domain: Domain, columns: Sequence[str]
@@ -136,8 +142,8 @@ class FileSource:
                 f"{where}: expected a Parquet file, found another or a damaged one; write it anew"
             )
         raise DataError(
-            f"{where}: expected {len(self._names)} cells in UTF-8, quotes in pairs, all line ends alike, "
-            "found otherwise; fix the line"
+            f"{where}: expected {len(self._names)} cells in {self._dialect.in_words}, quotes in pairs, all "
+            "line ends alike, found otherwise; fix the line"
         )
 
     @property
@@ -147,7 +153,7 @@ class FileSource:
     @cached_property
     def _names(self) -> tuple[str, ...]:
         if self._suffix in DELIMITERS:
-            names = tuple(self._header())
+            names = self._dialect.header
         else:
             with duckdb.connect(config=CONFIG) as connection:
                 names = tuple(self.query(connection, f"DESCRIBE SELECT * FROM {self._scan}")["column_name"])
@@ -159,21 +165,9 @@ class FileSource:
                 )
         return names
 
-    def _header(self) -> list[str]:
-        opener = gzip.open if self._suffix.endswith(".gz") else open
-        try:
-            with opener(self.path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
-                header = next(csv.reader(lines, delimiter=DELIMITERS[self._suffix], strict=True), [])
-            "".join(header).encode("utf-8")
-        except (OSError, EOFError, UnicodeEncodeError, csv.Error, zlib.error):
-            raise DataError(
-                f"{self.path.name}: its first line cannot be read as CSV in UTF-8; fix the file"
-            ) from None
-        if not header:
-            raise DataError(
-                f"{self.path.name} has no header; write the names of the columns in its first line"
-            )
-        return header
+    @cached_property
+    def _dialect(self) -> Dialect:
+        return find_dialect(self.path, DELIMITERS[self._suffix])
 
     def _place(self, name: str) -> int:
         if name not in self._names:
@@ -189,7 +183,8 @@ class FileSource:
             return f"read_parquet({path})"
         columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(self._names)))
         return (
-            f"read_csv({path}, auto_detect=false, header=true, delim={quoted(DELIMITERS[self._suffix])}, "
+            f"read_csv({path}, auto_detect=false, header=true, "
+            f"delim={quoted(self._dialect.separator)}, encoding={quoted(self._dialect.encoding)}, "
             f"quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{columns}}})"
         )
 
@@ -209,13 +204,20 @@ def encoded_columns(
         select: the cells of an expression, as the column `cell`.
     """
     encoded, texts = [], {}
-    for attribute, place in zip(domain.attributes, places, strict=True):
-        as_is = _TYPES_READ_AS_THEY_ARE.fullmatch(kinds[place])
-        cells = select(f"c{place}" if as_is else f"c{place}::VARCHAR")["cell"]
+    for attribute, cells in zip(domain.attributes, raw_columns(places, kinds, select), strict=True):
         encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
         if has_open_categories(attribute):
             texts[attribute.name] = TextColumn.read(attribute.name, cells)
     return Table(domain, tuple(encoded), texts)
+
+
+def raw_columns(
+    places: Sequence[int], kinds: NDArray[Any], select: Callable[[str], dict[str, NDArray[Any]]]
+) -> Iterator[NDArray[Any]]:
+    """Columns named c0, c1, ... read one after the other, for encoding; see `encoded_columns`."""
+    for place in places:
+        as_is = _TYPES_READ_AS_THEY_ARE.fullmatch(kinds[place])
+        yield select(f"c{place}" if as_is else f"c{place}::VARCHAR")["cell"]
 
 
 def texts_of(

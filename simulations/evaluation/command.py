@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,6 @@ from ...common.data.domain import Domain
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.extras import require_extra
-from ...party.sources.source import read_table
 
 if TYPE_CHECKING:
     from ...curator.certificates.certificate import Certificate
@@ -28,12 +28,13 @@ def evaluate(
     synthetic: Annotated[Path, typer.Argument(help="The synthetic table.")],
     domain: Annotated[Path, typer.Option(help="Domain file of both.")],
     label: Annotated[
-        str | None, typer.Option(help="Train classifiers to predict this attribute from all others.")
+        str | None,
+        typer.Option(help="Train classifiers and regressions to predict this attribute from all others."),
     ] = None,
     holdout: Annotated[
         Path | None,
         typer.Option(
-            help="With --label: real rows that the release has not used, to test the classifiers on."
+            help="Real rows that the release has not used: to test classifiers on, and to count equal rows."
         ),
     ] = None,
     pay: Annotated[
@@ -53,8 +54,6 @@ def evaluate(
     ] = False,
 ) -> None:
     """Compare a synthetic table with the real one. The result depends on real rows: not for publication."""
-    if holdout is not None and label is None:
-        raise DataError("--holdout is for testing classifiers; give --label too, or leave it out")
     if certificate is not None and report is None:
         raise DataError("--certificate is for the report; give --report too, or leave it out")
     require_extra("curator" if label is None else "eval")
@@ -64,21 +63,25 @@ def evaluate(
     from .metrics import PRIVATE
     from .nist import Pay
     from .tables import comparison
+    from .value_distances import value_distances
+    from .values import Values
 
     loaded = Domain.load(domain)
     issued = None if certificate is None else _certificate_of(certificate, loaded)
-    rows, made_up = read_table(real, loaded), read_table(synthetic, loaded)
+    rows, made_up = Values.read(real, loaded), Values.read(synthetic, loaded)
+    apart = None if holdout is None else Values.read(holdout, loaded)
     found = run(
-        rows,
-        made_up,
+        rows.table,
+        made_up.table,
         label=label,
-        holdout=None if holdout is None else read_table(holdout, loaded),
+        holdout=None if apart is None else apart.table,
         workload=Workload.parse(loaded, workload),
         pay=None if pay is None else Pay(*pay),
         seed=seed,
     )
+    found = replace(found, values=value_distances(rows, made_up, label=label, holdout=apart, seed=seed))
     if report is not None:
-        page = evaluation_report(made_up, comparison(found, rows), issued)
+        page = evaluation_report(made_up.table, comparison(found, rows.table), issued)
         files.write_not_for_release(report, page, PRIVATE)
     if json_output:
         typer.echo(json.dumps(found.to_json()))

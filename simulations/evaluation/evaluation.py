@@ -1,4 +1,4 @@
-"""All metrics that compare a synthetic table with the real one: not for publication."""
+"""All metrics of the codes of a synthetic table and the real one: not for publication."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .nist import Pay, classification_score, clustering_score, regression_score
 from .other_metrics import OtherMetric, other_metrics
 from .prediction import Prediction, predictions
 from .range_queries import RangeError, range_errors
+from .value_distances import ValueDistances
 
 KS = (1, 2, 3, 4)
 _SEED = 0
@@ -49,6 +50,7 @@ class Evaluation:
         attributes: the distance of each attribute.
         pairs: the distance of each pair.
         others: figures of metrics of other packages.
+        values: distances of values; None if only codes were compared.
     """
 
     records: tuple[int, int]
@@ -60,6 +62,7 @@ class Evaluation:
     attributes: tuple[Distance, ...]
     pairs: tuple[Distance, ...]
     others: tuple[OtherMetric, ...] = ()
+    values: ValueDistances | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -77,6 +80,7 @@ class Evaluation:
             "attributes": [_distance(distance) for distance in self.attributes],
             "pairs": [_distance(distance) for distance in self.pairs],
             "others": [asdict(other) for other in self.others],
+            "values": None if self.values is None else self.values.to_json(),
         }
 
 
@@ -90,7 +94,7 @@ def evaluate(
     pay: Pay | None = None,
     seed: int = _SEED,
 ) -> Evaluation:
-    """Compares a synthetic table with the real one by every metric.
+    """Compares the codes of a synthetic table with those of the real one by every metric.
 
     Args:
         real: the table that was released.

@@ -119,7 +119,7 @@ def _subset(table: Table, name: str, rng: np.random.Generator) -> NDArray[np.boo
     attribute = table.domain[name]
     inside = np.zeros(attribute.size, dtype=bool)
     if isinstance(attribute, NumericAttribute):
-        first, last = sorted(rng.integers(0, attribute.bins, size=2).tolist())
+        first, last = sorted(rng.integers(0, len(attribute.cells), size=2).tolist())
         inside[first : last + 1] = True
     else:
         inside[:] = rng.random(attribute.size) < 0.5
@@ -146,8 +146,7 @@ def _amounts(table: Table, name: str) -> Array:
     attribute = table.domain[name]
     if not isinstance(attribute, NumericAttribute):
         return np.arange(attribute.size, dtype=np.float64)
-    width = (attribute.maximum - attribute.minimum + bool(attribute.integer)) / attribute.bins
-    middles = attribute.minimum + width * (np.arange(attribute.bins) + 0.5) - bool(attribute.integer) / 2
+    middles = (attribute.cells.sum(axis=1) - bool(attribute.integer)) / 2
     return np.append(np.maximum(middles, 0.0), [0.0] * attribute.nullable)
 
 

@@ -182,9 +182,10 @@ def _indicators(table: Table) -> Any:
     for attribute in table.domain.attributes:
         codes = table.column(attribute.name).astype(np.int64)
         if isinstance(attribute, NumericAttribute):
-            missing = codes == attribute.bins
+            held = len(attribute.cells)
+            missing = codes == held
             places.append(width + missing)
-            values.append(np.where(missing, 1.0, codes / max(1, attribute.bins - 1)))
+            values.append(np.where(missing, 1.0, codes / max(1, held - 1)))
             width += 1 + attribute.nullable
         else:
             places.append(width + codes)

@@ -7,8 +7,10 @@ from ...curator.report.comparison import Comparison, ScoreTable
 from .distances import Distance, worst
 from .evaluation import Evaluation
 from .other_metrics import OtherMetric
+from .value_tables import value_tables
 
 _SHOWN = 5
+_SHOWN_ON_PAGE = 20
 
 
 def comparison(found: Evaluation, real: Table) -> Comparison:
@@ -17,12 +19,17 @@ def comparison(found: Evaluation, real: Table) -> Comparison:
         real,
         {distance.clique[0]: distance.total_variation for distance in found.attributes},
         {(d.clique[0], d.clique[1]): d.total_variation for d in found.pairs},
-        tuple(score_tables(found)),
+        tuple(
+            (
+                *score_tables(found),
+                *([] if found.values is None else value_tables(found.values, _SHOWN_ON_PAGE)),
+            )
+        ),
     )
 
 
 def score_tables(found: Evaluation) -> list[ScoreTable]:
-    """Tables of all scores; the distances of attributes and pairs are `furthest_tables`."""
+    """Tables of all scores of codes; the distances of attributes and pairs are `furthest_tables`."""
     tables = [_marginals(found)]
     if found.predictions:
         tables.append(_predictions(found))
@@ -33,8 +40,9 @@ def score_tables(found: Evaluation) -> list[ScoreTable]:
 
 
 def furthest_tables(found: Evaluation) -> list[ScoreTable]:
-    """The attributes and the pairs with the largest distances."""
-    tables = [_furthest("Furthest attributes", "attribute", found.attributes)]
+    """The values, attributes and pairs with the largest distances."""
+    tables = [] if found.values is None else value_tables(found.values, _SHOWN)
+    tables.append(_furthest("Furthest attributes", "attribute", found.attributes))
     if found.pairs:
         tables.append(_furthest("Furthest pairs", "pair", found.pairs))
     return tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,8 +30,8 @@ class Determines(Rule):
     nothing, nor does a value that a given map does not list.
 
     Attributes:
-        determinant: column whose value determines the other: categories, or bins of one value.
-        dependent_column: column that is determined.
+        determinant: column whose value determines the other.
+        dependent_column: column that is determined. Both have categories, or bins of one value.
         pairs: public map, value -> value; None to learn it.
     """
 
@@ -47,12 +47,13 @@ class Determines(Rule):
     def check(self, domain: Domain) -> None:
         """See `Rule.check`."""
         check_columns(domain, self.columns, 2)
-        reached = extent(domain[self.determinant])
-        if np.any(reached[:, 0] < reached[:, 1]):
-            raise DataError(
-                f"rules: a bin of {self.determinant!r} holds several values, so it determines nothing; list "
-                "categories, or declare bins of one value"
-            )
+        for name in self.columns:
+            reached = extent(domain[name])
+            if np.any(reached[:, 0] < reached[:, 1]):
+                raise DataError(
+                    f"rules: a bin of {name!r} holds several values, and no dependency can be stated for it; "
+                    "list categories, or declare bins of one value"
+                )
         self._codes(domain)
 
     def forbids(self, domain: Domain, codes: Mapping[str, Codes]) -> Mask:
@@ -96,6 +97,17 @@ class Determines(Rule):
         absent = _is_absent(domain[self.dependent_column])[determined]
         return {self.dependent_column: np.where((wanted < 0) | absent, determined, wanted)}
 
+    def with_map(self, domain: Domain, codes: NDArray[np.int64]) -> Determines:
+        """This dependency with a map.
+
+        Args:
+            domain: of the codes.
+            codes: the determined code of each code of the determinant.
+        """
+        values, determined = (_texts(domain[name]) for name in self.columns)
+        pairs = ((text, determined[code]) for text, code in zip(values, codes.tolist(), strict=True) if text)
+        return replace(self, pairs=tuple(pairs))
+
     def _codes(self, domain: Domain) -> NDArray[np.int64]:
         """The determined code of each code of the determinant; -1 for none.
 
@@ -138,9 +150,14 @@ def _mapped(
 
 def _code_of_text(attribute: Attribute) -> dict[str, int]:
     """The code of each category, or of each number that has a code of its own."""
+    return {text: code for code, text in enumerate(_texts(attribute))}
+
+
+def _texts(attribute: Attribute) -> list[str]:
+    """The value of each code; empty if it is missing."""
     if isinstance(attribute, CategoricalAttribute):
-        return {text_of(category): code for code, category in enumerate(attribute.categories)}
-    return {text_of(low): code for code, (low, high) in enumerate(extent(attribute).tolist()) if low == high}
+        return list(map(text_of, attribute.categories))
+    return list(map(text_of, extent(attribute)[:, 0].tolist()))
 
 
 def _is_absent(attribute: Attribute) -> Mask:

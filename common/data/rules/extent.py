@@ -43,7 +43,7 @@ def numbers(name: str, values: RawColumn) -> NDArray[np.float64]:
     array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     try:
         if array.dtype.kind != "M":
-            return read_numbers(name, array)
+            return read_numbers(name, array)[0]
         seconds = array.astype("datetime64[us]")
     except DataError as cause:
         texts = [None if value in ("", None) else value for value in array.tolist()]
@@ -58,9 +58,8 @@ def numbers(name: str, values: RawColumn) -> NDArray[np.float64]:
 
 def _reached(attribute: NumericAttribute) -> NDArray[Any]:
     low, above = attribute.cells.T
-    unit = attribute.unit
-    if unit is None:
+    lattice = attribute.lattice
+    if lattice is None:
         return np.stack([low, np.nextafter(above, low)], axis=1)
-    digits = max(0, math.ceil(-math.log10(unit))) + 6
-    steps = np.stack([np.ceil(low / unit), np.ceil(above / unit) - 1], axis=1)
-    return np.asarray(np.round(steps * unit, digits))
+    multiples = lattice.first_from(low), lattice.first_from(above) - 1
+    return np.stack([lattice.values(places) for places in multiples], axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,11 @@ class AtMost(Rule):
         """See `Rule.to_json`."""
         return {"at_most": list(self.names)}
 
+    @property
+    def parts(self) -> tuple[Rule, ...]:
+        """A rule for each pair."""
+        return tuple(AtMost(pair) for pair in itertools.combinations(self.names, 2))
+
 
 @dataclass(frozen=True)
 class Sum(Rule):
@@ -69,12 +75,12 @@ class Sum(Rule):
     """
 
     total: str
-    parts: tuple[str, ...]
+    addends: tuple[str, ...]
 
     @property
     def columns(self) -> Clique:
         """The total, then its parts."""
-        return (self.total, *self.parts)
+        return (self.total, *self.addends)
 
     def check(self, domain: Domain) -> None:
         """See `Rule.check`."""
@@ -92,13 +98,13 @@ class Sum(Rule):
     def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
         """See `Rule.broken`; differences of rounding are no break."""
         total = numbers(self.total, columns[self.total])
-        parts = np.stack([numbers(name, columns[name]) for name in self.parts])
+        parts = np.stack([numbers(name, columns[name]) for name in self.addends])
         found: Mask = np.abs(total - parts.sum(axis=0)) > _ROUNDING * np.abs(parts).sum(axis=0)
         return found
 
     def to_json(self) -> dict[str, Any]:
         """See `Rule.to_json`."""
-        return {"sum": self.total, "of": list(self.parts)}
+        return {"sum": self.total, "of": list(self.addends)}
 
     def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
         """The total's code, moved to the nearest that the parts can add up to."""
@@ -116,9 +122,9 @@ class Sum(Rule):
         self, domain: Domain, codes: Mapping[str, Codes]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The least and the largest sum of the parts; NaN if one is missing."""
-        shape = np.broadcast_shapes(*(codes[name].shape for name in self.parts))
+        shape = np.broadcast_shapes(*(codes[name].shape for name in self.addends))
         low, high = np.zeros(shape), np.zeros(shape)
-        for name in self.parts:
+        for name in self.addends:
             reached = extent(domain[name])[codes[name]]
             low, high = low + reached[..., 0], high + reached[..., 1]
         return low, high

@@ -81,6 +81,11 @@ class Rule(ABC):
             return None
         return clique, ~np.broadcast_to(forbidden, domain.shape(clique))
 
+    @property
+    def parts(self) -> tuple[Rule, ...]:
+        """Rules about fewer columns that say the same together."""
+        return (self,)
+
     def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
         """The codes of columns that follow from the others of the rule; empty if none does."""
         return {}

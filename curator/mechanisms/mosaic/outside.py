@@ -42,7 +42,8 @@ def supplemented(model: MarkovRandomField, known: Knowledge, workload: Workload)
             effect = replace(known.effects[clique], reference=np.maximum(cells, LEAST_CELL))
             values, _ = effect.estimate(known.records)
             ones = [((axis,), margins[(name,)]) for axis, name in enumerate(clique)]
-            found = raked(np.maximum(values, LEAST_CELL), effect.shape, ones)
+            found = raked(np.where(cells > 0, np.maximum(values, LEAST_CELL), 0.0), effect.shape, ones)
+            found = np.where(cells > 0, found, 0.0)
             # The lower bounds of cells can sum to more than the number of records.
             pairs[clique] = found * (model.total / found.sum())
     larger = larger_marginals(known, workload, pairs)

@@ -81,7 +81,7 @@ def test_numbers_are_read_in_the_notation_that_the_domain_states(pattern, cells,
     ],
 )
 def test_numbers_are_written_in_their_notation(pattern, number, text):
-    assert Notation(pattern).text_of(number) == text
+    assert Notation(pattern).texts_of(np.array([7, number])).tolist()[1] == text
     assert read_numbers("x", [text], Notation(pattern))[0].tolist() == [number]
 
 

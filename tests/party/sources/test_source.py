@@ -169,7 +169,6 @@ def test_a_file_is_found_by_its_exact_name(tmp_path, name):
         (b"a,b,c\n1,2,3\n4,5,6\n1,secret,3,4\n", 4),
         (b'a,b,c\n1,"secret,3\n4,5,6\n', 2),
         (b'a,b,c\n1,"secret"x,3\n4,5,6\n', 2),
-        (b"a,b,c\n1,secret\xff,3\n", 2),
     ],
 )
 def test_a_malformed_row_is_refused_by_its_line_without_its_content(tmp_path, content, line):
@@ -206,7 +205,7 @@ def test_a_missing_column_is_named_without_quoting_the_first_line(tmp_path):
         ("\na,b\n0,1\n", "has no header"),
         ("a,secret,b,secret\n0,1,2,3\n", "columns 2 and 4 have one name"),
         ('"a,b\n0,1\n', "its first line cannot be read as CSV"),
-        ("a,b".encode("utf-16"), "its first line cannot be read as CSV"),
+        (b"a,b\n\xe9,\x80\n", "expected UTF-8, UTF-16 with a byte order mark or Latin-1"),
     ],
 )
 def test_a_csv_without_header_or_rows_is_refused(tmp_path, content, reason):

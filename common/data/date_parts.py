@@ -1,0 +1,172 @@
+"""Attributes of dates and timestamps that are coded by parts, such as month and weekday."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from .attribute import Attribute, Reading, check_name
+from .dates import read_units
+from .moments import Granularity, Moments, Times
+from .numeric import NumericAttribute
+from .values import RawColumn
+
+
+class Part(enum.StrEnum):
+    """A part of a date or timestamp."""
+
+    YEAR = "year"
+    QUARTER = "quarter"
+    MONTH = "month"
+    DAY = "day"
+    WEEKDAY = "weekday"
+    HOUR = "hour"
+
+    def of(self, times: Times) -> NDArray[np.int64]:
+        """The part of each time."""
+        match self:
+            case Part.YEAR:
+                return _whole(times, "Y")
+            case Part.QUARTER:
+                return _whole(times, "M") % 12 // 3
+            case Part.MONTH:
+                return _whole(times, "M") % 12
+            case Part.DAY:
+                month = times.astype("datetime64[M]")
+                return _whole(times, "D") - _whole(month, "D")
+            case Part.WEEKDAY:
+                return (_whole(times, "D") + 3) % 7
+            case Part.HOUR:
+                return _whole(times, "h") % 24
+
+
+@dataclass(frozen=True)
+class DatePartsAttribute(Attribute):
+    """A column of dates or timestamps whose code says some parts: each combination within the bounds is one.
+
+    A value is drawn evenly from the days, or hours, that have the parts; what the parts do not say is lost.
+
+    Attributes:
+        name: name of the column.
+        slots: one bin for each day, or for each hour if `HOUR` is among the parts; and the policies.
+        moments: what the values are, and how they are written.
+        parts: codes are in their order, by the first, then the second, and so on.
+        reviewed: see `Attribute`.
+    """
+
+    name: str
+    slots: NumericAttribute
+    moments: Moments
+    parts: tuple[Part, ...]
+    reviewed: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        self.moments.check(self.name)
+        known = list(Part) if self.moments.timed else [part for part in Part if part is not Part.HOUR]
+        if not self.parts or len(set(self.parts)) < len(self.parts) or not set(self.parts) <= set(known):
+            raise DataError(
+                f"attribute {self.name!r}: parts are some of {', '.join(known)}, each once; fix the domain"
+            )
+        if self._values_per_slot is None:
+            raise DataError(
+                f"attribute {self.name!r}: with these parts the granularity is at most one "
+                f"{slot_of(self.parts).value}; fix the domain"
+            )
+        self.moments.check_format(self.name, self.moments.counted(self._times_of_slots))
+
+    @property
+    def size(self) -> int:
+        """The number of combinations of parts, plus one for a missing value if nullable."""
+        return int(self._combination.max()) + 1 + int(self.nullable)
+
+    @property
+    def nullable(self) -> bool:
+        """Whether there is a code for a missing value."""
+        return self.slots.nullable
+
+    def read(self, values: RawColumn) -> Reading:
+        """The combination of parts of each date or timestamp; the last code for a missing value."""
+        reading = read_units(self.name, values, self._slot_moments, self.slots)
+        return replace(reading, codes=np.append(self._combination, self.size - 1)[reading.codes])
+
+    def decode(
+        self,
+        codes: NDArray[np.integer[Any]],
+        rng: np.random.Generator,
+        counts: NDArray[np.integer[Any]] | None = None,
+    ) -> Times:
+        """A draw from the days or hours with the parts; datetime64[D] or datetime64[us], NaT if missing."""
+        missing = codes == len(self._starts) - 1
+        combinations = np.where(missing, 0, codes).astype(np.int64)
+        first, beyond = self._starts[combinations], self._starts[combinations + 1]
+        slots = np.argsort(self._combination, kind="stable")[rng.integers(first, beyond)]
+        times = self._times_of_slots[slots]
+        if self.moments.timed:
+            units = self.moments.counted(times)
+            times = self.moments.at(units + rng.integers(0, self._values_per_slot, len(units)))
+        times[missing] = np.datetime64("NaT")
+        return times
+
+    def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Decoded values as text in the format; None if missing."""
+        return self.moments.written(values)
+
+    def to_json(self) -> dict[str, Any]:
+        """Bounds, parts and flags; the newer keys only where they are not the default."""
+        form = self.slots.to_json()
+        for key in ("type", "integer", "bins"):
+            del form[key]
+        for key in ("min", "max"):
+            form[key] = self._slot_moments.bound_text(form[key])
+        form["parts"] = [part.value for part in self.parts]
+        return self.moments.to_json() | form | ({} if self.reviewed else {"reviewed": False})
+
+    def with_absent(self) -> DatePartsAttribute:
+        """The same combinations and an empty cell."""
+        return replace(self, slots=self.slots.with_absent())
+
+    @property
+    def _slot_moments(self) -> Moments:
+        return replace(self.moments, granularity=slot_of(self.parts))
+
+    @property
+    def _values_per_slot(self) -> int | None:
+        """How many values of the granularity a slot has; None if a value is longer than a slot."""
+        day = np.zeros(1, dtype=np.int64)
+        begins = replace(self.moments, timed=True)
+        slots = replace(begins, granularity=slot_of(self.parts))
+        between = begins.counted(slots.at(day + 1)) - begins.counted(slots.at(day))
+        return int(between[0]) or None
+
+    @cached_property
+    def _times_of_slots(self) -> Times:
+        first = int(self.slots.minimum or 0)
+        return self._slot_moments.at(first + np.arange(self.slots.bins or 1, dtype=np.int64))
+
+    @cached_property
+    def _combination(self) -> NDArray[np.int64]:
+        """The code of each slot."""
+        parts = np.stack([part.of(self._times_of_slots) for part in self.parts])
+        return np.unique(parts, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """For each code, the number of slots with smaller codes; and the number of all slots."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self._combination))])
+
+
+def slot_of(parts: tuple[Part, ...]) -> Granularity:
+    """The unit of the slots of these parts: hours, or days if no part is shorter."""
+    return Granularity.HOUR if Part.HOUR in parts else Granularity.DAY
+
+
+def _whole(times: Times, unit: str) -> NDArray[np.int64]:
+    """Whole units since 1970."""
+    return times.astype(f"datetime64[{unit}]").astype(np.int64)

@@ -1,0 +1,151 @@
+"""Attributes of dates and timestamps: bins over whole units of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from .attribute import Attribute, Reading, check_name
+from .moments import Moments, Times
+from .numeric import NumericAttribute
+from .values import RawColumn
+
+_SAMPLES = 100
+"""Number of values on which a format is tried."""
+
+
+@dataclass(frozen=True)
+class DateAttribute(Attribute):
+    """A column of dates or timestamps, divided into bins of days, months, seconds or another unit.
+
+    Attributes:
+        name: name of the column.
+        units: the bins and atoms, of whole numbers of units since 1970, and the policies.
+        moments: what the values are, and how they are written.
+        reviewed: see `Attribute`.
+    """
+
+    name: str
+    units: NumericAttribute
+    moments: Moments
+    reviewed: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        self.moments.check(self.name)
+        first, last = self.units.minimum, self.units.maximum
+        if first is None or last is None:
+            raise DataError(f"attribute {self.name!r}: expected min and max; fix the domain")
+        samples = np.linspace(first, last, _SAMPLES).astype(np.int64)
+        atoms = np.array(self.units.atoms, dtype=np.int64)
+        self.moments.check_format(self.name, np.concatenate([samples, atoms]))
+
+    @property
+    def size(self) -> int:
+        """The number of bins and atoms, plus one for a missing value if nullable."""
+        return self.units.size
+
+    @property
+    def open(self) -> bool:
+        """Whether a release has to choose bins before it can measure pairs."""
+        return self.units.open
+
+    @property
+    def nullable(self) -> bool:
+        """Whether there is a code for a missing value."""
+        return self.units.nullable
+
+    def read(self, values: RawColumn) -> Reading:
+        """The bin or atom of each date or timestamp; the last code for a missing value."""
+        return read_units(self.name, values, self.moments, self.units)
+
+    def decode(
+        self,
+        codes: NDArray[np.integer[Any]],
+        rng: np.random.Generator,
+        counts: NDArray[np.integer[Any]] | None = None,
+    ) -> Times:
+        """A draw from each bin: datetime64[D] of dates, datetime64[us] of timestamps; NaT if missing."""
+        return decode_units(codes, self.moments, self.units, rng, counts)
+
+    def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Decoded values as text in the format; None if missing."""
+        return self.moments.written(values)
+
+    def merged(self, runs: NDArray[np.int64]) -> DateAttribute:
+        """This attribute with its bins merged; see `NumericAttribute.merged`."""
+        return replace(self, units=self.units.merged(runs))
+
+    def to_json(self) -> dict[str, Any]:
+        """Bounds, bins and flags; keys only where they are not the default."""
+        form = self.units.to_json()
+        del form["type"], form["integer"]
+        for key in {"min", "max"} & set(form):
+            form[key] = self.moments.bound_text(form[key])
+        for key in {"edges", "atoms"} & set(form):
+            form[key] = list(map(self.moments.bound_text, form[key]))
+        return self.moments.to_json() | form | ({} if self.reviewed else {"reviewed": False})
+
+    def with_absent(self) -> DateAttribute:
+        """The same bins and an empty cell."""
+        return replace(self, units=self.units.with_absent())
+
+
+def read_units(name: str, values: RawColumn, moments: Moments, units: NumericAttribute) -> Reading:
+    """The code of each date or timestamp, in an attribute of whole units.
+
+    Args:
+        name: of the column.
+        values: shape (N,); see `Moments.read`.
+        moments: what the values are.
+        units: the codes, and the policies.
+    """
+    times, unreadable = moments.read(name, values)
+    numbers = np.full(len(times), np.nan)
+    known = ~np.isnat(times)
+    numbers[known] = moments.counted(times[known])
+    numbers[unreadable] = np.inf
+    reading = units.read(numbers)
+    refused = {
+        key: (reading.refused[of][0], reason)
+        for key, (of, reason) in _REASONS.items()
+        if of in reading.refused
+    }
+    return Reading(reading.codes, reading.counted, refused)
+
+
+def decode_units(
+    codes: NDArray[np.integer[Any]],
+    moments: Moments,
+    units: NumericAttribute,
+    rng: np.random.Generator,
+    counts: NDArray[np.integer[Any]] | None = None,
+) -> Times:
+    """A date or timestamp for each code of an attribute of whole units; see `Attribute.decode`."""
+    numbers = units.decode(codes, rng, counts)
+    missing = np.equal(numbers, None) if units.nullable else np.zeros(len(codes), dtype=np.bool_)
+    times = moments.at(np.where(missing, 0, numbers).astype(np.int64))
+    times[missing] = np.datetime64("NaT")
+    return times
+
+
+_REASONS = {
+    "unreadable": (
+        "infinite",
+        "expected a date or timestamp in the format of the domain (ISO 8601 if it names none), found "
+        "something else; fix the row, or the format or timezone in the domain",
+    ),
+    "outside": (
+        "outside",
+        "expected a date or timestamp within the bounds, found another; fix the row or the domain",
+    ),
+    "empty": (
+        "empty",
+        "expected a date or timestamp, found a missing value; declare the attribute nullable or fix the row",
+    ),
+}
+"""Key of `REFUSED` -> the key that an attribute of numbers has for it, and the reason."""

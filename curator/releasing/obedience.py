@@ -1,0 +1,132 @@
+"""Rows that break no rule of their domain, whatever model they were drawn from; post-processing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.domain import Clique, Domain
+from ...common.data.rules.determines import Determines
+from ...common.data.rules.rule import Rule
+from ...common.data.rules.satisfying import example
+from ...common.data.table import Table, code_dtype
+from ..mechanisms.parts.released import ReleasedModel
+
+_REDRAWS = 10
+"""Times that rows which break a rule are drawn anew."""
+
+_CHOICES = 4096
+"""Most combinations of codes among which the nearest is looked for."""
+
+Mask = NDArray[np.bool_]
+
+
+def obedient(rows: Table, model: ReleasedModel, rng: np.random.Generator) -> Table:
+    """The rows, changed where they break a rule.
+
+    1. Columns that follow from others are set: a determined value, a missing one, a total outside the sum of
+       its parts. A dependency without a map gets the model's most likely values.
+    2. Rows that still break a rule are drawn anew, up to ten times. So the others are distributed as in the
+       model, given the rules.
+    3. What is left gets, in the columns of the broken rules, the codes of the most similar row that breaks
+       none.
+
+    Args:
+        rows: drawn from the model.
+        model: the released distribution.
+        rng: source of randomness; its seed determines the result.
+    """
+    rules = with_maps(rows.domain, model, rows)
+    if not rules:
+        return rows
+    rows = _with_dependents(rows, rules)
+    for _ in range(_REDRAWS):
+        breaking = np.flatnonzero(_breaking(rows, rules))
+        if not len(breaking):
+            return rows
+        fresh = _with_dependents(model.generate(len(breaking), rng), rules)
+        good = np.flatnonzero(~_breaking(fresh, rules))
+        rows = _replaced(rows, breaking[: len(good)], fresh.take(good), rows.domain.names)
+    for together in _components(rules):
+        rows = _nearest(rows, together, rng)
+    return rows
+
+
+def with_maps(domain: Domain, model: ReleasedModel, rows: Table) -> tuple[Rule, ...]:
+    """The rules of a domain; dependencies without a map get that of the model, or else of the rows."""
+    return tuple(
+        _mapped(rule, domain, model, rows) if isinstance(rule, Determines) and rule.pairs is None else rule
+        for rule in domain.rules
+    )
+
+
+def _mapped(rule: Determines, domain: Domain, model: ReleasedModel, rows: Table) -> Determines:
+    clique = domain.canonical(rule.columns)
+    found = model.marginals_within_limits([clique])[0]
+    counts = rows.marginal(clique) if found is None else found
+    table = counts.reshape(domain.shape(clique))
+    table = table if clique == rule.columns else table.T
+    return rule.with_map(domain, table.argmax(axis=1).astype(np.int64))
+
+
+def _with_dependents(rows: Table, rules: Sequence[Rule]) -> Table:
+    codes = dict(zip(rows.domain.names, rows.columns, strict=True))
+    for rule in rules:
+        for name, found in rule.dependent(rows.domain, codes).items():
+            codes[name] = found.astype(code_dtype(rows.domain[name].size))
+    return Table(rows.domain, tuple(codes[name] for name in rows.domain))
+
+
+def _breaking(rows: Table, rules: Sequence[Rule]) -> Mask:
+    """Whether each row breaks a rule."""
+    codes = dict(zip(rows.domain.names, rows.columns, strict=True))
+    found = np.zeros(rows.record_count, dtype=np.bool_)
+    for rule in rules:
+        found |= rule.forbids(rows.domain, codes)
+    return found
+
+
+def _replaced(rows: Table, places: NDArray[np.int64], others: Table, names: Clique) -> Table:
+    """The rows with those at these places replaced in some columns."""
+    columns = []
+    for name, column, other in zip(rows.domain, rows.columns, others.columns, strict=True):
+        if name in names:
+            column = column.copy()
+            column[places] = other
+        columns.append(column)
+    return Table(rows.domain, tuple(columns))
+
+
+def _components(rules: Sequence[Rule]) -> list[list[Rule]]:
+    """The rules, grouped so that those of different groups share no column."""
+    groups: list[list[Rule]] = []
+    for rule in rules:
+        near = [g for g in groups if any(set(other.columns) & set(rule.columns) for other in g)]
+        groups = [group for group in groups if group not in near]
+        groups.append([*(other for group in near for other in group), rule])
+    return groups
+
+
+def _nearest(rows: Table, rules: Sequence[Rule], rng: np.random.Generator) -> Table:
+    """Rows that break one of these rules get the codes of the most similar row in the rules' columns."""
+    breaking = _breaking(rows, rules)
+    if not breaking.any():
+        return rows
+    names = rows.domain.canonical({name for rule in rules for name in rule.columns})
+    good = np.flatnonzero(~breaking)
+    pool = rows.take(rng.permutation(good)[:_CHOICES])
+    if not len(good):
+        part = replace(rows.domain.project(names), rules=tuple(rules))
+        found = example(part) or dict.fromkeys(names, 0)
+        pool = Table.from_codes(rows.domain, {n: np.array([found.get(n, 0)]) for n in rows.domain})
+    choices = np.unique(np.column_stack([pool.column(name) for name in names]).astype(np.int64), axis=0)
+    places = np.flatnonzero(breaking)
+    codes = np.column_stack([rows.column(name)[places] for name in names]).astype(np.int64)
+    chosen = [choices[(choices != row).sum(axis=1).argmin()] for row in codes]
+    others = rows.take(places)
+    columns = dict(zip(names, np.array(chosen).T, strict=True))
+    others = Table.from_codes(rows.domain, {n: columns.get(n, others.column(n)) for n in rows.domain})
+    return _replaced(rows, places, others, names)

@@ -1,0 +1,211 @@
+"""What a column of private rows holds: its different texts and numbers, and how often each occurs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.values import Notation
+from ...common.errors import DataError
+from .source import FileSource, quoted
+
+_NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
+"""A number, without zeros in front: 007 is a code."""
+
+_AROUND = re.compile(r"-?([$€£¥]|[A-Z]{3} )?(-?[0-9][0-9.,]*)( ?[%€]| [A-Z]{3})?")
+"""A number with a currency or a percent sign."""
+
+_GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+([.][0-9]*)?")
+_DECIMAL_COMMA = re.compile(r"-?([0-9]+|[0-9]{1,3}([.][0-9]{3})+),[0-9]*")
+
+_SAMPLE = 10_000
+"""Number of texts from which a notation is found."""
+
+_FLOATS = ("FLOAT", "DOUBLE")
+
+_PLAIN = "{}"
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """One column of private rows; nothing of it leaves the owner's machine.
+
+    Attributes:
+        name: of the column.
+        kind: DuckDB's type.
+        rows: number of rows.
+        texts: the different cells as texts, without missing values, in the order of their first rows.
+        counts: number of rows of each text.
+        numbers: the number in each text, NaN where there is none.
+        notation: how numbers are written, as in a domain file: `{}`, or such as `{}%`, `${:,}`.
+        blanks: texts that are taken as missing values, and occur.
+    """
+
+    name: str
+    kind: str
+    rows: int
+    texts: NDArray[np.object_]
+    counts: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+    notation: str
+    blanks: tuple[str, ...] = ()
+
+    @property
+    def filled(self) -> int:
+        """Number of rows with a value."""
+        return int(self.counts.sum())
+
+    @property
+    def nullable(self) -> bool:
+        """Whether a row has no value."""
+        return self.filled < self.rows
+
+    @property
+    def distinct(self) -> int:
+        """Number of different values."""
+        return len(self.texts)
+
+    @cached_property
+    def words(self) -> NDArray[np.object_]:
+        """The texts that are no numbers."""
+        return self.texts[np.isnan(self.numbers)]
+
+    @cached_property
+    def values(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The different numbers, increasing, and the number of rows of each."""
+        known = ~np.isnan(self.numbers)
+        values, place = np.unique(self.numbers[known], return_inverse=True)
+        return values, np.bincount(place, self.counts[known], len(values)).astype(np.int64)
+
+    @property
+    def unique(self) -> bool:
+        """Whether nearly every row has a value of its own."""
+        return self.distinct >= 0.99 * self.filled > 0
+
+    def without(self, blanks: Collection[str]) -> Profile:
+        """The same column, in which these texts are missing values."""
+        kept = np.array([text not in blanks for text in self.texts], dtype=np.bool_)
+        found = tuple(sorted({*self.blanks, *self.texts[~kept]}))
+        return Profile(
+            self.name,
+            self.kind,
+            self.rows,
+            self.texts[kept],
+            self.counts[kept],
+            self.numbers[kept],
+            self.notation,
+            found,
+        )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a file in memory, for queries of many columns.
+
+    Attributes:
+        source: the file.
+        connection: DuckDB, with the table `rows` of columns c0, c1, ..., in the file's order.
+    """
+
+    source: FileSource
+    connection: duckdb.DuckDBPyConnection
+
+    @classmethod
+    def of(cls, source: FileSource) -> Rows:
+        """Reads all rows.
+
+        Raises:
+            DataError: the file cannot be read, or has no rows.
+        """
+        connection = source.connect()
+        source.query(connection, "CREATE TEMP TABLE rows AS SELECT * FROM file")
+        rows = cls(source, connection)
+        if not rows.count:
+            raise DataError(f"{source.path.name} has no rows; an empty table has nothing to draft from")
+        return rows
+
+    @cached_property
+    def count(self) -> int:
+        """The number of rows."""
+        return int(self.source.query(self.connection, "SELECT count(*) AS n FROM rows")["n"][0])
+
+    def profiles(self, blanks: Collection[str]) -> Iterator[Profile]:
+        """What each column holds, in the file's order.
+
+        Args:
+            blanks: texts that are missing values.
+        """
+        kinds = self.source.query(self.connection, "DESCRIBE rows")["column_type"]
+        for place, name in enumerate(self.source.columns()):
+            yield self._profile(name, place, str(kinds[place]), blanks)
+
+    def sample(self, count: int) -> dict[str, NDArray[np.object_]]:
+        """The cells of every n-th row as texts, by column; None where they are missing."""
+        names = self.source.columns()
+        cells = ", ".join(f"c{place}::VARCHAR AS c{place}" for place in range(len(names)))
+        step = max(1, -(-self.count // count))
+        found = self.source.query(self.connection, f"SELECT {cells} FROM rows WHERE rowid % {step} = 0")
+        return {
+            name: np.ma.filled(found[f"c{place}"].astype(object), None) for place, name in enumerate(names)
+        }
+
+    def _profile(self, name: str, place: int, kind: str, blanks: Collection[str]) -> Profile:
+        absent = "nan" if kind in _FLOATS else ""
+        found = self.source.query(
+            self.connection,
+            f"SELECT cell, rows, CASE WHEN regexp_full_match(cell, '{_NUMBER}') "
+            "AND isfinite(TRY_CAST(cell AS DOUBLE)) THEN TRY_CAST(cell AS DOUBLE) END AS number "
+            f"FROM (SELECT c{place}::VARCHAR AS cell, count(*) AS rows FROM rows "
+            f"WHERE nullif(c{place}::VARCHAR, {quoted(absent)}) IS NOT NULL GROUP BY c{place} "
+            "ORDER BY min(rowid))",
+        )
+        texts = np.ma.getdata(found["cell"]).astype(object)
+        numbers = np.ma.filled(found["number"].astype(np.float64), np.nan)
+        counts = found["rows"].astype(np.int64)
+        return Profile(name, kind, self.count, texts, counts, *_noted(texts, numbers)).without(blanks)
+
+
+def _noted(texts: NDArray[np.object_], numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], str]:
+    """The numbers in texts and how they are written, where nearly all other texts are in one notation."""
+    others = np.isnan(numbers)
+    if others.sum() <= 0.05 * len(texts):
+        return numbers, _PLAIN
+    found = [_shape(text) for text in texts[others][:_SAMPLE]]
+    # A comma before three digits may be of either kind; one before two is a decimal comma.
+    if any(shape is not None and "{,}" in shape for shape in found):
+        found = [None if shape is None else shape.replace("{:,}", "{,}") for shape in found]
+    shapes = Counter(found)
+    (shape, times), *_ = shapes.most_common(1)
+    if shape is None or times < 0.9 * shapes.total():
+        return numbers, _PLAIN
+    notation = Notation(shape)
+    read = [_float(notation.number_in(text)) for text in texts]
+    return np.array(read, dtype=np.float64), shape
+
+
+def _shape(text: str) -> str | None:
+    """The notation of a text that is no plain number; None if it is no number."""
+    match = _AROUND.fullmatch(text)
+    if match is None:
+        return None
+    before, digits, after = (part or "" for part in match.groups())
+    if _GROUPED.fullmatch(digits):
+        return f"{before}{{:,}}{after}"
+    if _DECIMAL_COMMA.fullmatch(digits):
+        return f"{before}{{,}}{after}"
+    return f"{before}{{}}{after}" if before or after else None
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
