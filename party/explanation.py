@@ -236,13 +236,20 @@ def _bins(terms: ReleaseTerms) -> dict[str, Any] | None:
     if chosen is None:
         return None
     names = sorted((*chosen.coding.runs, *chosen.coding.labels))
-    return {"attributes": names, "release": chosen.release_id, "zcdp_rho": chosen.zcdp_rho}
+    return {
+        "attributes": names,
+        "release": chosen.release_id,
+        "zcdp_rho": chosen.zcdp_rho,
+        "labels_delta": chosen.labels_delta,
+    }
 
 
 def _bins_in_words(bins: dict[str, Any]) -> str:
+    delta = f" and delta {bins['labels_delta']:.3g}" if bins["labels_delta"] else ""
     return (
         f"of {', '.join(bins['attributes'])} as the release {bins['release']} chose them, for up to rho "
-        f"{bins['zcdp_rho']:.6g} at this party, which its own charge counts; the promise covers both releases"
+        f"{bins['zcdp_rho']:.6g}{delta} at this party, which its own charge counts; the promise covers both "
+        "releases"
     )
 
 

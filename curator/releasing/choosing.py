@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...common.data.attribute import Attribute
 from ...common.data.coding import Coding, numbers_of
 from ...common.data.domain import Domain
+from ...common.data.texts import has_open_categories
 from ...common.measurement import Measurement
 from .bins_order import open_numbers
 from .noisy_counts import NoisyCounts
@@ -54,7 +55,7 @@ def planned_bins(records: float, zcdp_rho: float, attributes: int) -> int:
 
 
 def even_coding(domain: Domain, records: float, zcdp_rho: float) -> Coding:
-    """As many bins as are planned, each of as many codes; known before anything is measured.
+    """As many bins as are planned, each of as many codes, and as many labels, with names that stand for them.
 
     Args:
         domain: the open domain, without the value `absent`.
@@ -62,7 +63,11 @@ def even_coding(domain: Domain, records: float, zcdp_rho: float) -> Coding:
         zcdp_rho: budget of the release that uses the bins.
     """
     bins = planned_bins(records, zcdp_rho, len(domain))
-    return Coding({name: grid.even(bins) for name, grid in _grids(domain).items()})
+    labels = tuple(f"label {number}" for number in range(1, bins + 1))
+    return Coding(
+        {name: grid.even(bins) for name, grid in _grids(domain).items()},
+        {one.name: labels for one in domain.attributes if has_open_categories(one)},
+    )
 
 
 def chosen_by(made: Released, choosing: ReleaseOrder, order: ReleaseOrder, domain: Domain) -> Coding:

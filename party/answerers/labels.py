@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...common.data.texts import MOST_LABELS, has_open_categories
+import numpy as np
+
+from ...common.data.texts import MOST_LABELS, TextColumn, has_open_categories
 from ...common.errors import DataError, ProtocolError
 from ...common.labels import LabelSearch, encode_labels
 from ...common.messages import MarginalQuery, ReleaseTerms
@@ -97,11 +99,18 @@ class LabelAnswers:
         else:
             identities = [entry.identity for entry in self._slice]
             stream = self._account.charged_jointly(query, identities, charges)
-        texts, counts = self._table.texts[name].unlisted(attribute)
+        texts, counts = self._texts(name).unlisted(attribute)
         rows = self._account.terms.purpose.rows_per_person
         stated = frequent(counts, query.sigma, search.delta_each, rows, MOST_LABELS, stream)
         words = encode_labels(texts[place] for place in stated)
         return encode_answer([self._account.answered(query, words)], _WORD_BYTES)
+
+    def _texts(self, name: str) -> TextColumn:
+        """The texts of the rows that count: of aligned rows, one of each person."""
+        texts, alignment = self._table.texts[name], self._account.terms.plan.alignment
+        if alignment is None:
+            return texts
+        return texts.take(np.flatnonzero(self._account.placement(alignment.alignment_id).positions >= 0))
 
     def _check(self, query: MarginalQuery) -> LabelSearch:
         """The search of the release, of which this is the only query for its attribute."""

@@ -95,6 +95,17 @@ def test_labels_of_aligned_parties_are_found(population):
     assert ("absent" in made.synthetic.domain["job"].categories) == (population == "anywhere")
 
 
+def test_a_person_with_many_rows_at_an_aligned_party_counts_once_in_a_label():
+    """All farmers are rows of one person, of which an alignment uses the first."""
+    people = [
+        "one farmer" if job == "farmer" else f"person {row}" for row, job in enumerate(COLUMNS["job"][ORDER])
+    ]
+    made = simulate(
+        TABLE, budget=BUDGET, grid="1x2", mechanism="independent", identifiers=people, shuffle=True, seed=3
+    )
+    assert made.synthetic.domain["job"].categories == ("other", "clerk", "nurse")
+
+
 def test_known_categories_are_kept_beside_the_found_ones():
     listed = {**OPEN, "categories": ["other", "pilot", "clerk"]}
     domain = Domain.from_json({"a": 2, "job": listed})
