@@ -161,7 +161,7 @@ def simulate(
         )
     if binary:
         result = replace(result, synthetic=binary.decode(result.synthetic))
-    _write(out, result, [name for name in source.columns() if name in loaded.names], seed, table_file)
+    _write(out, result, _written_columns(source, loaded), seed, table_file)
     warning = files.formula_warning(result.synthetic.domain, table_file)
     if json_output:
         typer.echo(json.dumps(_summary(result, out, warning)))
@@ -223,6 +223,12 @@ def _write(
     if result.bins is not None:
         files.write_choice(out / BINS, result.bins, result.synthetic.domain)
     files.write_not_for_release(out / "metrics.json", files.json_text(result.metrics), PRIVATE)
+
+
+def _written_columns(source: FileSource, domain: Domain) -> list[str]:
+    """The columns of the synthetic table in the order of the file, and identifiers that it has not."""
+    held = source.columns()
+    return [*(name for name in domain.columns if name not in held), *(n for n in held if n in domain.columns)]
 
 
 def _parsed(settings: list[str]) -> dict[str, str]:

@@ -65,7 +65,8 @@ class BooleanAttribute(Attribute):
     def read(self, values: RawColumn) -> Reading:
         """0 for false, 1 for true, 2 for a missing value."""
         reading = self._spellings.read(values)
-        return replace(reading, codes=self._meanings[reading.codes])
+        refused = {key: (rows, _REASONS[key]) for key, (rows, _) in reading.refused.items()}
+        return Reading(self._meanings[reading.codes], reading.counted, refused)
 
     def decode(
         self,
@@ -74,7 +75,8 @@ class BooleanAttribute(Attribute):
         counts: NDArray[np.integer[Any]] | None = None,
     ) -> NDArray[Any]:
         """Booleans, as objects with None for a missing value if nullable."""
-        return np.array([False, True, None] if self.nullable else [False, True])[codes]
+        decoded: NDArray[Any] = np.array([False, True, None] if self.nullable else [False, True])[codes]
+        return decoded
 
     def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
         """Decoded values as the domain writes them first; None if missing."""
@@ -110,3 +112,9 @@ class BooleanAttribute(Attribute):
         true = {"true", *map(text_of, self.true)}
         texts = map(text_of, self._spellings.categories)
         return np.array([int(text in true) if text else 2 for text in texts], dtype=np.int64)
+
+
+_REASONS = {
+    "empty": "expected true or false, found a missing value; declare the attribute nullable or fix the row",
+    "unlisted": 'expected true or false, found another value; list it in "true" or "false" or fix the row',
+}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from .attribute import Attribute
 from .categorical import CategoricalAttribute
+from .dates import DateAttribute
 from .domain import Domain
 from .numeric import NumericAttribute
 from .table import Table, code_dtype
@@ -132,10 +133,11 @@ def numbers_of(attribute: Attribute) -> NumericAttribute:
     Raises:
         DataError: it has no bins.
     """
-    found = getattr(attribute, "units", attribute)
-    if not isinstance(found, NumericAttribute):
+    if isinstance(attribute, DateAttribute):
+        return attribute.units
+    if not isinstance(attribute, NumericAttribute):
         raise _other(attribute)
-    return found
+    return attribute
 
 
 def _unbounded(attribute: Attribute) -> bool:

@@ -162,6 +162,8 @@ def _units(name: str, form: Mapping[str, Any], moments: Moments) -> NumericAttri
     if "edges" in form and len(edges) < 2:
         raise DataError(f"attribute {name!r}: expected two or more edges; fix the domain")
     low, high = (edges[0], edges[-1]) if edges else (moments.bound(name, form[key]) for key in ("min", "max"))
+    if low > high:
+        raise DataError(f"attribute {name!r}: expected min before max; fix the domain")
     bins = len(edges) - 1 if edges else form.get("bins", high - low + 1)
     return NumericAttribute(
         name,
@@ -206,7 +208,7 @@ def _check_keys(name: str, form: Mapping[str, Any], required: set[str], optional
         raise DataError(f"attribute {name!r}: unknown keys {', '.join(unknown)}; remove them from the domain")
 
 
-_READERS: dict[object, Callable[[str, Mapping[str, Any]], Attribute | Unmodelled]] = {
+_READERS: dict[str, Callable[[str, Mapping[str, Any]], Attribute | Unmodelled]] = {
     "codes": _codes,
     "categorical": _categorical,
     "numeric": _numeric,

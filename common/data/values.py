@@ -129,7 +129,7 @@ def read_numbers(
     """
     cells, missing = _unmasked(name, values)
     if cells.dtype.kind in "biuf":
-        numbers = cells.astype(np.float64)
+        numbers = _widened(cells)
         unreadable = np.zeros(len(cells), dtype=np.bool_)
     else:
         numbers, unreadable = _parsed(cells.tolist(), notation)
@@ -200,6 +200,15 @@ def _distinct(cells: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     return known, np.fromiter(map(position.__getitem__, rows), dtype=np.int64, count=len(rows))
 
 
+def _widened(cells: NDArray[Any]) -> NDArray[np.float64]:
+    """Numbers as float64; those of a shorter float as they are written: 0.1 is not 0.10000000149."""
+    if cells.dtype.kind != "f" or cells.dtype.itemsize >= 8:
+        return cells.astype(np.float64)
+    known, position = np.unique(cells, return_inverse=True)
+    widened: NDArray[np.float64] = known.astype(str).astype(np.float64)[position]
+    return widened
+
+
 def _parsed(rows: list[Any], notation: Notation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     if set(map(type, rows)) == {str} and not notation.decimal_comma:
         try:
@@ -232,4 +241,6 @@ def _number(value: Any) -> float | None:
 def _is_missing(value: object) -> bool:
     if isinstance(value, (float, np.floating)):
         return bool(np.isnan(value))
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
     return value is None or type(value).__name__ in ("NAType", "NaTType")

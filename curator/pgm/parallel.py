@@ -44,7 +44,6 @@ from .loss import QuadraticLoss, split
 from .model import MarkovRandomField
 from .oracle import MarginalOracle
 from .reconcile import reconcile
-from .zeros import zeros_of
 
 Array = NDArray[np.float64]
 
@@ -101,7 +100,12 @@ def estimate_in_parallel(
     fits = _fitted(fit, blocks, threads)
     tables = _tables(tree, blocks, fits)
     averaged = [block.places[0] for block in blocks if block.separator_measured]
-    beliefs = zeros_of(domain).cleared(tree.cliques, reconcile(tree, tables, averaged))
+    if domain.rules:
+        oracle = MarginalOracle(tree, loss.cliques, mass)
+        loss = loss.without(oracle.excluded())
+        # A block knows the zeros of its own rules; these are those that follow from all rules together.
+        tables = [_within(table, support) for table, support in zip(tables, oracle.beliefs(), strict=True)]
+    beliefs = reconcile(tree, tables, averaged)
     model = MarkovRandomField(
         domain=domain,
         tree=tree,
@@ -112,7 +116,6 @@ def estimate_in_parallel(
         iterations=max(one.iterations for one in fits),
         converged=all(one.converged for one in fits),
     )
-    loss = loss.without(MarginalOracle(tree, loss.cliques, mass).excluded())
     return replace(model, loss=loss.of_marginals(np.concatenate(model.marginals(loss.cliques))))
 
 
@@ -220,6 +223,12 @@ def _tables(tree: JunctionTree, blocks: Sequence[_Block], fits: Sequence[MarkovR
         for place, marginal in zip(block.places, marginals, strict=True):
             tables[place] = marginal.reshape(tree.shapes[place])
     return [tables[place] for place in range(len(tree.cliques))]
+
+
+def _within(table: Array, support: Array) -> Array:
+    """The table with zeros where the support has them, and the same sum."""
+    kept = np.where(support > 0, table, 0.0)
+    return kept * (table.sum() / kept.sum())
 
 
 def _potentials(

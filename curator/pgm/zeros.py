@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Clique, Domain
+from ...common.data.rules.determines import Determines
 from .elimination import joined, triangulate
 
 Array = NDArray[np.float64]
@@ -38,10 +39,12 @@ class Zeros:
     Attributes:
         structure: cliques that the tree of every model contains, each in domain order.
         masks: for some of these cliques, each once, the cells that rows may have, of the clique's shape.
+        learned: those of dependencies without a map, which a release learns from its model.
     """
 
     structure: tuple[Clique, ...] = ()
     masks: tuple[tuple[Clique, Mask], ...] = ()
+    learned: tuple[Clique, ...] = ()
 
     def potentials(self) -> Array:
         """The log-potentials of the masks, one after another."""
@@ -86,4 +89,6 @@ def _found(domain: Domain) -> Zeros:
         mask = None if allowed is None else allowed[1]
         structure[clique] = mask if before is None else before if mask is None else before & mask
     masks = tuple((clique, mask) for clique, mask in structure.items() if mask is not None)
-    return Zeros(tuple(structure), masks)
+    mapless = [rule for rule in domain.rules if isinstance(rule, Determines) and rule.pairs is None]
+    learned = dict.fromkeys(domain.canonical(rule.columns) for rule in mapless)
+    return Zeros(tuple(structure), masks, tuple(clique for clique in learned if clique in structure))

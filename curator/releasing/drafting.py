@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, zip_longest
 
 from ...common.card import DEALER, Card
 from ...common.data.domain import Domain
+from ...common.data.unmodelled import Identifier
 from ...common.errors import DataError
 from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from .bins_share import DEFAULT_SHARE
@@ -114,7 +116,13 @@ def draft(
             text += (
                 f"# Attributes that another party of the slice answers for.\nleaves_out = {{ {stated} }}\n"
             )
-    return text, domain
+    identifiers = {
+        column.name: column
+        for domain in known.values()
+        for column in domain.unmodelled
+        if isinstance(column, Identifier) and column.name not in attributes
+    }
+    return text, replace(domain, unmodelled=tuple(identifiers.values()))
 
 
 def _stated_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> str:

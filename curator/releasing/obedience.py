@@ -13,7 +13,8 @@ from ...common.data.rules.determines import Determines
 from ...common.data.rules.rule import Rule
 from ...common.data.rules.satisfying import example
 from ...common.data.table import Table, code_dtype
-from ..mechanisms.parts.released import ReleasedModel
+from ..mechanisms.parts.fitted import FittedModel
+from .likely_map import likely_map, measured_likelihoods, modelled_likelihoods
 
 _REDRAWS = 10
 """Times that rows which break a rule are drawn anew."""
@@ -24,11 +25,11 @@ _CHOICES = 4096
 Mask = NDArray[np.bool_]
 
 
-def obedient(rows: Table, model: ReleasedModel, rng: np.random.Generator) -> Table:
+def obedient(rows: Table, fitted: FittedModel, rng: np.random.Generator) -> Table:
     """The rows, changed where they break a rule.
 
     1. Columns that follow from others are set: a determined value, a missing one, a total outside the sum of
-       its parts. A dependency without a map gets the model's most likely values.
+       its parts. A dependency without a map gets the most likely one (`likely_map`).
     2. Rows that still break a rule are drawn anew, up to ten times. So the others are distributed as in the
        model, given the rules.
     3. What is left gets, in the columns of the broken rules, the codes of the most similar row that breaks
@@ -36,10 +37,10 @@ def obedient(rows: Table, model: ReleasedModel, rng: np.random.Generator) -> Tab
 
     Args:
         rows: drawn from the model.
-        model: the released distribution.
+        fitted: the released distribution and its measurements.
         rng: source of randomness; its seed determines the result.
     """
-    rules = with_maps(rows.domain, model, rows)
+    rules = with_maps(rows.domain, fitted, rows)
     if not rules:
         return rows
     rows = _with_dependents(rows, rules)
@@ -47,7 +48,7 @@ def obedient(rows: Table, model: ReleasedModel, rng: np.random.Generator) -> Tab
         breaking = np.flatnonzero(_breaking(rows, rules))
         if not len(breaking):
             return rows
-        fresh = _with_dependents(model.generate(len(breaking), rng), rules)
+        fresh = _with_dependents(fitted.model.generate(len(breaking), rng), rules)
         good = np.flatnonzero(~_breaking(fresh, rules))
         rows = _replaced(rows, breaking[: len(good)], fresh.take(good), rows.domain.names)
     for together in _components(rules):
@@ -55,21 +56,23 @@ def obedient(rows: Table, model: ReleasedModel, rng: np.random.Generator) -> Tab
     return rows
 
 
-def with_maps(domain: Domain, model: ReleasedModel, rows: Table) -> tuple[Rule, ...]:
-    """The rules of a domain; dependencies without a map get that of the model, or else of the rows."""
+def with_maps(domain: Domain, fitted: FittedModel, rows: Table) -> tuple[Rule, ...]:
+    """The rules of a domain; dependencies without a map get the most likely one."""
     return tuple(
-        _mapped(rule, domain, model, rows) if isinstance(rule, Determines) and rule.pairs is None else rule
+        _mapped(rule, domain, fitted, rows) if isinstance(rule, Determines) and rule.pairs is None else rule
         for rule in domain.rules
     )
 
 
-def _mapped(rule: Determines, domain: Domain, model: ReleasedModel, rows: Table) -> Determines:
+def _mapped(rule: Determines, domain: Domain, fitted: FittedModel, rows: Table) -> Determines:
     clique = domain.canonical(rule.columns)
-    found = model.marginals_within_limits([clique])[0]
-    counts = rows.marginal(clique) if found is None else found
-    table = counts.reshape(domain.shape(clique))
-    table = table if clique == rule.columns else table.T
-    return rule.with_map(domain, table.argmax(axis=1).astype(np.int64))
+    found = fitted.model.marginals_within_limits([clique])[0]
+    counts = (rows.marginal(clique) if found is None else found).reshape(domain.shape(clique))
+    counts = counts.astype(np.float64) if clique == rule.columns else counts.T.astype(np.float64)
+    records, wanted = counts.sum(axis=1), counts.sum(axis=0)
+    measured = measured_likelihoods(fitted.measurements, domain, rule.columns, records)
+    likelihoods = modelled_likelihoods(counts) if measured is None else measured
+    return rule.with_map(domain, likely_map(likelihoods, records, wanted))
 
 
 def _with_dependents(rows: Table, rules: Sequence[Rule]) -> Table:

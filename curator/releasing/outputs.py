@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...common.data.domain import Domain
-from ...common.data.table import Table, decode_table
-from ...common.data.values import text_of
+from ...common.data.table import Table
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
 from ..report.page import release_report
+from .frames import spelled, typed
 from .spreadsheets import attributes_like_formulas, with_apostrophes
 from .table_format import TableFile, TableFormat
 
@@ -76,10 +75,12 @@ def write(
     """
     if certificate.labels:
         write_text(folder / _WARNING, "\n".join(certificate.labels) + "\n")
-    rows = frame(synthetic, columns, rng)
-    if table_file.spreadsheet_safe:
-        rows = with_apostrophes(rows, synthetic.domain)
-    _write_table(rows, folder, table_file.table_format)
+    path = folder / table_file.table_format.file
+    if table_file.table_format is TableFormat.PARQUET:
+        typed(synthetic, columns, rng).to_parquet(path, engine="pyarrow", index=False)
+    else:
+        rows = spelled(synthetic, columns, rng)
+        (with_apostrophes(rows) if table_file.spreadsheet_safe else rows).to_csv(path, index=False)
     model.save(folder / _MODEL)
     write_text(folder / _REPORT, release_report(certificate, synthetic))
     return {name: sha256_of(folder / name) for name in (table_file.table_format.file, _MODEL, _REPORT)}
@@ -156,29 +157,3 @@ def write_text(path: Path, content: str) -> None:
         path.write_text(content, encoding="utf-8")
     except OSError as cause:
         raise DataError(f"cannot write {path}: {cause.strerror}; choose another path") from cause
-
-
-def _write_table(rows: pd.DataFrame, folder: Path, table_format: TableFormat) -> None:
-    path = folder / table_format.file
-    if table_format is TableFormat.PARQUET:
-        typed = {name: _of_one_type(rows[name]) for name in rows}
-        pd.DataFrame(typed).to_parquet(path, engine="pyarrow", index=False)
-    else:
-        rows.to_csv(path, index=False)
-
-
-def _of_one_type(column: pd.Series) -> pd.Series:
-    """The column for Parquet: a missing value among numbers as null, mixed types as text."""
-    if column.dtype != object:
-        return column
-    missing = column.isna() | (column == "")
-    kinds = set(column[~missing].map(type))
-    if kinds <= {str}:
-        return column
-    return column.mask(missing, None) if len(kinds) == 1 else column.map(text_of)
-
-
-def frame(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
-    """A table with original types and labels, columns in the given order."""
-    decoded = decode_table(table, rng)
-    return pd.DataFrame({name: decoded[name] for name in columns})

@@ -194,7 +194,7 @@ def make_release(
     # A noisy number improves while the mechanism measures.
     records = measurer.record_count
     synthetic = fitted.model.generate(order.rows or records, stream.child("rows").generator())
-    synthetic = obedient(synthetic, fitted.model, stream.child("rules").generator())
+    synthetic = obedient(synthetic, fitted, stream.child("rules").generator())
     fitted = fitted.bounded_for(synthetic, records)
     certificate = issue(
         stated_plan(order, layout, fitted.steps),

@@ -128,7 +128,7 @@ class Session:
                 return files.write(
                     self.folder,
                     made.synthetic,
-                    made.synthetic.domain.names,
+                    made.synthetic.domain.columns,
                     values,
                     made.certificate,
                     made.fitted.model,

@@ -40,6 +40,7 @@ from ....common.data.interactions import freedom
 from ....common.data.workload import Workload
 from ....common.errors import DataError
 from ...measurers.measurer import Measurer
+from ...pgm.zeros import zeros_of
 from ..mechanism import GaussianMechanism
 from ..parts.allocation import check_smallest, measurable
 from ..parts.fitted import FittedModel, Report
@@ -171,7 +172,9 @@ def _survey(facts: PublicFacts, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
     """The step that measures all pairs worth measuring; none if there are no such pairs."""
     pairs = [clique for clique in kept if len(clique) == 2]
     share = Fraction(SURVEY)
-    worth = tuple(pairs[i] for i in measurable(facts, pairs, facts.granted * share))
+    found = {pairs[i] for i in measurable(facts, pairs, facts.granted * share)}
+    needed = {*zeros_of(facts.domain).learned}
+    worth = tuple(pair for pair in pairs if pair in found or pair in needed)
     return (
         (Step("survey", "Interactions of all pairs", Asks.INTERACTIONS, share, worth, worth),)
         if worth

@@ -15,6 +15,7 @@ from ...measurers.measurer import Measurer, Query
 from ...pgm.estimation import estimate
 from ...pgm.junction_tree import TreeGrowth
 from ...pgm.model import MarkovRandomField
+from ...pgm.zeros import zeros_of
 from ..parts.allocation import allocate
 from ..parts.bounds import ScoredDistance
 from ..parts.ending import ended
@@ -128,16 +129,19 @@ class Run:
         return after
 
     def _select(self, most: int, limit_mb: float, reserved: Fraction) -> list[Clique]:
-        """Greedy selection of the candidates with the largest gains that keep the model small enough."""
+        """Greedy selection of the candidates with the largest gains that keep the model small enough.
+
+        Pairs from which dependencies are learned come first.
+        """
         known = self._known
         total = float(self._measurer.accountant.remaining - reserved)
         cliques = [*known.ones, *known.effects]
         known.learn_sizes()
         _, gains = self._problem(cliques).split(total)
         gain = dict(zip(cliques, gains, strict=True))
-        before = {*known.chosen}
-        others = [c for c in known.effects if c not in before and gain[c] > 0]
-        promising = sorted(others, key=lambda c: -gain[c])
+        before, needed = {*known.chosen}, {*zeros_of(self._domain).learned}
+        others = [c for c in known.effects if c not in before and (gain[c] > 0 or c in needed)]
+        promising = sorted(others, key=lambda c: (c not in needed, -gain[c]))
         chosen: list[Clique] = []
         while len(chosen) < most:
             growth = TreeGrowth(self._domain, [*known.ones, *known.chosen, *chosen])
