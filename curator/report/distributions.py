@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...common.data.attribute import Attribute
 from ...common.data.categorical import CategoricalAttribute
 from ...common.data.numeric import NumericAttribute
-from ...common.data.rules.extent import extent
+from ...common.data.rules.plain import extent
 from ...common.data.scale import Scale
 from ...common.data.table import Table
 

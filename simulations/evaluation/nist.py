@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 
 from ...common.data.domain import Clique
 from ...common.data.numeric import NumericAttribute
-from ...common.data.rules.extent import extent
+from ...common.data.rules.plain import extent
 from ...common.data.table import Table
 from ...common.errors import DataError
 from .distances import check_comparable, marginal_distance
