@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..attribute import Attribute
+from ..attribute import ABSENT, Attribute
 from ..boolean import BooleanAttribute
 from ..categorical import CategoricalAttribute
 from ..date_parts import DatePartsAttribute
@@ -88,6 +88,14 @@ def with_numbers(attribute: Attribute, values: NDArray[Any], where: Mask, number
     changed = values.copy() if values.dtype.kind in "OM" else values.astype(np.result_type(values, new))
     changed[where] = new
     return changed
+
+
+def absent_codes(attribute: Attribute) -> Mask:
+    """The codes that stand for people whom the party of the attribute does not have."""
+    found = np.zeros(attribute.size, dtype=np.bool_)
+    if isinstance(attribute, CategoricalAttribute):
+        found[-1] = attribute.categories[-1] == ABSENT
+    return found
 
 
 def numbers(values: NDArray[Any]) -> Array:
