@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,9 +21,10 @@ from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.alignment import Population
 from ..common.protocols.registry import BUILT_IN, MASKED
 from ..curator.releasing.alignment_order import DEFAULT_RHO
+from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import TableFile, TableFormat
 from ..party.sources.source import FileSource
-from .people import read_people
+from .people import Overlap, read_people
 
 if TYPE_CHECKING:
     from .simulate import Simulation
@@ -94,6 +94,9 @@ def simulate(
         str, typer.Option(help="Aligned rows: release the people everywhere or anywhere in their slice.")
     ] = Population.EVERYWHERE.value,
     alignment_rho: Annotated[float, typer.Option(help="Budget of the alignment, zCDP.")] = DEFAULT_RHO,
+    bins_share: Annotated[
+        float, typer.Option(help="Share of the budget that chooses bins where the domain leaves them open.")
+    ] = DEFAULT_SHARE,
     seed: Annotated[
         int | None, typer.Option(help="Makes the run reproducible, for tests; the result is not for release.")
     ] = None,
@@ -112,6 +115,7 @@ def simulate(
 ) -> None:
     """Partition a table over K x S parties, release a synthetic table from them, and compare the two."""
     require_extra("curator")
+    from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.catalogue import mechanism_named
     from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
@@ -126,8 +130,10 @@ def simulate(
     table, identifiers = read_people(source, loaded, key)
     if binarise and population != Population.EVERYWHERE.value:
         raise DataError("--binarise: the value `absent` has no binary digits; release the people everywhere")
+    if binarise:
+        check_coded(loaded)
     binary = Binarisation(loaded) if binarise else None
-    files.check_folder(out, ["metrics.json"])
+    files.check_folder(out, ["metrics.json", BINS])
     with progress_bar(_STDERR) as report:
         result = run(
             binary.encode(table) if binary else table,
@@ -148,12 +154,14 @@ def simulate(
             typos=typos,
             population=population,
             alignment_rho=alignment_rho,
+            bins_share=bins_share,
             seed=seed,
             report=report,
         )
     if binary:
         result = replace(result, synthetic=binary.decode(result.synthetic))
-    _write(out, result, [name for name in source.columns() if name in loaded.names], seed, table_file)
+    aligned = Overlap.of(identifiers if key else None, overlap, shuffle, typos) is not None
+    _write(out, result, source, loaded, seed, table_file, aligned)
     warning = files.formula_warning(result.synthetic.domain, table_file)
     if json_output:
         typer.echo(json.dumps(_summary(result, out, warning)))
@@ -200,18 +208,39 @@ def demo(
 
 
 def _write(
-    out: Path, result: Simulation, columns: Sequence[str], seed: int | None, table_file: TableFile
+    out: Path,
+    result: Simulation,
+    source: FileSource,
+    domain: Domain,
+    seed: int | None,
+    table_file: TableFile,
+    aligned: bool,
 ) -> None:
-    """Writes the files of a simulated release."""
+    """Writes the files of a simulated release; values are compared unless its rows are a join."""
     from ..common.crypto.randomness import RandomStream
+    from ..curator.certificates.verify import BINS
     from ..curator.releasing import outputs as files
     from .evaluation.metrics import PRIVATE
+    from .evaluation.number_distances import main_figures
 
     values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     model, rng = result.fitted.model, values.generator()
+    columns = _written_columns(source, domain)
     written = files.write(out, result.synthetic, columns, rng, result.certificate, model, table_file)
     files.write_certificate(out, result.certificate.with_outputs(written))
-    files.write_not_for_release(out / "metrics.json", files.json_text(result.metrics), PRIVATE)
+    if result.bins is not None:
+        files.write_choice(out / BINS, result.bins, result.synthetic.domain)
+    metrics = result.metrics
+    if not aligned:
+        made = out / table_file.table_format.file
+        metrics = {**metrics, "values": main_figures(source.path, made, domain)}
+    files.write_not_for_release(out / "metrics.json", files.json_text(metrics), PRIVATE)
+
+
+def _written_columns(source: FileSource, domain: Domain) -> list[str]:
+    """The columns of the synthetic table in the order of the file, and identifiers that it has not."""
+    held = source.columns()
+    return [*(name for name in domain.columns if name not in held), *(n for n in held if n in domain.columns)]
 
 
 def _parsed(settings: list[str]) -> dict[str, str]:

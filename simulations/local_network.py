@@ -122,6 +122,7 @@ class LocalNetwork:
         for name in network.dealers:
             DealerHome.open(network.dealer(name)).trust(curator.federation())
         text, whole = draft(list(curator.cards().values()), names, "domain.json")
+        whole = replace(whole, unmodelled=domain.unmodelled)
         (curator.folder / "domain.json").write_text(as_text(whole.to_json()), encoding="utf-8")
         if attach:
             text = text.replace('# listen = "0.0.0.0:7444" ', f'listen = "127.0.0.1:{_free_port()}"')

@@ -33,6 +33,7 @@ lifetime_rho = 1e9
 max_cells = 268435456
 min_tolerated = 0
 dealers = {dealers}
+allow_unreviewed = true
 approval = false
 {alignment}"""
 

@@ -97,7 +97,7 @@ class CategoricalAttribute(Attribute):
     categories: tuple[Category, ...]
     other: str | None = field(default=None, kw_only=True)
     ordered: bool = field(default=False, kw_only=True)
-    open: bool = field(default=False, kw_only=True)  # type: ignore[misc]
+    open: bool = field(default=False, kw_only=True)
     reviewed: bool = field(default=True, kw_only=True)
     missing: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -121,6 +121,10 @@ class CategoricalAttribute(Attribute):
             raise DataError(
                 f'attribute {self.name!r}: a category is listed twice (1, 1.0 and "1" are the same); '
                 "list each once"
+            )
+        if not all(isinstance(flag, bool) for flag in (self.ordered, self.open, self.reviewed)):
+            raise DataError(
+                f"attribute {self.name!r}: ordered, open and reviewed are true or false; fix the domain"
             )
         if (self.other is not None and self.other not in self.categories) or (
             self.open and self.other is None
@@ -212,7 +216,7 @@ class CategoricalAttribute(Attribute):
 
     def _code(self, text: str) -> int:
         code = self._codes.get(text)
-        if code is None and self._number_codes:
+        if code is None and self._number_codes and "_" not in text:
             try:
                 code = self._number_codes.get(float(text))
             except ValueError:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from .attribute import Attribute, Reading, check_name
-from .dates import read_units
+from .dates import numbers_of_units, read_units
 from .moments import Granularity, Moments, Times
 from .numeric import NumericAttribute
 from .values import RawColumn
@@ -91,6 +91,11 @@ class DatePartsAttribute(Attribute):
         """Whether there is a code for a missing value."""
         return self.slots.nullable
 
+    @property
+    def missing(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Texts that stand for a missing value."""
+        return self.slots.missing
+
     def read(self, values: RawColumn) -> Reading:
         """The combination of parts of each date or timestamp; the last code for a missing value."""
         reading = read_units(self.name, values, self._slot_moments, self.slots)
@@ -117,6 +122,10 @@ class DatePartsAttribute(Attribute):
     def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
         """Decoded values as text in the format; None if missing."""
         return self.moments.written(values)
+
+    def within(self, values: RawColumn) -> NDArray[np.float64] | None:
+        """The days or hours since 1970 within the bounds; NaN for a missing value."""
+        return self.slots.within(numbers_of_units(self.name, values, self._slot_moments, self.slots))
 
     def to_json(self) -> dict[str, Any]:
         """Bounds, parts and flags; the newer keys only where they are not the default."""

@@ -12,7 +12,7 @@ from ..errors import DataError
 from .attribute import Attribute, Reading, check_name
 from .moments import Moments, Times
 from .numeric import NumericAttribute
-from .values import RawColumn
+from .values import RawColumn, blanked
 
 _SAMPLES = 100
 """Number of values on which a format is tried."""
@@ -59,6 +59,11 @@ class DateAttribute(Attribute):
         """Whether there is a code for a missing value."""
         return self.units.nullable
 
+    @property
+    def missing(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Texts that stand for a missing value."""
+        return self.units.missing
+
     def read(self, values: RawColumn) -> Reading:
         """The bin or atom of each date or timestamp; the last code for a missing value."""
         return read_units(self.name, values, self.moments, self.units)
@@ -70,11 +75,19 @@ class DateAttribute(Attribute):
         counts: NDArray[np.integer[Any]] | None = None,
     ) -> Times:
         """A draw from each bin: datetime64[D] of dates, datetime64[us] of timestamps; NaT if missing."""
-        return decode_units(codes, self.moments, self.units, rng, counts)
+        numbers = self.units.decode(codes, rng, counts)
+        missing = codes == (self.size - 1 if self.nullable else self.size)
+        times = self.moments.at(np.where(missing, 0, numbers).astype(np.int64))
+        times[missing] = np.datetime64("NaT")
+        return times
 
     def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
         """Decoded values as text in the format; None if missing."""
         return self.moments.written(values)
+
+    def within(self, values: RawColumn) -> NDArray[np.float64] | None:
+        """The values in units since 1970, within the bounds or at an atom; NaN for a missing value."""
+        return self.units.within(numbers_of_units(self.name, values, self.moments, self.units))
 
     def merged(self, runs: NDArray[np.int64]) -> DateAttribute:
         """This attribute with its bins merged; see `NumericAttribute.merged`."""
@@ -104,12 +117,7 @@ def read_units(name: str, values: RawColumn, moments: Moments, units: NumericAtt
         moments: what the values are.
         units: the codes, and the policies.
     """
-    times, unreadable = moments.read(name, values)
-    numbers = np.full(len(times), np.nan)
-    known = ~np.isnat(times)
-    numbers[known] = moments.counted(times[known])
-    numbers[unreadable] = np.inf
-    reading = units.read(numbers)
+    reading = units.read(numbers_of_units(name, values, moments, units))
     refused = {
         key: (reading.refused[of][0], reason)
         for key, (of, reason) in _REASONS.items()
@@ -118,19 +126,16 @@ def read_units(name: str, values: RawColumn, moments: Moments, units: NumericAtt
     return Reading(reading.codes, reading.counted, refused)
 
 
-def decode_units(
-    codes: NDArray[np.integer[Any]],
-    moments: Moments,
-    units: NumericAttribute,
-    rng: np.random.Generator,
-    counts: NDArray[np.integer[Any]] | None = None,
-) -> Times:
-    """A date or timestamp for each code of an attribute of whole units; see `Attribute.decode`."""
-    numbers = units.decode(codes, rng, counts)
-    missing = np.equal(numbers, None) if units.nullable else np.zeros(len(codes), dtype=np.bool_)
-    times = moments.at(np.where(missing, 0, numbers).astype(np.int64))
-    times[missing] = np.datetime64("NaT")
-    return times
+def numbers_of_units(
+    name: str, values: RawColumn, moments: Moments, units: NumericAttribute
+) -> NDArray[np.float64]:
+    """Units since 1970; NaN for a missing value, infinite for one that cannot be read."""
+    times, unreadable = moments.read(name, blanked(values, units.missing))
+    numbers = np.full(len(times), np.nan)
+    known = ~np.isnat(times)
+    numbers[known] = moments.counted(times[known])
+    numbers[unreadable] = np.inf
+    return numbers
 
 
 _REASONS = {

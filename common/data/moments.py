@@ -272,7 +272,8 @@ def _shifts(times: Times, to: Callable[[datetime], datetime]) -> NDArray[np.time
     """How far each time is moved; the first and last years of the calendar as their neighbours."""
     begun = np.minimum(np.maximum(times.astype("datetime64[us]"), _EARLIEST), _LATEST)
     there = [None if time is None else to(time) for time in begun.tolist()]
-    return np.array(there, dtype="datetime64[us]") - begun
+    shifts: NDArray[np.timedelta64] = np.array(there, dtype="datetime64[us]") - begun
+    return shifts
 
 
 def _in_utc(time: datetime) -> datetime:

@@ -1,4 +1,4 @@
-"""Where numbers lie within their bins."""
+"""Where numbers lie within their bins: a density that follows the neighbouring bins."""
 
 from __future__ import annotations
 
@@ -12,10 +12,26 @@ from numpy.typing import NDArray
 from .lattice import Lattice
 from .scale import Scale
 
+_STEPS = 32
+"""Steps of a bin in which its density is tabulated."""
+
+_STEEPEST = np.log(20.0)
+"""The density at an end of a bin is at most this far, in logarithms, from its mean."""
+
+_NEWTON_STEPS = 12
+
+_MOST_BINS = 2**14
+"""In more bins than these, values are spread evenly within each."""
+
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Draws of numbers from cells.
+    """Draws of numbers from bins and atoms.
+
+    Within a bin, the logarithm of the density is a quadratic function on the scale. At an edge between two
+    bins it is interpolated from the means of both; the bin's mass is exact. At an end without a neighbour, or
+    with an empty one, the function is linear. Atoms and bins of one value have no part in this: the bins at
+    their sides see each other.
 
     Attributes:
         cells: shape (n, 2): bounds of bins and atoms, increasing, closed below.
@@ -35,39 +51,109 @@ class Spread:
     def drawn(
         self, codes: NDArray[np.int64], counts: NDArray[np.integer[Any]], rng: np.random.Generator
     ) -> NDArray[np.float64]:
-        """A number of the cell of each code."""
-        places = rng.random(len(codes))
-        low, high = self._ends.T
-        numbers = self.scale.numbers(low[codes] + places * (high[codes] - low[codes]))
-        first, last = self._reach
-        if self.lattice is None:
-            return np.clip(numbers, first[codes], last[codes])
-        multiples = np.clip(self.lattice.nearest(numbers), first[codes], last[codes])
-        drawn = self.lattice.values(multiples)
-        return np.where(self._alone[codes], self.cells[codes, 0], drawn)
+        """A number of the cell of each code.
+
+        Args:
+            codes: cells, shape (N,).
+            counts: records of each cell, from which densities are taken; shape (n,).
+            rng: randomness of the draws.
+        """
+        least, most = self.reach.T
+        numbers: NDArray[np.float64] = least[codes]
+        rows = np.flatnonzero(self._wide[codes])
+        cells = codes[rows]
+        low, high = self._ends
+        bins = (np.cumsum(self._wide) - 1)[cells]
+        places = self._placed(bins, counts[self._wide].astype(np.float64), rng.random(len(rows)))
+        drawn = self.scale.numbers(low[bins] + places * (high - low)[bins])
+        if self.lattice is not None:
+            drawn = self.lattice.values(self.lattice.nearest(drawn))
+        numbers[rows] = np.clip(drawn, least[cells], most[cells])
+        return numbers
 
     @cached_property
-    def _alone(self) -> NDArray[np.bool_]:
-        """Atoms that are no multiples."""
-        if self.lattice is None:
-            return np.zeros(self.size, dtype=np.bool_)
-        first, last = self._reach
-        return first > last
-
-    @cached_property
-    def _reach(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The smallest and the largest number, or multiple, of each cell."""
+    def reach(self) -> NDArray[np.float64]:
+        """Shape (n, 2): the smallest and the largest value of each cell; of an atom, itself twice."""
         low, high = self.cells.T
         if self.lattice is None:
-            return low, np.nextafter(high, low)
-        return self.lattice.first_from(low), self.lattice.first_from(high) - 1
+            return np.stack([low, np.nextafter(high, low)], axis=1)
+        first, last = self.lattice.first_from(low), self.lattice.first_from(high) - 1
+        multiples = np.stack([self.lattice.values(first), self.lattice.values(last)], axis=1)
+        reach: NDArray[np.float64] = np.where((first > last)[:, None], low[:, None], multiples)
+        return reach
+
+    def _placed(
+        self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The place of each rank, from 0 to 1, in the distribution of its bin."""
+        among = np.bincount(bins, minlength=len(counts)) > 0
+        used, position = np.flatnonzero(among), (np.cumsum(among) - 1)[bins]
+        if not 0 < len(used) <= _MOST_BINS:
+            return ranks
+        left, right = (tilts[used] for tilts in self._tilts(counts))
+        steps = np.linspace(0, 1, _STEPS + 1)
+        begins = np.arange(len(used))[:, None]
+        below = _cumulative(left, right, steps) + begins
+        return np.interp(position + ranks, below.ravel(), (steps + begins).ravel()) - position
+
+    def _tilts(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Logarithms of the densities at both ends of each bin, over its mean density."""
+        low, high = self._ends
+        widths = np.maximum(high - low, np.finfo(np.float64).tiny)
+        rises = np.diff(np.log(np.where(counts > 0, counts, 1)) - np.log(widths))
+        near = low[1:] - high[:-1] < np.minimum(widths[1:], widths[:-1])
+        rises[~(near & (counts[1:] > 0) & (counts[:-1] > 0))] = np.nan
+        after = widths[1:] / (widths[1:] + widths[:-1])
+        left, right = np.append(np.nan, -rises * after), np.append(rises * (1 - after), np.nan)
+        left, right = (
+            np.where(np.isnan(left), _far(right), left),
+            np.where(np.isnan(right), _far(left), right),
+        )
+        tilts = np.clip(np.nan_to_num([left, right]), -_STEEPEST, _STEEPEST)
+        return tilts[0], tilts[1]
 
     @cached_property
-    def _ends(self) -> NDArray[np.float64]:
-        """Where each cell begins and ends on the scale; a multiple reaches half a unit to both sides."""
-        if self.lattice is None:
-            return self.scale.of(self.cells)
-        first, last = self._reach
-        half = self.lattice.unit / 2
-        ends = np.stack([self.lattice.values(first) - half, self.lattice.values(last) + half], axis=1)
-        return self.scale.of(np.where(self._alone[:, None], self.cells, ends))
+    def _wide(self) -> NDArray[np.bool_]:
+        """Cells of more than one value."""
+        wide: NDArray[np.bool_] = self.reach[:, 0] < self.reach[:, 1]
+        return wide
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Where each wide cell begins and ends on the scale; a multiple reaches half a unit to both sides."""
+        half = 0.0 if self.lattice is None else self.lattice.unit / 2
+        least, most = self.reach[self._wide].T
+        return self.scale.of(least - half), self.scale.of(most + half)
+
+
+def _far(near: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm of a density of total 1 at one end, if it is linear and this at the other."""
+    slopes = np.linspace(-40, 40, 802)
+    ends = np.log(slopes / -np.expm1(-slopes))
+    return np.interp(near, ends, ends - slopes)
+
+
+def _cumulative(
+    left: NDArray[np.float64], right: NDArray[np.float64], steps: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Cumulative distributions with these densities at their ends and total 1.
+
+    Args:
+        left: logarithms of the densities at 0, shape (n,).
+        right: at 1, shape (n,).
+        steps: places from 0 to 1, shape (s,).
+
+    Returns:
+        Shape (n, s). The curvature of the logarithm is found by Newton's method: the logarithm of the total
+        is convex in it, with slopes between 0 and 1.
+    """
+    line = left[:, None] * (1 - steps) + right[:, None] * steps
+    bump = 4 * steps * (1 - steps)
+    curvature = np.zeros(len(left))
+    for _ in range(_NEWTON_STEPS):
+        density = np.exp(line + curvature[:, None] * bump)
+        total = np.trapezoid(density, steps, axis=1)
+        curvature -= np.log(total) * total / np.trapezoid(density * bump, steps, axis=1)
+    density = np.exp(line + curvature[:, None] * bump)
+    below = np.cumsum((density[:, 1:] + density[:, :-1]) / 2, axis=1)
+    return np.concatenate([np.zeros((len(left), 1)), below / below[:, -1:]], axis=1)

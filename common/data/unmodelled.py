@@ -36,7 +36,9 @@ class Identifier:
             )
 
     def drawn(self, rows: int) -> NDArray[Any]:
-        """New names, shape (rows,), numbered from 1."""
+        """New names, shape (rows,), numbered from 1; the numbers themselves for the pattern `{:d}`."""
+        if self.pattern == "{:d}":
+            return np.arange(1, rows + 1)
         return np.array([self.pattern.format(number) for number in range(1, rows + 1)], dtype=object)
 
     def to_json(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,25 +57,39 @@ class Notation:
                 "decimal comma, such as {}% or ${:,}; fix the domain"
             )
 
-    def text_of(self, number: float) -> str:
-        """A number in this notation."""
-        plain = int(number) if float(number).is_integer() and abs(number) <= LARGEST_WHOLE else number
-        if "{,}" in self.pattern:
-            return self.pattern.replace("{,}", str(plain).replace(".", ","))
-        return self.pattern.format(plain)
+    def texts_of(self, numbers: NDArray[np.float64]) -> NDArray[np.object_]:
+        """The numbers in this notation, shape (N,)."""
+        known, position = np.unique(numbers, return_inverse=True)
+        return np.array([self._text_of(number) for number in known.tolist()], dtype=object)[position]
 
     def number_in(self, text: str) -> str:
         """The number in a text, without what the pattern has around it; a number alone stays."""
-        before, after = re.split(r"\{.*\}", self.pattern)
+        before, after = self._around
         cell = text.strip()
-        sign = "-" if before.strip() and cell.startswith("-") else ""
-        cell = cell.removeprefix(sign).removeprefix(before.strip()).removesuffix(after.strip()).strip()
-        if "{,}" in self.pattern:
+        sign = "-" if before and cell.startswith("-") else ""
+        cell = cell.removeprefix(sign).removeprefix(before).removesuffix(after).strip()
+        if self.decimal_comma and cell:
             plain = cell.replace(".", "").replace(",", ".")
             return sign + plain if _DECIMAL_COMMA.fullmatch(cell.removeprefix("-")) else "?"
-        if "," in self.pattern and _THOUSANDS.fullmatch(cell.removeprefix("-")):
+        if "," in cell and "," in self.pattern and _THOUSANDS.fullmatch(cell.removeprefix("-")):
             cell = cell.replace(",", "")
         return sign + cell if cell else text
+
+    @property
+    def decimal_comma(self) -> bool:
+        """Whether a comma divides whole numbers from fractions, and points stand between thousands."""
+        return "{,}" in self.pattern
+
+    def _text_of(self, number: float) -> str:
+        plain = int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
+        if self.decimal_comma:
+            return self.pattern.replace("{,}", str(plain).replace(".", ","))
+        return self.pattern.format(plain)
+
+    @cached_property
+    def _around(self) -> tuple[str, str]:
+        before, after = re.split(r"\{.*\}", self.pattern)
+        return before.strip(), after.strip()
 
 
 PLAIN = Notation()
@@ -114,7 +129,7 @@ def read_numbers(
     """
     cells, missing = _unmasked(name, values)
     if cells.dtype.kind in "biuf":
-        numbers = cells.astype(np.float64)
+        numbers = _widened(cells)
         unreadable = np.zeros(len(cells), dtype=np.bool_)
     else:
         numbers, unreadable = _parsed(cells.tolist(), notation)
@@ -185,8 +200,17 @@ def _distinct(cells: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     return known, np.fromiter(map(position.__getitem__, rows), dtype=np.int64, count=len(rows))
 
 
+def _widened(cells: NDArray[Any]) -> NDArray[np.float64]:
+    """Numbers as float64; those of a shorter float as they are written: 0.1 is not 0.10000000149."""
+    if cells.dtype.kind != "f" or cells.dtype.itemsize >= 8:
+        return cells.astype(np.float64)
+    known, position = np.unique(cells, return_inverse=True)
+    widened: NDArray[np.float64] = known.astype(str).astype(np.float64)[position]
+    return widened
+
+
 def _parsed(rows: list[Any], notation: Notation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    if set(map(type, rows)) == {str} and "{,}" not in notation.pattern:
+    if set(map(type, rows)) == {str} and not notation.decimal_comma:
         try:
             plain = np.array([text or "nan" for text in rows], dtype=object).astype(np.float64)
         except ValueError:
@@ -217,4 +241,6 @@ def _number(value: Any) -> float | None:
 def _is_missing(value: object) -> bool:
     if isinstance(value, (float, np.floating)):
         return bool(np.isnan(value))
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
     return value is None or type(value).__name__ in ("NAType", "NaTType")

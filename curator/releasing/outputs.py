@@ -8,23 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...common.data.domain import Domain
-from ...common.data.table import Table, decode_table
-from ...common.data.values import text_of
+from ...common.data.table import Table
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
-from ..certificates.verify import sha256_of
+from ..certificates.verify import CERTIFICATE, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
 from ..report.page import release_report
+from .frames import spelled, typed
 from .spreadsheets import attributes_like_formulas, with_apostrophes
 from .table_format import TableFile, TableFormat
 
 _WARNING = "NOT-FOR-RELEASE.txt"
 """Says why the results of a labelled run, or one file, must not be released, since a table cannot say it."""
 
-CERTIFICATE = "certificate.json"
+DOMAIN = "domain.json"
+"""The domain with chosen bins."""
+
 _MODEL, _REPORT = "model.npz", "report.html"
 _FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, _MODEL, _REPORT, _WARNING)
 
@@ -74,10 +75,12 @@ def write(
     """
     if certificate.labels:
         write_text(folder / _WARNING, "\n".join(certificate.labels) + "\n")
-    rows = frame(synthetic, columns, rng)
-    if table_file.spreadsheet_safe:
-        rows = with_apostrophes(rows, synthetic.domain)
-    _write_table(rows, folder, table_file.table_format)
+    path = folder / table_file.table_format.file
+    if table_file.table_format is TableFormat.PARQUET:
+        typed(synthetic, columns, rng).to_parquet(path, engine="pyarrow", index=False)
+    else:
+        rows = spelled(synthetic, columns, rng)
+        (with_apostrophes(rows) if table_file.spreadsheet_safe else rows).to_csv(path, index=False)
     model.save(folder / _MODEL)
     write_text(folder / _REPORT, release_report(certificate, synthetic))
     return {name: sha256_of(folder / name) for name in (table_file.table_format.file, _MODEL, _REPORT)}
@@ -86,6 +89,18 @@ def write(
 def write_certificate(folder: Path, certificate: Certificate) -> None:
     """Writes the certificate, last of all files."""
     write_text(folder / CERTIFICATE, json_text(certificate.to_json()))
+
+
+def write_choice(folder: Path, certificate: Certificate, domain: Domain) -> None:
+    """Writes the certificate of a release that chose bins, and the domain with them.
+
+    Args:
+        folder: folder of that release.
+        certificate: its certificate.
+        domain: domain with the chosen bins.
+    """
+    write_text(folder / DOMAIN, json_text(domain.to_json()))
+    write_certificate(folder, certificate)
 
 
 def formula_warning(domain: Domain, table_file: TableFile) -> str | None:
@@ -142,29 +157,3 @@ def write_text(path: Path, content: str) -> None:
         path.write_text(content, encoding="utf-8")
     except OSError as cause:
         raise DataError(f"cannot write {path}: {cause.strerror}; choose another path") from cause
-
-
-def _write_table(rows: pd.DataFrame, folder: Path, table_format: TableFormat) -> None:
-    path = folder / table_format.file
-    if table_format is TableFormat.PARQUET:
-        typed = {name: _of_one_type(rows[name]) for name in rows}
-        pd.DataFrame(typed).to_parquet(path, engine="pyarrow", index=False)
-    else:
-        rows.to_csv(path, index=False)
-
-
-def _of_one_type(column: pd.Series) -> pd.Series:
-    """The column for Parquet: a missing value among numbers as null, mixed types as text."""
-    if column.dtype != object:
-        return column
-    missing = column.isna() | (column == "")
-    kinds = set(column[~missing].map(type))
-    if kinds <= {str}:
-        return column
-    return column.mask(missing, None) if len(kinds) == 1 else column.map(text_of)
-
-
-def frame(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
-    """A table with original types and labels, columns in the given order."""
-    decoded = decode_table(table, rng)
-    return pd.DataFrame({name: decoded[name] for name in columns})

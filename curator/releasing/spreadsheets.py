@@ -5,51 +5,53 @@ Source: OWASP, "CSV Injection": a leading apostrophe makes a cell text.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from ...common.data.attribute import Attribute
+from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute
 from ...common.data.domain import Domain
+from ...common.data.unmodelled import Identifier, Unmodelled
 
 _BEGINNINGS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def attributes_like_formulas(domain: Domain) -> tuple[str, ...]:
-    """Attributes whose name or one of whose labels begins like a formula, in domain order.
+    """Columns whose name or one of whose labels begins like a formula, in domain order.
 
     Numbers are not formulas, nor is text that reads as a number, such as "-5".
     """
-    return tuple(
-        attribute.name for attribute in domain.attributes if any(map(_is_formula, _texts(attribute)))
-    )
+    labels = {column.name: _labels(column) for column in (*domain.unmodelled, *domain.attributes)}
+    return tuple(name for name in domain.columns if any(map(_is_formula, (name, *labels[name]))))
 
 
-def with_apostrophes(rows: pd.DataFrame, domain: Domain) -> pd.DataFrame:
-    """The rows with an apostrophe before every name and label that begins like a formula.
+def with_apostrophes(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with an apostrophe before every name and text that begins like a formula.
 
     Args:
-        rows: decoded rows; columns are attributes of the domain.
-        domain: domain of the table.
+        rows: decoded rows, as they would be written.
     """
-    safe = {}
-    for attribute in (domain[name] for name in rows):
-        column = rows[attribute.name]
-        for text in _labels(attribute):
-            if _is_formula(text):
-                column = column.mask(column == text, "'" + text)
-        safe[attribute.name] = column
-    names = {name: "'" + name for name in rows if _is_formula(name)}
-    return pd.DataFrame(safe).rename(columns=names)
+    safe = {name: rows[name].map(_escaped) if rows[name].dtype.kind == "O" else rows[name] for name in rows}
+    return pd.DataFrame({_escaped(name): column for name, column in safe.items()})
 
 
-def _texts(attribute: Attribute) -> tuple[str, ...]:
-    return (attribute.name, *_labels(attribute))
+def _labels(column: Attribute | Unmodelled) -> tuple[str, ...]:
+    match column:
+        case CategoricalAttribute():
+            labels: tuple[object, ...] = column.categories
+        case BooleanAttribute():
+            labels = (*column.false, *column.true)
+        case Identifier():
+            labels = (*column.drawn(1),)
+        case _:
+            labels = ()
+    return tuple(label for label in labels if isinstance(label, str))
 
 
-def _labels(attribute: Attribute) -> tuple[str, ...]:
-    if not isinstance(attribute, CategoricalAttribute):
-        return ()
-    return tuple(category for category in attribute.categories if isinstance(category, str))
+def _escaped(cell: Any) -> Any:
+    return "'" + cell if isinstance(cell, str) and _is_formula(cell) else cell
 
 
 def _is_formula(text: str) -> bool:

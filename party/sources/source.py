@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
+from ...common.data.texts import TextColumn, has_open_categories
 from ...common.errors import DataError
+from .cells import ZONED, cells_for, in_local_time
 from .dialect import Dialect, find_dialect
 
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
@@ -27,7 +29,6 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "preserve_insertion_order": True,
     "temp_directory": "",
 }
-_TYPES_READ_AS_THEY_ARE = re.compile(r"U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|BOOLEAN|VARCHAR")
 
 
 class Source(Protocol):
@@ -92,7 +93,7 @@ class FileSource:
         places = [self._place(name) for name in domain]
         with self.connect() as connection:
             kinds = self.query(connection, "DESCRIBE file")["column_type"]
-            yield from raw_columns(places, kinds, lambda cell: self._cells(connection, cell))
+            yield from raw_columns(domain, places, kinds, lambda cell: self._cells(connection, cell))
 
     def read_with_texts(
         self, domain: Domain, columns: Sequence[str]
@@ -202,18 +203,25 @@ def encoded_columns(
         kinds: for each column, DuckDB's type.
         select: the cells of an expression, as the column `cell`.
     """
-    columns = zip(domain.attributes, raw_columns(places, kinds, select), strict=True)
-    encoded = [attribute.encode(cells).astype(code_dtype(attribute.size)) for attribute, cells in columns]
-    return Table(domain, tuple(encoded))
+    encoded, texts = [], {}
+    for attribute, cells in zip(domain.attributes, raw_columns(domain, places, kinds, select), strict=True):
+        encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
+        if has_open_categories(attribute):
+            texts[attribute.name] = TextColumn.read(attribute.name, cells)
+    return Table(domain, tuple(encoded), texts)
 
 
 def raw_columns(
-    places: Sequence[int], kinds: NDArray[Any], select: Callable[[str], dict[str, NDArray[Any]]]
+    domain: Domain,
+    places: Sequence[int],
+    kinds: NDArray[Any],
+    select: Callable[[str], dict[str, NDArray[Any]]],
 ) -> Iterator[NDArray[Any]]:
     """Columns named c0, c1, ... read one after the other, for encoding; see `encoded_columns`."""
-    for place in places:
-        as_is = _TYPES_READ_AS_THEY_ARE.fullmatch(kinds[place])
-        yield select(f"c{place}" if as_is else f"c{place}::VARCHAR")["cell"]
+    for attribute, place in zip(domain.attributes, places, strict=True):
+        expression = cells_for(attribute, f"c{place}", kinds[place])
+        cells = select(expression)["cell"]
+        yield in_local_time(attribute, cells) if kinds[place] == ZONED else cells
 
 
 def texts_of(

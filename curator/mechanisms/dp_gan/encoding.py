@@ -58,7 +58,7 @@ class Modes:
         """The modes of an attribute.
 
         Args:
-            attribute: codes of a numeric attribute may share a mode; a missing value has its own.
+            attribute: bins of a numeric attribute may share a mode; an atom or a missing value has its own.
             noisy: noisy counts of its codes, shape (size,).
         """
         floor = max(1.0, noisy.sum()) * 1e-4
@@ -67,7 +67,8 @@ class Modes:
         if not isinstance(attribute, NumericAttribute) or attribute.size <= _FEW:
             return cls(np.arange(attribute.size + 1), weights)
         alone = weights >= _SPIKE
-        alone[attribute.bins :] = True
+        alone[: len(attribute.cells)] |= np.isin(attribute.cells[:, 0], attribute.atoms)
+        alone[len(attribute.cells) :] = True
         most = max(weights[~alone].sum() / _RUNS, 1e-12)
         edges, run = [0], 0.0
         for code in range(attribute.size):

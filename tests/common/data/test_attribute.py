@@ -1,3 +1,4 @@
+import json
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from dpmosaic.common.data.attribute import LARGEST_SIZE
 from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.errors import DataError
 
@@ -154,6 +156,54 @@ def test_a_text_category_matches_only_its_own_text():
         CategoricalAttribute("x", ("7", "true")).encode(["7", "7.0"])
     with pytest.raises(DataError, match="row 1"):
         CategoricalAttribute("x", ("7", "true")).encode(["True"])
+
+
+def test_other_stands_for_all_values_that_are_not_listed_but_not_for_missing_ones():
+    attribute = CategoricalAttribute("x", ("a", 1, "rest"), other="rest")
+    cells = ["a", "1.0", 1, "b", 2, "1_0", "rest"]
+    assert attribute.encode(cells).tolist() == [0, 1, 1, 2, 2, 2, 2]
+    assert attribute.census([*cells, ""]) == {"other": 3, "empty": 1}
+    with pytest.raises(DataError, match="found a missing value"):
+        attribute.encode([""])
+    assert CategoricalAttribute("x", ("a", "", "rest"), other="rest").census(["", "b"]) == {
+        "missing": 1,
+        "other": 1,
+    }
+
+
+def test_the_census_counts_values_that_are_not_listed():
+    assert CategoricalAttribute("x", ("a", "b")).census(["a", "c", None, "c"]) == {"unlisted": 2, "empty": 1}
+    assert CodedAttribute("x", 3).census([0, 3, "", "c", 1.5]) == {"unreadable": 1, "outside": 2, "empty": 1}
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        CategoricalAttribute("x", ("S", "M", "L"), ordered=True),
+        CategoricalAttribute("x", ("a", "rest"), other="rest", missing=("NA",)),
+        CategoricalAttribute("x", ("rest",), other="rest", open=True, reviewed=False),
+        CategoricalAttribute("x", (1, 2.5, True, "", "b")),
+        CodedAttribute("x", 3),
+    ],
+)
+def test_a_domain_file_holds_all_of_an_attribute(attribute):
+    domain = Domain((attribute,))
+    assert Domain.from_json(json.loads(json.dumps(domain.to_json()))) == domain
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"other": "c"}, "other names one of the categories"),
+        ({"open": True}, "open categories need it"),
+        ({"ordered": "yes"}, "ordered, open and reviewed are true or false"),
+        ({"reviewed": 1}, "ordered, open and reviewed are true or false"),
+        ({"missing": ("a",)}, "a category stands among missing too"),
+    ],
+)
+def test_refuses_what_categories_cannot_be(more, reason):
+    with pytest.raises(DataError, match=f"attribute 'x': .*{reason}"):
+        CategoricalAttribute("x", ("a", "b"), **more)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.releasing import outputs
+from dpmosaic.curator.releasing.frames import spelled
 from dpmosaic.curator.releasing.spreadsheets import attributes_like_formulas, with_apostrophes
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 
@@ -29,7 +30,7 @@ NUMBERS = ("-5", "+3", "-1e9", "-0.5")
 def test_a_label_that_begins_like_a_formula_is_found_and_escaped(label):
     domain = Domain((CategoricalAttribute("kind", ("x", label)), CodedAttribute("code", 2)))
     assert attributes_like_formulas(domain) == ("kind",)
-    rows = with_apostrophes(pd.DataFrame({"code": [0, 1], "kind": ["x", label]}), domain)
+    rows = with_apostrophes(pd.DataFrame({"code": [0, 1], "kind": ["x", label]}))
     assert list(rows["kind"]) == ["x", "'" + label]
     assert list(rows["code"]) == [0, 1]
 
@@ -46,14 +47,14 @@ def test_numbers_are_neither_warned_of_nor_changed():
     assert attributes_like_formulas(domain) == ()
     rng = np.random.default_rng(0)
     table = Table.from_codes(domain, np.column_stack([rng.integers(0, n, 50) for n in domain.sizes]))
-    rows = outputs.frame(table, domain.names, rng)
-    pd.testing.assert_frame_equal(with_apostrophes(rows, domain), rows)
+    rows = spelled(table, domain.names, rng)
+    pd.testing.assert_frame_equal(with_apostrophes(rows), rows)
 
 
 def test_the_name_of_an_attribute_is_escaped_too():
     domain = Domain((CategoricalAttribute("=a", ("x", "y")),))
     assert attributes_like_formulas(domain) == ("=a",)
-    assert list(with_apostrophes(pd.DataFrame({"=a": ["x"]}), domain)) == ["'=a"]
+    assert list(with_apostrophes(pd.DataFrame({"=a": ["x"]}))) == ["'=a"]
 
 
 def test_warns_only_of_a_csv_that_is_written_as_it_is():

@@ -1,0 +1,97 @@
+"""A synthetic table as a data frame: with the types of its columns, or as a CSV holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...common.data.boolean import BooleanAttribute
+from ...common.data.categorical import CategoricalAttribute
+from ...common.data.date_parts import DatePartsAttribute
+from ...common.data.dates import DateAttribute
+from ...common.data.domain import Domain
+from ...common.data.moments import Moments
+from ...common.data.numeric import NumericAttribute
+from ...common.data.table import Table, decode_table
+from ...common.data.unmodelled import Identifier
+from ...common.data.values import PLAIN, text_of
+
+
+def typed(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
+    """A synthetic table with the types of its columns.
+
+    Numbers, booleans, dates and timestamps have types that can be missing where a value can be, and ordered
+    categories of text are a Categorical. Categories of several types are text.
+
+    Args:
+        table: the table, coded.
+        columns: names of the columns, in order.
+        rng: draws values inside bins.
+    """
+    values = _values(table, rng)
+    return pd.DataFrame({name: _typed(table.domain, name, values[name]) for name in columns})
+
+
+def spelled(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
+    """A synthetic table as a file of text holds it: dates and booleans as its domain writes them.
+
+    Args:
+        table: the table, coded.
+        columns: names of the columns, in order.
+        rng: draws values inside bins.
+    """
+    values = _values(table, rng)
+    written = {
+        attribute.name: attribute.spelled(values[attribute.name]) for attribute in table.domain.attributes
+    }
+    return pd.DataFrame({name: written.get(name, values[name]) for name in columns})
+
+
+def _values(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """The values of each column, and new identifiers."""
+    identifiers = [column for column in table.domain.unmodelled if isinstance(column, Identifier)]
+    drawn = {column.name: column.drawn(table.record_count) for column in identifiers}
+    return drawn | decode_table(table, rng)
+
+
+def _typed(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
+    match domain[name] if name in domain.names else None:
+        case DateAttribute() | DatePartsAttribute() as attribute:
+            return _times(attribute.moments, values)
+        case BooleanAttribute(nullable=True):
+            return pd.Series(values, dtype="boolean")
+        case NumericAttribute(integer=True, nullable=True, format=notation) if notation == PLAIN:
+            return pd.Series(values, dtype="Int64")
+        case CategoricalAttribute() as attribute:
+            return _categories(attribute, values)
+    return pd.Series(values)
+
+
+def _times(moments: Moments, values: NDArray[Any]) -> pd.Series:
+    if not moments.timed:
+        return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(values)))
+    if not moments.timezone:
+        return pd.Series(values)
+    return pd.Series(moments.instants(values)).dt.tz_localize("UTC").dt.tz_convert(moments.timezone)
+
+
+def _categories(attribute: CategoricalAttribute, values: NDArray[Any]) -> pd.Series:
+    if values.dtype != object:
+        return pd.Series(values)
+    known = [category for category in attribute.categories if category != ""]
+    kinds = set(map(type, known))
+    filled = [None if value == "" else value for value in values.tolist()]
+    if kinds == {str} and attribute.ordered:
+        return pd.Series(pd.Categorical(filled, known, ordered=True))
+    large = any(isinstance(category, int) and abs(category) >= 2**63 for category in known)
+    if len(kinds) == 1 and kinds < set(_WITH_MISSING) and not large:
+        return pd.Series(filled, dtype=_WITH_MISSING[kinds.pop()])
+    return pd.Series([None if value is None else text_of(value) for value in filled], dtype=object)
+
+
+_WITH_MISSING: dict[type, str] = {bool: "boolean", float: "float64", int: "Int64"}

@@ -1,0 +1,52 @@
+"""How DuckDB gives the cells of a column to the attribute that encodes them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.attribute import Attribute
+from ...common.data.date_parts import DatePartsAttribute
+from ...common.data.dates import DateAttribute
+from ...common.data.moments import Moments
+
+ZONED = "TIMESTAMP WITH TIME ZONE"
+"""DuckDB's type of instants."""
+
+_AS_THEY_ARE = re.compile(r"U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|BOOLEAN|VARCHAR")
+_TIMES = re.compile(r"DATE|TIMESTAMP(_S|_MS|_NS)?")
+
+
+def cells_for(attribute: Attribute, column: str, kind: str) -> str:
+    """The SQL expression whose values the attribute encodes: numbers, times, or otherwise text.
+
+    What it gives does not depend on the time zone of the machine.
+
+    Args:
+        attribute: the attribute.
+        column: name of the column.
+        kind: DuckDB's type of the column.
+    """
+    moments = _moments_of(attribute)
+    if kind == ZONED:
+        # An infinite time has no microseconds.
+        in_utc = f"coalesce(make_timestamp(epoch_us({column})), {column}::VARCHAR::TIMESTAMP)"
+        return in_utc if moments is not None and moments.timezone else f"{in_utc}::VARCHAR || '+00'"
+    if moments is not None and _TIMES.fullmatch(kind):
+        return f"{column}::TIMESTAMP"
+    return column if _AS_THEY_ARE.fullmatch(kind) else f"{column}::VARCHAR"
+
+
+def in_local_time(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:
+    """Instants in the time zone of an attribute that has one; other cells as they are."""
+    moments = _moments_of(attribute)
+    if moments is None or not moments.timezone:
+        return cells
+    return moments.local(np.ma.filled(cells, np.datetime64("NaT")))
+
+
+def _moments_of(attribute: Attribute) -> Moments | None:
+    return attribute.moments if isinstance(attribute, (DateAttribute, DatePartsAttribute)) else None

@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from dpmosaic.common.data import spread
+from dpmosaic.common.data.lattice import Lattice
+from dpmosaic.common.data.numeric import NumericAttribute
+from dpmosaic.common.data.scale import Scale
+from dpmosaic.common.data.spread import Spread
+
+ROWS = 20_000
+
+
+def drawn(edges, counts, *, scale=Scale.LINEAR, lattice=None, seed=1):
+    cells = np.stack([edges[:-1], edges[1:]], axis=1).astype(float)
+    codes = np.repeat(np.arange(len(counts)), counts)
+    return Spread(cells, scale, lattice).drawn(codes, np.array(counts), np.random.default_rng(seed))
+
+
+def distance(values, cdf):
+    """Kolmogorov distance; of as many rows that were drawn from the distribution it is about 0.008."""
+    return stats.kstest(values, cdf).statistic
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=20), st.sampled_from(Scale), st.integers(0, 99))
+def test_every_value_is_within_its_bin(counts, scale, seed):
+    edges = np.cumsum(np.linspace(1, 3, len(counts) + 1))
+    values = drawn(edges, counts, scale=scale, seed=seed)
+    codes = np.repeat(np.arange(len(counts)), counts)
+    assert np.all((edges[codes] <= values) & (values < edges[codes + 1]))
+
+
+@pytest.mark.parametrize(
+    ("distribution", "bins", "evenly", "shaped"),
+    [
+        (stats.norm(50, 12), 8, 0.025, 0.0125),
+        (stats.expon(scale=15), 8, 0.06, 0.02),
+        (stats.lognorm(0.5, scale=20), 12, 0.02, 0.016),
+    ],
+)
+def test_values_follow_the_distribution_better_than_if_they_were_spread_evenly(
+    distribution, bins, evenly, shaped
+):
+    edges = np.linspace(0, 100, bins + 1)
+    mass = np.diff(distribution.cdf(edges))
+    counts = np.round(ROWS * mass / mass.sum()).astype(int)
+    total = distribution.cdf(100) - distribution.cdf(0)
+    cdf = lambda x: (distribution.cdf(x) - distribution.cdf(0)) / total  # noqa: E731
+    codes = np.repeat(np.arange(bins), counts)
+    even = edges[codes] + np.random.default_rng(1).random(len(codes)) * 100 / bins
+    assert distance(even, cdf) > evenly
+    assert distance(drawn(edges, counts), cdf) < shaped
+
+
+def test_a_uniform_distribution_stays_uniform():
+    assert distance(drawn(np.linspace(0, 1, 11), [ROWS // 10] * 10), stats.uniform.cdf) < 0.01
+
+
+def test_a_bin_without_neighbours_is_spread_evenly_on_the_scale():
+    values = drawn(np.array([1, 1000]), [ROWS], scale=Scale.LOG)
+    assert distance(np.log(values) / np.log(1000), stats.uniform.cdf) < 0.01
+    between_empty_bins = drawn(np.linspace(0, 3, 4), [0, ROWS, 0])
+    assert distance(between_empty_bins - 1, stats.uniform.cdf) < 0.01
+
+
+def test_a_few_rows_far_out_lie_near_the_others():
+    values = drawn(np.array([0, 10, 1000]), [ROWS, 50])
+    assert values[ROWS:].mean() < 200
+
+
+def test_a_bin_does_not_see_an_atom_at_its_side_but_the_bin_behind_it():
+    attribute = NumericAttribute("x", 0, 20, 2, atoms=(0, 10))
+    with_spikes = np.repeat([0, 1, 2, 3], [5000, 8000, 9000, 4000])
+    values = attribute.decode(with_spikes, np.random.default_rng(1))
+    bins = np.concatenate([values[5000:13000], values[22000:]])
+    without = NumericAttribute("x", 0, 20, 2).decode(
+        np.repeat([0, 1], [8000, 4000]), np.random.default_rng(1)
+    )
+    assert np.allclose(bins, without)
+    assert set(values[:5000]) == {0}
+    assert set(values[13000:22000]) == {10}
+
+
+def test_every_multiple_has_the_mass_of_the_numbers_that_are_rounded_to_it():
+    values = drawn(np.array([0, 100]), [ROWS], lattice=Lattice(25))
+    places, counts = np.unique(values, return_counts=True)
+    assert places.tolist() == [0, 25, 50, 75]
+    assert stats.chisquare(counts).pvalue > 0.001
+    log = drawn(np.array([1, 4]), [ROWS], lattice=Lattice(1), scale=Scale.LOG)
+    expected = np.diff(np.log([0.5, 1.5, 2.5, 3.5])) / np.log(7) * ROWS
+    assert stats.chisquare(np.unique(log, return_counts=True)[1], expected).pvalue > 0.001
+
+
+@given(st.floats(-3, 3), st.floats(-3, 3))
+def test_the_density_has_the_stated_ends_and_total_one(left, right):
+    steps = np.linspace(0, 1, 257)
+    (below,) = spread._cumulative(np.array([left]), np.array([right]), steps)
+    assert below[0] == 0
+    assert below[-1] == 1
+    assert np.all(np.diff(below) > 0)
+    density = np.diff(below) * 256
+    assert density[0] == pytest.approx(np.exp(left), rel=0.1)
+    assert density[-1] == pytest.approx(np.exp(right), rel=0.1)
+    # The logarithm is quadratic: its second difference is the same everywhere.
+    assert np.ptp(np.diff(np.log(density), 2)) < 1e-3
+    assert integrate.trapezoid(density, (steps[1:] + steps[:-1]) / 2) == pytest.approx(1, abs=0.1)
+
+
+def test_a_part_of_a_column_is_spread_by_the_counts_of_all_of_it():
+    attribute = NumericAttribute("x", 0, 20, 2)
+    codes = np.repeat([0, 1], [9000, 1000])
+    counts = np.bincount(codes)
+    whole = attribute.decode(codes, np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    parts = [attribute.decode(codes[k : k + 1000], rng, counts) for k in range(0, 10000, 1000)]
+    assert np.allclose(np.concatenate(parts), whole)
