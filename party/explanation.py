@@ -58,6 +58,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         ledger: ledger of the party.
     """
     terms = request.terms
+    unreviewed = home.domain().unreviewed
     public = home.keyring.identity.public
     entry = next((e for e in ledger.summaries() if e.release_id == terms.release_id), None)
     return {
@@ -76,6 +77,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         "charge": _charge(terms),
         "attributes": {name: terms.plan.domain[name].size for name in terms.plan.domain},
         "domain_digest": terms.purpose.domain_digest,
+        "unreviewed": [name for name in terms.plan.domain if name in unreviewed],
         "records": terms.plan.record_count,
         "parties": _parties(terms, home),
         "workload": {"words": terms.purpose.workload, "digest": terms.purpose.workload_digest},
@@ -119,6 +121,12 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "", "its signature of these terms does NOT verify: deny this release"
     records = "" if aligning is not None else f"{form['records']} records, "
     yield "table", f"{records}attributes {_sizes(form['attributes'])}"
+    if form["unreviewed"]:
+        yield (
+            "domain",
+            "NOT REVIEWED: this party's domain file has bounds or categories that were read from its rows, "
+            f"of {', '.join(form['unreviewed'])}",
+        )
     for party in form["parties"]:
         yield f"slice {party['slice']}", _party(party, counted=aligning is None)
     if aligning is None:

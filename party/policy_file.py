@@ -26,7 +26,8 @@ TEMPLATE = """\
 # The party reads this file when it starts.
 
 [source]
-# Which values each attribute may take. Public: `dpmosaic domain infer` drafts one, to be reviewed.
+# Which values each attribute may take. Public: `dpmosaic domain infer` drafts one, and somebody has to review
+# every entry that it marks with "reviewed": false.
 domain = "domain.json"
 # One of these. Paths start at this folder.
 # .csv, .csv.gz, .tsv, .tsv.gz or .parquet, its rows in the order that the slice's parties agreed on:
@@ -81,6 +82,7 @@ max_disk_mb = 16384              # of one release: temporary files, in TMPDIR
 max_cpu_seconds = 36000          # of one release: time to compute
 max_queries = 10000              # of one release
 max_active_releases = 8          # so many times memory and disk of one; deliveries of others come again
+# allow_unreviewed = true        # entries of the domain that were read from the rows: for trials only
 approval = true                  # a person approves every release: dpmosaic party approve
 """
 
@@ -120,6 +122,7 @@ _KEYS: Keys = {
         "max_cpu_seconds": int,
         "max_queries": int,
         "max_active_releases": int,
+        "allow_unreviewed": bool,
         "approval": bool,
     },
 }
@@ -169,6 +172,8 @@ class Settings:
         _check_alignment(identifiers, limits)
         domain = Domain.load(home / source["domain"])
         _check_domain(domain, key, identifiers)
+        if not policy.get("allow_unreviewed", False):
+            _check_reviewed(domain)
         return cls(
             limits,
             policy.get("approval", True),
@@ -240,6 +245,15 @@ def _check_domain(domain: Domain, key: str | None, identifiers: Mapping[str, str
                 f"{NAME}: column {column!r} identifies people in [source] and is an attribute of the domain, "
                 "whose values are released; take it out of one of the two"
             )
+
+
+def _check_reviewed(domain: Domain) -> None:
+    if domain.unreviewed:
+        raise DataError(
+            f"the domain file has entries that were read from the rows: {', '.join(domain.unreviewed)}; "
+            'replace their bounds and categories by what is publicly known, and take "reviewed": false out '
+            f"(for trials, set allow_unreviewed in [policy] of {NAME})"
+        )
 
 
 def _policy(entries: Mapping[str, Any], records: Records) -> Policy:

@@ -34,6 +34,7 @@ max_cells = 268435456
 max_labels_delta = 0.1
 min_tolerated = 0
 dealers = {dealers}
+allow_unreviewed = true
 approval = false
 {alignment}"""
 

@@ -185,10 +185,11 @@ def decode_table(table: Table, rng: np.random.Generator) -> dict[str, NDArray[An
     codes = dict(zip(table.domain.names, table.columns, strict=True))
 
     def draw(name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
-        return table.domain[name].decode(codes[name][rows], rng)
+        counts = np.bincount(codes[name], minlength=table.domain[name].size)
+        return table.domain[name].decode(codes[name][rows], rng, counts)
 
     values = {name: table.domain[name].decode(column, rng) for name, column in codes.items()}
-    return drawn_together(table.domain, codes, values, draw) if table.domain.rules else values
+    return drawn_together(table.domain, codes, values, draw)
 
 
 def _column(columns: Mapping[str, RawColumn], name: str) -> RawColumn:

@@ -33,6 +33,9 @@ SEEDED = (
     "NOT A RELEASE: made with a known seed, and whoever knows the seed can take the noise away; "
     "leave the seed out for a release"
 )
+_NAMED = 5
+"""At most so many attributes are named in a label."""
+
 _DEPENDENCIES = ("numpy", "cryptography", "dp-accounting")
 
 
@@ -60,6 +63,7 @@ def issue(
         observers: what noise hides a record from whom (`Measurer.observers`).
     """
     labels = [NOT_PRIVATE + not_private] if not_private else []
+    labels += [unreviewed_label(plan.unreviewed)] if plan.unreviewed else []
     labels += [SEEDED] if seeded else []
     return Certificate(
         differentially_private=not labels,
@@ -81,6 +85,20 @@ def issue(
         error_bounds=fitted.bounds,
         model=StatedModel(fitted.model.cliques, fitted.model.size_mb),
         outputs={},
+    )
+
+
+def unreviewed_label(unreviewed: Sequence[str]) -> str:
+    """The label of a release whose domain was read from private rows.
+
+    Args:
+        unreviewed: attributes whose entries nobody has reviewed.
+    """
+    more = len(unreviewed) - _NAMED
+    named = ", ".join(unreviewed[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return (
+        f"{NOT_PRIVATE}bounds or categories of {named} were read from private rows, and nobody has reviewed "
+        "them; review the domain file"
     )
 
 

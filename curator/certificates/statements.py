@@ -153,6 +153,8 @@ class StatedPlan:
         collusion: who would have to collude to read what, in words; empty where the protocol does not say.
         check: what parties prove of their openings; empty for nothing.
         alignment: of the parties' rows; None if the parties of a slice hold the same records.
+        unreviewed: attributes whose bounds or categories were read from private rows, and that nobody has
+            reviewed; such a release is not private as stated.
         bins: the release that chose codes before; None if the domain says all codes.
         labels: open categories whose labels the release looked for; None for none.
     """
@@ -176,6 +178,7 @@ class StatedPlan:
     collusion: str = field(default="", metadata=OPTIONAL)
     check: str = field(default="", metadata=OPTIONAL)
     alignment: StatedAlignment | None = field(default=None, metadata=OPTIONAL)
+    unreviewed: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     bins: StatedBins | None = field(default=None, metadata=OPTIONAL)
     labels: LabelSearch | None = field(default=None, metadata=OPTIONAL)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...common.data.domain import Domain
 from ...common.errors import DataError
 
-DEFAULT_SHARE = 0.05
+DEFAULT_SHARE = 0.1
 """Share of a budget by which bins are chosen."""
 
 
@@ -29,5 +29,5 @@ def check_share(share: float) -> float:
         DataError: nothing would be left for one of the two releases.
     """
     if not 0 < share < 1:
-        raise DataError(f"bins: expected a share of the budget between 0 and 1, got {share}; 0.05 is usual")
+        raise DataError(f"bins: expected a share of the budget between 0 and 1, got {share}; 0.1 is usual")
     return share

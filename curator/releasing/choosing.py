@@ -20,7 +20,7 @@ from .bins_order import open_numbers
 from .noisy_counts import NoisyCounts
 from .release import Released, ReleaseOrder
 
-MOST_BINS = 100
+MOST_BINS = 64
 """Largest number of bins of an attribute, about."""
 
 LEAST_BINS = 4
@@ -32,7 +32,7 @@ _ONE_WAY_SHARE = 0.2
 _RECORDS = 3.0
 """Records of a bin, in standard deviations of the noise of its count in the release that uses the bins."""
 
-_SURE = 2.0
+_SURE = 1.5
 """Records of a bin that is split, in standard deviations of their noisy number."""
 
 _CERTAIN = 3.0
@@ -50,8 +50,12 @@ def planned_bins(records: float, zcdp_rho: float, attributes: int) -> int:
         zcdp_rho: budget of the release that uses the bins.
         attributes: number of attributes of the table.
     """
-    sigma = math.sqrt(attributes / (2 * _ONE_WAY_SHARE * zcdp_rho))
-    return max(LEAST_BINS, min(MOST_BINS, int(records / (_RECORDS * sigma))))
+    return max(LEAST_BINS, min(MOST_BINS, int(records / _records(zcdp_rho, attributes))))
+
+
+def _records(zcdp_rho: float, attributes: int) -> float:
+    """How many records a bin needs, so that the noise of the release that uses it is small against them."""
+    return _RECORDS * math.sqrt(attributes / (2 * _ONE_WAY_SHARE * zcdp_rho))
 
 
 def even_coding(domain: Domain, records: float, zcdp_rho: float) -> Coding:
@@ -96,11 +100,11 @@ def chosen_coding(
         records: number of records of the table.
         zcdp_rho: budget of the release that uses the bins.
     """
-    bins = planned_bins(records, zcdp_rho, len(domain))
-    runs = {}
+    runs, least = {}, _records(zcdp_rho, len(domain))
     for name, grid in _grids(domain).items():
         counts = NoisyCounts.of([one for one in measurements if one.clique == (name,)], records)
-        runs[name] = _Choice(grid, counts, records / bins).runs()
+        binned = records - sum(counts.between(k, k + 1) for k in np.flatnonzero(grid.alone))
+        runs[name] = _Choice(grid, counts, max(least, binned / MOST_BINS)).runs()
     return Coding(runs)
 
 
@@ -194,7 +198,7 @@ class _Choice:
         while heap:
             mass, (first, stop) = heapq.heappop(heap)
             enough = -mass >= max(1.5 * self._records, _SURE * self._counts.sigma(first, stop))
-            if stop - first < 2 or not enough or len(heap) + len(done) >= MOST_BINS:
+            if stop - first < 2 or not enough or len(heap) + len(done) >= 2 * MOST_BINS:
                 done.append((first, stop))
                 continue
             middle = self._middle(first, stop)

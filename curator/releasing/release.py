@@ -240,6 +240,7 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         steps=tuple(StatedStep(step.name, step.title, float(step.share)) for step in steps),
         names=layout.names,
         alignment=stated_alignment(layout.alignment, unit),
+        unreviewed=order.domain.unreviewed,
         bins=stated_bins(order.chosen),
         labels=order.labels,
         **stated_roles(layout.masked),

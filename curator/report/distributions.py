@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...common.data.attribute import Attribute
 from ...common.data.categorical import CategoricalAttribute
 from ...common.data.numeric import NumericAttribute
+from ...common.data.rules.plain import extent
 from ...common.data.scale import Scale
 from ...common.data.table import Table
 
@@ -95,10 +96,10 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
             shares = [share[:-1] for share in shares]
         lone = np.isin(attribute.cells[:, 0], attribute.atoms)
         atoms = _rows([f"{atom:g}" for atom in attribute.atoms], [share[lone] for share in shares])
-        bins = attribute.cells[~lone]
+        bins = extent(attribute)[: len(lone)][~lone]
         columns = None
         if len(bins):
-            ends = f"{bins[0, 0]:g}", f"{bins[-1, 1] - bool(attribute.integer):g}"
+            ends = f"{bins[0, 0]:g}", f"{bins[-1, 1]:g}"
             columns = _columns([share[~lone] for share in shares], *ends)
         return Distribution(name, _kind(attribute, len(bins)), atoms, columns, missing)
     if isinstance(attribute, CategoricalAttribute) or attribute.size <= _ROWED_CODES:

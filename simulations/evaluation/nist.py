@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 
 from ...common.data.domain import Clique
 from ...common.data.numeric import NumericAttribute
+from ...common.data.rules.plain import extent
 from ...common.data.table import Table
 from ...common.errors import DataError
 from .distances import check_comparable, marginal_distance
@@ -146,8 +147,8 @@ def _amounts(table: Table, name: str) -> Array:
     attribute = table.domain[name]
     if not isinstance(attribute, NumericAttribute):
         return np.arange(attribute.size, dtype=np.float64)
-    middles = (attribute.cells.sum(axis=1) - bool(attribute.integer)) / 2
-    return np.append(np.maximum(middles, 0.0), [0.0] * attribute.nullable)
+    middles: Array = np.nan_to_num(extent(attribute).mean(axis=1))
+    return np.maximum(middles, 0.0)
 
 
 def _ginis(counts: Array, amounts: Array) -> Array:

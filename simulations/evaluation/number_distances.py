@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ...common.data.attribute import Attribute
+from ...common.data.domain import Domain
 from ...common.data.numeric import NumericAttribute
 from .values import Array, Values
 
@@ -79,6 +82,31 @@ def number_distances(real: Values, synthetic: Values) -> list[NumberDistance]:
         if attribute.name in real.numbers
     ]
     return sorted(found, key=lambda distance: -distance.kolmogorov)
+
+
+def main_figures(real: str | Path, synthetic: str | Path, domain: Domain) -> dict[str, Any]:
+    """The most telling figures of every attribute that holds numbers, as JSON values.
+
+    Args:
+        real: file of the real table.
+        synthetic: file of the synthetic table.
+        domain: of both.
+
+    Raises:
+        DataError: a file cannot be read, or holds a value without a code.
+    """
+    names = [one.name for one in domain.attributes if one.within(np.empty(0)) is not None]
+    if not names:
+        return {}
+    numbers = domain.project(names)
+    return {
+        one.name: {
+            "kolmogorov": one.kolmogorov,
+            "zeros": {"real": one.atoms["0"][0], "synthetic": one.atoms["0"][1]},
+            "mean": {"real": one.real.mean, "synthetic": one.synthetic.mean},
+        }
+        for one in number_distances(Values.read(real, numbers), Values.read(synthetic, numbers))
+    }
 
 
 def distribution_gaps(real: Array, synthetic: Array) -> tuple[float, float | None]:

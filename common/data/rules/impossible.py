@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import DataError
-from ..values import RawColumn
 from .condition import Condition
 from .rule import Codes, Mask, Rule, check_columns
 
@@ -43,7 +43,7 @@ class Impossible(Rule):
         """See `Rule.forbids`."""
         return met(self.conditions, domain, codes)
 
-    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
         """See `Rule.broken`."""
         return _met_by_values(self.conditions, columns)
 
@@ -85,7 +85,7 @@ class NullWhen(Rule):
         missing = met((self._missing,), domain, codes)
         return (where != missing) if self.only else where & ~missing
 
-    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
         """See `Rule.broken`."""
         where = _met_by_values(self.conditions, columns)
         missing = _met_by_values((self._missing,), columns)
@@ -124,10 +124,10 @@ def read_conditions(form: object) -> tuple[Condition, ...]:
 
 def met(conditions: tuple[Condition, ...], domain: Domain, codes: Mapping[str, Codes]) -> Mask:
     """Whether combinations of codes meet all conditions."""
-    return functools.reduce(
-        np.logical_and, (c.of_codes(domain[c.column])[codes[c.column]] for c in conditions)
-    )
+    found = [c.of_codes(domain[c.column])[codes[c.column]] for c in conditions]
+    return np.asarray(functools.reduce(np.logical_and, found))
 
 
-def _met_by_values(conditions: tuple[Condition, ...], columns: Mapping[str, RawColumn]) -> Mask:
-    return np.all([condition.of_values(columns[condition.column]) for condition in conditions], axis=0)
+def _met_by_values(conditions: tuple[Condition, ...], columns: Mapping[str, NDArray[Any]]) -> Mask:
+    held = [condition.of_values(columns[condition.column]) for condition in conditions]
+    return np.asarray(np.all(held, axis=0))

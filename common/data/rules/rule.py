@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError
-from ..values import RawColumn
 
 if TYPE_CHECKING:
     from ..domain import Clique, Domain
@@ -51,14 +50,11 @@ class Rule(ABC):
         """
 
     @abstractmethod
-    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
-        """Whether each row breaks the rule, by its raw values.
+    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
+        """Whether each row breaks the rule, by its values; see `breaking.broken` for raw ones.
 
         Args:
-            columns: raw values of at least the rule's columns, shape (N,) each.
-
-        Raises:
-            DataError: a value that the rule compares is neither a number nor a date.
+            columns: values of at least the rule's columns, as `plain` gives them, shape (N,) each.
         """
 
     @abstractmethod

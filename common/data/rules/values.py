@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numeric import NumericAttribute
-from .extent import extent, numbers
-from .order import AtMost, Sum
+from .order import ROUNDING, AtMost, Sum
+from .plain import extent, numbers, plain, with_numbers
 from .rule import Codes, Mask
 
 if TYPE_CHECKING:
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 
 Values = dict[str, NDArray[Any]]
 
-_REDRAWS = 30
+_REDRAWS = 100
 """Times that values are drawn again from their bins where they break a rule."""
 
 
@@ -38,74 +36,60 @@ def drawn_together(
     Args:
         domain: of the codes.
         codes: of each column, shape (N,).
-        values: raw values of each column, shape (N,).
+        values: decoded values of each column, shape (N,).
         draw: draws values of a column for some of its rows.
     """
     sums = [rule for rule in domain.rules if isinstance(rule, Sum)]
     orders = [rule for rule in domain.rules if isinstance(rule, AtMost)]
     totals = {rule.total for rule in sums}
-    drawn = {name for rule in (*sums, *orders) for name in rule.columns} - totals
-    found = dict(values)
-    breaking = _totalled(domain, codes, found, sums)
-    for _ in range(_REDRAWS if drawn else 0):
+    drawn = domain.canonical({name for rule in (*sums, *orders) for name in rule.columns} - totals)
+    ruled = (*drawn, *totals)
+    found, rows = dict(values), np.arange(len(next(iter(codes.values()))))
+    part = {name: found[name] for name in ruled}
+    for _ in range(_REDRAWS if ruled else 0):
+        breaking = _totalled(domain, {name: codes[name][rows] for name in totals}, part, sums)
         for order in orders:
-            breaking |= order.broken(found)
-        rows = np.flatnonzero(breaking)
+            breaking |= order.broken(_plain(domain, part, order.names))
+        for name in ruled:
+            found[name] = _placed(found[name], rows, part[name])
+        rows = rows[breaking]
         if not len(rows):
             return found
-        for name in domain.canonical(drawn):
-            found[name] = found[name].copy()
-            found[name][rows] = draw(name, rows)
-        breaking = _totalled(domain, codes, found, sums)
-    for _ in orders:
-        for order in orders:
-            _raise(domain, order, found)
+        part = {name: draw(name, rows) if name in drawn else found[name][rows] for name in ruled}
+    # A raised value can be the lower one of another rule, so all are applied as often as there are rules.
+    for order in orders * len(orders):
+        _raise(domain, order, found)
+    _totalled(domain, codes, found, sums)
     return found
 
 
+def _placed(values: NDArray[Any], rows: NDArray[np.int64], part: NDArray[Any]) -> NDArray[Any]:
+    changed = values.copy() if values.dtype.kind in "OM" else values.astype(np.result_type(values, part))
+    changed[rows] = part
+    return changed
+
+
 def _totalled(domain: Domain, codes: Mapping[str, Codes], values: Values, sums: Sequence[Sum]) -> Mask:
-    """Sets totals to sums of parts; returns the rows with a total outside its bin."""
-    outside = np.zeros(len(next(iter(codes.values()))), dtype=np.bool_)
+    """Sets totals to the sums of parts; returns the rows with a total outside its bin."""
+    outside = np.zeros(len(next(iter(values.values()))), dtype=np.bool_)
     for rule in sums:
-        total = np.sum([numbers(part, values[part]) for part in rule.addends], axis=0)
-        total = _rounded(total, [domain[part] for part in rule.addends])
-        known = ~np.isnan(total) & ~np.isnan(numbers(rule.total, values[rule.total]))
-        values[rule.total] = _with_numbers(values[rule.total], known, total)
+        found = _plain(domain, values, rule.columns)
+        total = np.sum([numbers(found[part]) for part in rule.addends], axis=0)
+        known = ~np.isnan(total) & ~np.isnan(numbers(found[rule.total]))
+        values[rule.total] = with_numbers(domain[rule.total], values[rule.total], known, total)
         low, high = extent(domain[rule.total])[codes[rule.total]].T
-        outside |= known & ((total < low) | (total > high))
+        slack = ROUNDING * np.abs(total)
+        outside |= known & ((total < low - slack) | (total > high + slack))
     return outside
 
 
 def _raise(domain: Domain, rule: AtMost, values: Values) -> None:
     """Raises each number to that of the column before."""
     for lower, upper in zip(rule.names, rule.names[1:], strict=False):
-        broken = AtMost((lower, upper)).broken(values)
-        if broken.any() and values[upper].dtype.kind == "M":
-            values[upper] = np.where(broken, values[lower], values[upper])
-        elif broken.any():
-            least, attribute = numbers(lower, values[lower]), domain[upper]
-            unit = attribute.unit if isinstance(attribute, NumericAttribute) else None
-            if unit is not None:
-                least = np.round(np.ceil(least / unit) * unit, _digits(unit))
-            values[upper] = _with_numbers(values[upper], broken, least)
+        found = _plain(domain, values, (lower, upper))
+        broken = AtMost((lower, upper)).broken(found)
+        values[upper] = with_numbers(domain[upper], values[upper], broken, numbers(found[lower]))
 
 
-def _with_numbers(values: NDArray[Any], where: Mask, found: NDArray[np.float64]) -> NDArray[Any]:
-    """Values with some replaced by numbers of the same type."""
-    new: NDArray[Any] = found[where]
-    if values.dtype.kind in "iuO" and np.array_equal(new, np.floor(new)):
-        new = new.astype(np.int64)
-    changed = values.astype(np.result_type(values, new)) if values.dtype != object else values.copy()
-    changed[where] = new
-    return changed
-
-
-def _rounded(total: NDArray[np.float64], parts: Sequence[object]) -> NDArray[np.float64]:
-    """Sums of multiples of units, without the last digits of floating-point addition."""
-    units = [part.unit if isinstance(part, NumericAttribute) else 1.0 for part in parts]
-    known = [unit for unit in units if unit is not None]
-    return np.round(total, max(map(_digits, known))) if len(known) == len(units) else total
-
-
-def _digits(unit: float) -> int:
-    return max(0, math.ceil(-math.log10(unit))) + 6
+def _plain(domain: Domain, values: Values, names: Sequence[str]) -> Values:
+    return {name: plain(domain[name], values[name]) for name in names}

@@ -47,6 +47,12 @@ def test_an_infinite_number_is_read(cell):
     assert np.isinf(read_numbers("x", [0, cell])[0]).tolist() == [False, True]
 
 
+def test_numbers_of_32_bits_are_as_short_as_they_were():
+    numbers = np.array([0.1, 16777216, 3.3, np.nan, np.inf], dtype=np.float32)
+    found = read_numbers("x", numbers)[0]
+    assert np.array_equal(found, [0.1, 16777216, 3.3, np.nan, np.inf], equal_nan=True)
+
+
 def test_booleans_are_numbers():
     assert read_numbers("x", [True, False])[0].tolist() == [1, 0]
     assert read_numbers("x", np.array([True, False]))[0].tolist() == [1, 0]

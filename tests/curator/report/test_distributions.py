@@ -69,3 +69,21 @@ def test_merges_many_bins_without_losing_any():
 def test_many_codes_are_columns():
     shown = distribution("c", column(CodedAttribute("c", 40), [0, 39]), None)
     assert (shown.columns.low, shown.columns.high, shown.missing) == ("0", "39", None)
+
+
+def test_atoms_have_rows_of_their_own_beside_the_columns_of_the_bins():
+    gain = NumericAttribute("gain", 1, 100, 2, integer=True, atoms=(0.0, 99_999.0))
+    shown = distribution("gain", column(gain, [0, 0, 1, 3]), column(gain, [0, 2, 2, 3]))
+    assert [(row.label, row.synthetic, row.real) for row in shown.rows] == [
+        ("0", 0.5, 0.25),
+        ("99999", 0.25, 0.25),
+    ]
+    assert len(shown.columns.synthetic) == 2
+    assert (shown.columns.low, shown.columns.high) == ("1", "100")
+    assert shown.kind == "numbers in 2 bins, 2 by themselves"
+
+
+def test_numbers_that_are_all_atoms_have_no_columns():
+    code = NumericAttribute("code", 1, 1, 1, integer=True, atoms=(1.0,))
+    shown = distribution("code", column(code, [0, 0]), None)
+    assert (shown.columns, [row.synthetic for row in shown.rows]) == (None, [1.0])
