@@ -206,6 +206,20 @@ class _Choice:
                 heapq.heappush(heap, (-self._counts.between(*node), node))
         return sorted(done)
 
+    def _holds(self, node: _Node) -> bool:
+        """Whether there are records for sure."""
+        return self._counts.between(*node) > _CERTAIN * self._counts.sigma(*node)
+
+    def _trimmed(self, node: _Node, end: int) -> _Node:
+        """A bin without its outer halves in which there may be no records; `end` is 0 or 1."""
+        while node[1] - node[0] > 1:
+            middle = self._middle(*node)
+            halves = ((node[0], middle), (middle, node[1]))
+            if self._holds(halves[end]) or not self._holds(halves[1 - end]):
+                break
+            node = halves[1 - end]
+        return node
+
     def _middle(self, first: int, stop: int) -> int:
         """Where a bin is halved, at a border of the largest boxes that it has borders of."""
         half = (first + stop) / 2
@@ -229,9 +243,10 @@ class _Choice:
     def _with_tails(self, nodes: list[_Node]) -> list[_Node]:
         """The bins between two tails, which hold few records or none: their values are clipped."""
         bins = [node for node in nodes if not self._grid.alone[node[0]]]
-        sure = [node for node in bins if self._counts.between(*node) > _CERTAIN * self._counts.sigma(*node)]
-        held = sure or [max(bins, key=lambda node: self._counts.between(*node))]
-        low, high = max(1, held[0][0]), min(self._grid.cells - 1, held[-1][1])
+        held = [node for node in bins if self._holds(node)]
+        held = held or [max(bins, key=lambda node: self._counts.between(*node))]
+        (low, _), (_, high) = self._trimmed(held[0], 0), self._trimmed(held[-1], 1)
+        low, high = max(1, low), min(self._grid.cells - 1, high)
         pieces = [
             (max(first, a), min(stop, b))
             for a, b in ((0, low), (low, high), (high, self._grid.cells))
