@@ -1,4 +1,4 @@
-"""The command `dpmosaic domain infer`."""
+"""The commands `dpmosaic domain ...`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from typing import Annotated
 
 import typer
 
+from ..common.data.domain import Domain
+from .printing import print_entries, print_rows
+from .sources.checking import PRIVATE, check_rows
 from .sources.inference import NOT_PRIVATE, infer_domain
+from .sources.source import open_source
 
 domain_commands = typer.Typer(help="Domain files: possible values of each attribute.", no_args_is_help=True)
+
+Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv (perhaps .gz) or .parquet.")]
 
 
 @domain_commands.callback()
@@ -20,13 +26,38 @@ def _domain() -> None:
 
 @domain_commands.command()
 def infer(
-    data: Annotated[Path, typer.Argument(help="A table: .csv, .csv.gz or .parquet.")],
+    data: Data,
     out: Annotated[Path | None, typer.Option(help="Output file; default: standard output.")] = None,
+    na: Annotated[
+        list[str] | None, typer.Option(help="A text that stands for a missing value; may be repeated.")
+    ] = None,
 ) -> None:
     """Draft a domain file from a table. Not private: review it against public knowledge."""
-    text = json.dumps(infer_domain(data).to_json(), indent=2, ensure_ascii=False)
+    draft = infer_domain(data, na or ())
+    text = json.dumps(draft.to_json(), indent=2, ensure_ascii=False)
     typer.secho(NOT_PRIVATE, err=True, fg=typer.colors.YELLOW)
+    print_entries(draft.remarks, err=True)
     if out is None:
         typer.echo(text)
     else:
         out.write_text(text + "\n", encoding="utf-8")
+
+
+@domain_commands.command()
+def check(
+    data: Data,
+    domain: Annotated[Path, typer.Option(help="Domain file.")],
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON list and nothing else.")
+    ] = False,
+) -> None:
+    """Compare a table with a domain file, for its owner only. Exit status 1: the table cannot be encoded."""
+    findings = list(check_rows(open_source(data), Domain.load(domain)))
+    rows = [(f.where, f.what, f.rows, "refused" if f.refused else "") for f in findings]
+    typer.secho(PRIVATE, err=True, fg=typer.colors.YELLOW)
+    if rows or json_output:
+        print_rows(("column", "finding", "rows", "encoding"), rows, json_output)
+    else:
+        typer.echo("The table is as the domain says: nothing to report.")
+    if any(finding.refused for finding in findings):
+        raise typer.Exit(1)

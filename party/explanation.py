@@ -10,7 +10,7 @@ from typing import Any
 
 from ..common.canonical.terms import encode_terms
 from ..common.crypto.certificates import shown
-from ..common.errors import PolicyError
+from ..common.errors import BudgetError, PolicyError
 from ..common.messages import ReleaseTerms, alignment_query
 from ..common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ..common.privacy.cost import Adjacency
@@ -58,6 +58,7 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         ledger: ledger of the party.
     """
     terms = request.terms
+    unreviewed = home.domain().unreviewed
     public = home.keyring.identity.public
     entry = next((e for e in ledger.summaries() if e.release_id == terms.release_id), None)
     return {
@@ -76,12 +77,14 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         "charge": _charge(terms),
         "attributes": {name: terms.plan.domain[name].size for name in terms.plan.domain},
         "domain_digest": terms.purpose.domain_digest,
+        "unreviewed": [name for name in terms.plan.domain if name in unreviewed],
         "records": terms.plan.record_count,
         "parties": _parties(terms, home),
         "workload": {"words": terms.purpose.workload, "digest": terms.purpose.workload_digest},
         "mechanism": _mechanism(terms.purpose.mechanism),
         "masked": _masked(terms, home.keyring.name),
         "alignment": _alignment(terms, home.keyring.name),
+        "labels": _labels(terms, home.keyring.name),
         "bins": _bins(terms),
         "lifetime": _lifetime(terms, policy, ledger.reserved(), new=entry is None),
         "refused_by_policy": _refused(terms, policy, home, ledger.reserved()) if entry is None else None,
@@ -118,6 +121,12 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "", "its signature of these terms does NOT verify: deny this release"
     records = "" if aligning is not None else f"{form['records']} records, "
     yield "table", f"{records}attributes {_sizes(form['attributes'])}"
+    if form["unreviewed"]:
+        yield (
+            "domain",
+            "NOT REVIEWED: this party's domain file has bounds or categories that were read from its rows, "
+            f"of {', '.join(form['unreviewed'])}",
+        )
     for party in form["parties"]:
         yield f"slice {party['slice']}", _party(party, counted=aligning is None)
     if aligning is None:
@@ -135,6 +144,8 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         f"up to rho {charge['zcdp_rho']:.6g} at this party, which is epsilon {charge['epsilon']:.6g} at "
         f"delta {charge['delta']:.3g}",
     )
+    if form["labels"] is not None:
+        yield "labels", _labels_in_words(form["labels"])
     if masked is not None:
         yield (
             "collusions",
@@ -170,8 +181,11 @@ def _trusted(protocol: str) -> str:
 
 
 def _charge(terms: ReleaseTerms) -> dict[str, float]:
-    delta = terms.purpose.budget.delta or _USUAL_DELTA
-    rho = terms.granted_rho
+    try:
+        promised = terms.noise_budget
+    except BudgetError:
+        promised = terms.purpose.budget
+    delta, rho = promised.delta or _USUAL_DELTA, terms.granted_rho
     # An alignment is charged in zCDP alone (`counting_cost`).
     epsilon = zcdp_epsilon(rho, delta) if terms.aligning else gaussian_epsilon(math.sqrt(2 * rho), delta)
     return {"zcdp_rho": rho, "epsilon": epsilon, "delta": delta}
@@ -230,13 +244,20 @@ def _bins(terms: ReleaseTerms) -> dict[str, Any] | None:
     if chosen is None:
         return None
     names = sorted((*chosen.coding.runs, *chosen.coding.labels))
-    return {"attributes": names, "release": chosen.release_id, "zcdp_rho": chosen.zcdp_rho}
+    return {
+        "attributes": names,
+        "release": chosen.release_id,
+        "zcdp_rho": chosen.zcdp_rho,
+        "labels_delta": chosen.labels_delta,
+    }
 
 
 def _bins_in_words(bins: dict[str, Any]) -> str:
+    delta = f" and delta {bins['labels_delta']:.3g}" if bins["labels_delta"] else ""
     return (
         f"of {', '.join(bins['attributes'])} as the release {bins['release']} chose them, for up to rho "
-        f"{bins['zcdp_rho']:.6g} at this party, which its own charge counts; the promise covers both releases"
+        f"{bins['zcdp_rho']:.6g}{delta} at this party, which its own charge counts; the promise covers both "
+        "releases"
     )
 
 
@@ -254,6 +275,26 @@ def _alignment(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
         "across_slices": plan.across_slices,
         "sigma": alignment_query(terms).sigma,
     }
+
+
+def _labels(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
+    search = terms.purpose.labels
+    if search is None:
+        return None
+    held = [name for entry in terms.plan.roster if entry.name == own for name in entry.attributes]
+    return {
+        "attributes": list(search.attributes),
+        "of_this_party": [name for name in search.attributes if name in held],
+        "delta": search.delta,
+    }
+
+
+def _labels_in_words(labels: dict[str, Any]) -> str:
+    own = ", ".join(labels["of_this_party"]) or "none"
+    return (
+        f"states the frequent texts of {', '.join(labels['attributes'])} (of this party: {own}); a text that "
+        f"one person alone has is stated with probability at most {labels['delta']:.3g}, a part of delta"
+    )
 
 
 def _lifetime(terms: ReleaseTerms, policy: Policy, reserved: Fraction, *, new: bool) -> dict[str, float]:

@@ -26,7 +26,8 @@ TEMPLATE = """\
 # The party reads this file when it starts.
 
 [source]
-# Which values each attribute may take. Public: `dpmosaic domain infer` drafts one, to be reviewed.
+# Which values each attribute may take. Public: `dpmosaic domain infer` drafts one, and somebody has to review
+# every entry that it marks with "reviewed": false.
 domain = "domain.json"
 # One of these. Paths start at this folder.
 # .csv, .csv.gz, .tsv, .tsv.gz or .parquet, its rows in the order that the slice's parties agreed on:
@@ -64,6 +65,8 @@ lifetime_rho = 0.0               # upper limit of all releases together, zCDP
 max_alignment_rho = 0.0          # upper limit of one alignment of rows, zCDP; above 0 it needs a key or
                                  # identifiers, and the number of rows is private as well
 max_match_keys = 1               # of an alignment; with several the curator sees which rows agree in which
+max_labels_delta = 0.0           # of one release: chance to state a text that one person alone has, where the
+                                 # domain leaves categories open; such as 1e-9
 max_cells = 0                    # upper limit of the cells of one marginal, such as 1000000
 min_records = 100                # with fewer rows the party takes part in nothing
 max_rows_per_person = 1          # needs a key; a release has to cover, and charge, at least so many
@@ -79,6 +82,7 @@ max_disk_mb = 16384              # of one release: temporary files, in TMPDIR
 max_cpu_seconds = 36000          # of one release: time to compute
 max_queries = 10000              # of one release
 max_active_releases = 8          # so many times memory and disk of one; deliveries of others come again
+# allow_unreviewed = true        # entries of the domain that were read from the rows: for trials only
 approval = true                  # a person approves every release: dpmosaic party approve
 """
 
@@ -102,6 +106,7 @@ _KEYS: Keys = {
         "lifetime_rho": (int, float),
         "max_alignment_rho": (int, float),
         "max_match_keys": int,
+        "max_labels_delta": (int, float),
         "max_cells": int,
         "min_records": int,
         "min_tolerated": int,
@@ -117,6 +122,7 @@ _KEYS: Keys = {
         "max_cpu_seconds": int,
         "max_queries": int,
         "max_active_releases": int,
+        "allow_unreviewed": bool,
         "approval": bool,
     },
 }
@@ -166,6 +172,8 @@ class Settings:
         _check_alignment(identifiers, limits)
         domain = Domain.load(home / source["domain"])
         _check_domain(domain, key, identifiers)
+        if not policy.get("allow_unreviewed", False):
+            _check_reviewed(domain)
         return cls(
             limits,
             policy.get("approval", True),
@@ -239,8 +247,18 @@ def _check_domain(domain: Domain, key: str | None, identifiers: Mapping[str, str
             )
 
 
+def _check_reviewed(domain: Domain) -> None:
+    if domain.unreviewed:
+        raise DataError(
+            f"the domain file has entries that were read from the rows: {', '.join(domain.unreviewed)}; "
+            'replace their bounds and categories by what is publicly known, and take "reviewed": false out '
+            f"(for trials, set allow_unreviewed in [policy] of {NAME})"
+        )
+
+
 def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
-    check_least(NAME, entries, (*_RHOS, "max_cells", "min_records", "min_tolerated"), 0)
+    least = (*_RHOS, "max_labels_delta", "max_cells", "min_records", "min_tolerated")
+    check_least(NAME, entries, least, 0)
     check_least(
         NAME, entries, ("max_rows_per_person", "max_match_keys", "min_parties", "min_dealers", *_RESOURCES), 1
     )
@@ -255,6 +273,7 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
         lifetime_rho=Fraction(entries.get("lifetime_rho", 0)),
         max_alignment_rho=Fraction(entries.get("max_alignment_rho", 0)),
         max_match_keys=entries.get("max_match_keys", 1),
+        max_labels_delta=float(entries.get("max_labels_delta", 0)),
         min_records=entries.get("min_records", 1),
         max_cells=entries.get("max_cells", 0),
         min_tolerated=entries.get("min_tolerated", 1),

@@ -28,12 +28,17 @@ def print_rows(
     Console().print(grid)
 
 
-def print_entries(entries: Iterable[tuple[str, str]]) -> None:
-    """Prints labels and sentences in two columns: a long sentence goes on in its own column."""
+def print_entries(entries: Iterable[tuple[str, str]], *, err: bool = False) -> None:
+    """Prints labels and sentences in two columns: a long sentence goes on in its own column.
+
+    Args:
+        entries: label and sentence.
+        err: whether to print on standard error.
+    """
     grid = Grid.grid("", "", padding=(0, 2))
     for label, sentence in entries:
         grid.add_row(_plain(label), _plain(sentence))
-    Console().print(grid)
+    Console(stderr=err).print(grid)
 
 
 def _plain(text: str) -> Text:

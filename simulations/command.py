@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,7 +24,7 @@ from ..curator.releasing.alignment_order import DEFAULT_RHO
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import TableFile, TableFormat
 from ..party.sources.source import FileSource
-from .people import read_people
+from .people import Overlap, read_people
 
 if TYPE_CHECKING:
     from .simulate import Simulation
@@ -161,7 +160,8 @@ def simulate(
         )
     if binary:
         result = replace(result, synthetic=binary.decode(result.synthetic))
-    _write(out, result, _written_columns(source, loaded), seed, table_file)
+    aligned = Overlap.of(identifiers if key else None, overlap, shuffle, typos) is not None
+    _write(out, result, source, loaded, seed, table_file, aligned)
     warning = files.formula_warning(result.synthetic.domain, table_file)
     if json_output:
         typer.echo(json.dumps(_summary(result, out, warning)))
@@ -208,21 +208,33 @@ def demo(
 
 
 def _write(
-    out: Path, result: Simulation, columns: Sequence[str], seed: int | None, table_file: TableFile
+    out: Path,
+    result: Simulation,
+    source: FileSource,
+    domain: Domain,
+    seed: int | None,
+    table_file: TableFile,
+    aligned: bool,
 ) -> None:
-    """Writes the files of a simulated release."""
+    """Writes the files of a simulated release; values are compared unless its rows are a join."""
     from ..common.crypto.randomness import RandomStream
     from ..curator.certificates.verify import BINS
     from ..curator.releasing import outputs as files
     from .evaluation.metrics import PRIVATE
+    from .evaluation.number_distances import main_figures
 
     values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
     model, rng = result.fitted.model, values.generator()
+    columns = _written_columns(source, domain)
     written = files.write(out, result.synthetic, columns, rng, result.certificate, model, table_file)
     files.write_certificate(out, result.certificate.with_outputs(written))
     if result.bins is not None:
         files.write_choice(out / BINS, result.bins, result.synthetic.domain)
-    files.write_not_for_release(out / "metrics.json", files.json_text(result.metrics), PRIVATE)
+    metrics = result.metrics
+    if not aligned:
+        made = out / table_file.table_format.file
+        metrics = {**metrics, "values": main_figures(source.path, made, domain)}
+    files.write_not_for_release(out / "metrics.json", files.json_text(metrics), PRIVATE)
 
 
 def _written_columns(source: FileSource, domain: Domain) -> list[str]:

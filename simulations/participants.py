@@ -91,7 +91,13 @@ class Participants:
         if order.protocol is THEOREM:
             return cls(table, table.domain, grid)
         proposal = _proposed(order, "0" * 32, grid)
-        policy = policy_for(proposal.protocol.name, order.adjacency, proposal.charged_rho, dealers=dealers)
+        policy = policy_for(
+            proposal.protocol.name,
+            order.adjacency,
+            proposal.charged_rho,
+            dealers=dealers,
+            labels_delta=order.labels_delta,
+        )
         keys = stream.child("parties")
         links = start_parties(pieces, policy, keys, dealers=dealers)
         dealing = start_dealers(dealers, keys, links)
@@ -139,7 +145,7 @@ class Participants:
                 "typos"
             )
         granted, rho = float(order.granted), Fraction(aligning.rho)
-        policy = policy_for(MASKED.name, order.adjacency, granted, rho, dealers)
+        policy = policy_for(MASKED.name, order.adjacency, granted, rho, dealers, order.labels_delta)
         keys = stream.child("parties")
         links = start_parties(tables, policy, keys, identifiers, dealers)
         dealing = start_dealers(dealers, keys, links)
@@ -158,7 +164,7 @@ class Participants:
         if self.aligned is None or self.aligned.alignment.population is not Population.ANYWHERE:
             return chosen.coding.table(self.real)
         held = {name: np.minimum(self.real.column(name), self.domain[name].size - 1) for name in self.domain}
-        recoded = chosen.coding.table(Table.from_codes(self.domain, held))
+        recoded = chosen.coding.table(replace(Table.from_codes(self.domain, held), texts=self.real.texts))
         columns = {
             name: np.where(
                 self.real.column(name) == self.domain[name].size, domain[name].size - 1, recoded.column(name)

@@ -160,7 +160,8 @@ def _after_choice(
     started = among.start(choosing, release_id, stream.child("noise").generator())
     made = make_release(choosing, started.layout, started.measurer, stream, seeded=seeded, report=report)
     coding = chosen_by(made, choosing, order, among.domain)
-    chosen = Chosen(release_id, made.certificate.digest().hex(), float(choosing.granted), coding)
+    digest, rho = made.certificate.digest().hex(), float(choosing.granted)
+    chosen = Chosen(release_id, digest, rho, coding, choosing.labels_delta)
     return replace(order, domain=among.coded(chosen), chosen=chosen), made.certificate
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 from ..data.coding import Coding
 from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
+from ..labels import LabelSearch
 from ..messages import Purpose, ReleaseTerms
 from ..privacy.budget import Budget
 from ..privacy.cost import Adjacency
@@ -113,14 +114,15 @@ def _encoded_chosen(chosen: Chosen) -> bytes:
     coding = chosen.coding
     runs = items(text(name) + items(map(integer, coding.runs[name])) for name in sorted(coding.runs))
     labels = items(text(name) + items(map(text, coding.labels[name])) for name in sorted(coding.labels))
-    return text(chosen.release_id) + text(chosen.certificate) + real(chosen.zcdp_rho) + runs + labels
+    release = text(chosen.release_id) + text(chosen.certificate) + real(chosen.zcdp_rho)
+    return release + runs + labels + real(chosen.labels_delta)
 
 
 def _decoded_chosen(reader: Reader) -> Chosen:
     release_id, certificate, rho = reader.text(), reader.text(), reader.real()
     runs = _by_name(reader.items(lambda: (reader.text(), reader.items(reader.integer))))
     labels = _by_name(reader.items(lambda: (reader.text(), reader.items(reader.text))))
-    return Chosen(release_id, certificate, rho, Coding(runs, labels))
+    return Chosen(release_id, certificate, rho, Coding(runs, labels), reader.real())
 
 
 def _by_name(entries: Sequence[tuple[str, _T]]) -> dict[str, _T]:
@@ -217,12 +219,22 @@ def _encoded_purpose(purpose: Purpose) -> bytes:
     promise = (budget.epsilon, budget.delta, budget.zcdp_rho)
     words = (purpose.domain_digest, purpose.mechanism, purpose.workload, purpose.workload_digest)
     optional = (items([] if number is None else [real(number)]) for number in promise)
-    return b"".join((*optional, *map(text, words), integer(purpose.rows_per_person)))
+    labels = items([] if purpose.labels is None else [_encoded_labels(purpose.labels)])
+    return b"".join((*optional, *map(text, words), integer(purpose.rows_per_person), labels))
 
 
 def _decoded_purpose(reader: Reader) -> Purpose:
     budget = Budget(_decoded_optional(reader), _decoded_optional(reader), _decoded_optional(reader))
-    return Purpose(budget, reader.text(), reader.text(), reader.text(), reader.text(), reader.integer())
+    words = (reader.text(), reader.text(), reader.text(), reader.text())
+    rows_per_person = reader.integer()
+    labels = reader.items(lambda: LabelSearch(reader.items(reader.text), reader.real()))
+    if len(labels) > 1:
+        raise ProtocolError("expected at most one search for labels")
+    return Purpose(budget, *words, rows_per_person, labels[0] if labels else None)
+
+
+def _encoded_labels(search: LabelSearch) -> bytes:
+    return items(map(text, search.attributes)) + real(search.delta)
 
 
 def _decoded_optional(reader: Reader) -> float | None:

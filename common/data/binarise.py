@@ -71,9 +71,11 @@ class Binarisation:
 
 def _bits(attribute: Attribute) -> tuple[CodedAttribute, ...]:
     if attribute.size == 1:
-        return (CodedAttribute(attribute.name, 1),)
+        return (CodedAttribute(attribute.name, 1, attribute.reviewed),)
     digits = (attribute.size - 1).bit_length()
-    return tuple(CodedAttribute(f"{attribute.name}.bit{digit}", 2) for digit in range(digits))
+    return tuple(
+        CodedAttribute(f"{attribute.name}.bit{digit}", 2, attribute.reviewed) for digit in range(digits)
+    )
 
 
 def _check_domain(table: Table, domain: Domain) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,19 +41,16 @@ class Coding:
         return replace(domain, attributes=tuple(map(self._chosen, domain.attributes)))
 
     def table(self, table: Table) -> Table:
-        """The rows of a table of the open domain with the chosen codes; `labels` are not applied.
+        """The rows of a table of the open domain with the chosen codes.
 
         Raises:
-            DataError: the choice is for another domain.
+            DataError: the choice is for another domain, or the table lacks the texts of open categories.
         """
         domain = self.domain(table.domain)
-        columns = [
-            self._codes(attribute).astype(code_dtype(domain[attribute.name].size))[column]
-            if attribute.name in self.runs
-            else column
-            for attribute, column in zip(table.domain.attributes, table.columns, strict=True)
-        ]
-        return Table(domain, tuple(columns))
+        return Table(
+            domain,
+            tuple(self._column(table, one).astype(code_dtype(one.size)) for one in domain.attributes),
+        )
 
     def check_complete(self, domain: Domain) -> None:
         """Refuses a choice that is not for exactly the open attributes of a domain, or of a larger one.
@@ -68,6 +66,21 @@ class Coding:
                 "choose them again"
             )
         self.domain(domain)
+
+    def _column(self, table: Table, chosen: Attribute) -> NDArray[Any]:
+        """The codes of a column of a table of the open domain in a chosen attribute."""
+        name = chosen.name
+        if name in self.runs:
+            merged: NDArray[np.int64] = self._codes(table.domain[name])[table.column(name)]
+            return merged
+        if name not in self.labels:
+            return table.column(name)
+        if name not in table.texts:
+            raise DataError(
+                f"attribute {name!r}: expected the texts of its open categories beside its codes, found "
+                "codes alone; read the table from its source"
+            )
+        return table.texts[name].encoded(chosen)
 
     def _chosen(self, attribute: Attribute) -> Attribute:
         if attribute.name in self.runs:

@@ -59,7 +59,7 @@ class Spread:
             rng: randomness of the draws.
         """
         least, most = self.reach.T
-        numbers = least[codes]
+        numbers: NDArray[np.float64] = least[codes]
         rows = np.flatnonzero(self._wide[codes])
         cells = codes[rows]
         low, high = self._ends

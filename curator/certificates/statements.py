@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ...common.data.domain import Clique
 from ...common.history import Mark
+from ...common.labels import LabelSearch
 from ...common.privacy.budget import AnswerKind, Budget
 from ...common.privacy.cost import PrivacyUnit
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
@@ -110,12 +111,14 @@ class StatedBins:
         certificate: SHA-256 of its certificate, as hexadecimal digits.
         zcdp_rho: its grant, zCDP.
         attributes: whose codes it chose.
+        labels_delta: what its labels took of the delta of the promise.
     """
 
     release_id: str
     certificate: str
     zcdp_rho: float
     attributes: Clique
+    labels_delta: float = field(default=0.0, metadata=OPTIONAL)
 
 
 def stated_bins(chosen: Chosen | None) -> StatedBins | None:
@@ -123,7 +126,7 @@ def stated_bins(chosen: Chosen | None) -> StatedBins | None:
     if chosen is None:
         return None
     attributes = tuple(sorted((*chosen.coding.runs, *chosen.coding.labels)))
-    return StatedBins(chosen.release_id, chosen.certificate, chosen.zcdp_rho, attributes)
+    return StatedBins(chosen.release_id, chosen.certificate, chosen.zcdp_rho, attributes, chosen.labels_delta)
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,10 @@ class StatedPlan:
         collusion: who would have to collude to read what, in words; empty where the protocol does not say.
         check: what parties prove of their openings; empty for nothing.
         alignment: of the parties' rows; None if the parties of a slice hold the same records.
+        unreviewed: attributes whose bounds or categories were read from private rows, and that nobody has
+            reviewed; such a release is not private as stated.
         bins: the release that chose codes before; None if the domain says all codes.
+        labels: open categories whose labels the release looked for; None for none.
     """
 
     attributes: Mapping[str, int]
@@ -172,7 +178,9 @@ class StatedPlan:
     collusion: str = field(default="", metadata=OPTIONAL)
     check: str = field(default="", metadata=OPTIONAL)
     alignment: StatedAlignment | None = field(default=None, metadata=OPTIONAL)
+    unreviewed: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
     bins: StatedBins | None = field(default=None, metadata=OPTIONAL)
+    labels: LabelSearch | None = field(default=None, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):
@@ -183,6 +191,13 @@ class StatedPlan:
             raise ValueError("expected the number of people of each slice")
         if self.rows_per_person < 1:
             raise ValueError("expected at least one row of each person")
+
+    @property
+    def noise_budget(self) -> Budget:
+        """The promise that noise has to keep: without the delta of labels, here and of chosen ones."""
+        here = 0.0 if self.labels is None else self.labels.delta
+        before = 0.0 if self.bins is None else self.bins.labels_delta
+        return self.budget.without_delta(here).without_delta(before)
 
     @property
     def dealt_by_curator(self) -> bool:
@@ -273,7 +288,8 @@ class StatedCharge:
     Attributes:
         step: of the mechanism.
         clique: what was asked; empty for a charge over many.
-        kind: what the noise is added to: "marginal", "interaction", "scores" or "other" (`AnswerKind`).
+        kind: what the noise is added to: "marginal", "interaction", "scores", "labels" or "other"
+            (`AnswerKind`).
         zcdp_rho: its cost.
         noise_sigmas_by_slice: scales of the noise variables that hide one record, in counts.
         steps: what is not Gaussian noise of one query.

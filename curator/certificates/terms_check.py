@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from ...common.data.workload import Workload
-from ...common.errors import MosaicError
+from ...common.errors import BudgetError, MosaicError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.protocols.partition import Partition
@@ -43,15 +43,22 @@ def _check_promise(certificate: Certificate, terms: ReleaseTerms, spent: Fractio
         return Check("promise", False, "another epsilon, delta or rho than in the signed terms")
     chosen = terms.plan.chosen
     before = Fraction(0) if chosen is None else Fraction(chosen.zcdp_rho)
-    if not signed.allows(before + Fraction(terms.granted_rho)) or not signed.allows(before + spent):
+    try:
+        noise = terms.noise_budget
+    except BudgetError:
+        return Check("promise", False, "labels of open categories need more than the stated delta")
+    if not noise.allows(before + Fraction(terms.granted_rho)) or not noise.allows(before + spent):
         return Check("promise", False, "the rho of the ledgers does not keep the stated epsilon and delta")
     spent += before
-    if signed.delta is None:
+    if signed.delta is None or noise.delta is None:
         return Check("promise", True, f"rho {signed.zcdp_rho:.6g}; spent {float(spent):.6g}")
-    reached = gaussian_epsilon(math.sqrt(2 * spent), signed.delta) if spent else 0.0
+    reached = gaussian_epsilon(math.sqrt(2 * spent), noise.delta) if spent else 0.0
     granted = f"rho {signed.zcdp_rho:.6g}" if signed.epsilon is None else f"epsilon {signed.epsilon:.6g}"
+    labels = "" if noise == signed else f", of which labels take {signed.delta - noise.delta:.3g}"
     return Check(
-        "promise", True, f"{granted}; the ledgers give epsilon {reached:.6g} at delta {signed.delta:.3g}"
+        "promise",
+        True,
+        f"{granted}; the ledgers give epsilon {reached:.6g} at delta {signed.delta:.3g}{labels}",
     )
 
 
@@ -117,9 +124,10 @@ def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:
         plan.domain_digest == signed.domain_digest
         and json.dumps(plan.mechanism, sort_keys=True) == signed.mechanism
         and (workload.in_words, workload.digest()) == (signed.workload, signed.workload_digest)
+        and plan.labels == signed.labels
     )
     if not same:
-        return Check("purpose", False, "another domain, mechanism or workload than in the signed terms")
+        return Check("purpose", False, "another domain, mechanism, workload or labels than signed")
     return Check("purpose", True, f"{plan.mechanism['name']} for {signed.workload}, as signed")
 
 

@@ -57,7 +57,8 @@ def verify_certificate(
     except ProtocolError:
         yield Check("form", False, "the signed terms are damaged")
         return
-    private = certificate.differentially_private and not certificate.labels
+    reviewed = not certificate.plan.unreviewed
+    private = certificate.differentially_private and not certificate.labels and reviewed
     yield Check(
         "label", private, "differentially private" if private else "labelled as not a private release"
     )

@@ -143,7 +143,7 @@ def _planned_bins(
     choosing = bins_order(order, plan.bins_share)
     records = connect(plan.domain, links, plan.left_out, aligned).record_count
     coding = even_coding(plan.domain, records, float(order.granted - choosing.granted))
-    return Chosen(NEVER_PROPOSED, "0" * 64, float(choosing.granted), coding)
+    return Chosen(NEVER_PROPOSED, "0" * 64, float(choosing.granted), coding, choosing.labels_delta)
 
 
 class _Planned:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.boxes import Box
+from ...common.data.texts import has_open_categories
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.protocols.chosen import CHOICE
@@ -24,10 +25,10 @@ LEVELS = 3
 
 @dataclass(frozen=True)
 class Bins(GaussianMechanism):
-    """Measures the one-way marginals of its workload, each at several resolutions, and nothing else.
+    """Measures the one-way marginals of its workload, each at several resolutions, and finds labels.
 
     The sums over few large boxes have as much noise as a single cell, so that sparse tables still show where
-    their values are.
+    their values are. Of open categories the frequent labels are asked for, at the cost of a whole attribute.
     """
 
     name: ClassVar[str] = CHOICE
@@ -59,17 +60,20 @@ class Bins(GaussianMechanism):
         """Spends the whole grant in equal parts; see `Mechanism.run`."""
         (step,) = self.steps(measurer, workload)
         each = Fraction(int(step.budget(measurer.granted) / len(step.cliques) * 2**80), 2**80)
+        texts = [clique for clique in step.cliques if has_open_categories(measurer.domain[clique[0]])]
+        labels = {name: measurer.find_labels(name, LEVELS * each, step.name) for (name,) in texts}
         measurements = measurer.measure(
             [
                 Query(clique, each, step.name, boxes_of(measurer.domain.cells(clique), level))
                 for clique in step.cliques
+                if clique not in texts
                 for level in reversed(range(LEVELS))
             ]
         )
         model = estimate(measurer.domain, measurements, total=measurer.record_count)
         report(Progress(step.title, (), 0, 1.0))
         averages = averages_of(measurer, workload.cliques, measurements)
-        return ended(measurer, (step,), model, measurements, averages=averages)
+        return replace(ended(measurer, (step,), model, measurements, averages=averages), labels=labels)
 
 
 def boxes_of(size: int, level: int) -> tuple[Box, ...]:

@@ -14,7 +14,7 @@ from .release import ReleaseOrder
 
 
 def open_numbers(domain: Domain) -> Clique:
-    """The attributes whose bins are to be chosen."""
+    """The attributes whose bins are to be chosen; labels are chosen of the other open attributes."""
     return tuple(name for name in domain.open if not isinstance(domain[name], CategoricalAttribute))
 
 
@@ -26,7 +26,7 @@ def bins_order(order: ReleaseOrder, share: float) -> ReleaseOrder:
         share: share of its budget.
     """
     rho = float(Fraction(share) * order.granted)
-    singles = tuple((name,) for name in open_numbers(order.domain))
+    singles = tuple((name,) for name in order.domain.open)
     return replace(
         order,
         mechanism=Bins(),

@@ -52,7 +52,10 @@ class BinsSession:
             return None
         form = json.loads(noted)
         runs = {name: tuple(firsts) for name, firsts in form["runs"].items()}
-        return Chosen(form["release_id"], form["certificate"], form["zcdp_rho"], Coding(runs))
+        labels = {name: tuple(texts) for name, texts in form["labels"].items()}
+        coding = Coding(runs, labels)
+        release = (form["release_id"], form["certificate"], form["zcdp_rho"])
+        return Chosen(*release, coding, form["labels_delta"])
 
     def choose(
         self,
@@ -114,7 +117,8 @@ class BinsSession:
             files.write_certificate(self.folder, made.certificate)
             coding = chosen_by(made, choosing, order, self.plan.domain)
             digest = made.certificate.digest().hex()
-            chosen = Chosen(own.release_id, digest, float(choosing.granted), coding)
+            rho, delta = float(choosing.granted), choosing.labels_delta
+            chosen = Chosen(own.release_id, digest, rho, coding, delta)
             self.journal.note_once(_CHOSEN, _noted(chosen))
             own.finish()
         return chosen
@@ -135,5 +139,7 @@ def _noted(chosen: Chosen) -> bytes:
         "certificate": chosen.certificate,
         "zcdp_rho": chosen.zcdp_rho,
         "runs": chosen.coding.runs,
+        "labels": chosen.coding.labels,
+        "labels_delta": chosen.labels_delta,
     }
     return json.dumps(form).encode()

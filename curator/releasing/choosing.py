@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...common.data.attribute import Attribute
 from ...common.data.coding import Coding, numbers_of
 from ...common.data.domain import Domain
+from ...common.data.texts import has_open_categories
 from ...common.measurement import Measurement
 from .bins_order import open_numbers
 from .noisy_counts import NoisyCounts
@@ -58,7 +59,7 @@ def _records(zcdp_rho: float, attributes: int) -> float:
 
 
 def even_coding(domain: Domain, records: float, zcdp_rho: float) -> Coding:
-    """As many bins as are planned, each of as many codes; known before anything is measured.
+    """As many bins as are planned, each of as many codes, and as many labels, with names that stand for them.
 
     Args:
         domain: the open domain, without the value `absent`.
@@ -66,11 +67,15 @@ def even_coding(domain: Domain, records: float, zcdp_rho: float) -> Coding:
         zcdp_rho: budget of the release that uses the bins.
     """
     bins = planned_bins(records, zcdp_rho, len(domain))
-    return Coding({name: grid.even(bins) for name, grid in _grids(domain).items()})
+    labels = tuple(f"label {number}" for number in range(1, bins + 1))
+    return Coding(
+        {name: grid.even(bins) for name, grid in _grids(domain).items()},
+        {one.name: labels for one in domain.attributes if has_open_categories(one)},
+    )
 
 
 def chosen_by(made: Released, choosing: ReleaseOrder, order: ReleaseOrder, domain: Domain) -> Coding:
-    """The bins that follow from a finished release of the mechanism `bins`.
+    """The bins and labels that follow from a finished release of the mechanism `bins`.
 
     Args:
         made: the finished release.
@@ -79,7 +84,9 @@ def chosen_by(made: Released, choosing: ReleaseOrder, order: ReleaseOrder, domai
         domain: the open domain, without the value `absent`.
     """
     records = made.certificate.records
-    return chosen_coding(domain, made.fitted.measurements, records, float(order.granted - choosing.granted))
+    left = float(order.granted - choosing.granted)
+    coding = chosen_coding(domain, made.fitted.measurements, records, left)
+    return replace(coding, labels=made.fitted.labels)
 
 
 def chosen_coding(

@@ -13,6 +13,7 @@ from ...common.data.table import Table
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.extensions import origin
+from ...common.labels import LabelSearch, label_search
 from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
@@ -87,9 +88,25 @@ class ReleaseOrder:
             )
 
     @property
+    def labels(self) -> LabelSearch | None:
+        """The open categories whose labels are to be looked for; None if there are none.
+
+        Raises:
+            BudgetError: there are, and the budget has no delta.
+        """
+        return label_search(self.domain, self.budget)
+
+    @property
+    def labels_delta(self) -> float:
+        """What labels take of delta: those that are to be looked for, or chosen ones."""
+        if self.labels is not None:
+            return self.labels.delta
+        return 0.0 if self.chosen is None else self.chosen.labels_delta
+
+    @property
     def granted(self) -> Fraction:
         """Upper limit of all costs, zCDP, without what an earlier release spent of the same budget."""
-        whole = self.mechanism.granted(self.budget)
+        whole = self.mechanism.granted(self.budget.without_delta(self.labels_delta))
         return whole if self.chosen is None else _floored(whole - Fraction(self.chosen.zcdp_rho))
 
     def proposal(self, release_id: str) -> Proposal:
@@ -101,6 +118,7 @@ class ReleaseOrder:
             self.workload.in_words,
             self.workload.digest(),
             self.rows_per_person,
+            self.labels,
         )
         return Proposal(
             release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions, self.check
@@ -222,7 +240,9 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         steps=tuple(StatedStep(step.name, step.title, float(step.share)) for step in steps),
         names=layout.names,
         alignment=stated_alignment(layout.alignment, unit),
+        unreviewed=order.domain.unreviewed,
         bins=stated_bins(order.chosen),
+        labels=order.labels,
         **stated_roles(layout.masked),
     )
 

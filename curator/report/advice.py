@@ -14,6 +14,9 @@ CLOSE = 0.05
 LOOSE = 0.2
 """Bound on the total variation distance above which a pair is unreliable."""
 
+SMALL = 0.05
+"""Noise of a count, as a share of the records, up to which it is small against the table."""
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -36,11 +39,11 @@ def advice_of(certificate: Certificate) -> Advice:
 
 def _suitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[str]:
     uses = []
-    single = [sigma for clique, sigma in certificate.sigmas.items() if len(clique) == 1]
-    if single:
+    noise = _noise_of_single(certificate)
+    if noise and noise <= SMALL * certificate.records:
         uses.append(
             "The distribution of one attribute: the noise of a measured count is at most "
-            f"{_records(2 * max(single))} in 95 of 100 cases."
+            f"{_records(noise)} in 95 of 100 cases."
         )
     bounds = pairs.bounds
     close = sum(bound <= CLOSE for bound in bounds.values())
@@ -59,6 +62,12 @@ def _suitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[str]
 
 def _unsuitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[str]:
     uses = ["Statements about a single person: no row represents a person."]
+    single = _noise_of_single(certificate)
+    if single > SMALL * certificate.records:
+        uses.append(
+            f"The distribution of one attribute: the noise of a measured count, up to {_records(single)} in "
+            f"95 of 100 cases, is much in a table of {certificate.records:,}."
+        )
     joint = [sigma for clique, sigma in certificate.sigmas.items() if len(clique) > 1]
     noise = median(joint) if joint else max(certificate.sigmas.values(), default=0.0)
     if noise:
@@ -74,17 +83,27 @@ def _unsuitable_uses(certificate: Certificate, pairs: CertifiedPairs) -> list[st
     if unknown:
         uses.append(f"{unknown:,} pairs have no error bound: their error is unknown.")
     apart = len(pairs.all) - len(pairs.modelled)
-    if apart:
+    if apart and not pairs.modelled:
+        uses.append(
+            "Any dependence between attributes: the model holds no pair, so all attributes are independent "
+            "in the synthetic table. A larger budget or fewer attributes may change this."
+        )
+    elif apart:
         uses.append(
             f"{apart:,} pairs are not in the model: they depend on each other only through other pairs, and "
             "many are independent in the synthetic table."
         )
     uses += [
         "Tables of three and more attributes, unless they were compared with the real ones.",
-        "Extreme and exact numbers: numbers are uniform within a bin, and none lie outside the bounds.",
+        "Extreme and exact numbers: within a bin numbers are drawn, and none lie outside the bounds.",
         "The order of rows, and sequences of dates or visits: every row is drawn independently.",
     ]
     return uses
+
+
+def _noise_of_single(certificate: Certificate) -> float:
+    """Twice the largest standard deviation of a count of one attribute; 0 if none was measured."""
+    return 2 * max((sigma for clique, sigma in certificate.sigmas.items() if len(clique) == 1), default=0.0)
 
 
 def _records(count: float) -> str:

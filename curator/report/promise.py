@@ -47,6 +47,7 @@ _ANSWERS: Mapping[AnswerKind, str] = {
     AnswerKind.MARGINAL: "marginals",
     AnswerKind.INTERACTION: "interactions of marginals",
     AnswerKind.SCORES: "scores (distances of marginals)",
+    AnswerKind.LABELS: "numbers of rows of labels",
     AnswerKind.OTHER: "other",
 }
 

@@ -112,10 +112,11 @@ def _entry(profile: Profile) -> tuple[Any, list[str]]:
 
 def _without_blanks(profile: Profile) -> Profile:
     """The column without the few texts that among numbers or dates stand for a missing value."""
-    words, texts = set(profile.words.tolist()), set(profile.texts.tolist())
-    usual = texts.intersection(NOT_AVAILABLE)
-    if words == usual or (len(words) <= _FEW_WORDS and len(texts) - len(words) > FEW_NUMBERS):
-        return profile.without(words) if len(words) < len(texts) else profile
+    words = profile.words
+    numbers = profile.distinct - len(words)
+    usual = [text for text in NOT_AVAILABLE if text in words]
+    if numbers and (len(words) == len(usual) or (len(words) <= _FEW_WORDS and numbers > FEW_NUMBERS)):
+        return profile.without(words.tolist()) if len(words) else profile
     if usual and draft_date(profile.without(usual))[0] is not None:
         return profile.without(usual)
     return profile

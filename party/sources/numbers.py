@@ -72,7 +72,7 @@ def draft_number(profile: Profile) -> tuple[dict[str, Any], list[str]]:
 def find_atoms(values: Values) -> tuple[float, ...]:
     """The numbers with a mass of their own, increasing.
 
-    Zero, the least and the largest number, and those that often stand for an unknown one, if they have many
+    Zero, the least and the largest number, and those that often stand for an unknown one, if they have five
     times the rows of the numbers next to them; other numbers only with a tenth of all rows.
 
     Args:
@@ -86,7 +86,7 @@ def find_atoms(values: Values) -> tuple[float, ...]:
     found = []
     for place, usual in zip(_candidates(values), beside, strict=True):
         special = numbers[place] == 0 or place in (0, len(numbers) - 1) or numbers[place] in _CODES
-        share, mass = (0.002, 10) if special else (0.1, 20)
+        share, mass = (0.002, 5) if special else (0.1, 20)
         if counts[place] >= max(10, share * rows, mass * usual):
             found.append((int(counts[place]), float(numbers[place])))
     return tuple(sorted(number for _, number in sorted(found)[-_ATOMS:]))
@@ -95,12 +95,13 @@ def find_atoms(values: Values) -> tuple[float, ...]:
 def find_scale(values: Values) -> Scale:
     """The scale on which the numbers are least skewed: a logarithm only if they reach over two decades."""
     numbers, counts = values
-    straight = abs(_skewness(numbers, counts))
+    sizes = np.abs(numbers) if numbers[0] < 0 < numbers[-1] else numbers
+    straight = abs(_skewness(sizes, counts))
     if straight < 1 or len(numbers) < 10:
         return Scale.LINEAR
     scale = Scale.LOG if numbers[0] > 0 else Scale.SYMLOG
     reach = np.abs(numbers[[0, -1]]).max() / max(np.abs(numbers[numbers != 0]).min(), 1e-300)
-    bent = abs(_skewness(scale.of(numbers), counts))
+    bent = abs(_skewness(scale.of(sizes), counts))
     return scale if reach >= 100 and bent < straight / 1.5 else Scale.LINEAR
 
 
@@ -180,7 +181,8 @@ def _rounding(numbers: NDArray[np.float64], whole: bool) -> Mapping[str, Any]:
             return {}
         if np.array_equal(np.round(units / 10.0**decimals, decimals), numbers):
             common = int(np.gcd.reduce(units.astype(np.int64)))
-            if common > 1:
+            # A small common factor of long decimals is chance.
+            if common > 1 and (decimals <= 2 or common >= 5):
                 return {"multiple_of": _short(round(common / 10**decimals, decimals))}
             return {} if whole else {"decimals": decimals}
     return {}

@@ -92,6 +92,8 @@ class Profile:
 
     def without(self, blanks: Collection[str]) -> Profile:
         """The same column, in which these texts are missing values."""
+        if not blanks:
+            return self
         kept = np.array([text not in blanks for text in self.texts], dtype=np.bool_)
         found = tuple(sorted({*self.blanks, *self.texts[~kept]}))
         return Profile(
@@ -179,9 +181,11 @@ def _noted(texts: NDArray[np.object_], numbers: NDArray[np.float64]) -> tuple[ND
     if others.sum() <= 0.05 * len(texts):
         return numbers, _PLAIN
     found = [_shape(text) for text in texts[others][:_SAMPLE]]
-    # A comma before three digits may be of either kind; one before two is a decimal comma.
-    if any(shape is not None and "{,}" in shape for shape in found):
-        found = [None if shape is None else shape.replace("{:,}", "{,}") for shape in found]
+    # A comma before three digits may be of either kind, and is absent from small numbers.
+    for mark in ("{,}", "{:,}"):
+        if any(shape is not None and mark in shape for shape in found):
+            found = [shape and re.sub(r"\{.*\}", mark, shape) for shape in found]
+            break
     shapes = Counter(found)
     (shape, times), *_ = shapes.most_common(1)
     if shape is None or times < 0.9 * shapes.total():

@@ -33,7 +33,7 @@ _TIMES = (
     *("%d.%m.%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M"),
     *("%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M:%S%z"),
 )
-_ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f")
+_ISO = ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f")
 _LOOKS_LIKE_A_DATE = re.compile(r"[0-9A-Za-z]{1,9}([-./ ,T:+]+[0-9A-Za-z]{1,9})+|[0-9]{8}")
 
 _TRUE_FALSE = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))
@@ -51,6 +51,8 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
     Returns:
         The entry, and remarks for the owner.
     """
+    if not all(_LOOKS_LIKE_A_DATE.fullmatch(text) for text in profile.texts[:_SAMPLE]):
+        return None, []
     texts = sorted(profile.texts.tolist())
     # ISO dates among them begin with the first and end with the last.
     texts = texts[:: max(1, len(texts) // _DATES_READ)] + texts[-1:]
@@ -71,9 +73,11 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
 
 def draft_boolean(profile: Profile) -> dict[str, Any] | None:
     """Drafts the entry of a column with two values such as yes and no; None if it has others."""
+    if profile.distinct != 2:
+        return None
     spelled = {text.casefold(): text for text in profile.texts}
     for pair in _TRUE_FALSE:
-        if len(spelled) == len(profile.texts) == 2 and set(spelled) == set(pair):
+        if set(spelled) == set(pair):
             entry: dict[str, Any] = {"type": "boolean", "nullable": profile.nullable}
             true, false = (spelled[word] for word in pair)
             return entry if (true, false) == ("true", "false") else entry | {"true": [true], "false": [false]}
@@ -86,7 +90,7 @@ def draft_identifier(profile: Profile) -> dict[str, Any] | None:
     It does if nearly every value differs, and the values are short texts of one shape, or whole numbers that
     count the rows or stand in a column whose name ends in id.
     """
-    if not profile.unique or profile.distinct <= FEW:
+    if not profile.unique or profile.nullable or profile.distinct <= FEW:
         return None
     if not len(profile.words):
         numbers = profile.numbers

@@ -1,7 +1,8 @@
 """The Adult table of the UCI Machine Learning Repository (Becker and Kohavi 1996, CC BY 4.0).
 
 48,842 records of the US census of 1994: the repository's training part, then its test part. The domain
-follows the published description; numeric bounds are the published ranges, which the literature uses.
+follows the published description: its categories, the ranges of its numbers, rounded, and the levels of
+education, which two columns state.
 """
 
 from __future__ import annotations
@@ -27,18 +28,21 @@ PARTS = (
     ),
 )
 
-DOMAIN: dict[str, Any] = {
-    "age": {"type": "numeric", "min": 17, "max": 90, "bins": 74},
+EDUCATION = (
+    *("Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad"),
+    *("Some-college", "Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school", "Doctorate"),
+)
+"""The levels of education in the order of `education-num`, which counts them from 1."""
+
+COLUMNS: dict[str, Any] = {
+    "age": {"type": "numeric", "min": 17, "max": 90, "bins": 74, "integer": True},
     "workclass": [
         *("?", "Federal-gov", "Local-gov", "Never-worked", "Private", "Self-emp-inc", "Self-emp-not-inc"),
         *("State-gov", "Without-pay"),
     ],
-    "fnlwgt": {"type": "numeric", "min": 12285, "max": 1490400, "bins": 100},
-    "education": [
-        *("Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad"),
-        *("Some-college", "Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school", "Doctorate"),
-    ],
-    "education-num": {"type": "numeric", "min": 1, "max": 16, "bins": 16},
+    "fnlwgt": {"type": "numeric", "min": 10000, "max": 1500000, "bins": 64, "integer": True, "scale": "log"},
+    "education": {"type": "categorical", "categories": list(EDUCATION), "ordered": True},
+    "education-num": {"type": "numeric", "min": 1, "max": 16, "bins": 16, "integer": True},
     "marital-status": [
         *("Divorced", "Married-AF-spouse", "Married-civ-spouse", "Married-spouse-absent", "Never-married"),
         *("Separated", "Widowed"),
@@ -51,9 +55,13 @@ DOMAIN: dict[str, Any] = {
     "relationship": ["Husband", "Not-in-family", "Other-relative", "Own-child", "Unmarried", "Wife"],
     "race": ["Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White"],
     "sex": ["Female", "Male"],
-    "capital-gain": {"type": "numeric", "min": 0, "max": 99999, "bins": 100},
-    "capital-loss": {"type": "numeric", "min": 0, "max": 4356, "bins": 100},
-    "hours-per-week": {"type": "numeric", "min": 1, "max": 99, "bins": 99},
+    # Most people have neither; 99,999 stands for all gains from there on.
+    "capital-gain": {
+        **{"type": "numeric", "min": 100, "max": 50000, "bins": 40, "integer": True},
+        **{"scale": "log", "atoms": [0, 99999]},
+    },
+    "capital-loss": {"type": "numeric", "min": 100, "max": 5000, "bins": 98, "integer": True, "atoms": [0]},
+    "hours-per-week": {"type": "numeric", "min": 1, "max": 99, "bins": 99, "integer": True},
     "native-country": [
         *("?", "Cambodia", "Canada", "China", "Columbia", "Cuba", "Dominican-Republic", "Ecuador"),
         *("El-Salvador", "England", "France", "Germany", "Greece", "Guatemala", "Haiti"),
@@ -63,6 +71,16 @@ DOMAIN: dict[str, Any] = {
         *("Trinadad&Tobago", "United-States", "Vietnam", "Yugoslavia"),
     ],
     "income": ["<=50K", ">50K"],
+}
+
+DOMAIN: dict[str, Any] = {
+    "attributes": COLUMNS,
+    "rules": [
+        {
+            "determines": {"from": "education", "to": "education-num"},
+            "map": {level: number for number, level in enumerate(EDUCATION, start=1)},
+        }
+    ],
 }
 
 
@@ -77,15 +95,15 @@ def joined(parts: list[str]) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(DOMAIN)
+    writer.writerow(COLUMNS)
     for part in parts:
         for line in part.splitlines():
             if not line or line.startswith("|"):
                 continue
             cells = line.rstrip(".").split(", ")
-            if len(cells) != len(DOMAIN):
+            if len(cells) != len(COLUMNS):
                 raise DataError(
-                    f"adult: expected {len(DOMAIN)} cells in every line; download the files again"
+                    f"adult: expected {len(COLUMNS)} cells in every line; download the files again"
                 )
             writer.writerow(cells)
     return text.getvalue()

@@ -1,7 +1,8 @@
 """The table of the demo: the RAND Health Insurance Experiment that statsmodels bundles (public domain).
 
 20,190 records, 10 columns. The domain follows the published description of the experiment, with bins chosen
-by hand. An insurer knows a person's plan, a clinic the person's health.
+by hand and atoms where it names a value of its own, such as no deductible. An insurer knows a person's plan,
+a clinic the person's health.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ INSURER = ("lncoins", "idp", "lpi", "fmde")
 CLINIC = ("mdvis", "physlm", "disea", "hlthg", "hlthf", "hlthp")
 
 DOMAIN = {
-    "mdvis": {"type": "numeric", "min": 0, "max": 29, "bins": 30},
-    "lncoins": {"type": "numeric", "min": 0, "max": 5, "bins": 10},
+    "mdvis": {"type": "numeric", "edges": [*range(30), 100], "integer": True},
+    # ln(1 + rate) of the rates of coinsurance 0, 25, 50, 95 and 100.
+    "lncoins": [0.0, 3.258096, 3.931826, 4.564348, 4.61512],
     "idp": 2,
-    "lpi": {"type": "numeric", "min": 0, "max": 7.2, "bins": 12},
-    "fmde": {"type": "numeric", "min": 0, "max": 8.4, "bins": 12},
-    "physlm": {"type": "numeric", "min": 0, "max": 1, "bins": 4},
+    "lpi": {"type": "numeric", "min": 0, "max": 7.2, "bins": 12, "atoms": [0]},
+    "fmde": {"type": "numeric", "min": 0, "max": 8.4, "bins": 12, "atoms": [0]},
+    "physlm": {"type": "numeric", "min": 0, "max": 1, "bins": 4, "atoms": [0, 1]},
     "disea": {"type": "numeric", "min": 0, "max": 60, "bins": 30},
     "hlthg": 2,
     "hlthf": 2,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ...common.data.attribute import Attribute
-from ...common.data.numeric import NumericAttribute
+from ...common.data.dates import bins_of
+from ...common.data.domain import Domain
 from .values import Array, Values
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
@@ -81,6 +84,31 @@ def number_distances(real: Values, synthetic: Values) -> list[NumberDistance]:
     return sorted(found, key=lambda distance: -distance.kolmogorov)
 
 
+def main_figures(real: str | Path, synthetic: str | Path, domain: Domain) -> dict[str, Any]:
+    """The most telling figures of every attribute that holds numbers, as JSON values.
+
+    Args:
+        real: file of the real table.
+        synthetic: file of the synthetic table.
+        domain: of both.
+
+    Raises:
+        DataError: a file cannot be read, or holds a value without a code.
+    """
+    names = [one.name for one in domain.attributes if one.within(np.empty(0)) is not None]
+    if not names:
+        return {}
+    numbers = domain.project(names)
+    return {
+        one.name: {
+            "kolmogorov": one.kolmogorov,
+            "zeros": {"real": one.atoms["0"][0], "synthetic": one.atoms["0"][1]},
+            "mean": {"real": one.real.mean, "synthetic": one.synthetic.mean},
+        }
+        for one in number_distances(Values.read(real, numbers), Values.read(synthetic, numbers))
+    }
+
+
 def distribution_gaps(real: Array, synthetic: Array) -> tuple[float, float | None]:
     """The Kolmogorov and the Wasserstein distance of the values that are not missing.
 
@@ -107,7 +135,8 @@ def summary(numbers: Array) -> NumberSummary:
 
 def _distance(attribute: Attribute, real: Array, synthetic: Array) -> NumberDistance:
     kolmogorov, wasserstein = distribution_gaps(real, synthetic)
-    atoms = attribute.atoms if isinstance(attribute, NumericAttribute) else ()
+    bins = bins_of(attribute)
+    atoms = () if bins is None else bins.atoms
     shares = {
         f"{atom:g}": (float(np.mean(real == atom)), float(np.mean(synthetic == atom)))
         for atom in sorted({0.0, *atoms})

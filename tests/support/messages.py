@@ -11,6 +11,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.values import text_of
 from dpmosaic.common.history import START, Mark
+from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.messages import (
     Acceptance,
     AnswerForm,
@@ -51,17 +52,18 @@ CATEGORIES = st.lists(
 
 
 RUNS = st.lists(WORDS, max_size=3).map(tuple)
+DELTAS = st.floats(0, 0.1, exclude_min=True)
+LABELS = st.dictionaries(NAMES, st.lists(TEXTS, max_size=2).map(tuple), max_size=2)
 CHOICES = st.builds(
-    Chosen,
+    lambda labels, delta, *stated, runs: Chosen(*stated, Coding(runs, labels), delta if labels else 0.0),
+    LABELS,
+    DELTAS,
     RELEASE_IDS,
     st.text("0123456789abcdef", min_size=64, max_size=64),
     POSITIVE,
-    st.builds(
-        Coding,
-        st.dictionaries(NAMES, RUNS, max_size=2),
-        st.dictionaries(NAMES, st.lists(TEXTS, max_size=2).map(tuple), max_size=2),
-    ),
+    runs=st.dictionaries(NAMES, RUNS, max_size=2),
 )
+SEARCHES = st.builds(LabelSearch, st.lists(NAMES, min_size=1, max_size=3, unique=True).map(tuple), DELTAS)
 
 
 def numeric(name, minimum, width, bins, nullable, integer):
@@ -166,7 +168,7 @@ DESCRIPTIONS = st.builds(
 BUDGETS = st.builds(Budget, zcdp_rho=POSITIVE, delta=st.none() | st.floats(1e-300, 0.99)) | st.builds(
     Budget, epsilon=POSITIVE, delta=st.floats(1e-300, 0.99)
 )
-PURPOSES = st.builds(Purpose, BUDGETS, TEXTS, TEXTS, TEXTS, TEXTS)
+PURPOSES = st.builds(Purpose, BUDGETS, TEXTS, TEXTS, TEXTS, TEXTS, labels=st.none() | SEARCHES)
 UNMASKED_TERMS = st.builds(
     ReleaseTerms,
     RELEASE_IDS,
@@ -205,16 +207,25 @@ MATCHING_TERMS = st.builds(
         keying=st.sampled_from([HMAC, DDH]),
         duplicates=st.sampled_from(["first", "refuse"]),
     ),
-    purpose=PURPOSES,
+    purpose=PURPOSES.map(lambda purpose: replace(purpose, labels=None)),
 )
 TERMS = UNMASKED_TERMS | MASKED_TERMS | MATCHING_TERMS
 BOXES = st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=3).map(tuple), max_size=3).map(tuple)
+COUNTED = [AnswerForm.HISTOGRAM, AnswerForm.RECORD_WISE, AnswerForm.SHARE]
 QUERIES = (
     st.builds(
         MarginalQuery,
         release_id=NAMES,
         query_id=NAMES,
-        form=st.sampled_from(AnswerForm),
+        form=st.just(AnswerForm.LABELS),
+        clique=TEXTS.map(lambda name: (name,)),
+        sigma=POSITIVE,
+    )
+    | st.builds(
+        MarginalQuery,
+        release_id=NAMES,
+        query_id=NAMES,
+        form=st.sampled_from(COUNTED),
         clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
         sigma=POSITIVE,
         boxes=BOXES,
@@ -223,7 +234,7 @@ QUERIES = (
         MarginalQuery,
         release_id=NAMES,
         query_id=NAMES,
-        form=st.sampled_from(AnswerForm),
+        form=st.sampled_from(COUNTED),
         clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
         sigma=POSITIVE,
         interaction=st.just(True),
@@ -284,7 +295,7 @@ ALIGNED = replace(
 )
 CHOSEN = replace(
     MASKED,
-    plan=replace(PLAN, chosen=Chosen("f" * 32, "c" * 64, 0.25, Coding({"a": (0, 1)}, {"b": ("x",)}))),
+    plan=replace(PLAN, chosen=Chosen("f" * 32, "c" * 64, 0.25, Coding({"a": (0, 1)}, {"b": ("x",)}), 0.125)),
 )
 ALIGNING = replace(
     RELEASE,

@@ -73,6 +73,7 @@ def stated(terms):
             "zcdp_rho": plan.chosen.zcdp_rho,
             "runs": {name: list(firsts) for name, firsts in plan.chosen.coding.runs.items()},
             "labels": {name: list(texts) for name, texts in plan.chosen.coding.labels.items()},
+            "labels_delta": plan.chosen.labels_delta,
         },
         "aligning": aligning
         and {
@@ -97,6 +98,8 @@ def stated(terms):
         "workload": purpose.workload,
         "workload_digest": purpose.workload_digest,
         "rows_per_person": purpose.rows_per_person,
+        "labels": purpose.labels
+        and {"attributes": list(purpose.labels.attributes), "delta": purpose.labels.delta},
     }
 
 
@@ -265,7 +268,8 @@ def test_every_field_of_how_rows_are_matched_changes_the_signed_bytes(change):
         {"zcdp_rho": np.nextafter(0.25, 1)},
         {"coding": Coding({"a": (0, 2)}, {"b": ("x",)})},
         {"coding": Coding({"a": (0, 1)}, {"b": ("y",)})},
-        {"coding": Coding({"a": (0, 1)})},
+        {"coding": Coding({"a": (0, 1)}), "labels_delta": 0.0},
+        {"labels_delta": 0.25},
         {"coding": Coding({"b": (0, 1)}, {"a": ("x",)})},
     ],
 )

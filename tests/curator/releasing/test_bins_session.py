@@ -15,6 +15,7 @@ from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
 from dpmosaic.common.errors import DataError, PolicyError
+from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.verify import verify_certificate
@@ -34,7 +35,9 @@ DOMAIN = {
     "kind": ["x", "y", "z"],
     "amount": {"type": "numeric", "min": 0, "max": 1e6, "bins": "auto", "atoms": [0], "nullable": True},
     "free": {"type": "numeric", "bins": "auto"},
+    "job": {"type": "categorical", "categories": ["other"], "other": "other", "open": True},
 }
+LABELS_DELTA = 1e-10
 PLAN = """
 [release]
 domain = "d.json"
@@ -64,12 +67,14 @@ class World:
             "kind": rng.choice(["x", "y", "z"], RECORDS),
             "amount": np.where(rng.random(RECORDS) < 0.1, np.nan, amounts),
             "free": rng.normal(170, 10, RECORDS),
+            "job": rng.permutation(np.repeat(["nurse", "clerk", "king of Spain"], [2000, 999, 1])),
         }
         domain = Domain.from_json(DOMAIN)
         self.table = encode_table(domain, self.columns)
         pieces = partition(self.table, Grid.parse("2x2", domain, RECORDS))
         keys = RandomStream.from_seed(7)
-        limits = replace(network.policy_for(protocol, Adjacency.ZERO_OUT, RHO), **policy)
+        stated = {"labels_delta": LABELS_DELTA}
+        limits = replace(network.policy_for(protocol, Adjacency.ZERO_OUT, RHO, **stated), **policy)
         self.links = network.start_parties(pieces, limits, keys)
         self.home = CuratorHome.create(folder / "curator", "curator")
         shown = self_signed("party", new_tls_key(), datetime.now(UTC))
@@ -129,7 +134,7 @@ def test_two_releases_keep_one_promise_over_2_x_2_parties(tmp_path, monkeypatch,
     released = world.begin().run()
     bins, main = world.certificates()
     assert bins.plan.mechanism["name"] == "bins"
-    assert {charge.clique for charge in bins.charges} == {("age",), ("amount",), ("free",)}
+    assert {charge.clique for charge in bins.charges} == {("age",), ("amount",), ("free",), ("job",)}
     assert main.plan.bins.certificate == bins.digest().hex()
     assert main.plan.bins.zcdp_rho == bins.promise.zcdp_rho_granted == RHO / 4
     assert main.promise.zcdp_rho_granted == RHO * 3 / 4
@@ -165,6 +170,8 @@ def test_both_certificates_verify(world):
         lines = list(verify_certificate(certificate, listed, folder))
         assert [line for line in lines if not line.passed] == []
     assert {line.what for line in lines} >= {"bins", "bins/certificate.json"}
+    lines = {line.what: line.finding for line in verify_certificate(certificate, listed)}
+    assert "at delta 1e-09, of which labels take 1e-10" in lines["promise"]
     main = world.certificates()[1]
     cheaper = replace(main.plan.bins, zcdp_rho=0.1)
     forged = replace(main, plan=replace(main.plan, bins=cheaper))
@@ -244,6 +251,51 @@ def test_abandoning_ends_both_releases(world, at):
         Session.resume(world.folder / "out")
 
 
+@pytest.mark.parametrize("protocol", ["masked", "indicator"])
+def test_frequent_texts_are_released_and_that_of_one_person_is_in_no_file(tmp_path, monkeypatch, protocol):
+    world = World(tmp_path, monkeypatch, protocol)
+    released = world.begin().run()
+    assert released.synthetic.domain["job"].categories == ("other", "clerk", "nurse")
+    bins, main = world.certificates()
+    assert (bins.plan.labels.attributes, bins.plan.labels.delta) == (("job",), LABELS_DELTA)
+    assert main.plan.bins.labels_delta == LABELS_DELTA
+    assert {charge.kind for charge in bins.charges} == {"labels", "marginal"}
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert any(b"nurse" in path.read_bytes() for path in files)
+    assert not any(b"Spain" in path.read_bytes() for path in files)
+
+
+@pytest.mark.parametrize("labels", [{"labels": None}, {"labels": LabelSearch(("job",), 0.9e-10)}])
+def test_a_certificate_that_states_less_for_its_labels_does_not_verify(world, labels):
+    world.begin().run()
+    curator = Card.issue(CURATOR, "curator", world.home.keyring.identity, world.home.keyring.certificate)
+    listed = FederationList(curator, tuple(world.cards))
+    bins, main = world.certificates()
+    forged = replace(bins, plan=replace(bins.plan, **labels))
+    assert "purpose" in {line.what for line in verify_certificate(forged, listed) if not line.passed}
+    fewer = replace(main.plan.bins, labels_delta=0.9e-10)
+    forged = replace(main, plan=replace(main.plan, bins=fewer))
+    assert "bins" in {line.what for line in verify_certificate(forged, listed) if not line.passed}
+
+
+def test_parties_that_state_no_labels_are_charged_nothing(tmp_path, monkeypatch):
+    world = World(tmp_path, monkeypatch, max_labels_delta=0.0)
+    with pytest.raises(PolicyError, match="the policy states none"):
+        world.begin().run()
+    assert all(release.spent == 0 for releases in world.ledgers() for release in releases)
+
+
+def test_a_party_refuses_labels_at_a_smaller_delta_than_they_were_found_with(world, monkeypatch):
+    from dpmosaic.curator.releasing.bins_session import BinsSession
+
+    original = BinsSession.choose
+    monkeypatch.setattr(
+        BinsSession, "choose", lambda self, *args: replace(original(self, *args), labels_delta=0.9e-10)
+    )
+    with pytest.raises(Exception, match="ledger does not have it at that cost"):
+        world.begin().run()
+
+
 def test_a_refusal_of_the_choice_abandons_the_release(tmp_path, monkeypatch):
     world = World(tmp_path, monkeypatch, lifetime_rho=Fraction(1, 10))
     session = world.begin()
@@ -268,7 +320,7 @@ def test_a_party_refuses_codes_whose_choice_it_did_not_take_part_in(world, monke
 @pytest.mark.parametrize(
     ("old", "new", "refusal"),
     [
-        ("[bins]\nshare = 0.25\n", "", "leaves the bins of age, amount, free open"),
+        ("[bins]\nshare = 0.25\n", "", "leaves the bins of age, amount, free, job open"),
         ("share = 0.25", "share = 1.5", "share of the budget between 0 and 1"),
         ("share = 0.25", "shares = 0.25", "unknown key"),
     ],

@@ -101,6 +101,30 @@ def test_advice_warns_of_groups_smaller_than_the_noise_of_joint_counts(certifica
     assert not any("noise" in text for text in (*empty.good, *empty.bad))
 
 
+def test_advice_praises_no_distribution_whose_noise_is_large_against_the_table(certificate):
+    """Noise of 497 records in a table of 569 is of no use; in a table of 40 times 497 it is small."""
+    for measured in certificate["measurements"]:
+        measured["sigma"] = 248.5
+    for records, praised in (([569], False), ([40 * 497], True)):
+        certificate["plan"] |= {"record_counts": records, "parties": certificate["plan"]["parties"][:1]}
+        advice = advice_of(Certificate.from_json(certificate))
+        assert any("The distribution of one attribute" in text for text in advice.good) == praised
+        assert any("much in a table of" in text for text in advice.bad) != praised
+
+
+def test_advice_warns_that_a_model_without_pairs_has_no_dependence(certificate):
+    """A run of zero rounds."""
+    assert not any("all attributes are independent" in text for text in bad_of(certificate))
+    names = list(certificate["plan"]["attributes"])
+    certificate["model"]["cliques"] = [[name] for name in names]
+    certificate["measurements"] = certificate["measurements"][: len(names)]
+    assert any("all attributes are independent" in text for text in bad_of(certificate))
+
+
+def bad_of(form):
+    return advice_of(Certificate.from_json(form)).bad
+
+
 @pytest.mark.parametrize(("dealers", "labelled"), [(["curator"], True), (["d", "e", "f"], False)])
 def test_says_who_would_have_to_collude_and_labels_a_release_that_the_curator_dealt(
     certificate, dealers, labelled

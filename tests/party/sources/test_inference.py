@@ -1,6 +1,7 @@
 import json
 
 import duckdb
+import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
@@ -9,108 +10,248 @@ from dpmosaic.party.sources.inference import NOT_PRIVATE, infer_domain
 from dpmosaic.party.sources.source import open_source
 
 
-def draft(tmp_path, *cells):
-    """The drafted attribute of one column of these cells."""
+def written(tmp_path, cells, separator=","):
     path = tmp_path / "rows.csv"
-    body = "\n".join(f'0,"{cell}"' for cell in cells)
-    path.write_text(f"row,x\n{body}\n", encoding="utf-8")
-    domain = infer_domain(path)
-    assert open_source(path).read(domain).record_count == len(cells)
-    assert Domain.from_json(json.loads(json.dumps(domain.to_json()))) == domain
-    return domain["x"].to_json()
+    body = "\n".join(f'0{separator}"{cell}"' for cell in cells)
+    path.write_text(f"row{separator}x\n{body}\n", encoding="utf-8")
+    return path
+
+
+def draft(tmp_path, *cells, blanks=(), separator=","):
+    """The drafted entry of one column of these cells, without its mark; the rows can be encoded with it."""
+    path = written(tmp_path, cells, separator)
+    drafted = infer_domain(path, blanks)
+    assert open_source(path).read(drafted.domain).record_count == len(cells)
+    assert Domain.from_json(json.loads(json.dumps(drafted.to_json()))) == drafted.domain
+    entry = dict(drafted.entries["x"])
+    assert entry.pop("reviewed", False) is False
+    return entry
+
+
+def listed(*categories, **more):
+    return {"type": "categorical", "categories": list(categories)} | more
 
 
 @pytest.mark.parametrize(
-    ("cells", "form"),
+    ("cells", "entry"),
     [
-        (["b", "a", "b"], ["a", "b"]),
-        (["10+ years", "9 years", "< 1 year"], ["9 years", "10+ years", "< 1 year"]),
-        (["b", "", "a"], ["", "a", "b"]),
-        (["2", "0", "1"], 3),
-        (["0"], 1),
-        (["0", "1", ""], ["", 0, 1]),
-        (["3", "1", "10"], [1, 3, 10]),
-        (["2.50", "-1"], [-1.0, 2.5]),
-        (["1", "1.0"], [1]),
-        (["007", "7"], ["007", "7"]),
-        (["NA", "1"], ["1", "NA"]),
-        (["inf", "1"], ["1", "inf"]),
-        (["", ""], [""]),
-        (["123456789012345678901", "1"], ["1", "123456789012345678901"]),
+        (["b", "a", "b"], listed("a", "b")),
+        (["10+ years", "9 years", "< 1 year"], listed("9 years", "10+ years", "< 1 year")),
+        (["b", "", "a"], listed("", "a", "b")),
+        (["2", "0", "1"], {"type": "codes", "n": 3}),
+        (["0"], {"type": "codes", "n": 1}),
+        (["0", "1", ""], listed("", 0, 1, ordered=True)),
+        (["3", "1", "10"], listed(1, 3, 10, ordered=True)),
+        (["2.50", "-1"], listed(-1.0, 2.5, ordered=True)),
+        (["1", "1.0"], listed(1, ordered=True)),
+        (["007", "7"], listed("007", "7")),
+        (["", ""], listed("")),
+        (["123456789012345678901", "1"], listed("1", "123456789012345678901")),
     ],
 )
-def test_few_different_values_become_categories(tmp_path, cells, form):
+def test_few_different_values_become_categories(tmp_path, cells, entry):
     drafted = draft(tmp_path, *cells)
-    assert drafted == form
-    assert not isinstance(form, list) or [type(c) for c in drafted] == [type(c) for c in form]
+    assert drafted == entry
+    found, expected = drafted.get("categories", []), entry.get("categories", [])
+    assert [type(category) for category in found] == [type(category) for category in expected]
 
 
-def numeric(least, largest, bins, nullable, integer):
-    return {
-        "type": "numeric",
-        "min": least,
-        "max": largest,
-        "bins": bins,
-        "nullable": nullable,
-        "integer": integer,
-    }
+def test_na_is_a_missing_value_among_numbers_and_a_country_among_countries(tmp_path):
+    assert draft(tmp_path, "NA", "1") == listed("", 1, ordered=True, missing=["NA"])
+    assert draft(tmp_path, "NA", "DE", "ZA") == listed("DE", "NA", "ZA")
+    assert draft(tmp_path, "NA", "DE", "ZA", blanks=["NA"]) == listed("", "DE", "ZA", missing=["NA"])
+    drafted = draft(tmp_path, *range(60), "NA", "?")
+    assert (drafted["type"], drafted["missing"], drafted["nullable"]) == ("numeric", ["?", "NA"], True)
 
 
-def test_many_integers_get_a_bin_each_up_to_a_hundred(tmp_path):
-    assert draft(tmp_path, *range(-5, 55)) == numeric(-5, 54, 60, False, True)
-    assert draft(tmp_path, *range(0, 3000, 3)) == numeric(0, 2997, 100, False, True)
+def numeric(least, largest, **more):
+    entry = {"type": "numeric", "min": least, "max": largest, "bins": "auto", "nullable": False}
+    return entry | {"integer": True} | more
 
 
-def test_many_numbers_with_fractions_get_a_hundred_real_bins(tmp_path):
-    assert draft(tmp_path, *(n / 4 for n in range(1, 90))) == numeric(0.25, 22.25, 100, False, False)
-    assert draft(tmp_path, *range(60), ".5", "+61", "1e2") == numeric(0, 100, 100, False, False)
+def test_bounds_of_numbers_are_round_and_bins_are_left_to_the_release(tmp_path):
+    assert draft(tmp_path, *range(-5, 55)) == numeric(-10, 60)
+    assert draft(tmp_path, *range(7, 3000, 3)) == numeric(0, 3000)
+    assert draft(tmp_path, *range(60), "") == numeric(0, 60, nullable=True)
 
 
-def test_a_missing_number_makes_the_attribute_nullable(tmp_path):
-    assert draft(tmp_path, *range(60), "") == numeric(0, 59, 60, True, True)
+def test_rounding_is_found_from_the_values(tmp_path):
+    assert draft(tmp_path, *(n / 10 for n in range(1, 90))) == numeric(0, 9, integer=False, decimals=1)
+    assert draft(tmp_path, *range(75, 4000, 25)) == numeric(0, 4000, multiple_of=25)
+    assert draft(tmp_path, *(n / 4 for n in range(3, 90))) == numeric(0, 30, integer=False, multiple_of=0.25)
+    assert "decimals" not in draft(tmp_path, *(n / 7 for n in range(1, 90)))
 
 
 def test_integers_past_what_a_float_holds_are_drafted_as_real(tmp_path):
     assert draft(tmp_path, *range(60), 2**60)["integer"] is False
 
 
-def test_one_text_among_many_numbers_makes_categories(tmp_path):
-    drafted = draft(tmp_path, *range(60), "unknown")
-    assert drafted == [*(str(n) for n in range(60)), "unknown"]
+def test_values_with_a_mass_of_their_own_are_atoms(tmp_path):
+    rng = np.random.default_rng(1)
+    drawn = np.round(np.exp(rng.normal(8, 1, 1500))).astype(int)
+    entry = draft(tmp_path, *[0] * 600, *drawn, *[99999] * 40)
+    assert entry["atoms"] == [0, 99999]
+    assert entry["scale"] == "log"
+    assert draft(tmp_path, *[-1] * 100, *rng.integers(18, 80, 900))["atoms"] == [-1]
+    assert "atoms" not in draft(tmp_path, *rng.integers(0, 80, 900))
 
 
-@pytest.mark.parametrize("pattern", ["person {}", "{:06}"])
-def test_identifiers_are_refused_without_a_value(tmp_path, pattern):
-    with pytest.raises(DataError, match=r"^column 'x' holds more than 1000 different texts") as refusal:
-        draft(tmp_path, *(pattern.format(n) for n in range(1001)))
-    assert "person" not in str(refusal.value)
-    assert len(draft(tmp_path, *(pattern.format(n) for n in range(1000)))) == 1000
+def test_the_scale_follows_the_skewness(tmp_path):
+    rng = np.random.default_rng(2)
+    assert "scale" not in draft(tmp_path, *np.round(rng.normal(50, 10, 1000), 1))
+    assert "scale" not in draft(tmp_path, *rng.integers(0, 10_000, 1000))
+    heavy = np.round(np.exp(rng.normal(5, 2, 1000)), 2)
+    assert draft(tmp_path, *heavy)["scale"] == "log"
+    assert draft(tmp_path, *np.concatenate([heavy, -heavy]))["scale"] == "symlog"
+
+
+def test_one_value_far_outside_leaves_the_bounds_near_the_others(tmp_path):
+    rng = np.random.default_rng(3)
+    path = written(tmp_path, [*rng.integers(13, 90, 2000), 999_999_999])
+    drafted = infer_domain(path)
+    assert drafted.entries["x"]["max"] <= 200
+    assert any(name == "x" and "far from all others" in remark for name, remark in drafted.remarks)
+
+
+@pytest.mark.parametrize(
+    ("cells", "notation", "largest"),
+    [
+        ([f"{n / 2}%" for n in range(1, 150)], "{}%", 80),
+        ([f"${n * 37:,}" for n in range(1, 150)], "${:,}", 6000),
+        ([f"{n * 37:,}" for n in range(1, 150)], "{:,}", 6000),
+        ([f"{n * 3},5" for n in range(1, 150)], "{,}", 500),
+    ],
+)
+def test_numbers_are_found_in_other_notations(tmp_path, cells, notation, largest):
+    entry = draft(tmp_path, *cells)
+    assert (entry["type"], entry["format"], entry["max"]) == ("numeric", notation, largest)
+
+
+@pytest.mark.parametrize(
+    ("cells", "entry"),
+    [
+        (["true", "false"], {}),
+        (["Y", "N", "Y"], {"true": ["Y"], "false": ["N"]}),
+        (["yes", "no", ""], {"true": ["yes"], "false": ["no"], "nullable": True}),
+    ],
+)
+def test_two_words_for_true_and_false_are_booleans(tmp_path, cells, entry):
+    assert draft(tmp_path, *cells) == {"type": "boolean", "nullable": False} | entry
+
+
+def moments(kind, least, largest, **more):
+    return {"type": kind, "min": least, "max": largest, "bins": "auto", "nullable": False} | more
+
+
+@pytest.mark.parametrize(
+    ("cells", "entry"),
+    [
+        (["2020-02-01", "2021-03-31"], moments("date", "2020-01-01", "2021-12-31")),
+        (["31.12.2020", "01.02.2021"], moments("date", "2020-01-01", "2021-12-31", format="%d.%m.%Y")),
+        (["12/31/2020", "02/01/2020"], moments("date", "2020-01-01", "2020-12-31", format="%m/%d/%Y")),
+        (
+            ["2020-02-01 10:30", "2020-02-02 11:45"],
+            moments(
+                "timestamp",
+                "2020-01-01T00:00:00",
+                "2020-12-31T23:59:59",
+                granularity="minute",
+                format="%Y-%m-%d %H:%M",
+            ),
+        ),
+        (
+            ["2020-02-01T10:30:01", "2020-02-02T11:45:00"],
+            moments("timestamp", "2020-01-01T00:00:00", "2020-12-31T23:59:59"),
+        ),
+    ],
+)
+def test_dates_are_found_with_their_format_and_bounded_by_whole_years(tmp_path, cells, entry):
+    assert draft(tmp_path, *cells) == entry
+
+
+def test_dates_with_na_have_missing_values(tmp_path):
+    entry = draft(tmp_path, "2020-02-01", "NA", "2020-02-03")
+    assert (entry["type"], entry["nullable"], entry["unreadable"]) == ("date", True, "missing")
+
+
+def test_dates_that_can_be_read_in_two_ways_are_named(tmp_path):
+    drafted = infer_domain(written(tmp_path, ["01/02/2020", "03/04/2020"]))
+    assert drafted.entries["x"]["format"] == "%d/%m/%Y"
+    assert any("2 formats" in remark for _, remark in drafted.remarks)
+
+
+@pytest.mark.parametrize(
+    ("cell", "pattern"),
+    [
+        ("P-{:06d}", "P-{:06d}"),
+        ("{:d}", "{:d}"),
+        ("person{:d}", "person{:d}"),
+        ("{0:04x}-{0:d}-ab", "x-{:06d}"),
+    ],
+)
+def test_identifiers_get_a_pattern_for_new_ones(tmp_path, cell, pattern):
+    entry = draft(tmp_path, *(cell.format(n) for n in range(1, 80)))
+    assert entry == {"type": "identifier", "pattern": pattern}
+
+
+def test_free_text_is_left_out_with_a_remark(tmp_path):
+    cells = [f"Seen on day {n}, with pains and in a bad state; sent home" for n in range(200)]
+    drafted = infer_domain(written(tmp_path, cells))
+    assert drafted.entries["x"] == {"type": "text", "drop": True}
+    assert ("x", "free text, which no release can hold; it is left out") in drafted.remarks
+
+
+def test_many_categories_are_left_to_the_release(tmp_path):
+    entry = draft(tmp_path, *(f"job {n % 60}" for n in range(600)))
+    assert entry == listed("other", other="other", open=True)
+
+
+def test_no_value_of_text_columns_stands_in_a_remark_or_an_open_entry(tmp_path):
+    cells = [f"secret{n % 700} word and word" for n in range(1000)]
+    drafted = infer_domain(written(tmp_path, cells))
+    assert "secret" not in json.dumps(drafted.to_json()) + json.dumps(drafted.remarks)
 
 
 def test_parquet_types_guide_the_draft(tmp_path):
     path = tmp_path / "rows.parquet"
     with duckdb.connect() as connection:
         connection.execute(
-            "COPY (SELECT i % 2 = 0 AS flag, i AS whole, "
-            "CASE WHEN i % 7 = 0 THEN 'nan'::DOUBLE ELSE i / 8 END AS real, "
+            "COPY (SELECT i % 2 = 0 AS flag, i * 7 AS whole, "
+            "CASE WHEN i % 7 = 0 THEN 'nan'::DOUBLE ELSE i / 8 END AS real, (i / 10)::FLOAT AS small, "
             "DATE '2020-01-01' + (i % 3)::INT AS day, ((i % 4) / 4)::DECIMAL(4, 2) AS price "
             f"FROM range(80) AS t(i)) TO '{path}'"
         )
-    domain = infer_domain(path)
-    assert domain.to_json() == {
-        "flag": [False, True],
-        "whole": numeric(0, 79, 80, False, True),
-        "real": numeric(0.125, 9.875, 100, True, False),
-        "day": ["2020-01-01", "2020-01-02", "2020-01-03"],
-        "price": [0, 0.25, 0.5, 0.75],
+    drafted = infer_domain(path)
+    assert {name: entry["type"] for name, entry in drafted.entries.items()} == {
+        "flag": "boolean",
+        "whole": "numeric",
+        "real": "numeric",
+        "small": "numeric",
+        "day": "date",
+        "price": "categorical",
     }
-    assert open_source(path).read(domain).record_count == 80
+    assert drafted.entries["real"]["nullable"]
+    assert drafted.entries["small"]["decimals"] == 1
+    assert drafted.entries["price"]["categories"] == [0, 0.25, 0.5, 0.75]
+    assert open_source(path).read(drafted.domain).record_count == 80
+
+
+def test_every_entry_that_was_read_from_rows_is_marked(tmp_path):
+    drafted = infer_domain(written(tmp_path, ["b", "a"]))
+    assert drafted.domain.unreviewed == ("row", "x")
 
 
 def test_a_file_without_rows_is_refused(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows\.csv has no rows"):
+        infer_domain(path)
+
+
+def test_a_file_of_identifiers_alone_is_refused(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("id\n" + "".join(f"{n}\n" for n in range(100)), encoding="utf-8")
+    with pytest.raises(DataError, match="no column that a release can hold"):
         infer_domain(path)
 
 

@@ -63,10 +63,36 @@ def test_without_a_label_no_classifier_is_trained(folder):
     assert json.loads(done.stdout)["predictions"] == []
 
 
-def test_refuses_a_holdout_without_a_label(folder):
-    done = run(folder, "--holdout", folder / "test.csv")
-    assert isinstance(done.exception, DataError)
-    assert "give --label" in str(done.exception)
+def test_without_a_label_a_holdout_serves_to_count_equal_rows(folder):
+    shares = [
+        json.loads(run(folder, "--json", *more).stdout)["values"]["equal_rows"]
+        for more in ((), ("--holdout", folder / "test.csv"))
+    ]
+    assert shares[0]["all_real"] == shares[1]["all_real"] == shares[1]["synthetic"]
+    assert shares[0]["expected"] != shares[1]["expected"]
+
+
+def test_values_are_compared_and_not_only_codes(folder):
+    """Bins of 10 years: the synthetic ages are the real ones, each at the end of its decade."""
+    header, *lines = (folder / "real.csv").read_text().splitlines()
+    cells = [line.split(",") for line in lines]
+    moved = [f"{kind},{int(age) // 10 * 10 + 9},{code}" for kind, age, code in cells]
+    (folder / "synthetic.csv").write_text("\n".join([header, *moved]))
+    form = json.loads(run(folder, "--json", "--label", "age").stdout)
+    assert {one["clique"][0]: one["total_variation"] for one in form["attributes"]}["age"] == 0
+    (age,) = form["values"]["numbers"]
+    assert age["kolmogorov"] > 0.05
+    assert age["synthetic"]["mean"] > age["real"]["mean"]
+    assert {one["outcome"] for one in form["values"]["coefficients"]} == {"age"}
+
+
+def test_the_terminal_and_the_page_show_values_and_say_that_they_are_private(folder):
+    page = folder / "page.html"
+    done = run(folder, "--report", page)
+    for shown in (done.stdout, page.read_text()):
+        for said in ("Numbers, the furthest first", "Quantiles and decimals", "equal to any real row"):
+            assert said in shown
+    assert "not for publication" in done.stdout
 
 
 def test_the_command_is_installed_and_ends_with_one_sentence_where_files_are_missing(tmp_path):

@@ -1,0 +1,101 @@
+"""Distances of numbers, against scipy and by hand."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmosaic.common.data.categorical import CategoricalAttribute
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.numeric import NumericAttribute
+from dpmosaic.simulations.evaluation.number_distances import (
+    distribution_gaps,
+    main_figures,
+    number_distances,
+    summary,
+)
+from dpmosaic.simulations.evaluation.values import Values
+
+GAIN = NumericAttribute("gain", 1, 100, 4, integer=True, nullable=True, atoms=(0.0, 999.0))
+DOMAIN = Domain((CategoricalAttribute("kind", ("x", "y")), GAIN))
+
+
+def values(gains, domain=DOMAIN):
+    return Values.of(domain, [["x"] * len(gains), gains])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_distances_of_distributions_are_those_of_scipy(seed):
+    rng = np.random.default_rng(seed)
+    real, synthetic = rng.lognormal(2, 1, 300), np.round(rng.normal(8, 5, 200))
+    kolmogorov, wasserstein = distribution_gaps(real, synthetic)
+    assert kolmogorov == pytest.approx(stats.ks_2samp(real, synthetic).statistic)
+    assert wasserstein == pytest.approx(stats.wasserstein_distance(real, synthetic))
+
+
+def test_missing_values_take_no_part_in_a_distance():
+    with_gaps = np.array([1.0, np.nan, 3.0, np.nan])
+    assert distribution_gaps(with_gaps, np.array([1.0, 3.0])) == (0.0, 0.0)
+
+
+def test_a_column_without_values_is_as_far_as_can_be_from_one_with_some():
+    none = np.full(3, np.nan)
+    assert distribution_gaps(none, np.array([1.0])) == (1.0, None)
+    assert distribution_gaps(none, none) == (0.0, None)
+    assert (summary(none).missing, summary(none).mean, summary(none).decimals) == (1.0, None, None)
+
+
+def test_a_summary_is_that_of_numpy():
+    numbers = np.random.default_rng(1).gamma(2, 3, 500)
+    found = summary(np.concatenate([numbers, [np.nan] * 125]))
+    assert found.missing == pytest.approx(0.2)
+    assert (found.mean, found.deviation) == pytest.approx((numbers.mean(), numbers.std()))
+    assert found.quantiles == pytest.approx(np.quantile(numbers, [0.01, 0.25, 0.5, 0.75, 0.99]))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "decimals"),
+    [([1, 2, 300], 0), ([0.5, 2], 1), ([83.7, 9.45], 2), ([7.8958], 4), ([np.pi], None)],
+)
+def test_decimals_are_those_with_which_values_are_written(numbers, decimals):
+    assert summary(np.array(numbers)).decimals == decimals
+
+
+def test_a_few_longer_values_do_not_count_as_decimals():
+    assert summary(np.append(np.arange(999.0), 0.123)).decimals == 0
+
+
+def test_atoms_and_zeros_have_their_shares_and_the_largest_difference():
+    (found,) = number_distances(values([0, 0, 5, None]), values([0, 999, 999, 60]))
+    assert found.atoms == {"0": (0.5, 0.25), "999": (0.0, 0.5)}
+    assert found.atom_error == 0.5
+    assert (found.real.missing, found.synthetic.missing) == (0.25, 0.0)
+    assert found.mean_error == pytest.approx(abs(2058 / 4 - 5 / 3) / (5 / 3))
+
+
+def test_the_furthest_attribute_comes_first():
+    domain = Domain((NumericAttribute("near", 0, 9, 10), NumericAttribute("far", 0, 9, 10)))
+    real = Values.of(domain, [[1, 2, 3], [1, 2, 3]])
+    synthetic = Values.of(domain, [[1, 2, 4], [8, 8, 8]])
+    assert [found.name for found in number_distances(real, synthetic)] == ["far", "near"]
+
+
+def test_bins_hide_nothing_since_values_are_compared():
+    """One wide bin: the codes are equal, the values are not."""
+    wide = Domain((NumericAttribute("x", 0, 1000, 1, integer=False),))
+    real, synthetic = (Values.of(wide, [numbers]) for numbers in ([1.0, 2.0], [900.0, 901.0]))
+    assert (real.table.marginal(("x",)) == synthetic.table.marginal(("x",))).all()
+    assert number_distances(real, synthetic)[0].kolmogorov == 1.0
+
+
+def test_the_main_figures_are_read_from_files(tmp_path):
+    (tmp_path / "real.csv").write_text("kind,gain\nx,0\ny,10\nx,\n")
+    (tmp_path / "made.csv").write_text("gain,kind\n0,'-x\n0,y\n20,x\n")
+    figures = main_figures(tmp_path / "real.csv", tmp_path / "made.csv", DOMAIN)
+    assert figures == {
+        "gain": {
+            "kolmogorov": pytest.approx(1 / 3),
+            "zeros": {"real": pytest.approx(1 / 3), "synthetic": pytest.approx(2 / 3)},
+            "mean": {"real": pytest.approx(5), "synthetic": pytest.approx(20 / 3)},
+        }
+    }
+    assert main_figures(tmp_path / "real.csv", tmp_path / "made.csv", DOMAIN.project(["kind"])) == {}
