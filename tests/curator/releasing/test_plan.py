@@ -1,3 +1,4 @@
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -47,6 +48,16 @@ def test_a_draft_groups_parties_with_different_attributes_and_loads(tmp_path):
 def test_a_draft_uses_the_given_slices():
     text, _ = draft(GRID, [["n-a", "s-b"], ["s-a", "n-b"]], "d.json")
     assert 'parties = ["n-a", "s-b"]' in text
+
+
+def test_a_draft_for_open_bins_gives_their_choice_a_share_of_the_promise(tmp_path):
+    held = {"x": {"type": "numeric", "min": 0, "max": 9, "bins": "auto"}}
+    text, domain = draft(cards(a=held, b={"y": 3}), None, "d.json")
+    (tmp_path / "d.json").write_text(json.dumps(domain.to_json()))
+    (tmp_path / "plan.toml").write_text(text)
+    assert ReleasePlan.load(tmp_path / "plan.toml").bins_share == 0.1
+    assert "bins of x" in text
+    assert "[bins]" not in draft(GRID, None, "d.json")[0]
 
 
 def test_a_draft_keeps_the_parties_order_of_attributes():
