@@ -132,6 +132,7 @@ def test_numbers_are_found_in_other_notations(tmp_path, cells, notation, largest
     [
         (["true", "false"], {}),
         (["Y", "N", "Y"], {"true": ["Y"], "false": ["N"]}),
+        (["J", "N"], {"true": ["J"], "false": ["N"]}),
         (["yes", "no", ""], {"true": ["yes"], "false": ["no"], "nullable": True}),
     ],
 )
