@@ -24,6 +24,9 @@ AUTO = "auto"
 FINE = 512
 """Number of bins of the fine grid from which a release chooses bins."""
 
+MOST_SINGLE = 4096
+"""Of so many values at equal distances, each has a bin of its own in the fine grid."""
+
 OUTSIDE = ("clip", "error", "missing")
 """What becomes of a number outside the bounds."""
 
@@ -315,10 +318,17 @@ class NumericAttribute(Attribute):
             return np.append(self.edges[:-1], self.edges[-1] + beyond).astype(np.float64)
         if self.minimum is None or self.maximum is None:
             return unbounded(self.lattice)
-        bins = FINE if self.bins is None else self.bins
-        if self.integer and self.scale is Scale.LINEAR:
+        bins = self._fine() if self.bins is None else self.bins
+        if self.integer and self.scale is Scale.LINEAR and (self.bins or self.multiple_of is None):
             return runs_of_integers(int(self.minimum), int(self.maximum), bins)
         return bins_of_equal_width(self.minimum, self.maximum + beyond, bins, self.scale, self.lattice)
+
+    def _fine(self) -> int:
+        """Number of bins of the fine grid: one for each of not too many values at equal distances."""
+        if self.minimum is None or self.maximum is None or self.lattice is None:
+            return FINE
+        values = int((self.maximum - self.minimum) / self.lattice.unit) + 1
+        return values if values <= MOST_SINGLE and self.scale is Scale.LINEAR else FINE
 
     @cached_property
     def cells(self) -> NDArray[np.float64]:

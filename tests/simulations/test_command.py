@@ -90,7 +90,9 @@ def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
     assert certificate["differentially_private"]
     assert certificate["plan"]["budget"]["epsilon"] == 2
     assert "What was promised" in (folder / "out/report.html").read_text()
-    said = json.loads((folder / "out/metrics.json").read_text())["private"]
+    metrics = json.loads((folder / "out/metrics.json").read_text())
+    assert {"kolmogorov", "zeros", "mean"} == set(metrics["values"]["age"])
+    said = metrics["private"]
     assert "the privacy promise does not cover it: not for publication" in said
     assert (folder / "out/metrics.json.NOT-FOR-RELEASE.txt").read_text() == f"metrics.json: {said}\n"
     assert "do not publish metrics.json" in " ".join(done.stdout.split())
@@ -351,3 +353,20 @@ def test_mechanisms_are_listed_for_people_and_for_scripts(dpmosaic):
     assert all(name in shown.stdout for name in listed)
     assert "paper (only over the protocol theorem: not private)" in shown.stdout
     assert "paper (not private)" in shown.stdout
+
+
+OPEN = {"type": "categorical", "categories": ["other"], "other": "other", "open": True}
+
+
+@pytest.fixture
+def jobs(folder):
+    """Replaces the table by one of two jobs, which are not listed."""
+    rows = "job,extra\n" + "nurse,1\n" * 300 + "clerk,2\n" * 200 + "king,3\n"
+    (folder / "data.csv.gz").write_bytes(gzip.compress(rows.encode()))
+    (folder / "domain.json").write_text(json.dumps({"job": OPEN, "extra": ["1", "2", "3"]}))
+
+
+def test_frequent_texts_of_open_categories_are_released(folder, jobs, simulate):
+    done = simulate("--epsilon", 10, "--bins-share", 0.3, "--grid", "1x2", "--mechanism", "independent")
+    assert done.returncode == 0, done.stderr
+    assert {*pd.read_csv(folder / "out/synthetic.csv")["job"]} == {"nurse", "clerk", "other"}
