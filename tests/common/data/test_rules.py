@@ -263,6 +263,14 @@ def test_the_last_code_of_a_domain_with_absent_people_breaks_no_dependency():
     assert read.forbids(domain, codes).tolist() == [False, True, False]
 
 
+def test_refuses_codes_that_depend_on_a_column_if_people_may_be_absent():
+    rule = {"determines": {"from": "zip", "to": "state"}, "map": {"0": 1}}
+    domain = Domain.from_json({"attributes": {"zip": 3, "state": 2}, "rules": [rule]})
+    assert domain.rules[0].allowed(domain)[1].tolist() == [[False, True], [True, True], [True, True]]
+    with pytest.raises(DataError, match="holds codes"):
+        domain.with_absent()
+
+
 def test_other_categories_together_determine_nothing():
     zips = {"type": "categorical", "categories": ["100", "other"], "other": "other"}
     form = {"attributes": {"zip": zips, "state": ["NY", "CA"]}}
