@@ -60,8 +60,8 @@ class Determines(Rule):
         """See `Rule.check_absent`."""
         if isinstance(domain[self.dependent_column], CodedAttribute):
             raise DataError(
-                f"rules: {self.dependent_column!r} holds codes, which cannot tell people whom its party does not "
-                'have; list categories, or choose population = "everywhere"'
+                f"rules: {self.dependent_column!r} holds codes, which cannot tell people whom its party does "
+                'not have; list categories, or choose population = "everywhere"'
             )
 
     def forbids(self, domain: Domain, codes: Mapping[str, Codes]) -> Mask:
