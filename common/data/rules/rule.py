@@ -77,6 +77,13 @@ class Rule(ABC):
             return None
         return clique, ~np.broadcast_to(forbidden, domain.shape(clique))
 
+    def check_absent(self, domain: Domain) -> None:  # noqa: B027
+        """Refuses a rule whose columns cannot tell people whom their party does not have.
+
+        Raises:
+            DataError: they cannot.
+        """
+
     @property
     def parts(self) -> tuple[Rule, ...]:
         """Rules about fewer columns that say the same together."""

@@ -1,6 +1,7 @@
 """Rules of a domain: how they are read and checked, what they exclude, and which rows break them."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -230,6 +231,24 @@ def test_values_of_inequalities_and_sums_are_drawn_together():
         assert (name, same.mean()) >= (name, 1.0 if name != "total" else 0.95)
 
 
+def test_totals_and_raised_values_have_the_type_and_the_form_of_their_column():
+    euros = {"type": "numeric", "min": 0, "max": 5000, "bins": 1, "decimals": 2, "format": "{:,} EUR"}
+    whole = {"type": "numeric", "min": 0, "max": 9, "bins": 1, "integer": True, "nullable": True}
+    form = {
+        "attributes": {"net": euros, "tax": euros, "gross": {**euros, "max": 10000}, "n": whole, "m": whole}
+    }
+    form["rules"] = [{"sum": "gross", "of": ["net", "tax"]}, {"at_most": ["n", "m"]}]
+    domain = Domain.from_json(form)
+    codes = np.zeros((300, 5), int)
+    codes[:100, 3] = 1
+    values = decode_table(Table.from_codes(domain, codes), np.random.default_rng(3))
+    assert not any(rows.any() for rows in broken(domain, values))
+    assert all(re.fullmatch(r"[0-9,]+(\.[0-9]{1,2})? EUR", text) for text in values["gross"])
+    assert {type(value) for value in values["m"]} == {int}
+    assert {type(value) for value in values["n"]} == {int, type(None)}
+    assert np.array_equal(encode_table(domain, values).column("gross"), codes[:, 2])
+
+
 def test_starts_and_ends_in_one_bin_are_uniform_over_the_triangle():
     bins = {"type": "numeric", "min": 0.0, "max": 1.0, "bins": 1}
     domain = Domain.from_json({"attributes": {"a": bins, "b": bins}, "rules": [{"at_most": ["a", "b"]}]})
@@ -261,6 +280,14 @@ def test_the_last_code_of_a_domain_with_absent_people_breaks_no_dependency():
     (read,) = domain.rules
     codes = {"zip": np.array([0, 0, 4]), "state": np.array([3, 1, 1])}
     assert read.forbids(domain, codes).tolist() == [False, True, False]
+
+
+def test_refuses_codes_that_depend_on_a_column_if_people_may_be_absent():
+    rule = {"determines": {"from": "zip", "to": "state"}, "map": {"0": 1}}
+    domain = Domain.from_json({"attributes": {"zip": 3, "state": 2}, "rules": [rule]})
+    assert domain.rules[0].allowed(domain)[1].tolist() == [[False, True], [True, True], [True, True]]
+    with pytest.raises(DataError, match="holds codes"):
+        domain.with_absent()
 
 
 def test_other_categories_together_determine_nothing():
