@@ -15,8 +15,8 @@ from .errors import BudgetError, ProtocolError
 from .privacy.budget import Budget
 from .privacy.partition_selection import LARGEST_DELTA
 
-DELTA_SHARE = 0.5
-"""Share of the delta of a promise with which labels are looked for; noise keeps the rest."""
+DELTA_SHARE = 0.1
+"""Share of the delta of a promise with which labels are looked for; noise keeps the rest (ADR 47)."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ def label_search(domain: Domain, budget: Budget) -> LabelSearch | None:
             f"delta: expected one to find labels of the open categories {', '.join(names)}, got none; give "
             "delta, or list all categories"
         )
-    return LabelSearch(names, min(DELTA_SHARE * budget.delta, LARGEST_DELTA))
+    # A short number, which a policy can state exactly.
+    return LabelSearch(names, min(float(f"{DELTA_SHARE * budget.delta:.6g}"), LARGEST_DELTA))
 
 
 def encode_labels(labels: Iterable[str]) -> NDArray[np.int64]:

@@ -104,9 +104,8 @@ class Coding:
         numbers = numbers_of(attribute)
         chosen = _found(numbers, runs)
         old, new = (one.cells[:, 0] for one in (numbers, chosen))
-        codes = np.searchsorted(new, old, side="right") - 1
-        bins = np.flatnonzero(~np.isin(new, numbers.atoms))
-        codes = np.where(np.isin(old, numbers.atoms), codes, np.clip(codes, bins[0], bins[-1]))
+        within = np.where(np.isin(old, numbers.atoms), old, np.clip(old, chosen.minimum, chosen.maximum))
+        codes = np.searchsorted(new, within, side="right") - 1
         return np.append(codes, len(new)) if numbers.nullable else codes
 
 
@@ -154,7 +153,11 @@ def _found(attribute: NumericAttribute, runs: NDArray[np.int64]) -> NumericAttri
     starts = np.flatnonzero(within & (np.diff(runs, prepend=-1) > 0))
     # The cell after an atom begins at the next float.
     edges = [float(cells[k - 1, 0] if single[k - 1] else cells[k, 0]) for k in starts]
-    edges.append(float(cells[np.flatnonzero(within)[-1], 1]) - (1 if attribute.integer else 0))
+    last = float(cells[np.flatnonzero(within)[-1], 1])
+    if attribute.integer:
+        # The largest integer ends the last bin, unless it is alone in it.
+        last = max(edges[-1] + 1, np.ceil(last) - 1)
+    edges.append(last)
     return replace(attribute, minimum=edges[0], maximum=edges[-1], bins=len(edges) - 1, edges=tuple(edges))
 
 

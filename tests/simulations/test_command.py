@@ -353,3 +353,20 @@ def test_mechanisms_are_listed_for_people_and_for_scripts(dpmosaic):
     assert all(name in shown.stdout for name in listed)
     assert "paper (only over the protocol theorem: not private)" in shown.stdout
     assert "paper (not private)" in shown.stdout
+
+
+OPEN = {"type": "categorical", "categories": ["other"], "other": "other", "open": True}
+
+
+@pytest.fixture
+def jobs(folder):
+    """Replaces the table by one of two jobs, which are not listed."""
+    rows = "job,extra\n" + "nurse,1\n" * 300 + "clerk,2\n" * 200 + "king,3\n"
+    (folder / "data.csv.gz").write_bytes(gzip.compress(rows.encode()))
+    (folder / "domain.json").write_text(json.dumps({"job": OPEN, "extra": ["1", "2", "3"]}))
+
+
+def test_frequent_texts_of_open_categories_are_released(folder, jobs, simulate):
+    done = simulate("--epsilon", 10, "--bins-share", 0.3, "--grid", "1x2", "--mechanism", "independent")
+    assert done.returncode == 0, done.stderr
+    assert {*pd.read_csv(folder / "out/synthetic.csv")["job"]} == {"nurse", "clerk", "other"}

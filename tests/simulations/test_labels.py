@@ -50,7 +50,7 @@ def test_frequent_texts_come_back_and_texts_of_one_person_never_do(made):
 
 def test_both_releases_and_the_labels_together_keep_the_promise(made):
     plan = made.certificate.plan
-    assert plan.bins.labels_delta == 0.5e-6
+    assert plan.bins.labels_delta == 1e-7
     assert plan.bins.attributes == ("age", "job", "town")
     rho = Fraction(made.certificate.promise.zcdp_rho_granted) + Fraction(plan.bins.zcdp_rho)
     assert gaussian_delta(math.sqrt(2 * rho), 5.0) + plan.bins.labels_delta <= 1e-6
@@ -60,7 +60,7 @@ def test_both_releases_and_the_labels_together_keep_the_promise(made):
 
 def test_the_certificate_of_the_choice_says_what_labels_cost(made):
     plan = made.bins.plan
-    assert (plan.labels.attributes, plan.labels.delta) == (("job", "town"), 0.5e-6)
+    assert (plan.labels.attributes, plan.labels.delta) == (("job", "town"), 1e-7)
     kinds = {charge.clique: charge.kind for charge in made.bins.charges}
     assert kinds == {("job",): "labels", ("town",): "labels", ("age",): "marginal"}
     costs = {

@@ -37,7 +37,7 @@ DOMAIN = {
     "free": {"type": "numeric", "bins": "auto"},
     "job": {"type": "categorical", "categories": ["other"], "other": "other", "open": True},
 }
-LABELS_DELTA = 0.5e-9
+LABELS_DELTA = 1e-10
 PLAN = """
 [release]
 domain = "d.json"
@@ -171,7 +171,7 @@ def test_both_certificates_verify(world):
         assert [line for line in lines if not line.passed] == []
     assert {line.what for line in lines} >= {"bins", "bins/certificate.json"}
     lines = {line.what: line.finding for line in verify_certificate(certificate, listed)}
-    assert "at delta 1e-09, of which labels take 5e-10" in lines["promise"]
+    assert "at delta 1e-09, of which labels take 1e-10" in lines["promise"]
     main = world.certificates()[1]
     cheaper = replace(main.plan.bins, zcdp_rho=0.1)
     forged = replace(main, plan=replace(main.plan, bins=cheaper))
@@ -265,7 +265,7 @@ def test_frequent_texts_are_released_and_that_of_one_person_is_in_no_file(tmp_pa
     assert not any(b"Spain" in path.read_bytes() for path in files)
 
 
-@pytest.mark.parametrize("labels", [{"labels": None}, {"labels": LabelSearch(("job",), 0.4e-9)}])
+@pytest.mark.parametrize("labels", [{"labels": None}, {"labels": LabelSearch(("job",), 0.9e-10)}])
 def test_a_certificate_that_states_less_for_its_labels_does_not_verify(world, labels):
     world.begin().run()
     curator = Card.issue(CURATOR, "curator", world.home.keyring.identity, world.home.keyring.certificate)
@@ -273,7 +273,7 @@ def test_a_certificate_that_states_less_for_its_labels_does_not_verify(world, la
     bins, main = world.certificates()
     forged = replace(bins, plan=replace(bins.plan, **labels))
     assert "purpose" in {line.what for line in verify_certificate(forged, listed) if not line.passed}
-    fewer = replace(main.plan.bins, labels_delta=0.4e-9)
+    fewer = replace(main.plan.bins, labels_delta=0.9e-10)
     forged = replace(main, plan=replace(main.plan, bins=fewer))
     assert "bins" in {line.what for line in verify_certificate(forged, listed) if not line.passed}
 
@@ -290,7 +290,7 @@ def test_a_party_refuses_labels_at_a_smaller_delta_than_they_were_found_with(wor
 
     original = BinsSession.choose
     monkeypatch.setattr(
-        BinsSession, "choose", lambda self, *args: replace(original(self, *args), labels_delta=1e-10)
+        BinsSession, "choose", lambda self, *args: replace(original(self, *args), labels_delta=0.9e-10)
     )
     with pytest.raises(Exception, match="ledger does not have it at that cost"):
         world.begin().run()
