@@ -108,6 +108,16 @@ class DateAttribute(Attribute):
         return replace(self, units=self.units.with_absent())
 
 
+def bins_of(attribute: Attribute) -> NumericAttribute | None:
+    """The bins and atoms of numbers, or of dates as whole units since 1970; None for other kinds."""
+    match attribute:
+        case NumericAttribute():
+            return attribute
+        case DateAttribute():
+            return attribute.units
+    return None
+
+
 def read_units(name: str, values: RawColumn, moments: Moments, units: NumericAttribute) -> Reading:
     """The code of each date or timestamp, in an attribute of whole units.
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ..attribute import ABSENT
 from ..categorical import CategoricalAttribute
 from ..values import RawColumn
 from .determines import Determines
-from .plain import plain
+from .impossible import NullWhen
+from .plain import absent_codes, plain
 from .rule import Mask
 
 if TYPE_CHECKING:
@@ -33,4 +35,8 @@ def broken(domain: Domain, columns: Mapping[str, RawColumn]) -> tuple[Mask, ...]
         if isinstance(rule, Determines) and isinstance(attribute, CategoricalAttribute) and attribute.other:
             # Many values share this category, and each determines its own.
             rows &= values[attribute.name] != attribute.other
+        if isinstance(rule, (Determines, NullWhen)):
+            dependent = domain[rule.columns[isinstance(rule, Determines)]]
+            if absent_codes(dependent).any():
+                rows &= values[dependent.name] != ABSENT
     return tuple(found)

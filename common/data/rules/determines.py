@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError
-from ..attribute import ABSENT, Attribute
+from ..attribute import Attribute
 from ..categorical import CategoricalAttribute, Category
 from ..values import text_of
-from .plain import extent, texts
+from .plain import absent_codes, extent, texts
 from .rule import Codes, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Determines(Rule):
         if self.pairs is None:
             return np.zeros(np.broadcast_shapes(found.shape, determined.shape), dtype=np.bool_)
         wanted = self._codes(domain)[found]
-        absent = _is_absent(domain[self.dependent_column])[determined]
+        absent = absent_codes(domain[self.dependent_column])[determined]
         return np.asarray((wanted >= 0) & (wanted != determined) & ~absent)
 
     def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
@@ -89,7 +89,7 @@ class Determines(Rule):
             return {}
         found, determined = (codes[name] for name in self.columns)
         wanted = self._codes(domain)[found]
-        absent = _is_absent(domain[self.dependent_column])[determined]
+        absent = absent_codes(domain[self.dependent_column])[determined]
         return {self.dependent_column: np.where((wanted < 0) | absent, determined, wanted)}
 
     def with_map(self, domain: Domain, codes: NDArray[np.int64]) -> Determines:
@@ -151,11 +151,3 @@ def _mapped(
 def _code_of_text(attribute: Attribute) -> dict[str, int]:
     """The code of each category, or of each number that has a code of its own."""
     return {text: code for code, text in enumerate(texts(attribute))}
-
-
-def _is_absent(attribute: Attribute) -> Mask:
-    """The codes that stand for people whom the party does not have."""
-    found = np.zeros(attribute.size, dtype=np.bool_)
-    if isinstance(attribute, CategoricalAttribute):
-        found[-1] = attribute.categories[-1] == ABSENT
-    return found

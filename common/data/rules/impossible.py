@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import DataError
 from .condition import Condition
+from .plain import absent_codes
 from .rule import Codes, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ class NullWhen(Rule):
         """See `Rule.forbids`."""
         where = met(self.conditions, domain, codes)
         missing = met((self._missing,), domain, codes)
-        return (where != missing) if self.only else where & ~missing
+        absent = absent_codes(domain[self.column])[codes[self.column]]
+        return ((where != missing) if self.only else where & ~missing) & ~absent
 
     def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
         """See `Rule.broken`."""
@@ -100,7 +102,9 @@ class NullWhen(Rule):
     def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
         """Missing where the conditions hold."""
         (empty,) = np.flatnonzero(self._missing.of_codes(domain[self.column]))[:1]
-        return {self.column: np.where(met(self.conditions, domain, codes), empty, codes[self.column])}
+        found = codes[self.column]
+        where = met(self.conditions, domain, codes) & ~absent_codes(domain[self.column])[found]
+        return {self.column: np.where(where, empty, found)}
 
     def thresholds(self) -> Mapping[str, tuple[float, ...]]:
         """See `Rule.thresholds`."""

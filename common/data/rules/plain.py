@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..attribute import Attribute
+from ..attribute import ABSENT, Attribute
 from ..boolean import BooleanAttribute
 from ..categorical import CategoricalAttribute
 from ..date_parts import DatePartsAttribute
 from ..dates import DateAttribute
 from ..moments import Moments, Times
 from ..numeric import NumericAttribute
-from ..values import PLAIN, RawColumn, read_numbers, text_of
+from ..values import RawColumn, read_numbers, text_of
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -68,7 +68,7 @@ def extent(attribute: Attribute) -> Array:
 
 
 def with_numbers(attribute: Attribute, values: NDArray[Any], where: Mask, numbers: Array) -> NDArray[Any]:
-    """Decoded values, some of them replaced by numbers, or by the least value that is not below one.
+    """Decoded values, some of them replaced by numbers, or by the earliest time that is not before one.
 
     Args:
         attribute: of the values.
@@ -81,16 +81,19 @@ def with_numbers(attribute: Attribute, values: NDArray[Any], where: Mask, number
     new: NDArray[Any] = numbers[where]
     if isinstance(attribute, DateAttribute):
         new = _at_least(attribute.moments, new)
-    elif isinstance(attribute, NumericAttribute) and attribute.lattice is not None:
-        lattice = attribute.lattice
-        new = lattice.values(np.where(lattice.holds(new), lattice.nearest(new), lattice.first_from(new)))
-    if isinstance(attribute, NumericAttribute) and attribute.format != PLAIN:
-        new = attribute.format.texts_of(new)
-    elif values.dtype.kind in "iuO" and np.array_equal(new, np.floor(new)):
+    if values.dtype.kind in "iuO" and np.array_equal(new, np.floor(new)):
         new = new.astype(np.int64)
     changed = values.copy() if values.dtype.kind in "OM" else values.astype(np.result_type(values, new))
     changed[where] = new
     return changed
+
+
+def absent_codes(attribute: Attribute) -> Mask:
+    """The codes that stand for people whom the party of the attribute does not have."""
+    found = np.zeros(attribute.size, dtype=np.bool_)
+    if isinstance(attribute, CategoricalAttribute):
+        found[-1] = attribute.categories[-1] == ABSENT
+    return found
 
 
 def numbers(values: NDArray[Any]) -> Array:
@@ -100,6 +103,24 @@ def numbers(values: NDArray[Any]) -> Array:
     known, position = np.unique(values.astype(str), return_inverse=True)
     found, _ = read_numbers("", known)
     return np.asarray(found[position])
+
+
+def rounded(attribute: Attribute, numbers: Array) -> Array:
+    """Numbers that are multiples of the unit up to errors of arithmetic, without these."""
+    lattice = attribute.lattice if isinstance(attribute, NumericAttribute) else None
+    if lattice is None:
+        return numbers
+    held = lattice.holds(numbers)
+    return np.where(held, lattice.values(lattice.nearest(np.where(held, numbers, 0.0))), numbers)
+
+
+def not_below(attribute: Attribute, numbers: Array) -> Array:
+    """For each number the least multiple of the unit that is not below it."""
+    lattice = attribute.lattice if isinstance(attribute, NumericAttribute) else None
+    known = ~np.isnan(numbers)
+    if lattice is None:
+        return numbers
+    return np.where(known, lattice.values(lattice.first_from(np.where(known, numbers, 0.0))), np.nan)
 
 
 def number_of(category: object) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .order import ROUNDING, AtMost, Sum
-from .plain import extent, numbers, plain, with_numbers
-from .rule import Codes, Mask
+from .plain import extent, not_below, numbers, plain, rounded, with_numbers
+from .rule import Codes, Mask, components
 
 if TYPE_CHECKING:
     from ..domain import Domain
@@ -30,8 +30,8 @@ def drawn_together(
     """Values that break no inequality and no sum of the domain.
 
     Values of a row that breaks one are drawn again, so that they are distributed as before, given the rule.
-    What still breaks an inequality is raised as little as needed. A total is the sum of its parts; if that
-    lies outside the total's bin even after redraws, the total leaves its bin.
+    What still breaks an inequality gets the least values that do not. A total is the sum of its parts; if
+    that lies outside the total's bin even after redraws, the total leaves its bin.
 
     Args:
         domain: of the codes.
@@ -39,27 +39,25 @@ def drawn_together(
         values: decoded values of each column, shape (N,).
         draw: draws values of a column for some of its rows.
     """
-    sums = [rule for rule in domain.rules if isinstance(rule, Sum)]
-    orders = [rule for rule in domain.rules if isinstance(rule, AtMost)]
-    totals = {rule.total for rule in sums}
-    drawn = domain.canonical({name for rule in (*sums, *orders) for name in rule.columns} - totals)
-    ruled = (*drawn, *totals)
-    found, rows = dict(values), np.arange(len(next(iter(codes.values()))))
-    part = {name: found[name] for name in ruled}
-    for _ in range(_REDRAWS if ruled else 0):
-        breaking = _totalled(domain, {name: codes[name][rows] for name in totals}, part, sums)
-        for order in orders:
-            breaking |= order.broken(_plain(domain, part, order.names))
-        for name in ruled:
-            found[name] = _placed(found[name], rows, part[name])
-        rows = rows[breaking]
-        if not len(rows):
-            return found
-        part = {name: draw(name, rows) if name in drawn else found[name][rows] for name in ruled}
-    # A raised value can be the lower one of another rule, so all are applied as often as there are rules.
-    for order in orders * len(orders):
-        _raise(domain, order, found)
-    _totalled(domain, codes, found, sums)
+    found = dict(values)
+    ruled = [rule for rule in domain.rules if isinstance(rule, (AtMost, Sum))]
+    for together in components(ruled):
+        names = domain.canonical({name for rule in together for name in rule.columns})
+        part, rows = {name: found[name] for name in names}, np.arange(len(codes[names[0]]))
+        for _ in range(_REDRAWS):
+            kept = {name: codes[name][rows] for name in names}
+            breaking = _totalled(domain, kept, part, together)
+            breaking |= np.any([rule.broken(_plain(domain, part, rule.columns)) for rule in together], axis=0)
+            for name in names:
+                found[name] = _placed(found[name], rows, part[name])
+            rows = rows[breaking]
+            part = {name: draw(name, rows) for name in names}
+            if not len(rows):
+                break
+        else:
+            part = _least(domain, {name: codes[name][rows] for name in names}, part, together)
+            for name in names:
+                found[name] = _placed(found[name], rows, part[name])
     return found
 
 
@@ -69,13 +67,18 @@ def _placed(values: NDArray[Any], rows: NDArray[np.int64], part: NDArray[Any]) -
     return changed
 
 
-def _totalled(domain: Domain, codes: Mapping[str, Codes], values: Values, sums: Sequence[Sum]) -> Mask:
+def _totalled(
+    domain: Domain, codes: Mapping[str, Codes], values: Values, rules: Sequence[AtMost | Sum]
+) -> Mask:
     """Sets totals to the sums of parts; returns the rows with a total outside its bin."""
     outside = np.zeros(len(next(iter(values.values()))), dtype=np.bool_)
-    for rule in sums:
+    for rule in rules:
+        if not isinstance(rule, Sum):
+            continue
         found = _plain(domain, values, rule.columns)
         total = np.sum([numbers(found[part]) for part in rule.addends], axis=0)
         known = ~np.isnan(total) & ~np.isnan(numbers(found[rule.total]))
+        total = rounded(domain[rule.total], total)
         values[rule.total] = with_numbers(domain[rule.total], values[rule.total], known, total)
         low, high = extent(domain[rule.total])[codes[rule.total]].T
         slack = ROUNDING * np.abs(total)
@@ -83,12 +86,25 @@ def _totalled(domain: Domain, codes: Mapping[str, Codes], values: Values, sums: 
     return outside
 
 
-def _raise(domain: Domain, rule: AtMost, values: Values) -> None:
-    """Raises each number to that of the column before."""
-    for lower, upper in zip(rule.names, rule.names[1:], strict=False):
-        found = _plain(domain, values, (lower, upper))
-        broken = AtMost((lower, upper)).broken(found)
-        values[upper] = with_numbers(domain[upper], values[upper], broken, numbers(found[lower]))
+def _least(
+    domain: Domain, codes: Mapping[str, Codes], values: Values, rules: Sequence[AtMost | Sum]
+) -> Values:
+    """The least values of rows, raised as little as inequalities need."""
+    found = dict(values)
+    every = np.ones(len(next(iter(codes.values()))), dtype=np.bool_)
+    orders = [rule for rule in rules if isinstance(rule, AtMost)]
+    for name in {name for rule in orders for name in rule.names}:
+        low = extent(domain[name])[codes[name], 0]
+        found[name] = with_numbers(domain[name], found[name], every & ~np.isnan(low), low)
+    # A raised value can be the lower one of another rule, so all are applied as often as there are rules.
+    for rule in orders * len(orders):
+        for place, upper in enumerate(rule.names[1:], start=1):
+            reached = [numbers(plain(domain[name], found[name])) for name in rule.names[: place + 1]]
+            least = np.fmax.reduce(reached[:-1])
+            raised = not_below(domain[upper], least)
+            found[upper] = with_numbers(domain[upper], found[upper], reached[-1] < least, raised)
+    _totalled(domain, codes, found, rules)
+    return found
 
 
 def _plain(domain: Domain, values: Values, names: Sequence[str]) -> Values:

@@ -68,6 +68,11 @@ def test_booleans_are_numbers():
             [1200, 12, 1234567.25, -1200, None, None],
         ),
         ("${:,}", ["$5", "$1,200", "-$5", "$-5", "5", "5$", "$"], [5, 1200, -5, -5, 5, None, None]),
+        (
+            "{,}",
+            ["1,5", "1.200,50", "-1.200", "7", "9,1e-05", "1.5", ""],
+            [1.5, 1200.5, -1200, 7, 9.1e-5, None, np.nan],
+        ),
         ("{} kg", ["80 kg", "80kg", "80", "80 lb"], [80, 80, 80, None]),
     ],
 )
@@ -81,6 +86,8 @@ def test_numbers_are_read_in_the_notation_that_the_domain_states(pattern, cells,
     ("pattern", "number", "text"),
     [
         ("{}%", 12.0, "12%"),
+        ("{,} EUR", 1200.5, "1200,5 EUR"),
+        ("{,}", 1e-05, "1e-05"),
         ("${:,}", 1234567.5, "$1,234,567.5"),
         ("{:,}", -1200.0, "-1,200"),
         ("{}", 0.1, "0.1"),
@@ -91,7 +98,7 @@ def test_numbers_are_written_in_their_notation(pattern, number, text):
     assert read_numbers("x", [text], Notation(pattern))[0].tolist() == [number]
 
 
-@pytest.mark.parametrize("pattern", ["", "%", "{}{}", "{:f}", "{0}", "{name}", 5, None])
+@pytest.mark.parametrize("pattern", ["", "%", "{}{}", "{:f}", "{0}", "{name}", "={}", "-{}", 5, None])
 def test_refuses_a_notation_without_one_place_for_the_number(pattern):
     with pytest.raises(DataError, match=r"format: expected text around \{\}"):
         Notation(pattern)
