@@ -26,6 +26,7 @@ import numpy as np
 import dpmosaic
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
+from dpmosaic.common.data.rules.breaking import broken
 from dpmosaic.common.data.table import Table, decode_table, encode_table
 from dpmosaic.party.sources.source import open_source
 from dpmosaic.simulations.evaluation.distances import pair_distances
@@ -142,8 +143,8 @@ def impossible(name: str, domain: Domain, columns: Columns) -> dict[str, float]:
     figures = {}
     if name == "adult":
         figures["rows with gain and loss"] = float(both_capital(columns).mean())
-    for rule in domain.rules:
-        figures[f"break {', '.join(rule.columns)}"] = float(rule.broken(columns).mean())
+    for rule, rows in zip(domain.rules, broken(domain, columns), strict=True):
+        figures[f"break {', '.join(rule.columns)}"] = float(rows.mean())
     return figures
 
 

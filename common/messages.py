@@ -13,6 +13,7 @@ from .crypto.randomness import KEY_BYTES
 from .data.boxes import Box
 from .data.domain import Clique, Domain
 from .history import Mark
+from .labels import LabelSearch
 from .privacy.budget import Budget
 from .privacy.cost import Adjacency, PrivacyUnit, counting_sigma
 from .protocols.alignment.plan import ALIGNMENT, AlignmentPlan
@@ -20,7 +21,7 @@ from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 8
+PROTOCOL_VERSION = 9
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -67,6 +68,7 @@ class Purpose:
         workload: the marginals to preserve, in words (`Workload.in_words`).
         workload_digest: SHA-256 of these marginals and their weights, as hexadecimal digits.
         rows_per_person: number of rows of one person in one slice that the promise covers.
+        labels: open categories whose labels the release looks for; None for none.
     """
 
     budget: Budget
@@ -75,6 +77,7 @@ class Purpose:
     workload: str
     workload_digest: str
     rows_per_person: int = 1
+    labels: LabelSearch | None = None
 
     def __post_init__(self) -> None:
         if self.rows_per_person < 1:
@@ -116,6 +119,19 @@ class ReleaseTerms:
             raise ValueError("a release needs a masked plan with the protocol 'masked', and none with others")
         if (self.aligning is not None) != (self.protocol == ALIGNMENT):
             raise ValueError("a release needs match keys to align rows, and none with another protocol")
+        if self.aligning is not None and self.purpose.labels is not None:
+            raise ValueError("a release that aligns rows looks for no labels")
+
+    @property
+    def noise_budget(self) -> Budget:
+        """The promise that noise has to keep: without the delta of labels, here and of chosen ones.
+
+        Raises:
+            BudgetError: labels take the whole delta, or there is none.
+        """
+        search, chosen, budget = self.purpose.labels, self.plan.chosen, self.purpose.budget
+        here = budget if search is None else budget.without_delta(search.delta)
+        return here if chosen is None else here.without_delta(chosen.labels_delta)
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -290,6 +306,7 @@ class AnswerForm(enum.Enum):
     HISTOGRAM = 1
     RECORD_WISE = 2
     SHARE = 3
+    LABELS = 4
 
 
 @dataclass(frozen=True)
@@ -299,7 +316,8 @@ class MarginalQuery:
     Attributes:
         release_id: id of an accepted release.
         query_id: unique within the release; the same query with the same id gets the same answer.
-        form: one histogram, one indicator vector per record, or a masked share of one histogram.
+        form: one histogram, one indicator vector per record, a masked share of one histogram, or the labels
+            of an open category.
         clique: attributes of the whole table, in domain order.
         sigma: scale of the noise, in counts.
         boxes: boxes whose sums are requested instead of single cells.
@@ -327,6 +345,8 @@ class MarginalQuery:
             raise ValueError("a query is for sums over boxes or for an interaction, not for both")
         if not all(0 < sigma < math.inf for sigma in self.sigmas):
             raise ValueError("the sigma of a query must be a positive finite number")
+        if self.form is AnswerForm.LABELS and (len(self.clique) > 1 or self.boxes or self.interaction):
+            raise ValueError("a query for labels is for one attribute")
         if self.other_sigmas and self.form is not AnswerForm.RECORD_WISE:
             raise ValueError("only a query for indicator vectors has several sigmas")
 

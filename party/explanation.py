@@ -10,11 +10,12 @@ from typing import Any
 
 from ..common.canonical.terms import encode_terms
 from ..common.crypto.certificates import shown
-from ..common.errors import PolicyError
+from ..common.errors import BudgetError, PolicyError
 from ..common.messages import ReleaseTerms, alignment_query
 from ..common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.plan import ALIGNMENT, DDH, FIRST, HMAC, REFUSE
+from ..common.protocols.chosen import CHOICE
 from ..common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
 from ..common.protocols.registry import find_protocol
 from .approvals import Request
@@ -83,6 +84,8 @@ def explain(request: Request, home: PartyHome, policy: Policy, ledger: Ledger) -
         "mechanism": _mechanism(terms.purpose.mechanism),
         "masked": _masked(terms, home.keyring.name),
         "alignment": _alignment(terms, home.keyring.name),
+        "labels": _labels(terms, home.keyring.name),
+        "bins": _bins(terms),
         "lifetime": _lifetime(terms, policy, ledger.reserved(), new=entry is None),
         "refused_by_policy": _refused(terms, policy, home, ledger.reserved()) if entry is None else None,
         "ledger": None
@@ -129,6 +132,8 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if aligning is None:
         yield "workload", form["workload"]["words"]
         yield "mechanism", _mechanism_in_words(form["mechanism"])
+        if form["bins"] is not None:
+            yield "bins", _bins_in_words(form["bins"])
         yield "protocol", f"{form['protocol']['name']}. Trusted: {form['protocol']['trusted']}"
     else:
         yield from _alignment_in_words(aligning, form["protocol"]["trusted"])
@@ -139,6 +144,8 @@ def in_words(form: dict[str, Any]) -> Iterator[tuple[str, str]]:
         f"up to rho {charge['zcdp_rho']:.6g} at this party, which is epsilon {charge['epsilon']:.6g} at "
         f"delta {charge['delta']:.3g}",
     )
+    if form["labels"] is not None:
+        yield "labels", _labels_in_words(form["labels"])
     if masked is not None:
         yield (
             "collusions",
@@ -174,8 +181,11 @@ def _trusted(protocol: str) -> str:
 
 
 def _charge(terms: ReleaseTerms) -> dict[str, float]:
-    delta = terms.purpose.budget.delta or _USUAL_DELTA
-    rho = terms.granted_rho
+    try:
+        promised = terms.noise_budget
+    except BudgetError:
+        promised = terms.purpose.budget
+    delta, rho = promised.delta or _USUAL_DELTA, terms.granted_rho
     # An alignment is charged in zCDP alone (`counting_cost`).
     epsilon = zcdp_epsilon(rho, delta) if terms.aligning else gaussian_epsilon(math.sqrt(2 * rho), delta)
     return {"zcdp_rho": rho, "epsilon": epsilon, "delta": delta}
@@ -229,6 +239,28 @@ def _masked(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
     }
 
 
+def _bins(terms: ReleaseTerms) -> dict[str, Any] | None:
+    chosen = terms.plan.chosen
+    if chosen is None:
+        return None
+    names = sorted((*chosen.coding.runs, *chosen.coding.labels))
+    return {
+        "attributes": names,
+        "release": chosen.release_id,
+        "zcdp_rho": chosen.zcdp_rho,
+        "labels_delta": chosen.labels_delta,
+    }
+
+
+def _bins_in_words(bins: dict[str, Any]) -> str:
+    delta = f" and delta {bins['labels_delta']:.3g}" if bins["labels_delta"] else ""
+    return (
+        f"of {', '.join(bins['attributes'])} as the release {bins['release']} chose them, for up to rho "
+        f"{bins['zcdp_rho']:.6g}{delta} at this party, which its own charge counts; the promise covers both "
+        "releases"
+    )
+
+
 def _alignment(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
     plan = terms.aligning
     if plan is None:
@@ -243,6 +275,26 @@ def _alignment(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
         "across_slices": plan.across_slices,
         "sigma": alignment_query(terms).sigma,
     }
+
+
+def _labels(terms: ReleaseTerms, own: str) -> dict[str, Any] | None:
+    search = terms.purpose.labels
+    if search is None:
+        return None
+    held = [name for entry in terms.plan.roster if entry.name == own for name in entry.attributes]
+    return {
+        "attributes": list(search.attributes),
+        "of_this_party": [name for name in search.attributes if name in held],
+        "delta": search.delta,
+    }
+
+
+def _labels_in_words(labels: dict[str, Any]) -> str:
+    own = ", ".join(labels["of_this_party"]) or "none"
+    return (
+        f"states the frequent texts of {', '.join(labels['attributes'])} (of this party: {own}); a text that "
+        f"one person alone has is stated with probability at most {labels['delta']:.3g}, a part of delta"
+    )
 
 
 def _lifetime(terms: ReleaseTerms, policy: Policy, reserved: Fraction, *, new: bool) -> dict[str, float]:
@@ -298,6 +350,8 @@ def _party(party: dict[str, Any], *, counted: bool) -> str:
 def _mechanism_in_words(mechanism: Any) -> str:
     if not isinstance(mechanism, dict):
         return str(mechanism)
+    if mechanism.get("name") == CHOICE:
+        return "bins: measures single attributes, to choose the bins of a release that will follow"
     parameters = (f"{key} = {json.dumps(value)}" for key, value in mechanism.items() if key != "name")
     return ", ".join((str(mechanism.get("name", "without a name")), *parameters))
 

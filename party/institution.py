@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
 from ..common.canonical.terms import decode_terms
 from ..common.crypto.identity import Identity, verify
 from ..common.data.table import Table
-from ..common.errors import PolicyError, ProtocolError
+from ..common.errors import DataError, PolicyError, ProtocolError
 from ..common.messages import ReleaseTerms
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.alignment import Population
@@ -120,6 +120,20 @@ class Institution:
         """SHA-256 (hex) of rows and identifiers."""
         rows = self.table.digest()
         return self.identifiers.digest(rows) if self.identifiers.columns else rows
+
+    def recoded(self, plan: Partition) -> Institution:
+        """This institution with its rows in the codes that an earlier release chose, if the plan has any.
+
+        Raises:
+            ProtocolError: they were chosen for another domain.
+        """
+        if plan.chosen is None:
+            return self
+        try:
+            plan.chosen.coding.check_complete(self.table.domain)
+            return replace(self, table=plan.chosen.coding.table(self.table))
+        except DataError as cause:
+            raise ProtocolError(f"the plan has codes that do not fit this party's domain: {cause}") from cause
 
     def check_partition(self, plan: Partition, aligned: KeptAlignment | None = None) -> None:
         """Refuses a plan that does not match this institution, or names parties that it did not pin.

@@ -107,6 +107,12 @@ class Ledger:
             _, found = self._open(release_id, "terms, data_digest, secret, introduction")
         return LedgerRelease(*found)
 
+    def terms(self, release_id: str) -> bytes | None:
+        """The encoded terms of a release, open or closed; None if it was not accepted."""
+        with self._lock:
+            row = self._row("SELECT terms FROM release WHERE release_id = ?", release_id)
+        return None if row is None else bytes(row[0])
+
     def open_releases(self) -> frozenset[str]:
         """Ids of all accepted releases that are not closed."""
         with self._lock:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
+from ..common.canonical.terms import decode_terms
 from ..common.crypto.randomness import FreshKeys
 from ..common.data.boxes import box_labels
 from ..common.data.domain import Clique
 from ..common.errors import ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
+    AnswerForm,
     DealRequest,
     Delivery,
     DeliveryKind,
@@ -21,11 +23,13 @@ from ..common.messages import (
     ReleaseTerms,
     ScoreQuery,
 )
+from ..common.protocols.chosen import Chosen
 from ..common.version import __version__
 from .account import Account
 from .allowance import Allowance
 from .answerers.answerer import Answerer
 from .answerers.catalogue import answerer_of
+from .answerers.labels import LabelAnswers, check_search
 from .institution import Institution
 from .ledger import Ledger
 from .role import Role
@@ -122,6 +126,8 @@ class Party(Role[Answerer]):
             PolicyError: the policy does not allow it.
             BudgetError: it exceeds the grant of the release.
         """
+        if query.form is AnswerForm.LABELS:
+            return self._labels(query).charge(query)
         return self._asked(query).charge(query)
 
     def answer(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> Iterator[bytes]:
@@ -136,6 +142,8 @@ class Party(Role[Answerer]):
             PolicyError: the policy does not allow it.
             BudgetError: it exceeds the grant of the release.
         """
+        if query.form is AnswerForm.LABELS:
+            return self._labels(query).answer(query, charges)
         return self._asked(query).answer(query, charges)
 
     def prepare_scores(self, query: ScoreQuery) -> None:
@@ -157,8 +165,10 @@ class Party(Role[Answerer]):
         return self._releases.of(query.release_id).scores.answer(query)
 
     def _admission(self, terms: ReleaseTerms, curator: bytes) -> Callable[[Fraction], None]:
-        institution = self._institution
+        institution = self._institution.recoded(terms.plan)
         answerer, stated = answerer_of(terms.protocol), terms.plan.alignment
+        chosen = terms.plan.chosen
+        choice = None if chosen is None else self._ledger.terms(chosen.release_id)
         aligned = None if stated is None else self._ledger.alignment(stated.alignment_id, self._digest)
 
         def check(reserved: Fraction) -> None:
@@ -167,20 +177,28 @@ class Party(Role[Answerer]):
                 # First, since the refusal of another number of rows would show the number, which is private.
                 institution.check_alignment(terms, aligned)
             institution.check_partition(terms.plan, aligned)
+            if chosen is not None:
+                _check_choice(chosen, choice)
             if terms.masked is not None:
                 institution.check_dealers(terms.masked, curator)
             institution.check_keys(terms)
+            check_search(terms, institution)
             answerer.check_terms(terms, institution)
 
         return check
 
     def _begin(self, terms: ReleaseTerms) -> Answerer:
         """The answerer of an accepted release."""
-        institution = self._institution
+        institution = self._institution.recoded(terms.plan)
         policy = institution.rules.policy
         allowance = Allowance.of(policy, self._processors_of(terms.release_id))
         account = Account(terms, self._ledger, self._digest, institution.identity, self._keys, allowance)
         return answerer_of(terms.protocol)(institution, account)
+
+    def _labels(self, query: MarginalQuery) -> LabelAnswers:
+        """The answers about labels of a query's release."""
+        answerer = self._releases.of(query.release_id)
+        return LabelAnswers(answerer.institution, answerer.account)
 
     def _asked(self, query: MarginalQuery) -> Answerer:
         """The answerer of a query, if the query is allowed."""
@@ -202,3 +220,15 @@ class Party(Role[Answerer]):
             raise ProtocolError("expected attributes that can be queried, in domain order; compare the plan")
         self._institution.rules.policy.check_cells(domain.cells(clique))
         return domain.shape(clique)
+
+
+def _check_choice(chosen: Chosen, accepted: bytes | None) -> None:
+    """Refuses chosen codes whose cost is stated otherwise than in the terms that this party accepted."""
+    made = None if accepted is None else decode_terms(accepted)
+    search = None if made is None else made.purpose.labels
+    delta = 0.0 if search is None else search.delta
+    if made is None or made.granted_rho > chosen.zcdp_rho or delta > chosen.labels_delta:
+        raise ProtocolError(
+            "the plan names a release that chose its codes, and this party's ledger does not have it at that "
+            "cost; choose the codes again with these parties"
+        )

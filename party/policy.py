@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ..common.errors import PolicyError
+from ..common.errors import BudgetError, PolicyError
 from ..common.messages import PROTOCOL_VERSION, ReleaseTerms
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.masked.dealers import CURATOR_DEALS
@@ -100,6 +100,8 @@ class Policy:
             makes the number of rows public.
         max_match_keys: largest number of match keys of an alignment; with several, the matcher sees which
             rows of different parties agree in which of them, and nothing hides that.
+        max_labels_delta: largest delta with which one release may state labels of open categories that only
+            one person has; zero states none.
         require_check: with `masked`, whether a release must check openings, so that no other party of a slice
             learns more about this one's records by opening wrong rows.
         max_memory_mb: memory that one release may reserve, MiB.
@@ -126,6 +128,7 @@ class Policy:
     may_deal: bool = False
     max_alignment_rho: Fraction = Fraction(0)
     max_match_keys: int = 1
+    max_labels_delta: float = 0.0
     require_check: bool = False
     max_memory_mb: int = 2048
     max_disk_mb: int = 16_384
@@ -167,7 +170,8 @@ class Policy:
         self._check_people(terms)
         if terms.masked is not None:
             self._check_masked(terms.masked)
-        if not terms.purpose.budget.allows(granted):
+        self._check_labels(terms)
+        if not _keeps_promise(terms, granted):
             raise PolicyError(
                 "the release states a smaller epsilon, delta or rho than it requests; correct its promise"
             )
@@ -175,6 +179,21 @@ class Policy:
             raise PolicyError("the release requests more than max_release_rho; lower its epsilon")
         if reserved + granted > self.lifetime_rho:
             raise PolicyError("the release requests more than is left of lifetime_rho; lower its epsilon")
+
+    def _check_labels(self, terms: ReleaseTerms) -> None:
+        search = terms.purpose.labels
+        if search is None:
+            return
+        if not self.max_labels_delta:
+            raise PolicyError(
+                "the release looks for labels of open categories, and the policy states none; its owner can "
+                "set max_labels_delta, or list all categories"
+            )
+        if search.delta > self.max_labels_delta:
+            raise PolicyError(
+                "the release looks for labels with more than max_labels_delta of the policy; plan it with a "
+                "smaller delta"
+            )
 
     def _check_alignment(self, terms: ReleaseTerms) -> None:
         if not self.max_alignment_rho:
@@ -238,3 +257,11 @@ class Policy:
             raise PolicyError(
                 "the query has more cells than max_cells of the policy; query a smaller marginal"
             )
+
+
+def _keeps_promise(terms: ReleaseTerms, granted: Fraction) -> bool:
+    """Whether the promise covers the grant, and the delta of labels beside it."""
+    try:
+        return terms.noise_budget.allows(granted)
+    except BudgetError:
+        return False

@@ -65,6 +65,8 @@ lifetime_rho = 0.0               # upper limit of all releases together, zCDP
 max_alignment_rho = 0.0          # upper limit of one alignment of rows, zCDP; above 0 it needs a key or
                                  # identifiers, and the number of rows is private as well
 max_match_keys = 1               # of an alignment; with several the curator sees which rows agree in which
+max_labels_delta = 0.0           # of one release: chance to state a text that one person alone has, where the
+                                 # domain leaves categories open; such as 1e-9
 max_cells = 0                    # upper limit of the cells of one marginal, such as 1000000
 min_records = 100                # with fewer rows the party takes part in nothing
 max_rows_per_person = 1          # needs a key; a release has to cover, and charge, at least so many
@@ -104,6 +106,7 @@ _KEYS: Keys = {
         "lifetime_rho": (int, float),
         "max_alignment_rho": (int, float),
         "max_match_keys": int,
+        "max_labels_delta": (int, float),
         "max_cells": int,
         "min_records": int,
         "min_tolerated": int,
@@ -254,7 +257,8 @@ def _check_reviewed(domain: Domain) -> None:
 
 
 def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
-    check_least(NAME, entries, (*_RHOS, "max_cells", "min_records", "min_tolerated"), 0)
+    least = (*_RHOS, "max_labels_delta", "max_cells", "min_records", "min_tolerated")
+    check_least(NAME, entries, least, 0)
     check_least(
         NAME, entries, ("max_rows_per_person", "max_match_keys", "min_parties", "min_dealers", *_RESOURCES), 1
     )
@@ -269,6 +273,7 @@ def _policy(entries: Mapping[str, Any], records: Records) -> Policy:
         lifetime_rho=Fraction(entries.get("lifetime_rho", 0)),
         max_alignment_rho=Fraction(entries.get("max_alignment_rho", 0)),
         max_match_keys=entries.get("max_match_keys", 1),
+        max_labels_delta=float(entries.get("max_labels_delta", 0)),
         min_records=entries.get("min_records", 1),
         max_cells=entries.get("max_cells", 0),
         min_tolerated=entries.get("min_tolerated", 1),

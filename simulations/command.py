@@ -21,6 +21,7 @@ from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.alignment import Population
 from ..common.protocols.registry import BUILT_IN, MASKED
 from ..curator.releasing.alignment_order import DEFAULT_RHO
+from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import TableFile, TableFormat
 from ..party.sources.source import FileSource
 from .people import Overlap, read_people
@@ -93,6 +94,9 @@ def simulate(
         str, typer.Option(help="Aligned rows: release the people everywhere or anywhere in their slice.")
     ] = Population.EVERYWHERE.value,
     alignment_rho: Annotated[float, typer.Option(help="Budget of the alignment, zCDP.")] = DEFAULT_RHO,
+    bins_share: Annotated[
+        float, typer.Option(help="Share of the budget that chooses bins where the domain leaves them open.")
+    ] = DEFAULT_SHARE,
     seed: Annotated[
         int | None, typer.Option(help="Makes the run reproducible, for tests; the result is not for release.")
     ] = None,
@@ -111,6 +115,7 @@ def simulate(
 ) -> None:
     """Partition a table over K x S parties, release a synthetic table from them, and compare the two."""
     require_extra("curator")
+    from ..curator.certificates.verify import BINS
     from ..curator.mechanisms.catalogue import mechanism_named
     from ..curator.releasing import outputs as files
     from ..curator.releasing.progress import progress_bar
@@ -125,8 +130,10 @@ def simulate(
     table, identifiers = read_people(source, loaded, key)
     if binarise and population != Population.EVERYWHERE.value:
         raise DataError("--binarise: the value `absent` has no binary digits; release the people everywhere")
+    if binarise:
+        check_coded(loaded)
     binary = Binarisation(loaded) if binarise else None
-    files.check_folder(out, ["metrics.json"])
+    files.check_folder(out, ["metrics.json", BINS])
     with progress_bar(_STDERR) as report:
         result = run(
             binary.encode(table) if binary else table,
@@ -147,6 +154,7 @@ def simulate(
             typos=typos,
             population=population,
             alignment_rho=alignment_rho,
+            bins_share=bins_share,
             seed=seed,
             report=report,
         )
@@ -210,6 +218,7 @@ def _write(
 ) -> None:
     """Writes the files of a simulated release; values are compared unless its rows are a join."""
     from ..common.crypto.randomness import RandomStream
+    from ..curator.certificates.verify import BINS
     from ..curator.releasing import outputs as files
     from .evaluation.metrics import PRIVATE
     from .evaluation.number_distances import main_figures
@@ -219,6 +228,8 @@ def _write(
     columns = _written_columns(source, domain)
     written = files.write(out, result.synthetic, columns, rng, result.certificate, model, table_file)
     files.write_certificate(out, result.certificate.with_outputs(written))
+    if result.bins is not None:
+        files.write_choice(out / BINS, result.bins, result.synthetic.domain)
     metrics = result.metrics
     if not aligned:
         made = out / table_file.table_format.file

@@ -31,6 +31,7 @@ adjacencies = ["zero-out", "replace-one", "add-remove"]
 max_release_rho = 1e6
 lifetime_rho = 1e9
 max_cells = 268435456
+max_labels_delta = 0.1
 min_tolerated = 0
 dealers = {dealers}
 allow_unreviewed = true

@@ -143,6 +143,7 @@ def policy_for(
     granted_rho: float,
     alignment_rho: Fraction = Fraction(0),
     dealers: int = 0,
+    labels_delta: float = 0.0,
 ) -> Policy:
     """A policy that allows one release and nothing else, with the whole machine for it.
 
@@ -152,6 +153,7 @@ def policy_for(
         granted_rho: grant of the release, zCDP.
         alignment_rho: grant of an alignment before it, zCDP; zero allows none.
         dealers: number of dealers; if zero, the curator deals.
+        labels_delta: delta with which labels of open categories are stated; zero states none.
     """
     granted = Fraction(granted_rho)
     return Policy(
@@ -162,6 +164,7 @@ def policy_for(
         max_cells=_MAX_CELLS,
         min_tolerated=0,
         max_alignment_rho=alignment_rho,
+        max_labels_delta=labels_delta,
         dealers=frozenset(dealer_names(dealers) or [CURATOR_DEALS]),
         max_memory_mb=sys.maxsize,
         max_disk_mb=sys.maxsize,

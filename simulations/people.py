@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..common.data.domain import Domain
 from ..common.data.table import Table
+from ..common.data.texts import TextColumn
 from ..common.errors import DataError
 from ..common.protocols.alignment.alignment import Population
 from ..party.sources.source import Source
@@ -152,11 +153,13 @@ def linked(
     if population is Population.EVERYWHERE:
         everybody = [person for person in everybody if all(person in rows for rows in places)]
     columns = {}
+    cells: dict[str, TextColumn] = {}
     for table, rows in zip(tables, places, strict=True):
         found = np.array([rows.get(person, -1) for person in everybody], dtype=np.intp)
         for name in table.domain:
             columns[name] = np.where(found < 0, domain[name].size - 1, table.column(name)[found])
-    return Table.from_codes(domain, columns)
+        cells |= {name: column.take(found) for name, column in table.texts.items()}
+    return replace(Table.from_codes(domain, columns), texts=cells)
 
 
 def read_people(source: Source, domain: Domain, key: str | None) -> tuple[Table, list[str]]:

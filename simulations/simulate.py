@@ -6,7 +6,6 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from ..common.crypto.randomness import RandomStream
@@ -16,30 +15,22 @@ from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.alignment import Population
-from ..common.protocols.registry import (
-    INDICATOR,
-    INDICATOR_MLE,
-    MASKED,
-    THEOREM,
-    TRUSTED,
-    Protocol,
-    protocol_named,
-)
-from ..curator.measurers.measurer import Measurer
+from ..common.protocols.chosen import Chosen
+from ..common.protocols.registry import INDICATOR, MASKED, Protocol, protocol_named
+from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
-from ..curator.releasing.agreement import agree
 from ..curator.releasing.alignment_order import DEFAULT_RHO, AlignmentOrder
-from ..curator.releasing.release import Layout, Released, ReleaseOrder, make_release
-from .alignment import align
+from ..curator.releasing.bins_order import bins_order
+from ..curator.releasing.bins_share import DEFAULT_SHARE, check_share
+from ..curator.releasing.choosing import chosen_by
+from ..curator.releasing.release import Released, ReleaseOrder, make_release
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
-from .measurers import CentralMeasurer
-from .network import InProcessConnection, policy_for, start_dealers, start_parties
-from .paper_protocols import IndicatorMleMeasurer, TheoremMeasurer
-from .partition import Grid, partition
-from .people import Linkage, Overlap, linked, row_numbers
+from .participants import Participants
+from .partition import Grid
+from .people import Linkage, Overlap, row_numbers
 
 
 @dataclass(frozen=True)
@@ -48,28 +39,11 @@ class Simulation(Released):
 
     Attributes:
         metrics: errors as JSON values; computed from the real table, so not for publication.
+        bins: certificate of the release that chose bins, from the same budget; None if the domain says all.
     """
 
     metrics: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class _Setting:
-    """The participants of a simulated release.
-
-    Attributes:
-        measurer: measurer of the release.
-        layout: which party holds what.
-        real: table that errors are relative to.
-        links: connections to the parties, slice by slice; empty if the protocol has no parties.
-        cost_factor: what the parties are charged, as a multiple of the measurer's charges.
-    """
-
-    measurer: Measurer
-    layout: Layout
-    real: Table
-    links: Sequence[Sequence[InProcessConnection]] = ()
-    cost_factor: int = 1
+    bins: Certificate | None = None
 
 
 def simulate(
@@ -92,6 +66,7 @@ def simulate(
     typos: float | None = None,
     population: str = Population.EVERYWHERE.value,
     alignment_rho: float = DEFAULT_RHO,
+    bins_share: float = DEFAULT_SHARE,
     seed: int | None = None,
     report: Report = ignore,
 ) -> Simulation:
@@ -125,6 +100,8 @@ def simulate(
         population: with aligned rows, whose records are released: of the people "everywhere", at all parties
             of their slice, or "anywhere".
         alignment_rho: budget of the alignment, zCDP; it is not part of `budget`.
+        bins_share: share of the budget by which the bins of open attributes are chosen; without effect if the
+            domain has none.
         seed: makes the run reproducible and not for release; the result is labelled so.
         report: called after every step.
 
@@ -159,100 +136,53 @@ def simulate(
         )
     grid = Grid.parse(grid, table.domain, table.record_count) if isinstance(grid, str) else grid
     if shared is None:
-        setting = _setting(table, order, grid, stream, record_wise, dealers)
+        among = Participants.in_order(table, order, grid, stream, dealers, record_wise)
     else:
         people = Linkage(row_numbers(table) if identifiers is None else identifiers, shared)
-        setting = _aligned_setting(table, order, grid, stream, people, aligning, dealers)
+        among = Participants.aligning(table, order, grid, stream, people, aligning, dealers)
+    bins = None
+    if table.domain.open:
+        order, bins = _after_choice(order, among, bins_share, stream.child("bins"), seed is not None, report)
+    begun = among.start(order, secrets.token_hex(16), stream.child("noise").generator())
     made = make_release(
-        order, setting.layout, setting.measurer, stream, setting.cost_factor, seed is not None, report
+        order, begun.layout, begun.measurer, stream, begun.cost_factor, seed is not None, report
     )
-    metrics = _metrics(order.workload, made, setting, time.perf_counter() - started)
-    return Simulation(made.synthetic, made.fitted, made.certificate, metrics)
+    metrics = _metrics(order, made, among, time.perf_counter() - started)
+    return Simulation(made.synthetic, made.fitted, made.certificate, metrics, bins)
 
 
-def _setting(
-    table: Table, order: ReleaseOrder, grid: Grid, stream: RandomStream, record_wise: bool, dealers: int
-) -> _Setting:
-    """Starts parties that hold the same records in the same order, and their measurer."""
-    layout = Layout(tuple(cut.rows for cut in grid.slices), tuple(cut.groups for cut in grid.slices))
-    pieces = [[table]] if order.protocol.one_party else partition(table, grid)
-    horizontal, vertical = len(pieces), max(len(parties) for parties in pieces)
-    if order.protocol is THEOREM:
-        rng = stream.child("noise").generator()
-        return _Setting(TheoremMeasurer(table, horizontal, vertical, order.granted, rng), layout, table)
-    copies = horizontal * vertical if order.protocol is INDICATOR_MLE else 1
-    proposal = order.proposal(secrets.token_hex(16))
-    if order.protocol is INDICATOR_MLE:
-        proposal = replace(proposal, protocol=INDICATOR, copies=copies)
-    policy = policy_for(proposal.protocol.name, order.adjacency, proposal.charged_rho, dealers=dealers)
-    keys = stream.child("parties")
-    links = start_parties(pieces, policy, keys, dealers=dealers)
-    dealing = start_dealers(dealers, keys, links)
-    agreement = agree(order.domain, links, proposal, dealers=dealing)
-    measurer: Measurer
-    if copies > 1:
-        measurer = IndicatorMleMeasurer(agreement.federation, agreement.terms, order.granted, copies)
-    elif order.protocol is TRUSTED:
-        measurer = CentralMeasurer(agreement.federation, agreement.terms, order.granted, table, order.budget)
-    else:
-        measurer = agreement.measurer(record_wise=record_wise)
-    return _Setting(measurer, replace(layout, masked=agreement.terms.masked), table, links, copies)
+def _after_choice(
+    order: ReleaseOrder, among: Participants, share: float, stream: RandomStream, seeded: bool, report: Report
+) -> tuple[ReleaseOrder, Certificate]:
+    """The order of a release with bins that a release before it chooses, and the certificate of that one."""
+    choosing = bins_order(order, check_share(share))
+    release_id = secrets.token_hex(16)
+    started = among.start(choosing, release_id, stream.child("noise").generator())
+    made = make_release(choosing, started.layout, started.measurer, stream, seeded=seeded, report=report)
+    coding = chosen_by(made, choosing, order, among.domain)
+    digest, rho = made.certificate.digest().hex(), float(choosing.granted)
+    chosen = Chosen(release_id, digest, rho, coding, choosing.labels_delta)
+    return replace(order, domain=among.coded(chosen), chosen=chosen), made.certificate
 
 
-def _aligned_setting(
-    table: Table,
-    order: ReleaseOrder,
-    grid: Grid,
-    stream: RandomStream,
-    people: Linkage,
-    aligning: AlignmentOrder,
-    dealers: int,
-) -> _Setting:
-    """Starts parties that hold overlapping people, aligns their rows, and starts their measurer."""
-    if order.protocol is not MASKED:
-        raise DataError(
-            f"protocol: expected 'masked' over aligned rows, got {order.protocol.name!r}; choose it, or let "
-            "the parties of a slice hold the same people"
-        )
-    tables, identifiers = people.scatter(table, grid, stream.child("people").generator())
-    joined = [
-        linked(order.domain, row, texts, aligning.population)
-        for row, texts in zip(tables, identifiers, strict=True)
-    ]
-    real = Table.concatenate(joined)
-    if not real.record_count:
-        raise DataError(
-            "expected somebody whom all parties of a slice hold, got nobody; raise the overlap or lower typos"
-        )
-    proposal = order.proposal(secrets.token_hex(16))
-    rho = Fraction(aligning.rho)
-    policy = policy_for(MASKED.name, order.adjacency, proposal.charged_rho, rho, dealers)
-    keys = stream.child("parties")
-    links = start_parties(tables, policy, keys, identifiers, dealers)
-    dealing = start_dealers(dealers, keys, links)
-    aligned = align(links, table.domain, aligning, order.adjacency, stream.child("alignment"))
-    agreement = agree(table.domain, links, proposal, dealers=dealing, aligned=aligned)
-    layout = replace(Layout.of(agreement.terms.plan), names=())
-    return _Setting(agreement.measurer(), layout, real, links)
-
-
-def _metrics(workload: Workload, made: Released, setting: _Setting, seconds: float) -> dict[str, Any]:
+def _metrics(order: ReleaseOrder, made: Released, among: Participants, seconds: float) -> dict[str, Any]:
     """The errors of a release, as JSON values.
 
     Args:
-        workload: workload of the release.
+        order: order of the release.
         made: the release.
-        setting: participants of the release.
+        among: its participants.
         seconds: run time of the release.
     """
+    real = among.real if order.chosen is None else among.real_with(order.chosen)
     return {
         "private": PRIVATE,
         "labels": list(made.certificate.labels),
-        "kway": [asdict(error) for error in kway_errors(setting.real, made.synthetic)],
-        "range_queries": [asdict(error) for error in range_errors(setting.real, made.synthetic)],
-        "workload_error": workload.error(setting.real, made.synthetic),
+        "kway": [asdict(error) for error in kway_errors(real, made.synthetic)],
+        "range_queries": [asdict(error) for error in range_errors(real, made.synthetic)],
+        "workload_error": order.workload.error(real, made.synthetic),
         "seconds": round(seconds, 3),
         "traffic_bytes": [
-            [{"in": party.bytes_in, "out": party.bytes_out} for party in row] for row in setting.links
+            [{"in": party.bytes_in, "out": party.bytes_out} for party in row] for row in among.links
         ],
     }

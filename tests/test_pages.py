@@ -9,6 +9,7 @@ import pytest
 from statsmodels.datasets import randhie
 
 import dpmosaic
+from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.protocols.registry import COLLUSIONS
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
 from dpmosaic.party.sources.inference import infer_domain
@@ -39,6 +40,25 @@ def test_the_python_of_the_quickstart_runs(tmp_path, monkeypatch, capsys):
     output = capsys.readouterr().out
     assert "the curator" in output
     assert "ErrorBound" in output
+
+
+def test_every_example_of_a_domain_file_is_one():
+    page = ROOT / "docs" / "describe-your-table.md"
+    examples = re.findall(r"```json\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    domains = [Domain.from_json(json.loads(example)) for example in examples]
+    kinds = {type(column).__name__ for one in domains for column in (*one.attributes, *one.unmodelled)}
+    rules = {type(rule).__name__ for one in domains for rule in one.rules}
+    assert kinds == {
+        *(
+            "BooleanAttribute",
+            "CategoricalAttribute",
+            "CodedAttribute",
+            "DateAttribute",
+            "DatePartsAttribute",
+        ),
+        *("Dropped", "Identifier", "NumericAttribute"),
+    }
+    assert rules == {"AtMost", "Determines", "Impossible", "NullWhen", "Sum"}
 
 
 @pytest.mark.parametrize("page", [README, *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)

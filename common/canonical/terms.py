@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import TypeVar
 
+from ..data.coding import Coding
 from ..data.domain import Domain
 from ..errors import MosaicError, ProtocolError
+from ..labels import LabelSearch
 from ..messages import Purpose, ReleaseTerms
 from ..privacy.budget import Budget
 from ..privacy.cost import Adjacency
 from ..protocols.alignment.alignment import Alignment, Population
 from ..protocols.alignment.plan import AlignmentPlan
+from ..protocols.chosen import Chosen
 from ..protocols.masked.dealers import DealerEntry
 from ..protocols.masked.plan import MaskedPlan
 from ..protocols.masked.ring import Ring
 from ..protocols.partition import Partition, RosterEntry
 from .form import Reader, integer, items, octets, real, record, text
 
-KIND, VERSION = "dpmosaic release terms", 5
+KIND, VERSION = "dpmosaic release terms", 6
 
+_T = TypeVar("_T")
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 _FRACTION = re.compile(r"[0-9]{1,400}(/[1-9][0-9]{0,399})?")
 
@@ -80,7 +86,10 @@ def terms_digest(terms: ReleaseTerms) -> bytes:
 def _encoded_partition(plan: Partition) -> bytes:
     attributes = items(text(name) + integer(plan.domain[name].size) for name in plan.domain)
     roster = items(_encoded_entry(entry) for entry in plan.roster)
-    return attributes + roster + items([] if plan.alignment is None else [_encoded_alignment(plan.alignment)])
+    alignment = items([] if plan.alignment is None else [_encoded_alignment(plan.alignment)])
+    return (
+        attributes + roster + alignment + items([] if plan.chosen is None else [_encoded_chosen(plan.chosen)])
+    )
 
 
 def _decoded_partition(reader: Reader) -> Partition:
@@ -90,9 +99,38 @@ def _decoded_partition(reader: Reader) -> Partition:
         raise ProtocolError("the plan names an attribute twice")
     roster = reader.items(lambda: _decoded_entry(reader))
     alignments = reader.items(lambda: _decoded_alignment(reader))
-    if len(alignments) > 1:
-        raise ProtocolError("expected at most one alignment")
-    return Partition(Domain.coded(sizes), roster, alignment=alignments[0] if alignments else None)
+    chosen = reader.items(lambda: _decoded_chosen(reader))
+    if len(alignments) > 1 or len(chosen) > 1:
+        raise ProtocolError("expected at most one alignment and one choice of codes")
+    return Partition(
+        Domain.coded(sizes),
+        roster,
+        alignment=alignments[0] if alignments else None,
+        chosen=chosen[0] if chosen else None,
+    )
+
+
+def _encoded_chosen(chosen: Chosen) -> bytes:
+    coding = chosen.coding
+    runs = items(text(name) + items(map(integer, coding.runs[name])) for name in sorted(coding.runs))
+    labels = items(text(name) + items(map(text, coding.labels[name])) for name in sorted(coding.labels))
+    release = text(chosen.release_id) + text(chosen.certificate) + real(chosen.zcdp_rho)
+    return release + runs + labels + real(chosen.labels_delta)
+
+
+def _decoded_chosen(reader: Reader) -> Chosen:
+    release_id, certificate, rho = reader.text(), reader.text(), reader.real()
+    runs = _by_name(reader.items(lambda: (reader.text(), reader.items(reader.integer))))
+    labels = _by_name(reader.items(lambda: (reader.text(), reader.items(reader.text))))
+    return Chosen(release_id, certificate, rho, Coding(runs, labels), reader.real())
+
+
+def _by_name(entries: Sequence[tuple[str, _T]]) -> dict[str, _T]:
+    """Entries in the order of their names, each once."""
+    found = dict(entries)
+    if [name for name, _ in entries] != sorted(found):
+        raise ProtocolError("expected chosen codes in the order of their attributes' names")
+    return found
 
 
 def _encoded_alignment(alignment: Alignment) -> bytes:
@@ -134,8 +172,8 @@ def _encoded_matching(plan: AlignmentPlan) -> bytes:
 
 def _decoded_matching(reader: Reader, plan: Partition) -> AlignmentPlan:
     match = reader.items(lambda: reader.items(reader.text))
-    if plan.alignment is not None:
-        raise ProtocolError("a plan that aligns rows must not state an alignment")
+    if plan.alignment is not None or plan.chosen is not None:
+        raise ProtocolError("a plan that aligns rows must state neither an alignment nor chosen codes")
     return AlignmentPlan(
         plan.domain,
         plan.roster,
@@ -172,6 +210,7 @@ def _decoded_masked(reader: Reader, plan: Partition) -> MaskedPlan:
         dealers,
         check,
         alignment=plan.alignment,
+        chosen=plan.chosen,
     )
 
 
@@ -180,12 +219,22 @@ def _encoded_purpose(purpose: Purpose) -> bytes:
     promise = (budget.epsilon, budget.delta, budget.zcdp_rho)
     words = (purpose.domain_digest, purpose.mechanism, purpose.workload, purpose.workload_digest)
     optional = (items([] if number is None else [real(number)]) for number in promise)
-    return b"".join((*optional, *map(text, words), integer(purpose.rows_per_person)))
+    labels = items([] if purpose.labels is None else [_encoded_labels(purpose.labels)])
+    return b"".join((*optional, *map(text, words), integer(purpose.rows_per_person), labels))
 
 
 def _decoded_purpose(reader: Reader) -> Purpose:
     budget = Budget(_decoded_optional(reader), _decoded_optional(reader), _decoded_optional(reader))
-    return Purpose(budget, reader.text(), reader.text(), reader.text(), reader.text(), reader.integer())
+    words = (reader.text(), reader.text(), reader.text(), reader.text())
+    rows_per_person = reader.integer()
+    labels = reader.items(lambda: LabelSearch(reader.items(reader.text), reader.real()))
+    if len(labels) > 1:
+        raise ProtocolError("expected at most one search for labels")
+    return Purpose(budget, *words, rows_per_person, labels[0] if labels else None)
+
+
+def _encoded_labels(search: LabelSearch) -> bytes:
+    return items(map(text, search.attributes)) + real(search.delta)
 
 
 def _decoded_optional(reader: Reader) -> float | None:

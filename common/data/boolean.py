@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .attribute import Attribute, Reading, check_name
+from .attribute import Attribute, Reading, check_missing, check_name
 from .categorical import CategoricalAttribute
 from .values import RawColumn, text_of
 
@@ -26,6 +26,7 @@ class BooleanAttribute(Attribute):
         nullable: whether there is a code for a missing value.
         false: texts or numbers that are false, beside booleans and their JSON texts; the first is written.
         true: those that are true.
+        missing: see `Attribute`.
         reviewed: see `Attribute`.
     """
 
@@ -33,10 +34,12 @@ class BooleanAttribute(Attribute):
     nullable: bool = False
     false: tuple[Spelling, ...] = ()
     true: tuple[Spelling, ...] = ()
+    missing: tuple[str, ...] = field(default=(), kw_only=True)
     reviewed: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         check_name(self.name)
+        check_missing(self.name, self.missing)
         if not all(isinstance(flag, bool) for flag in (self.nullable, self.reviewed)):
             raise DataError(
                 f"attribute {self.name!r}: nullable and reviewed are true or false; fix the domain"
@@ -53,6 +56,11 @@ class BooleanAttribute(Attribute):
             raise DataError(
                 f"attribute {self.name!r}: expected each way to write true or false once, and none empty; "
                 "fix the domain"
+            )
+        if {*false, *true, "false", "true"}.intersection(self.missing):
+            raise DataError(
+                f"attribute {self.name!r}: a way to write true or false stands among missing too; list it in "
+                "one of the two"
             )
         if "true" in false or "false" in true:
             raise DataError(f"attribute {self.name!r}: true is not false; fix the domain")
@@ -89,6 +97,7 @@ class BooleanAttribute(Attribute):
         """Spellings and flags; the spellings only where the domain says them."""
         form: dict[str, Any] = {"type": "boolean", "nullable": self.nullable}
         form |= {"true": list(self.true), "false": list(self.false)} if self.true else {}
+        form |= {"missing": list(self.missing)} if self.missing else {}
         return form | ({} if self.reviewed else {"reviewed": False})
 
     def with_absent(self) -> BooleanAttribute:
@@ -104,7 +113,9 @@ class BooleanAttribute(Attribute):
     def _spellings(self) -> CategoricalAttribute:
         """All that a cell can hold, as categories."""
         given = tuple(v for v in (*self.false, *self.true) if text_of(v) not in ("false", "true"))
-        return CategoricalAttribute(self.name, (False, True, *given, *([""] if self.nullable else [])))
+        return CategoricalAttribute(
+            self.name, (False, True, *given, *([""] if self.nullable else [])), missing=self.missing
+        )
 
     @cached_property
     def _meanings(self) -> NDArray[np.int64]:

@@ -91,6 +91,11 @@ class DatePartsAttribute(Attribute):
         """Whether there is a code for a missing value."""
         return self.slots.nullable
 
+    @property
+    def missing(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Texts that stand for a missing value."""
+        return self.slots.missing
+
     def read(self, values: RawColumn) -> Reading:
         """The combination of parts of each date or timestamp; the last code for a missing value."""
         reading = read_units(self.name, values, self._slot_moments, self.slots)
@@ -120,7 +125,7 @@ class DatePartsAttribute(Attribute):
 
     def within(self, values: RawColumn) -> NDArray[np.float64] | None:
         """The days or hours since 1970 within the bounds; NaN for a missing value."""
-        return self.slots.within(numbers_of_units(self.name, values, self._slot_moments))
+        return self.slots.within(numbers_of_units(self.name, values, self._slot_moments, self.slots))
 
     def to_json(self) -> dict[str, Any]:
         """Bounds, parts and flags; the newer keys only where they are not the default."""

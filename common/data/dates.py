@@ -12,7 +12,7 @@ from ..errors import DataError
 from .attribute import Attribute, Reading, check_name
 from .moments import Moments, Times
 from .numeric import NumericAttribute
-from .values import RawColumn
+from .values import RawColumn, blanked
 
 _SAMPLES = 100
 """Number of values on which a format is tried."""
@@ -59,6 +59,11 @@ class DateAttribute(Attribute):
         """Whether there is a code for a missing value."""
         return self.units.nullable
 
+    @property
+    def missing(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Texts that stand for a missing value."""
+        return self.units.missing
+
     def read(self, values: RawColumn) -> Reading:
         """The bin or atom of each date or timestamp; the last code for a missing value."""
         return read_units(self.name, values, self.moments, self.units)
@@ -82,7 +87,7 @@ class DateAttribute(Attribute):
 
     def within(self, values: RawColumn) -> NDArray[np.float64] | None:
         """The values in units since 1970, within the bounds or at an atom; NaN for a missing value."""
-        return self.units.within(numbers_of_units(self.name, values, self.moments))
+        return self.units.within(numbers_of_units(self.name, values, self.moments, self.units))
 
     def merged(self, runs: NDArray[np.int64]) -> DateAttribute:
         """This attribute with its bins merged; see `NumericAttribute.merged`."""
@@ -103,6 +108,16 @@ class DateAttribute(Attribute):
         return replace(self, units=self.units.with_absent())
 
 
+def bins_of(attribute: Attribute) -> NumericAttribute | None:
+    """The bins and atoms of numbers, or of dates as whole units since 1970; None for other kinds."""
+    match attribute:
+        case NumericAttribute():
+            return attribute
+        case DateAttribute():
+            return attribute.units
+    return None
+
+
 def read_units(name: str, values: RawColumn, moments: Moments, units: NumericAttribute) -> Reading:
     """The code of each date or timestamp, in an attribute of whole units.
 
@@ -112,7 +127,7 @@ def read_units(name: str, values: RawColumn, moments: Moments, units: NumericAtt
         moments: what the values are.
         units: the codes, and the policies.
     """
-    reading = units.read(numbers_of_units(name, values, moments))
+    reading = units.read(numbers_of_units(name, values, moments, units))
     refused = {
         key: (reading.refused[of][0], reason)
         for key, (of, reason) in _REASONS.items()
@@ -121,9 +136,11 @@ def read_units(name: str, values: RawColumn, moments: Moments, units: NumericAtt
     return Reading(reading.codes, reading.counted, refused)
 
 
-def numbers_of_units(name: str, values: RawColumn, moments: Moments) -> NDArray[np.float64]:
+def numbers_of_units(
+    name: str, values: RawColumn, moments: Moments, units: NumericAttribute
+) -> NDArray[np.float64]:
     """Units since 1970; NaN for a missing value, infinite for one that cannot be read."""
-    times, unreadable = moments.read(name, values)
+    times, unreadable = moments.read(name, blanked(values, units.missing))
     numbers = np.full(len(times), np.nan)
     known = ~np.isnat(times)
     numbers[known] = moments.counted(times[known])

@@ -105,16 +105,10 @@ def _multiple_of(name: str, form: Mapping[str, Any]) -> float | None:
 
 
 def _boolean(name: str, form: Mapping[str, Any]) -> BooleanAttribute:
-    _check_keys(name, form, set(), {"nullable", "true", "false", "reviewed"})
-    for key in ("true", "false"):
-        if not isinstance(form.get(key, []), list):
-            raise DataError(f"attribute {name!r}: {key} is a list of texts or numbers; fix the domain")
+    _check_keys(name, form, set(), {"nullable", "true", "false", "missing", "reviewed"})
+    false, true, missing = (tuple(_listed(name, form, key)) for key in ("false", "true", "missing"))
     return BooleanAttribute(
-        name,
-        form.get("nullable", False),
-        tuple(form.get("false", ())),
-        tuple(form.get("true", ())),
-        reviewed=form.get("reviewed", True),
+        name, form.get("nullable", False), false, true, missing=missing, reviewed=form.get("reviewed", True)
     )
 
 
@@ -127,16 +121,12 @@ def _timestamp(name: str, form: Mapping[str, Any]) -> DateAttribute | DatePartsA
 
 
 def _moments(name: str, form: Mapping[str, Any], timed: bool) -> DateAttribute | DatePartsAttribute:
-    divided = {"parts"} if "parts" in form else {"edges"} if "edges" in form else {"min", "max"}
-    required = divided | ({"min", "max"} if "parts" in form else set())
-    optional = {"nullable", "outside", "unreadable", "granularity", "format", "reviewed"}
+    divided = "parts" if "parts" in form else "edges" if "edges" in form else "bins"
+    required = {"bins": {"min", "max"}, "edges": {"edges"}, "parts": {"min", "max", "parts"}}[divided]
+    optional = {"bins": {"bins", "atoms"}, "edges": {"atoms"}, "parts": set[str]()}[divided]
     optional |= {"timezone"} if timed else set()
-    optional |= set() if "parts" in form else {"atoms"}
-    optional |= {"bins"} if divided == {"min", "max"} else set()
+    optional |= {"granularity", "format", "nullable", "outside", "unreadable", "missing", "reviewed"}
     _check_keys(name, form, required, optional)
-    for key in ("edges", "atoms", "parts"):
-        if not isinstance(form.get(key, []), list):
-            raise DataError(f"attribute {name!r}: {key} is a list; fix the domain")
     granularity = form.get("granularity", Granularity.SECOND if timed else Granularity.DAY)
     if granularity not in list(Granularity):
         raise DataError(f"attribute {name!r}: granularity is one of {', '.join(Granularity)}; fix the domain")
@@ -148,7 +138,7 @@ def _moments(name: str, form: Mapping[str, Any], timed: bool) -> DateAttribute |
 
 
 def _date_parts(name: str, form: Mapping[str, Any], moments: Moments) -> DatePartsAttribute:
-    if not set(form["parts"]) <= set(Part):
+    if not all(part in list(Part) for part in _listed(name, form, "parts")):
         raise DataError(f"attribute {name!r}: parts are some of {', '.join(Part)}; fix the domain")
     parts = tuple(map(Part, form["parts"]))
     slots = _units(name, form, replace(moments, granularity=slot_of(parts)))
@@ -158,7 +148,7 @@ def _date_parts(name: str, form: Mapping[str, Any], moments: Moments) -> DatePar
 def _units(name: str, form: Mapping[str, Any], moments: Moments) -> NumericAttribute:
     """The bins of whole units of time, one for each unit if the form does not say."""
     moments.check(name)
-    edges = tuple(moments.bound(name, text) for text in form.get("edges", ()))
+    edges = tuple(moments.bound(name, text) for text in _listed(name, form, "edges"))
     if "edges" in form and len(edges) < 2:
         raise DataError(f"attribute {name!r}: expected two or more edges; fix the domain")
     low, high = (edges[0], edges[-1]) if edges else (moments.bound(name, form[key]) for key in ("min", "max"))
@@ -173,9 +163,10 @@ def _units(name: str, form: Mapping[str, Any], moments: Moments) -> NumericAttri
         form.get("nullable", False),
         integer=True,
         edges=edges,
-        atoms=tuple(moments.bound(name, text) for text in form.get("atoms", ())),
+        atoms=tuple(moments.bound(name, text) for text in _listed(name, form, "atoms")),
         outside=form.get("outside", "clip"),
         unreadable=form.get("unreadable", "error"),
+        missing=tuple(_listed(name, form, "missing")),
     )
 
 

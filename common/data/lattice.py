@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .values import LARGEST_WHOLE
+
 
 @dataclass(frozen=True)
 class Lattice:
@@ -43,6 +45,13 @@ class Lattice:
             places = numbers / self.unit
             near: NDArray[np.bool_] = np.abs(places - np.rint(places)) <= 1e-6 + 1e-15 * np.abs(places)
         return near
+
+    def snapped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The numbers, exact multiples where they are multiples up to errors of arithmetic."""
+        snapped = numbers.copy()
+        held = self.holds(numbers) & (np.abs(numbers) <= LARGEST_WHOLE * self.unit)
+        snapped[held] = self.values(self.nearest(numbers[held]))
+        return snapped
 
     @cached_property
     def _quotient(self) -> tuple[float, float]:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from .attribute import Attribute, Reading, check_missing, check_name, check_size
+from .cells import bins_of_equal_width, cells_of, runs_of_integers, unbounded
 from .lattice import Lattice
-from .scale import Scale, unbounded
+from .scale import Scale
 from .spread import Spread
 from .values import LARGEST_WHOLE, PLAIN, Notation, RawColumn, blanked, read_numbers
 
@@ -22,6 +23,9 @@ AUTO = "auto"
 
 FINE = 512
 """Number of bins of the fine grid from which a release chooses bins."""
+
+MOST_SINGLE = 4096
+"""Of so many values at equal distances, each has a bin of its own in the fine grid."""
 
 OUTSIDE = ("clip", "error", "missing")
 """What becomes of a number outside the bounds."""
@@ -138,8 +142,8 @@ class NumericAttribute(Attribute):
                 "integer bins need whole bounds, min <= max, and no more bins than integers; got min "
                 f"{low}, max {high}, {self.bins} bins"
             )
-        if self.integer and not all(float(edge).is_integer() for edge in self.edges):
-            raise self._error("edges of integers are whole numbers; fix the domain")
+        if self.integer and not all(float(value).is_integer() for value in (*self.edges, *self.atoms)):
+            raise self._error("edges and atoms of integers are whole numbers; fix the domain")
         if not self.integer and low >= high:
             raise self._error(f"expected min below max, got min {low}, max {high}")
         if self.scale is Scale.LOG and low <= 0:
@@ -172,11 +176,11 @@ class NumericAttribute(Attribute):
 
     def numbers(self, values: RawColumn) -> NDArray[np.float64]:
         """Raw values as numbers, shape (N,); NaN where one is missing or cannot be read."""
-        return read_numbers(self.name, blanked(values, self.missing), self.format)[0]
+        return self._read(values)[0]
 
     def read(self, values: RawColumn) -> Reading:
         """The bin or atom of each number; the last code for a missing value."""
-        numbers, unreadable = read_numbers(self.name, blanked(values, self.missing), self.format)
+        numbers, unreadable = self._read(values)
         finite = np.isfinite(numbers)
         outside = finite & self._outside(numbers)
         found = {
@@ -208,6 +212,10 @@ class NumericAttribute(Attribute):
         kept = np.where(outside, self._clipped(numbers), numbers)
         kept[~np.isfinite(numbers) | (outside & (self.outside == "missing"))] = np.nan
         return kept
+
+    def _read(self, values: RawColumn) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        numbers, unreadable = read_numbers(self.name, blanked(values, self.missing), self.format)
+        return numbers if self.multiple_of is None else Lattice(self.multiple_of).snapped(numbers), unreadable
 
     def _outside(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
         low, high = self.grid[0], self.grid[-1] - (1 if self.integer else 0)
@@ -309,37 +317,31 @@ class NumericAttribute(Attribute):
         if self.edges:
             return np.append(self.edges[:-1], self.edges[-1] + beyond).astype(np.float64)
         if self.minimum is None or self.maximum is None:
-            if self.lattice is None:
-                return unbounded(None)
-            return np.unique(self.lattice.values(self.lattice.nearest(unbounded(self.lattice.unit))))
-        if self.integer and self.scale is Scale.LINEAR:
-            integers = int(self.maximum) - int(self.minimum) + 1
-            bins = min(FINE, integers) if self.bins is None else self.bins
-            run, longer = divmod(integers, bins)
-            places = np.arange(bins + 1, dtype=np.int64)
-            return (int(self.minimum) + places * run + np.minimum(places, longer)).astype(np.float64)
-        bins = FINE if self.bins is None else self.bins
-        edges = self.scale.divided(self.minimum, self.maximum + beyond, bins)
-        if self.lattice is None:
-            return edges
-        inner = self.lattice.values(self.lattice.nearest(edges[1:-1]))
-        edges = np.unique(np.concatenate([edges[[0, -1]], inner]))
-        return edges[(edges >= self.minimum) & (edges <= self.maximum + beyond)]
+            return unbounded(self.lattice)
+        bins = self._fine() if self.bins is None else self.bins
+        if self.integer and self.scale is Scale.LINEAR and (self.bins or self.multiple_of is None):
+            return runs_of_integers(int(self.minimum), int(self.maximum), bins)
+        return bins_of_equal_width(self.minimum, self.maximum + beyond, bins, self.scale, self.lattice)
+
+    def _fine(self) -> int:
+        """Number of bins of the fine grid: one for each of not too many values at equal distances."""
+        if self.minimum is None or self.maximum is None or self.lattice is None:
+            return FINE
+        values = int((self.maximum - self.minimum) / self.lattice.unit) + 1
+        return values if values <= MOST_SINGLE and self.scale is Scale.LINEAR else FINE
 
     @cached_property
     def cells(self) -> NDArray[np.float64]:
-        """Shape (cells, 2): bounds of each bin and atom in the order of the values, closed below."""
-        atoms = np.array(self.atoms, dtype=np.float64)
-        after = np.nextafter(atoms, np.inf)
-        edges = np.append(self.grid[:-1], np.nextafter(self.grid[-1] - (1 if self.integer else 0), np.inf))
-        within = (atoms >= edges[0]) & (atoms < edges[-1])
-        starts = np.unique(np.concatenate([edges, atoms[within], after[within]]))
-        bins = np.stack([starts[:-1], starts[1:]], axis=1)
-        bins = bins[~np.isin(bins[:, 0], atoms)]
-        if self.lattice is not None:
-            bins = bins[self.lattice.first_from(bins[:, 0]) < self.lattice.first_from(bins[:, 1])]
-        cells = np.concatenate([bins, np.stack([atoms, after], axis=1)])
-        return cells[np.argsort(cells[:, 0])]
+        """Shape (cells, 2): bounds of each bin and atom in the order of the values, closed below.
+
+        An upper bound is the next integer, or the next number of float64, after the largest value.
+        """
+        return cells_of(self.grid, self.atoms, self.lattice, integer=bool(self.integer))
+
+    @property
+    def reach(self) -> NDArray[np.float64]:
+        """Shape (cells, 2): the smallest and the largest value of each bin and atom."""
+        return self._spread.reach
 
     @cached_property
     def _spread(self) -> Spread:

@@ -7,15 +7,6 @@ import enum
 import numpy as np
 from numpy.typing import NDArray
 
-_REACH = 40
-"""Grids without bounds reach from -2^40 to 2^40."""
-
-_SMALLEST = -20
-"""Grids of real numbers without bounds tell apart values from 2^-20 on."""
-
-_STEPS = 8
-"""Steps of a grid without bounds for each doubling."""
-
 
 class Scale(enum.StrEnum):
     """A monotone function of numbers; bins are of equal width on it."""
@@ -50,14 +41,3 @@ class Scale(enum.StrEnum):
         edges = self.numbers(np.linspace(low, high, bins + 1))
         edges[0], edges[-1] = minimum, maximum
         return edges
-
-
-def unbounded(unit: float | None) -> NDArray[np.float64]:
-    """Edges of a grid for numbers of unknown size: eight bins for each doubling, on both sides of zero.
-
-    Args:
-        unit: the numbers are multiples of it; None for real numbers.
-    """
-    steps = np.arange((0 if unit else _SMALLEST) * _STEPS, _REACH * _STEPS + 1)
-    positive = (unit or 1.0) * np.exp2(steps / _STEPS)
-    return np.concatenate([-positive[::-1], [0.0], positive])

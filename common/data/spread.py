@@ -58,20 +58,29 @@ class Spread:
             counts: records of each cell, from which densities are taken; shape (n,).
             rng: randomness of the draws.
         """
-        first, last = self._reach
-        numbers = self._lone[codes]
+        least, most = self.reach.T
+        numbers: NDArray[np.float64] = least[codes]
         rows = np.flatnonzero(self._wide[codes])
         cells = codes[rows]
         low, high = self._ends
         bins = (np.cumsum(self._wide) - 1)[cells]
         places = self._placed(bins, counts[self._wide].astype(np.float64), rng.random(len(rows)))
         drawn = self.scale.numbers(low[bins] + places * (high - low)[bins])
-        if self.lattice is None:
-            numbers[rows] = np.clip(drawn, first[cells], last[cells])
-        else:
-            multiples = np.clip(self.lattice.nearest(drawn), first[cells], last[cells])
-            numbers[rows] = self.lattice.values(multiples)
+        if self.lattice is not None:
+            drawn = self.lattice.values(self.lattice.nearest(drawn))
+        numbers[rows] = np.clip(drawn, least[cells], most[cells])
         return numbers
+
+    @cached_property
+    def reach(self) -> NDArray[np.float64]:
+        """Shape (n, 2): the smallest and the largest value of each cell; of an atom, itself twice."""
+        low, high = self.cells.T
+        if self.lattice is None:
+            return np.stack([low, np.nextafter(high, low)], axis=1)
+        first, last = self.lattice.first_from(low), self.lattice.first_from(high) - 1
+        multiples = np.stack([self.lattice.values(first), self.lattice.values(last)], axis=1)
+        reach: NDArray[np.float64] = np.where((first > last)[:, None], low[:, None], multiples)
+        return reach
 
     def _placed(
         self, bins: NDArray[np.int64], counts: NDArray[np.float64], ranks: NDArray[np.float64]
@@ -106,36 +115,15 @@ class Spread:
     @cached_property
     def _wide(self) -> NDArray[np.bool_]:
         """Cells of more than one value."""
-        first, last = self._reach
-        wide: NDArray[np.bool_] = first < last
+        wide: NDArray[np.bool_] = self.reach[:, 0] < self.reach[:, 1]
         return wide
-
-    @cached_property
-    def _lone(self) -> NDArray[np.float64]:
-        """The value of each cell of one value."""
-        first, last = self._reach
-        if self.lattice is None:
-            return np.array(first)
-        return np.where(first > last, self.cells[:, 0], self.lattice.values(first))
-
-    @cached_property
-    def _reach(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The smallest and the largest number, or multiple, of each cell; of other atoms, none."""
-        low, high = self.cells.T
-        if self.lattice is None:
-            return low, np.nextafter(high, low)
-        return self.lattice.first_from(low), self.lattice.first_from(high) - 1
 
     @cached_property
     def _ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Where each wide cell begins and ends on the scale; a multiple reaches half a unit to both sides."""
-        first, last = (ends[self._wide] for ends in self._reach)
-        if self.lattice is None:
-            return self.scale.of(first), self.scale.of(last)
-        half = self.lattice.unit / 2
-        return self.scale.of(self.lattice.values(first) - half), self.scale.of(
-            self.lattice.values(last) + half
-        )
+        half = 0.0 if self.lattice is None else self.lattice.unit / 2
+        least, most = self.reach[self._wide].T
+        return self.scale.of(least - half), self.scale.of(most + half)
 
 
 def _far(near: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from .domain import Domain
 from .rules.values import drawn_together
+from .texts import TextColumn, has_open_categories
 from .values import RawColumn, refuse_rows
 
 ROWS_AT_ONCE = 2**18
@@ -27,10 +28,12 @@ class Table:
         domain: meaning of the codes.
         columns: one array of shape (N,) per attribute, in domain order, of the smallest unsigned type that
             holds its codes.
+        texts: of open categories, by name: the text of each row, in which labels are looked for.
     """
 
     domain: Domain
     columns: tuple[NDArray[np.unsignedinteger[Any]], ...]
+    texts: Mapping[str, TextColumn] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.domain):
@@ -88,9 +91,9 @@ class Table:
             raise DataError(
                 "tables of different domains cannot be joined row by row; encode them with one domain"
             )
-        return cls(
-            domain, tuple(np.concatenate(parts) for parts in zip(*(t.columns for t in tables), strict=True))
-        )
+        texts = {name: TextColumn.concatenate([t.texts[name] for t in tables]) for name in tables[0].texts}
+        columns = zip(*(t.columns for t in tables), strict=True)
+        return cls(domain, tuple(map(np.concatenate, columns)), texts)
 
     @property
     def record_count(self) -> int:
@@ -104,15 +107,18 @@ class Table:
     def project(self, attributes: Iterable[str]) -> Table:
         """Only these attributes, in domain order, without copying."""
         domain = self.domain.project(attributes)
-        return Table(domain, tuple(self.column(name) for name in domain))
+        texts = {name: column for name, column in self.texts.items() if name in domain.names}
+        return Table(domain, tuple(self.column(name) for name in domain), texts)
 
     def rows(self, start: int, stop: int) -> Table:
         """Rows start to stop - 1, without copying."""
-        return Table(self.domain, tuple(column[start:stop] for column in self.columns))
+        texts = {name: column.take(slice(start, stop)) for name, column in self.texts.items()}
+        return Table(self.domain, tuple(column[start:stop] for column in self.columns), texts)
 
     def take(self, indices: NDArray[np.integer[Any]]) -> Table:
         """The rows at these indices, in this order."""
-        return Table(self.domain, tuple(column[indices] for column in self.columns))
+        texts = {name: column.take(indices) for name, column in self.texts.items()}
+        return Table(self.domain, tuple(column[indices] for column in self.columns), texts)
 
     def marginal(self, clique: Iterable[str]) -> NDArray[np.int64]:
         """Exact counts of every combination of codes.
@@ -139,10 +145,12 @@ class Table:
         return cells
 
     def digest(self) -> str:
-        """SHA-256 (hex) of the domain's digest, the number of rows and the codes, column by column."""
+        """SHA-256 (hex) of the domain's digest, the number of rows, codes and texts, column by column."""
         digest = hashlib.sha256(f"{self.domain.digest()} {self.record_count} ".encode("ascii"))
         for column in self.columns:
             digest.update(np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<")).data)
+        for name in sorted(self.texts):
+            digest.update(self.texts[name].digest())
         return digest.hexdigest()
 
 
@@ -157,11 +165,13 @@ def encode_table(domain: Domain, columns: Mapping[str, RawColumn]) -> Table:
     Raises:
         DataError: a column is missing or of another length, a value has no code, or there is no row.
     """
-    encoded = []
+    encoded, texts = [], {}
     for attribute in domain.attributes:
-        codes = attribute.encode(_column(columns, attribute.name))
-        encoded.append(codes.astype(code_dtype(attribute.size)))
-    table = Table(domain, tuple(encoded))
+        cells = _column(columns, attribute.name)
+        encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
+        if has_open_categories(attribute):
+            texts[attribute.name] = TextColumn.read(attribute.name, cells)
+    table = Table(domain, tuple(encoded), texts)
     if table.record_count == 0:
         raise DataError("expected a table of at least one row, got an empty one; add rows")
     return table
@@ -175,10 +185,11 @@ def decode_table(table: Table, rng: np.random.Generator) -> dict[str, NDArray[An
     codes = dict(zip(table.domain.names, table.columns, strict=True))
 
     def draw(name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
-        return table.domain[name].decode(codes[name][rows], rng)
+        counts = np.bincount(codes[name], minlength=table.domain[name].size)
+        return table.domain[name].decode(codes[name][rows], rng, counts)
 
     values = {name: table.domain[name].decode(column, rng) for name, column in codes.items()}
-    return drawn_together(table.domain, codes, values, draw) if table.domain.rules else values
+    return drawn_together(table.domain, codes, values, draw)
 
 
 def _column(columns: Mapping[str, RawColumn], name: str) -> RawColumn:

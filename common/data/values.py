@@ -22,7 +22,7 @@ LARGEST_WHOLE = 2**53
 
 _PATTERN = re.compile(r"[^{}]*\{(:?,)?\}[^{}]*")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
-_DECIMAL_COMMA = re.compile(r"([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?")
+_DECIMAL_COMMA = re.compile(r"([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?([eE][-+]?[0-9]+)?")
 
 
 def refuse_rows(name: str, refused: NDArray[np.bool_], reason: str) -> None:

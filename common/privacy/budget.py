@@ -72,6 +72,24 @@ class Budget:
         assert self.delta is not None
         return conversion.gaussian_delta(math.sqrt(2 * zcdp_rho), self.epsilon) <= self.delta
 
+    def without_delta(self, delta: float) -> Budget:
+        """What is left of the promise if labels of open categories need some of delta.
+
+        Args:
+            delta: what they need; zero leaves the promise as it is.
+
+        Raises:
+            BudgetError: nothing would be left of delta, or the promise has none.
+        """
+        if not delta:
+            return self
+        if self.delta is None or delta >= self.delta:
+            raise BudgetError(
+                "delta: expected more than the labels of open categories need, got less or none; raise delta"
+            )
+        # Rounded down, so that both parts together never exceed delta.
+        return replace(self, delta=math.nextafter(self.delta - delta, 0.0))
+
     @property
     def order(self) -> RenyiOrder:
         """The Rényi order for a release in which some steps are charged at one order only.
@@ -104,6 +122,8 @@ class AnswerKind(enum.StrEnum):
     """A marginal without what smaller marginals determine."""
     SCORES = "scores"
     """L1 distances between marginals and references."""
+    LABELS = "labels"
+    """Numbers of rows of each label of an open category, of which a threshold states the frequent ones."""
     OTHER = "other"
     """No Gaussian noise on a query: samples of records, or choices by an exponential mechanism."""
 
@@ -119,6 +139,7 @@ class Charge:
         sigmas: one tuple for each slice: the scales of the noise variables that hide one record of the
             slice, in counts. Empty if the noise is not Gaussian.
         scores: the noise is on L1 distances, not on cells.
+        labels: the noise, drawn by one party of each slice, is on the numbers of rows of labels.
         interaction: shape of the marginal if only its interaction was measured; else empty.
         steps: many steps of another kind, declared together; for `SampledGaussian` zcdp_rho is the cost at
             the order of the promise only (`renyi_order`).
@@ -131,6 +152,7 @@ class Charge:
     scores: bool = False
     interaction: tuple[int, ...] = ()
     steps: SampledGaussian | ExponentialSteps | None = None
+    labels: bool = False
 
     @property
     def kind(self) -> AnswerKind:
@@ -139,6 +161,8 @@ class Charge:
             return AnswerKind.OTHER
         if self.scores:
             return AnswerKind.SCORES
+        if self.labels:
+            return AnswerKind.LABELS
         return AnswerKind.INTERACTION if self.interaction else AnswerKind.MARGINAL
 
 

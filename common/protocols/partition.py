@@ -9,6 +9,7 @@ from typing import Protocol
 from ..data.domain import Clique, Domain
 from ..errors import DataError
 from .alignment.alignment import Alignment
+from .chosen import Chosen
 
 
 class Participant(Protocol):
@@ -53,11 +54,14 @@ class Partition:
         roster: the parties, slice by slice.
         alignment: alignment of the rows of each slice; None if the parties of a slice hold the same records
             in the same order.
+        chosen: codes that an earlier release chose, which the domain has already; None if the domain files
+            say all codes.
     """
 
     domain: Domain
     roster: tuple[RosterEntry, ...]
     alignment: Alignment | None = field(kw_only=True, default=None)
+    chosen: Chosen | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
         slices = [entry.slice for entry in self.roster]

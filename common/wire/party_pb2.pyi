@@ -31,6 +31,7 @@ class AnswerForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ANSWER_FORM_HISTOGRAM: _ClassVar[AnswerForm]
     ANSWER_FORM_RECORD_WISE: _ClassVar[AnswerForm]
     ANSWER_FORM_SHARE: _ClassVar[AnswerForm]
+    ANSWER_FORM_LABELS: _ClassVar[AnswerForm]
 DELIVERY_KIND_UNSPECIFIED: DeliveryKind
 DELIVERY_KIND_OPENING: DeliveryKind
 DELIVERY_KIND_DEALT_ROWS: DeliveryKind
@@ -50,6 +51,7 @@ ANSWER_FORM_UNSPECIFIED: AnswerForm
 ANSWER_FORM_HISTOGRAM: AnswerForm
 ANSWER_FORM_RECORD_WISE: AnswerForm
 ANSWER_FORM_SHARE: AnswerForm
+ANSWER_FORM_LABELS: AnswerForm
 
 class DescribeRequest(_message.Message):
     __slots__ = ()

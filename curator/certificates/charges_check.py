@@ -107,6 +107,7 @@ def _charged(
             one.noise_sigmas_by_slice,
             one.kind == AnswerKind.SCORES,
             _shape(one, terms),
+            labels=one.kind == AnswerKind.LABELS,
         )
         if not priced or booked != priced or float(charge.zcdp_rho) != one.zcdp_rho:
             return None

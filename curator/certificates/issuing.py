@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from fractions import Fraction
 from importlib.metadata import version
 
 from ...common.privacy.budget import Accountant
-from ...common.privacy.conversion import zcdp_epsilon
+from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ...common.privacy.cost import Adjacency
 from ...common.version import __version__
 from ..measurers.measurer import Observer
@@ -126,14 +127,15 @@ def promised(
         observers: see `issue`.
     """
     budget, really_spent = plan.budget, float(accountant.spent * cost_factor)
+    delta = plan.noise_budget.delta
     epsilon_really_spent = None
-    if budget.delta is not None and cost_factor > 1:
-        epsilon_really_spent = zcdp_epsilon(really_spent, budget.delta)
+    if delta is not None and cost_factor > 1:
+        epsilon_really_spent = zcdp_epsilon(really_spent, delta)
     checked = _second_opinions(plan, accountant, observers) if private else {}
     composed = None
     if private and budget.epsilon is not None and any(charge.steps for charge in accountant.charges):
-        assert budget.delta is not None
-        composed = composition(accountant, budget.epsilon, budget.delta)
+        assert delta is not None
+        composed = composition(accountant, budget.epsilon, delta)
     seen = [
         Observed(
             observer.who,
@@ -146,9 +148,16 @@ def promised(
     ]
     with_alignment = epsilon_with_alignment = None
     if plan.alignment is not None:
-        with_alignment = float(accountant.spent + plan.alignment.zcdp_rho)
-        if budget.delta is not None:
-            epsilon_with_alignment = zcdp_epsilon(with_alignment, budget.delta)
+        chosen = Fraction(0) if plan.bins is None else Fraction(plan.bins.zcdp_rho)
+        with_alignment = float(accountant.spent + chosen + plan.alignment.zcdp_rho)
+        if delta is not None:
+            epsilon_with_alignment = zcdp_epsilon(with_alignment, delta)
+    with_bins = epsilon_with_bins = None
+    if plan.bins is not None:
+        together = accountant.spent + Fraction(plan.bins.zcdp_rho)
+        with_bins = float(together)
+        if delta is not None and all(charge.sigmas for charge in accountant.charges):
+            epsilon_with_bins = gaussian_epsilon(math.sqrt(2 * together), delta)
     return Promise(
         budget.epsilon,
         budget.delta,
@@ -162,6 +171,8 @@ def promised(
         tuple(seen),
         with_alignment,
         epsilon_with_alignment,
+        with_bins,
+        epsilon_with_bins,
     )
 
 
@@ -169,7 +180,7 @@ def _second_opinions(
     plan: StatedPlan, accountant: Accountant, observers: Sequence[Observer]
 ) -> Mapping[float, float | None]:
     """Epsilon by the privacy loss distribution for each factor of noise; empty without a delta."""
-    delta = plan.budget.delta
+    delta = plan.noise_budget.delta
     if delta is None:
         return {}
     # A privacy loss distribution takes seconds: one for each factor.
@@ -182,9 +193,12 @@ def _rho_seen(accountant: Accountant, noise_factor: float) -> float:
     """What was spent, as a bound for somebody who sees noise_factor times the noise."""
     # A charge is sensitivity^2 / (2 (sigma^2 - 2.5 / g^2)); noise of scale f sigma on the same grid has
     # f^2 sigma^2 - 2.5 / g^2 in the denominator, at least f^2 times as much since f >= 1. Other steps cost
-    # everybody the same.
+    # everybody the same, and so does the noise of labels, which one party draws alone.
     square = Fraction(noise_factor) ** 2
-    costs = (charge.zcdp_rho / (square if charge.sigmas else 1) for charge in accountant.charges)
+    costs = (
+        charge.zcdp_rho / (square if charge.sigmas and not charge.labels else 1)
+        for charge in accountant.charges
+    )
     return float(sum(costs, Fraction(0)))
 
 

@@ -22,8 +22,11 @@ _TRUNCATED = 1e-9
 _FLOAT_ERROR, _FLOAT_ERROR_EACH = 1e-13, 1e-17
 """Bounds on the error of delta by convolutions in 64-bit floats: once, and for each variable (measured)."""
 
-_Noise = tuple[float, bool | tuple[int, ...]]
-"""A scale, with True for a score, the shape for an interaction, or () for a marginal."""
+_LABELS = "labels"
+"""Kind of the noise on labels, which one party draws alone: nobody sees more of it than was charged."""
+
+_Noise = tuple[float, bool | tuple[int, ...] | str]
+"""A scale, with True for a score, the shape for an interaction, `_LABELS`, or () for a marginal."""
 
 
 def checked_epsilon(
@@ -38,8 +41,9 @@ def checked_epsilon(
     One record changes one cell of a marginal by 1 (two cells under replace-one), so the privacy loss of a
     measurement is that of one noise variable against its shift, for any number of cells. It changes every
     score by 1 (by 2 under replace-one), so each score counts. A person with m records shifts each at most m
-    times as far. An interaction counts as the Gaussian that it is charged as. The bound takes the scales as
-    given; the Gaussian accounting of the grant covers that they were chosen adaptively.
+    times as far. An interaction, and the counts of labels, count as the Gaussian that they are charged as.
+    The bound takes the scales as given; the Gaussian accounting of the grant covers that they were chosen
+    adaptively.
 
     dp-accounting rounds losses to multiples of an interval h such that their distribution only gets worse.
     Each rounding picks one of two losses h apart, and no such pair is easier to tell from the other than two
@@ -64,7 +68,9 @@ def checked_epsilon(
     if not accountant.charges or not all(charge.sigmas for charge in accountant.charges):
         return None
     slices = zip(*(charge.sigmas for charge in accountant.charges), strict=True)
-    kinds = [charge.scores or charge.interaction for charge in accountant.charges]
+    kinds = [
+        _LABELS if charge.labels else charge.scores or charge.interaction for charge in accountant.charges
+    ]
     noise = {
         frozenset(
             Counter((s, kind) for sigmas, kind in zip(piece, kinds, strict=True) for s in sigmas).items()
@@ -76,7 +82,8 @@ def checked_epsilon(
     float_error = _FLOAT_ERROR + _FLOAT_ERROR_EACH * most
     if float_error > delta / 4:
         return None
-    mu = math.sqrt(2 * accountant.spent) / noise_factor
+    labels = sum((charge.zcdp_rho for charge in accountant.charges if charge.labels), Fraction(0))
+    mu = math.sqrt(2 * (labels + (accountant.spent - labels) / Fraction(noise_factor) ** 2))
     interval = mu * math.sqrt(_ROUNDING * 8 / math.pi / most)
     truncated = _TRUNCATED * delta
     found = max(
@@ -104,6 +111,13 @@ def _distribution(
             count * unit.squared_interaction_sensitivity(kind) / charged_variance(sigma, factor)
             for (sigma, kind), count in variables
             if isinstance(kind, tuple) and kind
+        ),
+        Fraction(0),
+    ) + sum(
+        (
+            count * Fraction(unit.squared_sensitivity) / charged_variance(sigma)
+            for (sigma, kind), count in variables
+            if kind == _LABELS
         ),
         Fraction(0),
     )

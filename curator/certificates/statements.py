@@ -10,10 +10,12 @@ from typing import Any, Literal
 
 from ...common.data.domain import Clique
 from ...common.history import Mark
+from ...common.labels import LabelSearch
 from ...common.privacy.budget import AnswerKind, Budget
 from ...common.privacy.cost import PrivacyUnit
 from ...common.privacy.renyi import ExponentialSteps, SampledGaussian
 from ...common.protocols.alignment.alignment import Alignment, Population
+from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.trust import who_must_collude
@@ -101,6 +103,33 @@ def stated_alignment(alignment: Alignment | None, unit: PrivacyUnit) -> StatedAl
 
 
 @dataclass(frozen=True)
+class StatedBins:
+    """The release that chose the codes of open attributes, from the same budget, before this one.
+
+    Attributes:
+        release_id: its id.
+        certificate: SHA-256 of its certificate, as hexadecimal digits.
+        zcdp_rho: its grant, zCDP.
+        attributes: whose codes it chose.
+        labels_delta: what its labels took of the delta of the promise.
+    """
+
+    release_id: str
+    certificate: str
+    zcdp_rho: float
+    attributes: Clique
+    labels_delta: float = field(default=0.0, metadata=OPTIONAL)
+
+
+def stated_bins(chosen: Chosen | None) -> StatedBins | None:
+    """What a certificate states of the chosen codes of a plan; None of none."""
+    if chosen is None:
+        return None
+    attributes = tuple(sorted((*chosen.coding.runs, *chosen.coding.labels)))
+    return StatedBins(chosen.release_id, chosen.certificate, chosen.zcdp_rho, attributes, chosen.labels_delta)
+
+
+@dataclass(frozen=True)
 class StatedPlan:
     """What was asked for, before any data was touched.
 
@@ -126,6 +155,8 @@ class StatedPlan:
         alignment: of the parties' rows; None if the parties of a slice hold the same records.
         unreviewed: attributes whose bounds or categories were read from private rows, and that nobody has
             reviewed; such a release is not private as stated.
+        bins: the release that chose codes before; None if the domain says all codes.
+        labels: open categories whose labels the release looked for; None for none.
     """
 
     attributes: Mapping[str, int]
@@ -148,6 +179,8 @@ class StatedPlan:
     check: str = field(default="", metadata=OPTIONAL)
     alignment: StatedAlignment | None = field(default=None, metadata=OPTIONAL)
     unreviewed: tuple[str, ...] = field(default=(), metadata=OPTIONAL)
+    bins: StatedBins | None = field(default=None, metadata=OPTIONAL)
+    labels: LabelSearch | None = field(default=None, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism.get("name"), str):
@@ -158,6 +191,13 @@ class StatedPlan:
             raise ValueError("expected the number of people of each slice")
         if self.rows_per_person < 1:
             raise ValueError("expected at least one row of each person")
+
+    @property
+    def noise_budget(self) -> Budget:
+        """The promise that noise has to keep: without the delta of labels, here and of chosen ones."""
+        here = 0.0 if self.labels is None else self.labels.delta
+        before = 0.0 if self.bins is None else self.bins.labels_delta
+        return self.budget.without_delta(here).without_delta(before)
 
     @property
     def dealt_by_curator(self) -> bool:
@@ -211,9 +251,12 @@ class Promise:
             brings above the promise; None where not all noise is Gaussian, or delta is too small for it.
         composition: of steps that have no zCDP (`composition`); None where all have.
         observers: what holds against whom, where that differs.
-        zcdp_rho_with_alignment: what this release and the alignment that it counted on cost together; None
-            without an alignment. Other releases may count on the same alignment.
+        zcdp_rho_with_alignment: what this release, one that chose codes and the alignment that it counted on
+            cost together; None without an alignment. Other releases may count on the same alignment.
         epsilon_with_alignment: the same at delta; None without a delta.
+        zcdp_rho_with_bins: what this release and the one that chose codes cost together, which the promise
+            covers; None without one.
+        epsilon_with_bins: the same at delta; None without a delta, or where not all noise is Gaussian.
     """
 
     epsilon: float | None
@@ -230,6 +273,8 @@ class Promise:
     observers: tuple[Observed, ...] = field(default=(), metadata=OPTIONAL)
     zcdp_rho_with_alignment: float | None = field(default=None, metadata=OPTIONAL)
     epsilon_with_alignment: float | None = field(default=None, metadata=OPTIONAL)
+    zcdp_rho_with_bins: float | None = field(default=None, metadata=OPTIONAL)
+    epsilon_with_bins: float | None = field(default=None, metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if not self.zcdp_rho_granted > 0:
@@ -243,7 +288,8 @@ class StatedCharge:
     Attributes:
         step: of the mechanism.
         clique: what was asked; empty for a charge over many.
-        kind: what the noise is added to: "marginal", "interaction", "scores" or "other" (`AnswerKind`).
+        kind: what the noise is added to: "marginal", "interaction", "scores", "labels" or "other"
+            (`AnswerKind`).
         zcdp_rho: its cost.
         noise_sigmas_by_slice: scales of the noise variables that hide one record, in counts.
         steps: what is not Gaussian noise of one query.

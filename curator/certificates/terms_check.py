@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from ...common.data.workload import Workload
-from ...common.errors import MosaicError
+from ...common.errors import BudgetError, MosaicError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.protocols.partition import Partition
 from .certificate import Certificate
 from .check import Check
-from .statements import stated_alignment, stated_roles
+from .statements import stated_alignment, stated_bins, stated_roles
 
 
 def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) -> Iterator[Check]:
@@ -30,6 +30,8 @@ def check_terms(certificate: Certificate, terms: ReleaseTerms, spent: Fraction) 
     yield _check_table(certificate, terms.plan)
     if certificate.plan.alignment is not None or terms.plan.alignment is not None:
         yield _check_alignment(certificate, terms)
+    if certificate.plan.bins is not None or terms.plan.chosen is not None:
+        yield _check_bins(certificate, terms)
     yield _check_purpose(certificate, terms)
     yield _check_trust(certificate, terms)
 
@@ -39,14 +41,24 @@ def _check_promise(certificate: Certificate, terms: ReleaseTerms, spent: Fractio
     stated = (certificate.plan.budget, promise.epsilon, promise.delta, promise.zcdp_rho_granted)
     if stated != (signed, signed.epsilon, signed.delta, terms.granted_rho):
         return Check("promise", False, "another epsilon, delta or rho than in the signed terms")
-    if not signed.allows(Fraction(terms.granted_rho)) or not signed.allows(spent):
+    chosen = terms.plan.chosen
+    before = Fraction(0) if chosen is None else Fraction(chosen.zcdp_rho)
+    try:
+        noise = terms.noise_budget
+    except BudgetError:
+        return Check("promise", False, "labels of open categories need more than the stated delta")
+    if not noise.allows(before + Fraction(terms.granted_rho)) or not noise.allows(before + spent):
         return Check("promise", False, "the rho of the ledgers does not keep the stated epsilon and delta")
-    if signed.delta is None:
+    spent += before
+    if signed.delta is None or noise.delta is None:
         return Check("promise", True, f"rho {signed.zcdp_rho:.6g}; spent {float(spent):.6g}")
-    reached = gaussian_epsilon(math.sqrt(2 * spent), signed.delta) if spent else 0.0
+    reached = gaussian_epsilon(math.sqrt(2 * spent), noise.delta) if spent else 0.0
     granted = f"rho {signed.zcdp_rho:.6g}" if signed.epsilon is None else f"epsilon {signed.epsilon:.6g}"
+    labels = "" if noise == signed else f", of which labels take {signed.delta - noise.delta:.3g}"
     return Check(
-        "promise", True, f"{granted}; the ledgers give epsilon {reached:.6g} at delta {signed.delta:.3g}"
+        "promise",
+        True,
+        f"{granted}; the ledgers give epsilon {reached:.6g} at delta {signed.delta:.3g}{labels}",
     )
 
 
@@ -87,6 +99,19 @@ def _check_alignment(certificate: Certificate, terms: ReleaseTerms) -> Check:
     )
 
 
+def _check_bins(certificate: Certificate, terms: ReleaseTerms) -> Check:
+    stated = certificate.plan.bins
+    if stated is None or stated != stated_bins(terms.plan.chosen):
+        return Check("bins", False, "another release that chose codes, or another cost of it, than signed")
+    return Check(
+        "bins",
+        True,
+        f"of {', '.join(stated.attributes)}, chosen by the release {stated.release_id} at rho "
+        f"{stated.zcdp_rho:.6g}, which the promise covers; every party compared this with its ledger before "
+        "it accepted",
+    )
+
+
 def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:
     plan, signed = certificate.plan, terms.purpose
     try:
@@ -99,9 +124,10 @@ def _check_purpose(certificate: Certificate, terms: ReleaseTerms) -> Check:
         plan.domain_digest == signed.domain_digest
         and json.dumps(plan.mechanism, sort_keys=True) == signed.mechanism
         and (workload.in_words, workload.digest()) == (signed.workload, signed.workload_digest)
+        and plan.labels == signed.labels
     )
     if not same:
-        return Check("purpose", False, "another domain, mechanism or workload than in the signed terms")
+        return Check("purpose", False, "another domain, mechanism, workload or labels than signed")
     return Check("purpose", True, f"{plan.mechanism['name']} for {signed.workload}, as signed")
 
 

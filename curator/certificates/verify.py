@@ -20,6 +20,12 @@ from .check import Check
 from .statements import PartyStatement
 from .terms_check import check_terms
 
+CERTIFICATE = "certificate.json"
+"""File of the certificate of a release."""
+
+BINS = "bins"
+"""The folder of the release that chooses bins, in that of the release that uses them."""
+
 
 def sign_terms(identity: Identity, terms: ReleaseTerms) -> bytes:
     """The curator's signature of a release's terms."""
@@ -84,6 +90,7 @@ def verify_certificate(
     )
     if folder is not None:
         yield from _check_files(certificate, folder)
+        yield from _check_choice(certificate, folder / BINS / CERTIFICATE)
 
 
 def _check_parties(
@@ -163,6 +170,22 @@ def _check_files(certificate: Certificate, folder: Path) -> Iterator[Check]:
         else:
             same = sha256_of(path) == stated
             yield Check(f"file {name}", same, "as certified" if same else "not the file that was certified")
+
+
+def _check_choice(certificate: Certificate, path: Path) -> Iterator[Check]:
+    """Whether the certificate of the release that chose bins is that of the plan, if it is there."""
+    if certificate.plan.bins is None:
+        return
+    what = f"{path.parent.name}/{path.name}"
+    if not path.is_file():
+        yield Check(what, True, "not in this folder, so not checked")
+        return
+    try:
+        same = Certificate.load(path).digest().hex() == certificate.plan.bins.certificate
+    except MosaicError:
+        same = False
+    finding = "as the plan names it; verify it too" if same else "not the certificate that the plan names"
+    yield Check(what, same, finding)
 
 
 def _checked(what: str, check: Callable[[], object], finding: str) -> Check:

@@ -20,6 +20,11 @@ def print_forecast(console: Console, forecast: Forecast) -> None:
     if forecast.epsilon is not None:
         promised.insert(0, f"epsilon {forecast.epsilon:.6g} at delta {forecast.delta:.3g}")
     console.print(f"Promise: {', '.join(promised)}. Nothing was measured or charged.")
+    if forecast.bins_rho is not None:
+        console.print(
+            f"A release before chooses bins for rho {forecast.bins_rho:.4g}; below, their number is as "
+            "planned and their widths are equal."
+        )
     steps = Table("step", "charged as", "times, at most", "marginals, at most", "rho", "sigma")
     for step in forecast.outlook.steps:
         sigmas = "" if step.sigmas is None else _range(*step.sigmas)

@@ -16,12 +16,15 @@ from ...common.errors import DataError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import score_sigma
+from ...common.protocols.chosen import Chosen
 from ...common.protocols.registry import BUILT_IN
 from ..measurers.federation import FederationMeasurer
 from ..measurers.masked import masked_sigma
 from ..parties.alignments import Aligned
 from ..parties.client import Connection, PartyClient
 from ..parties.federation import Federation, connect
+from ..releasing.bins_order import bins_order
+from ..releasing.choosing import even_coding
 from ..releasing.over_parties import dealers_of, order_of
 from ..releasing.plan import ReleasePlan
 from .outlook import Outlook, outlook
@@ -39,7 +42,7 @@ class Forecast:
     """The forecast of a release.
 
     Attributes:
-        granted: the whole budget, zCDP.
+        granted: the whole budget, zCDP, without the release that chooses bins.
         epsilon: epsilon of the promise; for a budget in rho, at its delta, or None without a delta.
         delta: delta of the promise.
         parties: names of the parties, then of the dealers that are none, in the plan's order.
@@ -48,6 +51,8 @@ class Forecast:
         seconds: expected time without fitting the model.
         link_mib_s: assumed bandwidth of every party's link, MiB/s.
         latency_s: measured latency of the slowest of them.
+        bins_rho: what the release before spends on choosing bins, zCDP; None without one. Their number is
+            planned.
     """
 
     granted: Fraction
@@ -59,6 +64,7 @@ class Forecast:
     seconds: float
     link_mib_s: float
     latency_s: float
+    bins_rho: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The forecast for scripts; null replaces the infinite sigma of what is never measured."""
@@ -68,6 +74,7 @@ class Forecast:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "zcdp_rho": float(self.granted),
+            "bins_zcdp_rho": self.bins_rho,
             "steps": [asdict(step) for step in self.outlook.steps],
             "rounds": sum(step.times for step in self.outlook.steps if "round" in step.name),
             "marginals": [_finite(asdict(marginal)) for marginal in self.outlook.marginals],
@@ -101,10 +108,11 @@ def forecast(
         raise DataError(
             f"protocol {plan.protocol.name!r} of another package has no forecast; release without --dry-run"
         )
-    order = order_of(plan)
+    chosen = _planned_bins(plan, links, aligned)
+    order = order_of(plan, chosen)
     granted = order.granted
     dealing = dealers_of(plan, dealers or {}, Identity.generate(), RandomStream.from_os())
-    federation = connect(plan.domain, links, plan.left_out, aligned, dealers=dealing)
+    federation = connect(plan.domain, links, plan.left_out, aligned, dealers=dealing, chosen=chosen)
     terms = order.proposal(NEVER_PROPOSED).terms(federation)
     latency = max(map(_latency, federation.clients_of(terms).values()))
     noise = _Planned(federation, terms, granted)
@@ -119,9 +127,23 @@ def forecast(
     )
     epsilon, delta = plan.budget.epsilon, plan.budget.delta
     if epsilon is None and delta is not None:
-        epsilon = gaussian_epsilon(math.sqrt(2 * granted), delta)
+        epsilon = gaussian_epsilon(math.sqrt(2 * plan.budget.granted(gaussian_only=True)), delta)
     names = tuple(federation.clients_of(terms))
-    return Forecast(granted, epsilon, delta, names, seen, traffic, seconds, link_mib_s, latency)
+    bins_rho = None if chosen is None else chosen.zcdp_rho
+    return Forecast(granted, epsilon, delta, names, seen, traffic, seconds, link_mib_s, latency, bins_rho)
+
+
+def _planned_bins(
+    plan: ReleasePlan, links: Sequence[Sequence[Connection]], aligned: Aligned | None
+) -> Chosen | None:
+    """As many bins as the release before would choose, of equal width; None if it chooses none."""
+    if plan.bins_share is None:
+        return None
+    order = order_of(plan)
+    choosing = bins_order(order, plan.bins_share)
+    records = connect(plan.domain, links, plan.left_out, aligned).record_count
+    coding = even_coding(plan.domain, records, float(order.granted - choosing.granted))
+    return Chosen(NEVER_PROPOSED, "0" * 64, float(choosing.granted), coding, choosing.labels_delta)
 
 
 class _Planned:

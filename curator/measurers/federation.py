@@ -21,6 +21,7 @@ from ...common.privacy.cost import gaussian_cost, gaussian_sigma, grid_of
 from ...common.protocols import indicator, registry
 from ..parties.asking import Asking
 from ..parties.federation import Federation, Member
+from .labels import LabelFinder
 from .measurer import Query
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge
 
@@ -66,6 +67,7 @@ class FederationMeasurer(ScoringMeasurer):
         self._record_wise = record_wise
         self._asked = 0
         self._asking = asking or Asking()
+        self._finder = LabelFinder(federation, terms, self._asking)
 
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         """Root mean square of the standard deviations of the clique's cells, from public facts only."""

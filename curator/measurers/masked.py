@@ -43,6 +43,7 @@ from ...common.protocols.masked.trust import assumed
 from ...common.protocols.scores.query import Integers
 from ..parties.asking import Asking
 from ..parties.federation import Federation
+from .labels import LabelFinder
 from .measurer import Observer, Query
 from .scores import Batch, ScoringMeasurer, local_scores, score_charge, shared_scores, without_absent
 from .size import NoisySize
@@ -93,6 +94,7 @@ def masked_plan(
         evaluators,
         _dealers(federation, bool(evaluators)),
         alignment=partition.alignment,
+        chosen=partition.chosen,
     )
 
 
@@ -159,6 +161,7 @@ class MaskedMeasurer(ScoringMeasurer):
         self._ordered: set[int] = set()
         self._asked = 0
         self._asking = asking or Asking()
+        self._finder = LabelFinder(federation, terms, self._asking)
         self._size = _noisy_size(self._plan, self._unit)
         self.observers = observers_of(self._plan)
         if acceptances:

@@ -151,6 +151,21 @@ class Measurer(ABC):
         """
         raise DataError("this protocol gives no scores for these parties; select by noisy marginals")
 
+    def find_labels(self, attribute: str, zcdp_rho: Fraction, step: str) -> tuple[str, ...]:
+        """The frequent labels of an open category, sorted, by partition selection at each slice.
+
+        Args:
+            attribute: open category whose labels the terms of the release look for.
+            zcdp_rho: upper limit of the cost; the terms say what it costs of delta.
+            step: step of the mechanism, under which the query is charged.
+
+        Raises:
+            DataError: the terms look for no labels of it; nothing is charged.
+            BudgetError: the query exceeds what is left; nothing is charged or measured.
+            PartyUnavailable: a party does not answer.
+        """
+        raise DataError("this protocol finds no labels of open categories; list all categories")
+
     @abstractmethod
     def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
         """Standard deviation of one cell (root mean square over cells) at this cost, from public facts.

@@ -19,6 +19,7 @@ from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.masked.reveal import opened_sum
 from ...common.protocols.scores.query import Integers, references_digest, score_shape
 from ..parties.client import PartyClient
+from .labels import LabelFinder
 from .measurer import Measurer, Scores
 
 _BATCH_CELLS = 1 << 21
@@ -69,7 +70,15 @@ def _batch(together: Sequence[tuple[Clique, Integers]]) -> Batch:
 
 
 class ScoringMeasurer(Measurer):
-    """A measurer that can score if `scores_exactly`."""
+    """A measurer over parties: it can score if `scores_exactly`, and find labels."""
+
+    _finder: LabelFinder
+
+    def find_labels(self, attribute: str, zcdp_rho: Fraction, step: str) -> tuple[str, ...]:
+        """The frequent labels of an open category; see `Measurer.find_labels`."""
+        charge = self._finder.charge(attribute, zcdp_rho, step)
+        self.charge(charge)
+        return self._finder.labels(charge)
 
     def score(
         self,

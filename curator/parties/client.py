@@ -15,6 +15,7 @@ from ...common.canonical.terms import encode_terms
 from ...common.errors import ProtocolError
 from ...common.frames import FRAME_BYTES
 from ...common.history import START, Mark
+from ...common.labels import decode_labels
 from ...common.messages import (
     Acceptance,
     DealRequest,
@@ -194,6 +195,11 @@ class PartyClient:
         """
         frames = self._connection.call("Answer", [queries.encode_answer_request(query, charges)])
         return streams.decode_answer(frames, rows, cells, block_rows)
+
+    def labels(self, query: MarginalQuery, charges: Sequence[bytes] = ()) -> list[str]:
+        """The labels that the party states of an open category; for `charges` see `answer`."""
+        frames = self._connection.call("Answer", [queries.encode_answer_request(query, charges)])
+        return decode_labels(streams.decode_words(frames))
 
     def prepare_scores(self, query: ScoreQuery) -> None:
         """Asks the party to charge a score query."""

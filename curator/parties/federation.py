@@ -9,6 +9,7 @@ from ...common.data.domain import Clique, Domain
 from ...common.errors import DataError, PolicyError, ProtocolError
 from ...common.messages import PROTOCOL_VERSION, Acceptance, PartyDescription, ReleaseTerms
 from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS, DealerEntry
 from ...common.protocols.partition import Partition, RosterEntry
 from .alignments import Aligned
@@ -57,16 +58,19 @@ class Federation:
     """All parties of a release.
 
     Attributes:
-        domain: domain of the whole table; with the value `absent` if it counts people of any party.
+        domain: domain of the whole table, with the chosen codes; with the value `absent` if it counts people
+            of any party.
         slices: for each slice, the parties that hold its records.
         aligned: alignment of their rows; None if the parties of a slice hold the same records.
         dealers: who may deal the randomness of slices of several parties, in order.
+        chosen: the codes that an earlier release chose; None if the parties' domain files say all codes.
     """
 
     domain: Domain
     slices: tuple[tuple[Member, ...], ...]
     aligned: Aligned | None = None
     dealers: tuple[DealerMember, ...] = ()
+    chosen: Chosen | None = None
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -102,7 +106,8 @@ class Federation:
             for member in members
         )
         coded = Domain.coded({name: self.domain[name].size for name in self.domain})
-        return Partition(coded, roster, alignment=None if self.aligned is None else self.aligned.alignment)
+        alignment = None if self.aligned is None else self.aligned.alignment
+        return Partition(coded, roster, alignment=alignment, chosen=self.chosen)
 
     def accept(
         self, terms: ReleaseTerms, signature: bytes = b"", marks: Marks | None = None
@@ -165,6 +170,7 @@ def connect(
     *,
     dealers: Sequence[str | Connection] = (),
     counted: bool = True,
+    chosen: Chosen | None = None,
 ) -> Federation:
     """Asks every party for its description and checks that the parties' tables partition one table.
 
@@ -175,6 +181,7 @@ def connect(
         aligned: alignment of their rows; None if the parties of a slice hold the same records.
         dealers: who may deal: names of parties, and connections to dealers that are none.
         counted: whether the parties of a slice have to hold as many records each, unless they are aligned.
+        chosen: the codes that an earlier release chose for the domain's open attributes, if any.
 
     Raises:
         DataError: a slice does not cover the domain with disjoint attributes, or its parties differ in
@@ -186,11 +193,13 @@ def connect(
     left_out = left_out or {}
     anywhere = aligned is not None and aligned.alignment.population is Population.ANYWHERE
     members = tuple(tuple(_member(link, left_out) for link in links) for links in slices)
+    coded = domain if chosen is None else chosen.coding.domain(domain)
     federation = Federation(
-        domain.with_absent() if anywhere else domain,
+        coded.with_absent() if anywhere else coded,
         members,
         aligned,
         tuple(_dealer(dealer, members) for dealer in dealers),
+        chosen,
     )
     for number, piece in enumerate(members, start=1):
         _check_slice(domain, number, piece)

@@ -228,7 +228,7 @@ def _tables(tree: JunctionTree, blocks: Sequence[_Block], fits: Sequence[MarkovR
 def _within(table: Array, support: Array) -> Array:
     """The table with zeros where the support has them, and the same sum."""
     kept = np.where(support > 0, table, 0.0)
-    return kept * (table.sum() / kept.sum())
+    return np.asarray(kept * (table.sum() / kept.sum()))
 
 
 def _potentials(

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...common.canonical.terms import decode_terms
-from ...common.errors import MosaicError
+from ...common.errors import DataError, MosaicError
 from ...common.protocols.masked.dealers import CURATOR_DEALS
+from ..certificates.verify import BINS
 from ..parties import journal as journals
 from ..parties.client import PartyClient
 from ..parties.connection import RetryPolicy
@@ -48,6 +49,15 @@ def abandon_folder(folder: Path) -> dict[str, str]:
     Raises:
         DataError: there is no release, it is finished, or it is running.
     """
+    choice = folder / BINS / journals.NAME
+    before = {}
+    if choice.exists():
+        with contextlib.suppress(DataError):
+            before = _abandoned(choice.parent)
+    return before | _abandoned(folder)
+
+
+def _abandoned(folder: Path) -> dict[str, str]:
     with contextlib.closing(Journal(folder / journals.NAME, abandoned=True)) as journal, journal.locked():
         terms = journal.note("terms")
         # Without terms, nobody was asked to accept any.

@@ -16,6 +16,7 @@ from ...common.messages import PROTOCOL_VERSION, Acceptance, Purpose, ReleaseTer
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.protocols import registry
+from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.plan import MaskedPlan
 from ..measurers.catalogue import measuring
@@ -157,6 +158,7 @@ def agree(
     marks: Marks | None = None,
     aligned: Aligned | None = None,
     counted: bool = True,
+    chosen: Chosen | None = None,
     refused: Callable[[Federation, MosaicError], None] = lambda federation, refusal: None,
     recalled: bool = False,
 ) -> Agreement:
@@ -174,6 +176,7 @@ def agree(
         marks: marks of the parties' ledgers that were seen before; kept up to date.
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
         counted: see `connect`.
+        chosen: see `connect`.
         refused: called if a party refuses the terms for good, before the refusal is raised.
         recalled: all answers are known, and parties may have closed the release: they are asked nothing new.
 
@@ -184,7 +187,7 @@ def agree(
     """
     asking = asking or Asking()
     federation = asking.persist(
-        lambda: connect(domain, links, left_out, aligned, dealers=dealers, counted=counted),
+        lambda: connect(domain, links, left_out, aligned, dealers=dealers, counted=counted, chosen=chosen),
         nothing_delivered,
     )
     if identities is not None:

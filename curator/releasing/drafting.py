@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, zip_longest
 
 from ...common.card import DEALER, Card
@@ -11,6 +12,7 @@ from ...common.data.domain import Domain
 from ...common.data.unmodelled import Identifier
 from ...common.errors import DataError
 from ...common.protocols.masked.dealers import CURATOR_DEALS, REPLICATED
+from .bins_share import DEFAULT_SHARE
 
 _TEMPLATE = """\
 # A release, drafted from the cards of the enrolled parties. Review every line.
@@ -43,7 +45,7 @@ workload = "2way"               # "1way", "2way", "3way", or a JSON file
 # duplicates = "first"          # of several rows of one person at a party; "refuse" stops
 # across_slices = "first"       # compare slices too: a person counts in the first slice that has the person
 
-[network]
+{bins}[network]
 call_seconds = 3600.0           # deadline of one call to a party
 tries = 6                       # of a call to a party that cannot be reached
 # listen = "0.0.0.0:7444"       # for parties that dial the curator
@@ -51,6 +53,12 @@ tries = 6                       # of a call to a party that cannot be reached
 # The parties of a slice hold the same records in the same order, or are aligned, and different slices hold
 # different people.
 # Ask the parties, cards do not state it; each refuses a plan that contradicts its policy.
+"""
+
+_BINS = """\
+[bins]
+share = {share}                    # of the promise: a release before chooses the bins of {names}
+
 """
 
 _ALONE = "it must collude with no party"
@@ -95,7 +103,11 @@ def draft(
             )
     ordered = _ordered([known[name].names for names in grouped for name in names])
     dealers = [card.name for card in cards if card.role == DEALER]
-    text = _TEMPLATE.format(domain=json.dumps(domain_file), dealers=_stated_dealers(dealers, grouped))
+    domain = Domain(tuple(attributes[name] for name in ordered))
+    bins = _BINS.format(share=DEFAULT_SHARE, names=", ".join(domain.open)) if domain.open else ""
+    text = _TEMPLATE.format(
+        domain=json.dumps(domain_file), dealers=_stated_dealers(dealers, grouped), bins=bins
+    )
     for names in grouped:
         text += f"\n[[slice]]\nparties = {json.dumps(names)}\n"
         left = _overlaps(names, known)
@@ -110,7 +122,7 @@ def draft(
         for column in domain.unmodelled
         if isinstance(column, Identifier) and column.name not in attributes
     }
-    return text, Domain(tuple(attributes[name] for name in ordered), tuple(identifiers.values()))
+    return text, replace(domain, unmodelled=tuple(identifiers.values()))
 
 
 def _stated_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> str:

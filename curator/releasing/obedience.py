@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Clique, Domain
 from ...common.data.rules.determines import Determines
-from ...common.data.rules.rule import Rule
+from ...common.data.rules.rule import Rule, components
 from ...common.data.rules.satisfying import example
 from ...common.data.table import Table, code_dtype
 from ..mechanisms.parts.fitted import FittedModel
@@ -51,7 +50,7 @@ def obedient(rows: Table, fitted: FittedModel, rng: np.random.Generator) -> Tabl
         fresh = _with_dependents(fitted.model.generate(len(breaking), rng), rules)
         good = np.flatnonzero(~_breaking(fresh, rules))
         rows = _replaced(rows, breaking[: len(good)], fresh.take(good), rows.domain.names)
-    for together in _components(rules):
+    for together in components(rules):
         rows = _nearest(rows, together, rng)
     return rows
 
@@ -72,7 +71,19 @@ def _mapped(rule: Determines, domain: Domain, fitted: FittedModel, rows: Table) 
     records, wanted = counts.sum(axis=1), counts.sum(axis=0)
     measured = measured_likelihoods(fitted.measurements, domain, rule.columns, records)
     likelihoods = modelled_likelihoods(counts) if measured is None else measured
-    return rule.with_map(domain, likely_map(likelihoods, records, wanted))
+    excluded = _excluded(rule, domain)
+    return rule.with_map(domain, likely_map(np.where(excluded, -np.inf, likelihoods), records, wanted))
+
+
+def _excluded(rule: Determines, domain: Domain) -> Mask:
+    """The cells of a dependency's columns that other rules exclude, except where they leave no value."""
+    places = np.ix_(*(np.arange(domain[name].size) for name in rule.columns))
+    codes = dict(zip(rule.columns, places, strict=True))
+    found = np.zeros(domain.shape(rule.columns), dtype=np.bool_)
+    for other in domain.rules:
+        if set(other.columns) <= set(rule.columns):
+            found |= other.forbids(domain, codes)
+    return found & ~found.all(axis=1, keepdims=True)
 
 
 def _with_dependents(rows: Table, rules: Sequence[Rule]) -> Table:
@@ -103,16 +114,6 @@ def _replaced(rows: Table, places: NDArray[np.int64], others: Table, names: Cliq
     return Table(rows.domain, tuple(columns))
 
 
-def _components(rules: Sequence[Rule]) -> list[list[Rule]]:
-    """The rules, grouped so that those of different groups share no column."""
-    groups: list[list[Rule]] = []
-    for rule in rules:
-        near = [g for g in groups if any(set(other.columns) & set(rule.columns) for other in g)]
-        groups = [group for group in groups if group not in near]
-        groups.append([*(other for group in near for other in group), rule])
-    return groups
-
-
 def _nearest(rows: Table, rules: Sequence[Rule], rng: np.random.Generator) -> Table:
     """Rows that break one of these rules get the codes of the most similar row in the rules' columns."""
     breaking = _breaking(rows, rules)
@@ -122,9 +123,9 @@ def _nearest(rows: Table, rules: Sequence[Rule], rng: np.random.Generator) -> Ta
     good = np.flatnonzero(~breaking)
     pool = rows.take(rng.permutation(good)[:_CHOICES])
     if not len(good):
-        part = replace(rows.domain.project(names), rules=tuple(rules))
-        found = example(part) or dict.fromkeys(names, 0)
-        pool = Table.from_codes(rows.domain, {n: np.array([found.get(n, 0)]) for n in rows.domain})
+        # All rows get the same codes, so they obey a dependency whatever its map.
+        found = example(rows.domain) or dict.fromkeys(rows.domain, 0)
+        pool = Table.from_codes(rows.domain, {name: np.array([code]) for name, code in found.items()})
     choices = np.unique(np.column_stack([pool.column(name) for name in names]).astype(np.int64), axis=0)
     places = np.flatnonzero(breaking)
     codes = np.column_stack([rows.column(name)[places] for name in names]).astype(np.int64)

@@ -13,7 +13,7 @@ from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
-from ..certificates.verify import sha256_of
+from ..certificates.verify import CERTIFICATE, sha256_of
 from ..mechanisms.parts.released import ReleasedModel
 from ..report.page import release_report
 from .frames import spelled, typed
@@ -23,7 +23,9 @@ from .table_format import TableFile, TableFormat
 _WARNING = "NOT-FOR-RELEASE.txt"
 """Says why the results of a labelled run, or one file, must not be released, since a table cannot say it."""
 
-CERTIFICATE = "certificate.json"
+DOMAIN = "domain.json"
+"""The domain with chosen bins."""
+
 _MODEL, _REPORT = "model.npz", "report.html"
 _FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, _MODEL, _REPORT, _WARNING)
 
@@ -87,6 +89,18 @@ def write(
 def write_certificate(folder: Path, certificate: Certificate) -> None:
     """Writes the certificate, last of all files."""
     write_text(folder / CERTIFICATE, json_text(certificate.to_json()))
+
+
+def write_choice(folder: Path, certificate: Certificate, domain: Domain) -> None:
+    """Writes the certificate of a release that chose bins, and the domain with them.
+
+    Args:
+        folder: folder of that release.
+        certificate: its certificate.
+        domain: domain with the chosen bins.
+    """
+    write_text(folder / DOMAIN, json_text(domain.to_json()))
+    write_certificate(folder, certificate)
 
 
 def formula_warning(domain: Domain, table_file: TableFile) -> str | None:

@@ -11,6 +11,7 @@ from ...common.crypto.randomness import RandomStream
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.protocols.alignment.alignment import Population
+from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.statement import Claim
 from ..certificates.certificate import Certificate
@@ -37,6 +38,7 @@ def release_over_parties(
     identities: Mapping[str, bytes],
     dealers: Mapping[str, Connection] | None = None,
     aligned: Aligned | None = None,
+    order: ReleaseOrder | None = None,
     marks: Marks | None = None,
     publish: Callable[[Released], Mapping[str, str]] = lambda made: {},
     away_s: float = 0.0,
@@ -52,6 +54,7 @@ def release_over_parties(
         identities: identities of the enrolled parties and dealers, by name, as on their cards.
         dealers: connections to the plan's dealers that are no party and not the curator, by name.
         aligned: alignment of the parties' rows; None if the parties of a slice hold the same records.
+        order: what is released, if it is not what the plan says: the choice of bins, or a release after it.
         marks: marks of the parties' ledgers that were seen before; kept up to date.
         publish: writes the files of the release; returns the SHA-256 of each by name, for the certificate.
         away_s: seconds to wait for an unavailable party.
@@ -62,7 +65,7 @@ def release_over_parties(
         PolicyError: a party does not allow the release. It is abandoned unless it waits for an operator.
         PartyUnavailable: a party stayed unavailable; the journal holds all answers so far.
     """
-    order, keys, asking = order_of(plan), RandomStream(journal.key), Asking(journal, away_s)
+    order, keys, asking = order or order_of(plan), RandomStream(journal.key), Asking(journal, away_s)
     proposal = order.proposal(journal.release_id)
     agreement = agree(
         plan.domain,
@@ -75,6 +78,7 @@ def release_over_parties(
         asking=asking,
         marks=marks,
         aligned=aligned,
+        chosen=order.chosen,
         refused=giving_up(journal),
         recalled=journal.note("certificate") is not None,
     )
@@ -118,14 +122,19 @@ def dealers_of(
     ]
 
 
-def order_of(plan: ReleasePlan) -> ReleaseOrder:
+def order_of(plan: ReleasePlan, chosen: Chosen | None = None) -> ReleaseOrder:
     """The order of a plan.
+
+    Args:
+        plan: plan of the release.
+        chosen: the codes that were chosen for open attributes, if there are any.
 
     Raises:
         DataError: the mechanism or the workload does not exist.
     """
     anywhere = plan.alignment is not None and plan.alignment.population is Population.ANYWHERE
-    domain = plan.domain.with_absent() if anywhere else plan.domain
+    coded = plan.domain if chosen is None else chosen.coding.domain(plan.domain)
+    domain = coded.with_absent() if anywhere else coded
     return ReleaseOrder(
         domain,
         plan.protocol,
@@ -137,4 +146,5 @@ def order_of(plan: ReleasePlan) -> ReleaseOrder:
         plan.rows,
         plan.rows_per_person,
         plan.check,
+        chosen,
     )

@@ -17,6 +17,7 @@ from ...common.protocols.masked.dealers import CURATOR_DEALS, check_dealers
 from ...common.protocols.registry import MASKED, Protocol, protocol_named
 from ..parties.connection import RetryPolicy
 from .alignment_order import KEYS, AlignmentOrder
+from .bins_share import DEFAULT_SHARE, check_coded, check_share
 
 _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "release": {
@@ -37,6 +38,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "rows_per_person": int,
     },
     "alignment": KEYS,
+    "bins": {"share": float},
     "network": {"call_seconds": (int, float), "tries": int, "listen": str},
     "slice": {"parties": list, "leaves_out": dict},
 }
@@ -68,6 +70,8 @@ class ReleasePlan:
         tries: tries of a call to an unreachable party.
         listen: host and port for parties that dial the curator; None if no party does.
         alignment: how the parties' rows are aligned; None if the parties of a slice hold the same records.
+        bins_share: share of the budget by which a release of its own chooses the codes of open attributes;
+            None if the domain has none.
     """
 
     text: str
@@ -90,6 +94,7 @@ class ReleasePlan:
     tries: int
     listen: str | None
     alignment: AlignmentOrder | None
+    bins_share: float | None
 
     @classmethod
     def load(cls, path: Path) -> ReleasePlan:
@@ -136,9 +141,10 @@ class ReleasePlan:
             )
         dealers = _dealers(release, protocol, slices)
         workload = release.get("workload", "2way")
+        domain = Domain.load(folder / release["domain"])
         return cls(
             text,
-            Domain.load(folder / release["domain"]),
+            domain,
             slices,
             _left_out(form["slice"]),
             Budget(release.get("epsilon"), release.get("delta"), release.get("rho")),
@@ -157,6 +163,7 @@ class ReleasePlan:
             network.get("tries", 6),
             network.get("listen"),
             _alignment(form.get("alignment"), protocol, release),
+            _bins_share(form.get("bins"), domain),
         )
 
     @property
@@ -212,6 +219,16 @@ def _alignment(
     return AlignmentOrder.parse(section)
 
 
+def _bins_share(section: Mapping[str, Any] | None, domain: Domain) -> float | None:
+    """The share of the budget that chooses bins, if there are any to choose."""
+    if section is None:
+        check_coded(domain)
+        return None
+    if not domain.open:
+        raise DataError("plan: [bins] has nothing to choose, since the domain says all bins; remove it")
+    return check_share(section.get("share", DEFAULT_SHARE))
+
+
 def _as_text(value: object) -> str:
     """A TOML value as text on a command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -236,10 +253,10 @@ def _check(form: Mapping[str, Any]) -> None:
     slices = form.get("slice")
     if unknown or "release" not in form or not isinstance(slices, list) or not slices:
         raise DataError(
-            "plan: expected only [release], at least one [[slice]] and optionally [alignment] and [network]; "
-            "fix the sections"
+            "plan: expected only [release], at least one [[slice]] and optionally [alignment], [bins] and "
+            "[network]; fix the sections"
         )
-    sections = [(name, form.get(name, {})) for name in ("release", "alignment", "network")]
+    sections = [(name, form.get(name, {})) for name in ("release", "alignment", "bins", "network")]
     for section, entries in [*sections, *(("slice", piece) for piece in slices)]:
         if not isinstance(entries, dict):
             raise DataError(f"plan: expected keys and values in [{section}]; fix it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,10 +13,12 @@ from ...common.data.table import Table
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.extensions import origin
+from ...common.labels import LabelSearch, label_search
 from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
 from ...common.protocols.alignment.alignment import Alignment
+from ...common.protocols.chosen import Chosen
 from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol
@@ -27,6 +30,7 @@ from ..certificates.statements import (
     StatedStep,
     WeightedClique,
     stated_alignment,
+    stated_bins,
     stated_roles,
 )
 from ..measurers.measurer import Measurer
@@ -42,7 +46,8 @@ class ReleaseOrder:
     """The specification of a release.
 
     Attributes:
-        domain: domain of the table; with the value `absent` if it counts people of any party.
+        domain: domain of the table, with the chosen codes; with the value `absent` if it counts people of any
+            party.
         protocol: measurement protocol.
         adjacency: which tables are neighbours.
         mechanism: configured mechanism.
@@ -52,6 +57,7 @@ class ReleaseOrder:
         rows: number of synthetic rows; None for as many as the table has.
         rows_per_person: rows of one person in one slice that the promise covers.
         check: check of openings (`MaskedPlan`); empty for none.
+        chosen: codes that an earlier release chose, whose cost is a part of the budget; None for none.
     """
 
     domain: Domain
@@ -64,6 +70,7 @@ class ReleaseOrder:
     rows: int | None = None
     rows_per_person: int = 1
     check: str = ""
+    chosen: Chosen | None = None
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -81,9 +88,26 @@ class ReleaseOrder:
             )
 
     @property
+    def labels(self) -> LabelSearch | None:
+        """The open categories whose labels are to be looked for; None if there are none.
+
+        Raises:
+            BudgetError: there are, and the budget has no delta.
+        """
+        return label_search(self.domain, self.budget)
+
+    @property
+    def labels_delta(self) -> float:
+        """What labels take of delta: those that are to be looked for, or chosen ones."""
+        if self.labels is not None:
+            return self.labels.delta
+        return 0.0 if self.chosen is None else self.chosen.labels_delta
+
+    @property
     def granted(self) -> Fraction:
-        """Upper limit of all costs, zCDP."""
-        return self.mechanism.granted(self.budget)
+        """Upper limit of all costs, zCDP, without what an earlier release spent of the same budget."""
+        whole = self.mechanism.granted(self.budget.without_delta(self.labels_delta))
+        return whole if self.chosen is None else _floored(whole - Fraction(self.chosen.zcdp_rho))
 
     def proposal(self, release_id: str) -> Proposal:
         """The release as it is proposed to parties."""
@@ -94,6 +118,7 @@ class ReleaseOrder:
             self.workload.in_words,
             self.workload.digest(),
             self.rows_per_person,
+            self.labels,
         )
         return Proposal(
             release_id, self.protocol, self.adjacency, self.granted, purpose, self.collusions, self.check
@@ -216,5 +241,13 @@ def stated_plan(order: ReleaseOrder, layout: Layout, steps: tuple[Step, ...] = (
         names=layout.names,
         alignment=stated_alignment(layout.alignment, unit),
         unreviewed=order.domain.unreviewed,
+        bins=stated_bins(order.chosen),
+        labels=order.labels,
         **stated_roles(layout.masked),
     )
+
+
+def _floored(rho: Fraction) -> Fraction:
+    """The largest float that is at most this number; parties are sent floats."""
+    nearest = float(rho)
+    return Fraction(nearest if nearest <= rho else math.nextafter(nearest, -math.inf))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...common.crypto.randomness import RandomStream
 from ...common.errors import DataError
+from ..certificates.verify import BINS
 from ..mechanisms.parts.fitted import Report, ignore
 from ..parties import journal as journals
 from ..parties.activity import Activity
@@ -18,7 +19,8 @@ from ..parties.home import CuratorHome
 from ..parties.journal import Journal
 from . import outputs as files
 from .alignment_session import AlignmentSession
-from .over_parties import release_over_parties
+from .bins_session import BinsSession
+from .over_parties import order_of, release_over_parties
 from .plan import ReleasePlan
 from .release import Released
 from .table_format import TableFile, TableFormat
@@ -60,7 +62,7 @@ class Session:
             DataError: the plan is invalid, or the folder holds an earlier release.
         """
         plan = ReleasePlan.load(plan_file)
-        files.check_folder(folder, [journals.NAME])
+        files.check_folder(folder, [journals.NAME, BINS])
         kept = Journal.create(folder / journals.NAME, plan.text)
         kept.note_once("plan_file", str(plan_file.resolve()).encode())
         kept.note_once("home", str(home.folder.resolve()).encode())
@@ -117,6 +119,10 @@ class Session:
             values = RandomStream(self.journal.key).child("values").generator()
 
             aligned = self._aligned(slices)
+            chosen = None
+            if plan.bins_share is not None:
+                choice = BinsSession(self.folder / BINS, self.home, plan, self.journal)
+                chosen = choice.choose(slices, watching, aligned, AWAY_S, report)
 
             def publish(made: Released) -> dict[str, str]:
                 return files.write(
@@ -137,6 +143,7 @@ class Session:
                 identities={name: card.identity for name, card in self.home.cards().items()},
                 dealers=watching,
                 aligned=aligned,
+                order=order_of(plan, chosen),
                 marks=self.home.marks(),
                 publish=publish,
                 away_s=AWAY_S,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attribute import Attribute
+from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute
+from ...common.data.dates import DateAttribute, bins_of
 from ...common.data.numeric import NumericAttribute
-from ...common.data.rules.extent import extent
+from ...common.data.rules.plain import extent
 from ...common.data.scale import Scale
 from ...common.data.table import Table
 
@@ -88,20 +90,22 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
     """
     attribute = synthetic.domain[name]
     shares = [_shares(table, name) for table in (synthetic, real) if table is not None]
-    if isinstance(attribute, NumericAttribute):
+    numbers = bins_of(attribute)
+    if numbers is not None:
         missing = None
-        if attribute.nullable:
+        if numbers.nullable:
             lacking = [float(share[-1]) for share in shares]
             missing = lacking[0], (lacking[1] if real else None)
             shares = [share[:-1] for share in shares]
-        lone = np.isin(attribute.cells[:, 0], attribute.atoms)
-        atoms = _rows([f"{atom:g}" for atom in attribute.atoms], [share[lone] for share in shares])
-        bins = extent(attribute)[: len(lone)][~lone]
+        lone = np.isin(numbers.cells[:, 0], numbers.atoms)
+        shown = _shown(attribute)
+        atoms = _rows(list(map(shown, numbers.atoms)), [share[lone] for share in shares])
+        bins = extent(numbers)[: len(lone)][~lone]
         columns = None
         if len(bins):
-            ends = f"{bins[0, 0]:g}", f"{bins[-1, 1]:g}"
+            ends = shown(bins[0, 0]), shown(bins[-1, 1])
             columns = _columns([share[~lone] for share in shares], *ends)
-        return Distribution(name, _kind(attribute, len(bins)), atoms, columns, missing)
+        return Distribution(name, _kind(attribute, numbers, len(bins)), atoms, columns, missing)
     if isinstance(attribute, CategoricalAttribute) or attribute.size <= _ROWED_CODES:
         kind = f"{attribute.size} values"
         return Distribution(name, kind, _rows(_labels(attribute), shares), None, None)
@@ -109,14 +113,26 @@ def distribution(name: str, synthetic: Table, real: Table | None) -> Distributio
     return Distribution(name, f"codes 0 to {attribute.size - 1}", (), columns, None)
 
 
-def _kind(attribute: NumericAttribute, bins: int) -> str:
+def _shown(attribute: Attribute) -> Callable[[float], str]:
+    """How a number of an attribute is written in a chart: of dates the date."""
+    if isinstance(attribute, DateAttribute):
+        moments = attribute.moments
+        return lambda unit: moments.bound_text(int(unit))
+    return lambda number: f"{number:g}"
+
+
+def _kind(attribute: Attribute, numbers: NumericAttribute, bins: int) -> str:
+    if isinstance(attribute, DateAttribute):
+        what = "timestamps" if attribute.moments.timed else "dates"
+    else:
+        what = "numbers"
     scale = {
         Scale.LINEAR: "",
         Scale.LOG: " on a logarithmic scale",
         Scale.SYMLOG: " on a symmetric log scale",
     }
-    atoms = f", {len(attribute.atoms)} by themselves" if attribute.atoms else ""
-    return f"numbers in {bins} bins{scale[attribute.scale]}{atoms}"
+    atoms = f", {len(numbers.atoms)} by themselves" if numbers.atoms else ""
+    return f"{what} in {bins} bins{scale[numbers.scale]}{atoms}"
 
 
 def _shares(table: Table, name: str) -> Shares:
@@ -127,6 +143,8 @@ def _shares(table: Table, name: str) -> Shares:
 def _labels(attribute: Attribute) -> list[str]:
     if isinstance(attribute, CategoricalAttribute):
         return ["(missing)" if value == "" else str(value) for value in attribute.categories]
+    if isinstance(attribute, BooleanAttribute):
+        return ["false", "true", "(missing)"][: attribute.size]
     return [str(code) for code in range(attribute.size)]
 
 

@@ -41,10 +41,13 @@ _POPULATIONS: Mapping[Population, str] = {
     ),
 }
 
+_BINS = "Choice of bins, in a release before"
+
 _ANSWERS: Mapping[AnswerKind, str] = {
     AnswerKind.MARGINAL: "marginals",
     AnswerKind.INTERACTION: "interactions of marginals",
     AnswerKind.SCORES: "scores (distances of marginals)",
+    AnswerKind.LABELS: "numbers of rows of labels",
     AnswerKind.OTHER: "other",
 }
 
@@ -128,7 +131,8 @@ def promise_of(certificate: Certificate) -> PlainPromise:
     delta = promise.delta or _DELTA
     epsilon = promise.epsilon
     if epsilon is None:
-        epsilon = zcdp_epsilon(promise.zcdp_rho_granted, delta)
+        chosen = 0.0 if plan.bins is None else plan.bins.zcdp_rho
+        epsilon = zcdp_epsilon(promise.zcdp_rho_granted + chosen, delta)
     odds = math.exp(min(epsilon, 700.0))
     protocol = find_protocol(plan.protocol)
     return PlainPromise(
@@ -161,16 +165,19 @@ def _alignment(certificate: Certificate, delta: float) -> PlainAlignment | None:
 
 
 def _spending(certificate: Certificate) -> tuple[Spending, ...]:
-    promise, titles = certificate.promise, certificate.titles
-    granted = promise.zcdp_rho_granted
+    promise, titles, bins = certificate.promise, certificate.titles, certificate.plan.bins
+    chosen = 0.0 if bins is None else bins.zcdp_rho
+    granted = promise.zcdp_rho_granted + chosen
     kinds: dict[str, list[str]] = {}
     for charge in certificate.charges:
         kinds.setdefault(charge.step, []).append(_ANSWERS[AnswerKind(charge.kind)])
-    steps = [
+    answers = _ANSWERS[AnswerKind.MARGINAL]
+    steps = [] if bins is None else [Spending(_BINS, chosen, chosen / granted, answers)]
+    steps += [
         Spending(titles[name], rho, rho / granted, ", ".join(dict.fromkeys(kinds.get(name, ()))))
         for name, rho in certificate.steps.items()
     ]
-    left = granted - promise.zcdp_rho_spent
+    left = promise.zcdp_rho_granted - promise.zcdp_rho_spent
     if left > 1e-6 * granted:
         steps.append(Spending("Not spent", left, left / granted))
     return tuple(steps)

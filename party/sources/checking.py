@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
 from ...common.data.attribute import CENSUS, REFUSED, Attribute
-from ...common.data.dates import DateAttribute
 from ...common.data.domain import Domain
-from ...common.data.numeric import NumericAttribute
-from ...common.data.values import RawColumn, blanked
+from ...common.data.rules.breaking import broken
+from ...common.data.values import RawColumn
 from ...common.errors import DataError
 from .source import FileSource
 
@@ -60,13 +59,17 @@ def check_rows(source: FileSource, domain: Domain) -> Iterator[Finding]:
     known = [name for name in domain.names if name in held]
     if not known:
         return
-    ruled = {name for rule in domain.rules for name in rule.columns}
+    held_domain = domain.project(known)
+    ruled = {name for rule in held_domain.rules for name in rule.columns}
     read: dict[str, RawColumn] = {}
-    for name, cells in zip(known, source.cells(domain.project(known)), strict=True):
+    for name, cells in zip(known, source.cells(held_domain), strict=True):
         yield from _census(domain[name], cells)
         if name in ruled:
-            read[name] = _read(domain[name], cells)
-    yield from _broken(domain, read)
+            read[name] = cells
+    for rule, rows in zip(held_domain.rules, broken(held_domain, read), strict=True):
+        if rows.any():
+            what = f"rows that break rule {domain.rules.index(rule) + 1}"
+            yield Finding(", ".join(rule.columns), what, int(rows.sum()), False)
 
 
 def _census(attribute: Attribute, cells: NDArray[Any]) -> Iterator[Finding]:
@@ -77,28 +80,3 @@ def _census(attribute: Attribute, cells: NDArray[Any]) -> Iterator[Finding]:
         return
     for key, rows in counts.items():
         yield Finding(attribute.name, CENSUS[key], rows, key in REFUSED)
-
-
-def _broken(domain: Domain, read: Mapping[str, RawColumn]) -> Iterator[Finding]:
-    for number, rule in enumerate(domain.rules, start=1):
-        if not set(rule.columns) <= set(read):
-            continue
-        what = f"rows that break rule {number}"
-        try:
-            rows = int(rule.broken(read).sum())
-        except DataError:
-            yield Finding(
-                ", ".join(rule.columns), f"{what}: not compared, since values are unreadable", 0, False
-            )
-            continue
-        if rows:
-            yield Finding(", ".join(rule.columns), what, rows, False)
-
-
-def _read(attribute: Attribute, cells: NDArray[Any]) -> RawColumn:
-    """The values as rules compare them: numbers and dates as such, missing values as None."""
-    if isinstance(attribute, NumericAttribute):
-        return attribute.numbers(cells)
-    if isinstance(attribute, DateAttribute):
-        return attribute.moments.read(attribute.name, cells)[0]
-    return blanked(cells, getattr(attribute, "missing", ()))

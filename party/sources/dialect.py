@@ -101,12 +101,13 @@ def _separator(name: str, sample: list[str], usual: str) -> str:
     if len(fitting) > 1 and usual not in fitting:
         words = " and ".join(_IN_WORDS[separator] for separator in fitting)
         raise DataError(f"{name}: its lines can be divided at {words}; put quotes around cells with either")
-    if usual in fitting or (seen[usual] == 1 and not fitting):
+    if usual in fitting:
         return usual
     if fitting:
         return fitting[0]
-    in_header = [separator for separator in SEPARATORS if separator in sample[0]] if sample else []
-    return in_header[0] if len(in_header) == 1 else usual
+    # Lines of different lengths: the separator in most of them, so that the shorter line can be named.
+    common = [one for one in SEPARATORS if sum(one in line for line in sample) > len(sample) / 2]
+    return common[0] if len(common) == 1 else usual
 
 
 def _cells(sample: list[str], separator: str) -> int:

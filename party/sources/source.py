@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
 from ...common.data.table import Table, code_dtype
+from ...common.data.texts import TextColumn, has_open_categories
 from ...common.errors import DataError
 from .cells import ZONED, cells_for, in_local_time
 from .dialect import Dialect, find_dialect
@@ -202,9 +203,12 @@ def encoded_columns(
         kinds: for each column, DuckDB's type.
         select: the cells of an expression, as the column `cell`.
     """
-    columns = zip(domain.attributes, raw_columns(domain, places, kinds, select), strict=True)
-    encoded = [attribute.encode(cells).astype(code_dtype(attribute.size)) for attribute, cells in columns]
-    return Table(domain, tuple(encoded))
+    encoded, texts = [], {}
+    for attribute, cells in zip(domain.attributes, raw_columns(domain, places, kinds, select), strict=True):
+        encoded.append(attribute.encode(cells).astype(code_dtype(attribute.size)))
+        if has_open_categories(attribute):
+            texts[attribute.name] = TextColumn.read(attribute.name, cells)
+    return Table(domain, tuple(encoded), texts)
 
 
 def raw_columns(

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from ...common.data.dates import bins_of
 from ...common.data.domain import Clique
 from ...common.data.numeric import NumericAttribute
-from ...common.data.rules.extent import extent
+from ...common.data.rules.plain import extent
 from ...common.data.table import Table
 from ...common.errors import DataError
 from .distances import check_comparable, marginal_distance
@@ -119,8 +120,9 @@ def _subset(table: Table, name: str, rng: np.random.Generator) -> NDArray[np.boo
     """A random subset of the codes: a range if numeric, else any set that is not empty."""
     attribute = table.domain[name]
     inside = np.zeros(attribute.size, dtype=bool)
-    if isinstance(attribute, NumericAttribute):
-        first, last = sorted(rng.integers(0, len(attribute.cells), size=2).tolist())
+    bins = bins_of(attribute)
+    if bins is not None:
+        first, last = sorted(rng.integers(0, len(bins.cells), size=2).tolist())
         inside[first : last + 1] = True
     else:
         inside[:] = rng.random(attribute.size) < 0.5

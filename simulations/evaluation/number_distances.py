@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...common.data.attribute import Attribute
+from ...common.data.dates import bins_of
 from ...common.data.domain import Domain
-from ...common.data.numeric import NumericAttribute
 from .values import Array, Values
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
@@ -135,7 +135,8 @@ def summary(numbers: Array) -> NumberSummary:
 
 def _distance(attribute: Attribute, real: Array, synthetic: Array) -> NumberDistance:
     kolmogorov, wasserstein = distribution_gaps(real, synthetic)
-    atoms = attribute.atoms if isinstance(attribute, NumericAttribute) else ()
+    bins = bins_of(attribute)
+    atoms = () if bins is None else bins.atoms
     shares = {
         f"{atom:g}": (float(np.mean(real == atom)), float(np.mean(synthetic == atom)))
         for atom in sorted({0.0, *atoms})

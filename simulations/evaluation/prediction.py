@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.dates import bins_of
 from ...common.data.domain import Domain
-from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.extras import require_extra
@@ -181,12 +181,13 @@ def _indicators(table: Table) -> Any:
     values: list[NDArray[np.float64]] = []
     for attribute in table.domain.attributes:
         codes = table.column(attribute.name).astype(np.int64)
-        if isinstance(attribute, NumericAttribute):
-            held = len(attribute.cells)
+        bins = bins_of(attribute)
+        if bins is not None:
+            held = len(bins.cells)
             missing = codes == held
             places.append(width + missing)
             values.append(np.where(missing, 1.0, codes / max(1, held - 1)))
-            width += 1 + attribute.nullable
+            width += 1 + bins.nullable
         else:
             places.append(width + codes)
             values.append(np.ones(len(codes)))

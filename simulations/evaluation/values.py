@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Domain
+from ...common.data.rules.breaking import broken
 from ...common.data.table import Table, code_dtype
 from ...common.data.values import RawColumn
 from ...common.errors import DataError
@@ -63,7 +64,7 @@ class Values:
         table = Table(domain, tuple(codes))
         if not table.record_count:
             raise DataError("a table without rows cannot be compared; give both tables records")
-        return cls(table, numbers, tuple(rule.broken(ruled) for rule in domain.rules))
+        return cls(table, numbers, broken(domain, ruled))
 
     def take(self, indices: NDArray[np.integer[Any]]) -> Values:
         """The rows at these indices, in this order."""

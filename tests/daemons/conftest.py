@@ -44,7 +44,7 @@ def small_network(folder, grid="2x2", **plan):
     network = LocalNetwork.create(
         folder / "net",
         data,
-        Domain.from_json(DOMAIN),
+        Domain.from_json(plan.pop("domain", DOMAIN)),
         grid,
         attach=plan.pop("attach", False),
         overlap=plan.pop("overlap", None),

@@ -78,6 +78,16 @@ def test_one_command_aligns_the_rows_of_a_network_and_releases_them(tmp_path, ne
         assert len(ledger) == 2
 
 
+def test_a_release_has_identifiers_that_the_curator_draws_anew(tmp_path, network_of, command):
+    domain = {"id": {"type": "identifier", "pattern": "S{:03d}"}, "kind": ["x", "y, z"], "code": 3}
+    network = network_of(tmp_path, "1x2", domain=domain)
+    with network.running():
+        command("curator", "release", network.plan, "--out", tmp_path / "out")
+    lines = (tmp_path / "out/synthetic.csv").read_text().splitlines()
+    assert lines[0] == "id,kind,code"
+    assert [line[:5] for line in lines[1:]] == [f"S{number:03d}," for number in range(1, 241)]
+
+
 def test_the_protocol_indicator_works_over_a_network(tmp_path, network_of, command):
     network = network_of(
         tmp_path,

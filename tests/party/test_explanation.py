@@ -62,6 +62,16 @@ def test_an_explanation_contains_the_whole_plan(operator):
     assert form["decisions"] == []
 
 
+def test_an_explanation_names_attributes_whose_domain_nobody_has_reviewed(operator):
+    folder = operator.home.folder
+    (folder / "domain.json").write_text('{"a": {"type": "codes", "n": 3, "reviewed": false}}')
+    policy = (folder / "policy.toml").read_text()
+    (folder / "policy.toml").write_text(policy + "allow_unreviewed = true\n")
+    assert requested(operator)["unreviewed"] == ["a"]
+    (line,) = [line for line in operator.run("show", RELEASE_ID).splitlines() if "NOT REVIEWED" in line]
+    assert line.split()[0] == "domain"
+
+
 def test_an_explanation_is_also_in_plain_sentences(operator):
     requested(operator, mechanism='{"name": "mst", "rounds": 3}')
     lines = [" ".join(line.split()) for line in operator.run("show", RELEASE_ID).splitlines()]

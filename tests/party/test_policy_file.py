@@ -15,10 +15,19 @@ KEYED = SOURCE + 'key = "id"\n'
 NAMED = KEYED + 'identifiers = { national_id = "nid", surname = "name" }\n'
 
 
-def settings(folder, text):
-    (folder / "domain.json").write_text('{"a": 2}')
+def settings(folder, text, domain='{"a": 2}'):
+    (folder / "domain.json").write_text(domain)
     (folder / policy_file.NAME).write_text(text)
     return Settings.load(folder)
+
+
+def test_a_domain_that_nobody_has_reviewed_is_refused_unless_the_policy_allows_it(tmp_path):
+    unreviewed = '{"a": {"type": "codes", "n": 2, "reviewed": false}, "b": 2}'
+    with pytest.raises(DataError, match="entries that were read from the rows: a;"):
+        settings(tmp_path, SOURCE, unreviewed)
+    assert settings(
+        tmp_path, SOURCE + "[policy]\nallow_unreviewed = true\n", unreviewed
+    ).domain.unreviewed == ("a",)
 
 
 def test_the_file_that_init_writes_allows_nothing(tmp_path):

@@ -6,10 +6,12 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from dpmosaic.common.data.categorical import CategoricalAttribute, CodedAttribute
+from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.values import text_of
 from dpmosaic.common.history import START, Mark
+from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.messages import (
     Acceptance,
     AnswerForm,
@@ -29,6 +31,7 @@ from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
 from dpmosaic.common.protocols.alignment.plan import DDH, HMAC, AlignmentPlan
+from dpmosaic.common.protocols.chosen import Chosen
 from dpmosaic.common.protocols.masked.dealers import DealerEntry
 from dpmosaic.common.protocols.masked.plan import MaskedPlan
 from dpmosaic.common.protocols.masked.ring import Ring
@@ -46,6 +49,21 @@ CATEGORIES = st.lists(
     max_size=5,
     unique_by=text_of,
 )
+
+
+RUNS = st.lists(WORDS, max_size=3).map(tuple)
+DELTAS = st.floats(0, 0.1, exclude_min=True)
+LABELS = st.dictionaries(NAMES, st.lists(TEXTS, max_size=2).map(tuple), max_size=2)
+CHOICES = st.builds(
+    lambda labels, delta, *stated, runs: Chosen(*stated, Coding(runs, labels), delta if labels else 0.0),
+    LABELS,
+    DELTAS,
+    RELEASE_IDS,
+    st.text("0123456789abcdef", min_size=64, max_size=64),
+    POSITIVE,
+    runs=st.dictionaries(NAMES, RUNS, max_size=2),
+)
+SEARCHES = st.builds(LabelSearch, st.lists(NAMES, min_size=1, max_size=3, unique=True).map(tuple), DELTAS)
 
 
 def numeric(name, minimum, width, bins, nullable, integer):
@@ -103,7 +121,15 @@ def plans(draw):
     checked = bits == 32 and alignment is None and len(dealers) < 3
     check = draw(st.sampled_from(["", "one-hot"])) if checked else ""
     return MaskedPlan(
-        domain, tuple(roster), tolerated, Ring(bits), evaluators, dealers, check=check, alignment=alignment
+        domain,
+        tuple(roster),
+        tolerated,
+        Ring(bits),
+        evaluators,
+        dealers,
+        check=check,
+        alignment=alignment,
+        chosen=draw(st.none() | CHOICES),
     )
 
 
@@ -142,7 +168,7 @@ DESCRIPTIONS = st.builds(
 BUDGETS = st.builds(Budget, zcdp_rho=POSITIVE, delta=st.none() | st.floats(1e-300, 0.99)) | st.builds(
     Budget, epsilon=POSITIVE, delta=st.floats(1e-300, 0.99)
 )
-PURPOSES = st.builds(Purpose, BUDGETS, TEXTS, TEXTS, TEXTS, TEXTS)
+PURPOSES = st.builds(Purpose, BUDGETS, TEXTS, TEXTS, TEXTS, TEXTS, labels=st.none() | SEARCHES)
 UNMASKED_TERMS = st.builds(
     ReleaseTerms,
     RELEASE_IDS,
@@ -150,7 +176,7 @@ UNMASKED_TERMS = st.builds(
     NAMES.filter(lambda name: name not in ("masked", "alignment")),
     st.sampled_from(Adjacency),
     granted_rho=POSITIVE,
-    plan=plans().map(lambda plan: Partition(plan.domain, plan.roster)),
+    plan=plans().map(lambda plan: Partition(plan.domain, plan.roster, chosen=plan.chosen)),
     purpose=PURPOSES,
 )
 MASKED_TERMS = st.builds(
@@ -181,16 +207,25 @@ MATCHING_TERMS = st.builds(
         keying=st.sampled_from([HMAC, DDH]),
         duplicates=st.sampled_from(["first", "refuse"]),
     ),
-    purpose=PURPOSES,
+    purpose=PURPOSES.map(lambda purpose: replace(purpose, labels=None)),
 )
 TERMS = UNMASKED_TERMS | MASKED_TERMS | MATCHING_TERMS
 BOXES = st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=3).map(tuple), max_size=3).map(tuple)
+COUNTED = [AnswerForm.HISTOGRAM, AnswerForm.RECORD_WISE, AnswerForm.SHARE]
 QUERIES = (
     st.builds(
         MarginalQuery,
         release_id=NAMES,
         query_id=NAMES,
-        form=st.sampled_from(AnswerForm),
+        form=st.just(AnswerForm.LABELS),
+        clique=TEXTS.map(lambda name: (name,)),
+        sigma=POSITIVE,
+    )
+    | st.builds(
+        MarginalQuery,
+        release_id=NAMES,
+        query_id=NAMES,
+        form=st.sampled_from(COUNTED),
         clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
         sigma=POSITIVE,
         boxes=BOXES,
@@ -199,7 +234,7 @@ QUERIES = (
         MarginalQuery,
         release_id=NAMES,
         query_id=NAMES,
-        form=st.sampled_from(AnswerForm),
+        form=st.sampled_from(COUNTED),
         clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
         sigma=POSITIVE,
         interaction=st.just(True),
@@ -257,6 +292,10 @@ ALIGNED = replace(
     plan=replace(
         PLAN, alignment=Alignment("f" * 32, Population.ANYWHERE, ((6,), (-1, 2, 3)), Fraction(3, 2**9), 2)
     ),
+)
+CHOSEN = replace(
+    MASKED,
+    plan=replace(PLAN, chosen=Chosen("f" * 32, "c" * 64, 0.25, Coding({"a": (0, 1)}, {"b": ("x",)}), 0.125)),
 )
 ALIGNING = replace(
     RELEASE,

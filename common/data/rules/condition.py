@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError
 from ..attribute import Attribute
+from ..boolean import BooleanAttribute
 from ..categorical import CategoricalAttribute, Category
-from ..values import RawColumn, read_texts, text_of
-from .extent import extent, number_of, numbers
+from ..dates import DateAttribute
+from ..values import text_of
+from .plain import extent, number_of, numbers, texts
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -35,12 +38,13 @@ class Condition:
     Attributes:
         column: its name.
         listed: categories or numbers, one of which it needs; None stands for a missing value.
-        compared: otherwise, comparisons of numbers that all have to hold: a key such as "below" and a bound.
+        compared: otherwise, comparisons that all have to hold: a key such as "below" and a bound, of dates in
+            ISO 8601.
     """
 
     column: str
     listed: tuple[Category | None, ...] = ()
-    compared: tuple[tuple[str, float], ...] = ()
+    compared: tuple[tuple[str, float | str], ...] = ()
 
     @classmethod
     def of_json(cls, column: str, form: object) -> Condition:
@@ -55,15 +59,15 @@ class Condition:
             isinstance(form, Mapping)
             and form
             and set(form) <= set(_COMPARED)
-            and all(_is_number(bound) for bound in form.values())
+            and all(_is_bound(bound) for bound in form.values())
         ):
             return cls(column, compared=tuple((key, bound) for key, bound in form.items()))
         raise DataError(
             f"rules: expected for {column!r} a list of categories, with null for a missing value, or an "
-            f"object with numbers as {', '.join(_COMPARED)}; fix the rule"
+            f"object with numbers or dates as {', '.join(_COMPARED)}; fix the rule"
         )
 
-    def to_json(self) -> list[Category | None] | dict[str, float]:
+    def to_json(self) -> list[Category | None] | dict[str, float | str]:
         """As in a domain file."""
         return dict(self.compared) if self.compared else list(self.listed)
 
@@ -80,9 +84,13 @@ class Condition:
                     f"rules: {self.column!r} has no category, atom or missing value that a rule lists; add "
                     "it to the domain or fix the rule"
                 )
-        for key, bound in self.compared:
-            if np.isnan(reached).all():
-                raise DataError(f"rules: {self.column!r} has no numbers to compare; list categories")
+        for key, text in self.compared:
+            bound = _bound(text)
+            if np.isnan(reached).all() or isinstance(attribute, DateAttribute) is not isinstance(text, str):
+                raise DataError(
+                    f"rules: {self.column!r} is compared with something else than it holds; compare numbers "
+                    "with numbers and dates with dates, or list categories"
+                )
             if key in ("equal", "not"):
                 divided = (
                     (reached[:, 0] <= bound) & (reached[:, 1] >= bound) & (reached[:, 0] < reached[:, 1])
@@ -91,7 +99,7 @@ class Condition:
                 divided = np.logical_xor(*_COMPARED[key](reached, bound).T)
             if divided.any():
                 raise DataError(
-                    f"rules: the bound {bound:g} of {self.column!r} lies inside a bin; declare it as an atom "
+                    f"rules: the bound {text} of {self.column!r} lies inside a bin; declare it as an atom "
                     "or an edge, or choose another"
                 )
 
@@ -99,27 +107,21 @@ class Condition:
         """For each code whether it holds, shape (size,)."""
         if self.listed:
             return _listed_codes(attribute, self.listed)
-        low = extent(attribute)[:, 0]
-        return np.all([_COMPARED[key](low, bound) for key, bound in self.compared], axis=0)
+        return self._compared(extent(attribute)[:, 0])
 
-    def of_values(self, values: RawColumn) -> Mask:
-        """For each raw value whether it holds, shape (N,).
-
-        Raises:
-            DataError: a value that it compares is no number.
-        """
+    def of_values(self, values: NDArray[Any]) -> Mask:
+        """For each value, as `plain` gives it, whether it holds; shape (N,)."""
         if self.compared:
-            found = numbers(self.column, values)
-            return np.all([_COMPARED[key](found, bound) for key, bound in self.compared], axis=0)
-        texts, position = read_texts(self.column, values)
+            return self._compared(numbers(values))
         wanted = {text_of(value) for value in self.listed}
-        as_numbers = {number_of(value) for value in self.listed if not math.isnan(number_of(value))}
-        known = [text in wanted or _parsed(text) in as_numbers for text in texts]
-        return np.array(known, dtype=np.bool_)[position]
+        if values.dtype.kind != "f":
+            return np.isin(values.astype(str), list(wanted))
+        listed: Mask = np.isin(values, [_parsed(text) for text in wanted if text])
+        return listed | np.isnan(values) if "" in wanted else listed
 
     def thresholds(self) -> tuple[float, ...]:
         """Numbers at which a bin has to begin, so that each bin lies on one side of every bound."""
-        bounds = list(self.compared)
+        bounds = [(key, _bound(bound)) for key, bound in self.compared]
         bounds += [("equal", number_of(value)) for value in self.listed if not math.isnan(number_of(value))]
         found = set()
         for key, bound in bounds:
@@ -129,15 +131,24 @@ class Condition:
                 found.add(math.nextafter(bound, math.inf))
         return tuple(sorted(found))
 
+    def _compared(self, found: Array) -> Mask:
+        held = [_COMPARED[key](found, _bound(bound)) for key, bound in self.compared]
+        return np.asarray(np.all(held, axis=0))
+
 
 def _listed_codes(attribute: Attribute, listed: tuple[Category | None, ...]) -> Mask:
-    texts = {text_of(value) for value in listed}
-    if isinstance(attribute, CategoricalAttribute):
-        return np.array([text_of(category) in texts for category in attribute.categories])
+    wanted = {text_of(value) for value in listed}
+    if isinstance(attribute, (CategoricalAttribute, BooleanAttribute)):
+        return np.isin(texts(attribute), list(wanted))
     reached = extent(attribute)
     single = reached[:, 0] == reached[:, 1]
-    found = single & np.isin(reached[:, 0], [_parsed(text) for text in texts if text])
-    return found | (np.isnan(reached[:, 0]) if "" in texts else False)
+    found: Mask = single & np.isin(reached[:, 0], [_parsed(text) for text in wanted if text])
+    return found | np.isnan(reached[:, 0]) if "" in wanted else found
+
+
+def _bound(bound: float | str) -> float:
+    """A bound as a number; of a date, microseconds since 1970."""
+    return float(np.datetime64(bound, "us").astype(np.int64)) if isinstance(bound, str) else bound
 
 
 def _parsed(text: str) -> float:
@@ -149,6 +160,15 @@ def _parsed(text: str) -> float:
 
 def _is_category(value: object) -> bool:
     return value is None or isinstance(value, (str, bool)) or _is_number(value)
+
+
+def _is_bound(value: object) -> bool:
+    if not isinstance(value, str):
+        return _is_number(value)
+    try:
+        return not np.isnat(np.datetime64(value, "us"))
+    except ValueError:
+        return False
 
 
 def _is_number(value: object) -> bool:

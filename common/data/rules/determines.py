@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError
-from ..attribute import ABSENT, Attribute
+from ..attribute import Attribute
 from ..categorical import CategoricalAttribute, Category
-from ..values import RawColumn, read_texts, text_of
-from .extent import extent
+from ..values import text_of
+from .plain import absent_codes, extent, texts
 from .rule import Codes, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
@@ -62,26 +62,21 @@ class Determines(Rule):
         if self.pairs is None:
             return np.zeros(np.broadcast_shapes(found.shape, determined.shape), dtype=np.bool_)
         wanted = self._codes(domain)[found]
-        absent = _is_absent(domain[self.dependent_column])[determined]
-        return (wanted >= 0) & (wanted != determined) & ~absent
+        absent = absent_codes(domain[self.dependent_column])[determined]
+        return np.asarray((wanted >= 0) & (wanted != determined) & ~absent)
 
-    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
         """See `Rule.broken`; without a map, rows whose value is not the most frequent one of theirs."""
-        names, position = read_texts(self.determinant, columns[self.determinant])
-        texts, place = read_texts(self.dependent_column, columns[self.dependent_column])
+        names, groups = _distinct(columns[self.determinant])
+        found, values = _distinct(columns[self.dependent_column])
         if self.pairs is None:
-            label = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-            group = {text: number for number, text in enumerate(dict.fromkeys(names))}
-            values = np.array([label[text] for text in texts])[place]
-            groups = np.array([group[text] for text in names])[position]
-            wanted = most_frequent(groups, values, len(label))
-            empty = np.array([text == "" for text in names])[position]
-            return ~empty & (wanted[groups] != values)
-        known = {text: text_of(category) for text, category in self.pairs}
-        # Texts as numbers, so that rows are compared without a Python loop.
-        label = {text: number for number, text in enumerate(dict.fromkeys([*texts, *known.values()]))}
-        mapped = np.array([label[known[text]] if text in known else -1 for text in names])[position]
-        return (mapped >= 0) & (mapped != np.array([label[text] for text in texts])[place])
+            wanted = _most_frequent(groups, values, len(found))
+            wanted[[place for place, text in enumerate(names) if text == ""]] = -1
+        else:
+            known = {text: text_of(category) for text, category in self.pairs}
+            places = {text: place for place, text in enumerate(found)}
+            wanted = np.array([places.get(known[n], len(found)) if n in known else -1 for n in names])
+        return np.asarray((wanted[groups] >= 0) & (wanted[groups] != values))
 
     def to_json(self) -> dict[str, Any]:
         """See `Rule.to_json`."""
@@ -94,7 +89,7 @@ class Determines(Rule):
             return {}
         found, determined = (codes[name] for name in self.columns)
         wanted = self._codes(domain)[found]
-        absent = _is_absent(domain[self.dependent_column])[determined]
+        absent = absent_codes(domain[self.dependent_column])[determined]
         return {self.dependent_column: np.where((wanted < 0) | absent, determined, wanted)}
 
     def with_map(self, domain: Domain, codes: NDArray[np.int64]) -> Determines:
@@ -104,9 +99,12 @@ class Determines(Rule):
             domain: of the codes.
             codes: the determined code of each code of the determinant.
         """
-        values, determined = (_texts(domain[name]) for name in self.columns)
-        pairs = ((text, determined[code]) for text, code in zip(values, codes.tolist(), strict=True) if text)
-        return replace(self, pairs=tuple(pairs))
+        attribute = domain[self.determinant]
+        values, determined = texts(attribute), texts(domain[self.dependent_column])
+        # Many values share the category for all others, and each determines its own.
+        free = {"", attribute.other if isinstance(attribute, CategoricalAttribute) else None}
+        pairs = zip(values, (determined[code] for code in codes.tolist()), strict=True)
+        return replace(self, pairs=tuple((value, found) for value, found in pairs if value not in free))
 
     def _codes(self, domain: Domain) -> NDArray[np.int64]:
         """The determined code of each code of the determinant; -1 for none.
@@ -117,14 +115,16 @@ class Determines(Rule):
         return _mapped(domain[self.determinant], domain[self.dependent_column], self.pairs or ())
 
 
-def most_frequent(groups: NDArray[np.int64], values: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """For each group its most frequent value, the least if there are several.
+def _distinct(values: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
+    """The distinct texts of plain values, and which each row has."""
+    known, position = np.unique(
+        values if values.dtype.kind == "f" else values.astype(str), return_inverse=True
+    )
+    return list(map(text_of, known.tolist())), position
 
-    Args:
-        groups: shape (N,), numbers from 0.
-        values: shape (N,), numbers from 0 to size - 1.
-        size: number of values.
-    """
+
+def _most_frequent(groups: NDArray[np.int64], values: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """For each group its most frequent value of 0 to size - 1, the least if there are several."""
     cells, counts = np.unique(groups * size + values, return_counts=True)
     order = np.lexsort((cells, -counts))
     found = np.zeros(int(groups.max(initial=-1)) + 1, dtype=np.int64)
@@ -150,19 +150,6 @@ def _mapped(
 
 def _code_of_text(attribute: Attribute) -> dict[str, int]:
     """The code of each category, or of each number that has a code of its own."""
-    return {text: code for code, text in enumerate(_texts(attribute))}
+    return {text: code for code, text in enumerate(texts(attribute))}
 
 
-def _texts(attribute: Attribute) -> list[str]:
-    """The value of each code; empty if it is missing."""
-    if isinstance(attribute, CategoricalAttribute):
-        return list(map(text_of, attribute.categories))
-    return list(map(text_of, extent(attribute)[:, 0].tolist()))
-
-
-def _is_absent(attribute: Attribute) -> Mask:
-    """The codes that stand for people whom the party does not have."""
-    found = np.zeros(attribute.size, dtype=np.bool_)
-    if isinstance(attribute, CategoricalAttribute):
-        found[-1] = attribute.categories[-1] == ABSENT
-    return found

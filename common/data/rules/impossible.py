@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import DataError
-from ..values import RawColumn
 from .condition import Condition
+from .plain import absent_codes
 from .rule import Codes, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Impossible(Rule):
         """See `Rule.forbids`."""
         return met(self.conditions, domain, codes)
 
-    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
         """See `Rule.broken`."""
         return _met_by_values(self.conditions, columns)
 
@@ -83,9 +84,10 @@ class NullWhen(Rule):
         """See `Rule.forbids`."""
         where = met(self.conditions, domain, codes)
         missing = met((self._missing,), domain, codes)
-        return (where != missing) if self.only else where & ~missing
+        absent = absent_codes(domain[self.column])[codes[self.column]]
+        return ((where != missing) if self.only else where & ~missing) & ~absent
 
-    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
         """See `Rule.broken`."""
         where = _met_by_values(self.conditions, columns)
         missing = _met_by_values((self._missing,), columns)
@@ -100,7 +102,9 @@ class NullWhen(Rule):
     def dependent(self, domain: Domain, codes: Mapping[str, Codes]) -> dict[str, Codes]:
         """Missing where the conditions hold."""
         (empty,) = np.flatnonzero(self._missing.of_codes(domain[self.column]))[:1]
-        return {self.column: np.where(met(self.conditions, domain, codes), empty, codes[self.column])}
+        found = codes[self.column]
+        where = met(self.conditions, domain, codes) & ~absent_codes(domain[self.column])[found]
+        return {self.column: np.where(where, empty, found)}
 
     def thresholds(self) -> Mapping[str, tuple[float, ...]]:
         """See `Rule.thresholds`."""
@@ -124,10 +128,10 @@ def read_conditions(form: object) -> tuple[Condition, ...]:
 
 def met(conditions: tuple[Condition, ...], domain: Domain, codes: Mapping[str, Codes]) -> Mask:
     """Whether combinations of codes meet all conditions."""
-    return functools.reduce(
-        np.logical_and, (c.of_codes(domain[c.column])[codes[c.column]] for c in conditions)
-    )
+    found = [c.of_codes(domain[c.column])[codes[c.column]] for c in conditions]
+    return np.asarray(functools.reduce(np.logical_and, found))
 
 
-def _met_by_values(conditions: tuple[Condition, ...], columns: Mapping[str, RawColumn]) -> Mask:
-    return np.all([condition.of_values(columns[condition.column]) for condition in conditions], axis=0)
+def _met_by_values(conditions: tuple[Condition, ...], columns: Mapping[str, NDArray[Any]]) -> Mask:
+    held = [condition.of_values(columns[condition.column]) for condition in conditions]
+    return np.asarray(np.all(held, axis=0))

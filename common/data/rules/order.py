@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError
-from ..values import RawColumn
-from .extent import extent, numbers
+from .plain import extent, numbers, on_lattice
 from .rule import Codes, Mask, Rule, check_columns
 
 if TYPE_CHECKING:
     from ..domain import Clique, Domain
 
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 """Largest difference of a sum, relative to its parts, that is taken as rounding."""
 
 
@@ -51,11 +50,11 @@ class AtMost(Rule):
                 found |= lower[..., 0] > upper[..., 1]
         return found
 
-    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
         """See `Rule.broken`."""
-        found = np.stack([numbers(name, columns[name]) for name in self.names])
+        found = np.stack([numbers(columns[name]) for name in self.names])
         before = np.fmax.accumulate(found, axis=0)[:-1]
-        return np.any(before > found[1:], axis=0)
+        return np.asarray(np.any(before > found[1:], axis=0))
 
     def to_json(self) -> dict[str, Any]:
         """See `Rule.to_json`."""
@@ -91,15 +90,17 @@ class Sum(Rule):
         """See `Rule.forbids`."""
         low, high = self._reached(domain, codes)
         total = extent(domain[self.total])[codes[self.total]]
-        slack = _ROUNDING * np.maximum(np.abs(low), np.abs(high))
+        # Between bins of any numbers there is no room for differences of rounding.
+        exact = all(on_lattice(domain[name]) for name in self.columns)
+        slack = (ROUNDING if exact else 0.0) * np.maximum(np.abs(low), np.abs(high))
         found: Mask = (total[..., 1] < low - slack) | (total[..., 0] > high + slack)
         return found
 
-    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
+    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
         """See `Rule.broken`; differences of rounding are no break."""
-        total = numbers(self.total, columns[self.total])
-        parts = np.stack([numbers(name, columns[name]) for name in self.addends])
-        found: Mask = np.abs(total - parts.sum(axis=0)) > _ROUNDING * np.abs(parts).sum(axis=0)
+        total = numbers(columns[self.total])
+        parts = np.stack([numbers(columns[name]) for name in self.addends])
+        found: Mask = np.abs(total - parts.sum(axis=0)) > ROUNDING * np.abs(parts).sum(axis=0)
         return found
 
     def to_json(self) -> dict[str, Any]:

@@ -47,10 +47,8 @@ def read_rule(form: object) -> Rule:
             return AtMost(tuple(names))
         case {"sum": str(total), "of": [*parts], **rest} if not rest and _all_text(parts):
             return Sum(total, tuple(parts))
-        case {"null": str(column), "when": conditions, **rest} if set(rest) <= {"only"} and isinstance(
-            rest.get("only", False), bool
-        ):
-            return NullWhen(column, read_conditions(conditions), rest.get("only", False))
+        case {"null": str(column), "when": conditions, **rest} if rest in ({}, {"only": True}):
+            return NullWhen(column, read_conditions(conditions), bool(rest))
     raise DataError(
         'rules: expected "impossible", "determines" with "from" and "to", "at_most", "sum" with "of", or '
         '"null" with "when"; fix the rule'

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError
-from ..values import RawColumn
 
 if TYPE_CHECKING:
     from ..domain import Clique, Domain
@@ -51,14 +50,11 @@ class Rule(ABC):
         """
 
     @abstractmethod
-    def broken(self, columns: Mapping[str, RawColumn]) -> Mask:
-        """Whether each row breaks the rule, by its raw values.
+    def broken(self, columns: Mapping[str, NDArray[Any]]) -> Mask:
+        """Whether each row breaks the rule, by its values; see `breaking.broken` for raw ones.
 
         Args:
-            columns: raw values of at least the rule's columns, shape (N,) each.
-
-        Raises:
-            DataError: a value that the rule compares is neither a number nor a date.
+            columns: values of at least the rule's columns, as `plain` gives them, shape (N,) each.
         """
 
     @abstractmethod
@@ -95,6 +91,9 @@ class Rule(ABC):
         return {}
 
 
+_AnyRule = TypeVar("_AnyRule", bound=Rule)
+
+
 def check_columns(domain: Domain, columns: Clique, least: int) -> None:
     """Raises DataError if a rule names unknown columns, one twice, or fewer than it needs."""
     if unknown := [name for name in columns if name not in domain.names]:
@@ -104,3 +103,13 @@ def check_columns(domain: Domain, columns: Clique, least: int) -> None:
             f"rules: expected {least} or more different columns in a rule, found "
             f"{', '.join(map(repr, columns))}; fix the rule"
         )
+
+
+def components(rules: Iterable[_AnyRule]) -> list[list[_AnyRule]]:
+    """The rules, grouped so that those of different groups share no column."""
+    groups: list[list[_AnyRule]] = []
+    for rule in rules:
+        near = [g for g in groups if any(set(other.columns) & set(rule.columns) for other in g)]
+        groups = [group for group in groups if group not in near]
+        groups.append([*(other for group in near for other in group), rule])
+    return groups

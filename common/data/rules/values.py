@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numeric import NumericAttribute
-from .extent import extent, numbers
-from .order import AtMost, Sum
-from .rule import Codes, Mask
+from .order import ROUNDING, AtMost, Sum
+from .plain import extent, not_below, numbers, plain, rounded, with_numbers
+from .rule import Codes, Mask, components
 
 if TYPE_CHECKING:
     from ..domain import Domain
 
 Values = dict[str, NDArray[Any]]
 
-_REDRAWS = 30
+_REDRAWS = 100
 """Times that values are drawn again from their bins where they break a rule."""
 
 
@@ -32,80 +30,82 @@ def drawn_together(
     """Values that break no inequality and no sum of the domain.
 
     Values of a row that breaks one are drawn again, so that they are distributed as before, given the rule.
-    What still breaks an inequality is raised as little as needed. A total is the sum of its parts; if that
-    lies outside the total's bin even after redraws, the total leaves its bin.
+    What still breaks an inequality gets the least values that do not. A total is the sum of its parts; if
+    that lies outside the total's bin even after redraws, the total leaves its bin.
 
     Args:
         domain: of the codes.
         codes: of each column, shape (N,).
-        values: raw values of each column, shape (N,).
+        values: decoded values of each column, shape (N,).
         draw: draws values of a column for some of its rows.
     """
-    sums = [rule for rule in domain.rules if isinstance(rule, Sum)]
-    orders = [rule for rule in domain.rules if isinstance(rule, AtMost)]
-    totals = {rule.total for rule in sums}
-    drawn = {name for rule in (*sums, *orders) for name in rule.columns} - totals
     found = dict(values)
-    breaking = _totalled(domain, codes, found, sums)
-    for _ in range(_REDRAWS if drawn else 0):
-        for order in orders:
-            breaking |= order.broken(found)
-        rows = np.flatnonzero(breaking)
-        if not len(rows):
-            return found
-        for name in domain.canonical(drawn):
-            found[name] = found[name].copy()
-            found[name][rows] = draw(name, rows)
-        breaking = _totalled(domain, codes, found, sums)
-    for _ in orders:
-        for order in orders:
-            _raise(domain, order, found)
+    ruled = [rule for rule in domain.rules if isinstance(rule, (AtMost, Sum))]
+    for together in components(ruled):
+        names = domain.canonical({name for rule in together for name in rule.columns})
+        part, rows = {name: found[name] for name in names}, np.arange(len(codes[names[0]]))
+        for _ in range(_REDRAWS):
+            kept = {name: codes[name][rows] for name in names}
+            breaking = _totalled(domain, kept, part, together)
+            breaking |= np.any([rule.broken(_plain(domain, part, rule.columns)) for rule in together], axis=0)
+            for name in names:
+                found[name] = _placed(found[name], rows, part[name])
+            rows = rows[breaking]
+            part = {name: draw(name, rows) for name in names}
+            if not len(rows):
+                break
+        else:
+            part = _least(domain, {name: codes[name][rows] for name in names}, part, together)
+            for name in names:
+                found[name] = _placed(found[name], rows, part[name])
     return found
 
 
-def _totalled(domain: Domain, codes: Mapping[str, Codes], values: Values, sums: Sequence[Sum]) -> Mask:
-    """Sets totals to sums of parts; returns the rows with a total outside its bin."""
-    outside = np.zeros(len(next(iter(codes.values()))), dtype=np.bool_)
-    for rule in sums:
-        total = np.sum([numbers(part, values[part]) for part in rule.addends], axis=0)
-        total = _rounded(total, [domain[part] for part in rule.addends])
-        known = ~np.isnan(total) & ~np.isnan(numbers(rule.total, values[rule.total]))
-        values[rule.total] = _with_numbers(values[rule.total], known, total)
-        low, high = extent(domain[rule.total])[codes[rule.total]].T
-        outside |= known & ((total < low) | (total > high))
-    return outside
-
-
-def _raise(domain: Domain, rule: AtMost, values: Values) -> None:
-    """Raises each number to that of the column before."""
-    for lower, upper in zip(rule.names, rule.names[1:], strict=False):
-        broken = AtMost((lower, upper)).broken(values)
-        if broken.any() and values[upper].dtype.kind == "M":
-            values[upper] = np.where(broken, values[lower], values[upper])
-        elif broken.any():
-            least, attribute = numbers(lower, values[lower]), domain[upper]
-            unit = attribute.unit if isinstance(attribute, NumericAttribute) else None
-            if unit is not None:
-                least = np.round(np.ceil(least / unit) * unit, _digits(unit))
-            values[upper] = _with_numbers(values[upper], broken, least)
-
-
-def _with_numbers(values: NDArray[Any], where: Mask, found: NDArray[np.float64]) -> NDArray[Any]:
-    """Values with some replaced by numbers of the same type."""
-    new: NDArray[Any] = found[where]
-    if values.dtype.kind in "iuO" and np.array_equal(new, np.floor(new)):
-        new = new.astype(np.int64)
-    changed = values.astype(np.result_type(values, new)) if values.dtype != object else values.copy()
-    changed[where] = new
+def _placed(values: NDArray[Any], rows: NDArray[np.int64], part: NDArray[Any]) -> NDArray[Any]:
+    changed = values.copy() if values.dtype.kind in "OM" else values.astype(np.result_type(values, part))
+    changed[rows] = part
     return changed
 
 
-def _rounded(total: NDArray[np.float64], parts: Sequence[object]) -> NDArray[np.float64]:
-    """Sums of multiples of units, without the last digits of floating-point addition."""
-    units = [part.unit if isinstance(part, NumericAttribute) else 1.0 for part in parts]
-    known = [unit for unit in units if unit is not None]
-    return np.round(total, max(map(_digits, known))) if len(known) == len(units) else total
+def _totalled(
+    domain: Domain, codes: Mapping[str, Codes], values: Values, rules: Sequence[AtMost | Sum]
+) -> Mask:
+    """Sets totals to the sums of parts; returns the rows with a total outside its bin."""
+    outside = np.zeros(len(next(iter(values.values()))), dtype=np.bool_)
+    for rule in rules:
+        if not isinstance(rule, Sum):
+            continue
+        found = _plain(domain, values, rule.columns)
+        total = np.sum([numbers(found[part]) for part in rule.addends], axis=0)
+        known = ~np.isnan(total) & ~np.isnan(numbers(found[rule.total]))
+        total = rounded(domain[rule.total], total)
+        values[rule.total] = with_numbers(domain[rule.total], values[rule.total], known, total)
+        low, high = extent(domain[rule.total])[codes[rule.total]].T
+        slack = ROUNDING * np.abs(total)
+        outside |= known & ((total < low - slack) | (total > high + slack))
+    return outside
 
 
-def _digits(unit: float) -> int:
-    return max(0, math.ceil(-math.log10(unit))) + 6
+def _least(
+    domain: Domain, codes: Mapping[str, Codes], values: Values, rules: Sequence[AtMost | Sum]
+) -> Values:
+    """The least values of rows, raised as little as inequalities need."""
+    found = dict(values)
+    every = np.ones(len(next(iter(codes.values()))), dtype=np.bool_)
+    orders = [rule for rule in rules if isinstance(rule, AtMost)]
+    for name in {name for rule in orders for name in rule.names}:
+        low = extent(domain[name])[codes[name], 0]
+        found[name] = with_numbers(domain[name], found[name], every & ~np.isnan(low), low)
+    # A raised value can be the lower one of another rule, so all are applied as often as there are rules.
+    for rule in orders * len(orders):
+        for place, upper in enumerate(rule.names[1:], start=1):
+            reached = [numbers(plain(domain[name], found[name])) for name in rule.names[: place + 1]]
+            least = np.fmax.reduce(reached[:-1])
+            raised = not_below(domain[upper], least)
+            found[upper] = with_numbers(domain[upper], found[upper], reached[-1] < least, raised)
+    _totalled(domain, codes, found, rules)
+    return found
+
+
+def _plain(domain: Domain, values: Values, names: Sequence[str]) -> Values:
+    return {name: plain(domain[name], values[name]) for name in names}

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.attribute import Attribute
+from ....common.data.dates import bins_of
 from ....common.data.domain import Domain
-from ....common.data.numeric import NumericAttribute
 from ....common.data.table import Table
 
 _FEW = 12
@@ -64,11 +64,12 @@ class Modes:
         floor = max(1.0, noisy.sum()) * 1e-4
         weights = np.maximum(noisy, floor / attribute.size)
         weights = weights / weights.sum()
-        if not isinstance(attribute, NumericAttribute) or attribute.size <= _FEW:
+        bins = bins_of(attribute)
+        if bins is None or attribute.size <= _FEW:
             return cls(np.arange(attribute.size + 1), weights)
         alone = weights >= _SPIKE
-        alone[: len(attribute.cells)] |= np.isin(attribute.cells[:, 0], attribute.atoms)
-        alone[len(attribute.cells) :] = True
+        alone[: len(bins.cells)] |= np.isin(bins.cells[:, 0], bins.atoms)
+        alone[len(bins.cells) :] = True
         most = max(weights[~alone].sum() / _RUNS, 1e-12)
         edges, run = [0], 0.0
         for code in range(attribute.size):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from ....common.data.domain import Clique
 from ....common.data.table import Table
@@ -65,6 +65,7 @@ class FittedModel:
         bounds: one-sided confidence bounds on its error, one for each workload marginal measured or scored.
         selection: the values by which marginals were selected, in words; empty without selection.
         steps: planned steps of the mechanism.
+        labels: of open categories, by name: the frequent labels.
     """
 
     model: ReleasedModel
@@ -73,6 +74,7 @@ class FittedModel:
     bounds: tuple[ErrorBound, ...]
     selection: str = ""
     steps: tuple[Step, ...] = ()
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def bounded_for(self, rows: Table, records: int) -> FittedModel:
         """A copy with bounds on the error of these rows instead of the model's.

@@ -35,10 +35,17 @@ def alignment(population="everywhere", people=(("7",),), rho="1/2", match_keys=1
     return text("f" * 32) + text(population) + counts + text(rho) + integer(match_keys)
 
 
-def partition(attributes=(A, B), roster=WHOLE, alignments=()):
+def choice(release_id="f" * 32, certificate="c" * 64, rho=0.5, runs=("a",), labels=("b",), delta=0.125):
+    """The codes that a release chose, consistent or not."""
+    bins = items(text(name) + items([integer(0), integer(1)]) for name in runs)
+    texts = items(text(name) + items([text("x")]) for name in labels)
+    return text(release_id) + text(certificate) + real(rho) + bins + texts + real(delta)
+
+
+def partition(attributes=(A, B), roster=WHOLE, alignments=(), choices=()):
     """Which party holds what, consistent or not."""
     named = items(text(name) + integer(size) for name, size in attributes)
-    return named + items(roster) + items(alignments)
+    return named + items(roster) + items(alignments) + items(choices)
 
 
 def masked(tolerated=0, ring_bits=32, evaluators=(), dealers=(), check=""):
@@ -53,9 +60,15 @@ def matching(match=(("key:exact",),), keying="hmac", duplicates="first", across_
     return keys + text(keying) + text(duplicates) + text(across_slices)
 
 
-def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64), rows=1):
-    """Epsilon, delta and rho, each left out or given, texts, and the rows of a person."""
-    return b"".join((*(items(map(real, number)) for number in numbers), *map(text, words), integer(rows)))
+def search(attributes=("a",), delta=0.01):
+    """A search for labels, consistent or not."""
+    return items(map(text, attributes)) + real(delta)
+
+
+def purpose(numbers=((), (), (1.0,)), words=("d" * 64, "{}", "", "w" * 64), rows=1, labels=()):
+    """Epsilon, delta and rho, each left out or given, texts, the rows of a person, and what is looked for."""
+    promise = (items(map(real, number)) for number in numbers)
+    return b"".join((*promise, *map(text, words), integer(rows), items(labels)))
 
 
 def terms(
@@ -159,6 +172,15 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
         ({"check": "two-hot"}, "expected 'one-hot' or none"),
         ({"check": "one-hot", "ring_bits": 64}, "expected records and a budget that fit 32 bits"),
         ({"alignments": [alignment(), alignment()]}, "at most one alignment"),
+        ({"choices": [choice(), choice()]}, "at most one .*choice of codes"),
+        ({"choices": [choice(release_id="f" * 31)]}, "by id and certificate"),
+        ({"choices": [choice(certificate="C" * 64)]}, "by id and certificate"),
+        ({"choices": [choice(rho=0.0)]}, "a positive finite rho"),
+        ({"choices": [choice(runs=("b", "a"))]}, "in the order of their attributes' names"),
+        ({"choices": [choice(labels=("b", "b"))]}, "in the order of their attributes' names"),
+        ({"choices": [choice(labels=())]}, "the delta of chosen labels"),
+        ({"choices": [choice(delta=0.0)]}, "the delta of chosen labels"),
+        ({"choices": [choice(delta=1.0)]}, "the delta of chosen labels"),
         ({"alignments": [alignment("nowhere")]}, "population: expected one of everywhere, anywhere"),
         ({"alignments": [alignment(people=())]}, "the number of people of every pattern"),
         ({"alignments": [alignment(people=(("7", "8"),))]}, "the number of people of every pattern"),
@@ -190,7 +212,9 @@ def test_another_kind_or_version_is_refused_before_anything_else_is_read(change)
 )
 def test_terms_with_an_inconsistent_plan_are_refused(fields, reason):
     decode_terms(terms([masked()]))
-    shared = {n: value for n, value in fields.items() if n in ("attributes", "roster", "alignments")}
+    shared = {
+        n: value for n, value in fields.items() if n in ("attributes", "roster", "alignments", "choices")
+    }
     added = {name: value for name, value in fields.items() if name not in shared}
     with pytest.raises(ProtocolError, match=f"consistent terms of a release: .*{reason}"):
         decode_terms(terms([masked(**added)], plan=partition(**shared)))
@@ -205,6 +229,11 @@ def test_terms_with_an_inconsistent_plan_are_refused(fields, reason):
         ({"numbers": ((0.0,), (1e-9,), ())}, "epsilon"),
         ({"numbers": ((1.0,), (1.0,), ())}, "delta"),
         ({"numbers": ((1.0, 2.0), (1e-9,), ())}, "at most one number"),
+        ({"labels": [search(), search()]}, "at most one search"),
+        ({"labels": [search(())]}, "names attributes"),
+        ({"labels": [search(("a", "a"))]}, "names attributes"),
+        ({"labels": [search(delta=0.0)]}, "delta of labels"),
+        ({"labels": [search(delta=0.5)]}, "delta of labels"),
     ],
 )
 def test_terms_with_an_inconsistent_promise_are_refused(changed, reason):
@@ -263,7 +292,8 @@ UNCOUNTED = partition(roster=[entry(record_count=0)])
     ("changed", "plan", "reason"),
     [
         ({}, partition(), "must not state numbers of records"),
-        ({}, partition(roster=[entry(record_count=0)], alignments=[alignment()]), "must not state an align"),
+        ({}, partition(roster=[entry(record_count=0)], alignments=[alignment()]), "neither an align"),
+        ({}, partition(roster=[entry(record_count=0)], choices=[choice()]), "nor chosen codes"),
         ({"match": ()}, UNCOUNTED, "match: expected 1 to"),
         ({"match": ((),)}, UNCOUNTED, "match: expected 1 to"),
         ({"match": (("key",),)}, UNCOUNTED, "match: expected fields such as"),

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmosaic.common.canonical.terms import decode_terms, encode_terms, terms_digest
+from dpmosaic.common.data.coding import Coding
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import ProtocolError
 from dpmosaic.common.privacy.budget import Budget
@@ -24,6 +25,7 @@ from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from support.messages import (
     ALIGNED,
     ALIGNING,
+    CHOSEN,
     DEALERS,
     MASKED,
     MASKED_TERMS,
@@ -39,7 +41,7 @@ from support.terms import PURPOSE, id_of
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").read_text())["terms"]
 
 THREE_DEALERS = (*DEALERS, DealerEntry("e", b"e" * 32), DealerEntry("p", ROSTER[0].identity))
-EXAMPLES = [RELEASE, MASKED, ALIGNED, ALIGNING]
+EXAMPLES = [RELEASE, MASKED, ALIGNED, ALIGNING, CHOSEN]
 
 
 def stated(terms):
@@ -64,6 +66,15 @@ def stated(terms):
             "zcdp_rho": str(alignment.zcdp_rho),
             "match_keys": alignment.match_keys,
         },
+        "chosen": plan.chosen
+        and {
+            "release_id": plan.chosen.release_id,
+            "certificate": plan.chosen.certificate,
+            "zcdp_rho": plan.chosen.zcdp_rho,
+            "runs": {name: list(firsts) for name, firsts in plan.chosen.coding.runs.items()},
+            "labels": {name: list(texts) for name, texts in plan.chosen.coding.labels.items()},
+            "labels_delta": plan.chosen.labels_delta,
+        },
         "aligning": aligning
         and {
             "match": [list(key) for key in aligning.match],
@@ -87,6 +98,8 @@ def stated(terms):
         "workload": purpose.workload,
         "workload_digest": purpose.workload_digest,
         "rows_per_person": purpose.rows_per_person,
+        "labels": purpose.labels
+        and {"attributes": list(purpose.labels.attributes), "delta": purpose.labels.delta},
     }
 
 
@@ -103,7 +116,7 @@ def test_terms_survive_the_trip(terms):
     assert decode_terms(encode_terms(terms)) == terms
 
 
-@pytest.mark.parametrize("terms", EXAMPLES, ids=["unmasked", "masked", "aligned", "aligning"])
+@pytest.mark.parametrize("terms", EXAMPLES, ids=["unmasked", "masked", "aligned", "aligning", "chosen"])
 def test_every_other_byte_at_any_place_is_refused_or_makes_other_terms(terms):
     """Any terms that decode encode to the same bytes."""
     valid = encode_terms(terms)
@@ -131,7 +144,7 @@ def test_altered_bytes_are_refused_or_make_other_terms(terms, data):
     assert encode_terms(decoded) == changed
 
 
-@pytest.mark.parametrize("terms", EXAMPLES, ids=["unmasked", "masked", "aligned", "aligning"])
+@pytest.mark.parametrize("terms", EXAMPLES, ids=["unmasked", "masked", "aligned", "aligning", "chosen"])
 def test_truncated_and_extended_terms_are_refused(terms):
     valid = encode_terms(terms)
     for size in range(len(valid)):
@@ -245,6 +258,25 @@ def test_every_field_of_the_alignment_changes_the_signed_bytes(change):
 def test_every_field_of_how_rows_are_matched_changes_the_signed_bytes(change):
     changed = replace(ALIGNING, plan=replace(ALIGNING.plan, **change))
     assert encode_terms(changed) != encode_terms(ALIGNING)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"release_id": "e" * 32},
+        {"certificate": "e" * 64},
+        {"zcdp_rho": np.nextafter(0.25, 1)},
+        {"coding": Coding({"a": (0, 2)}, {"b": ("x",)})},
+        {"coding": Coding({"a": (0, 1)}, {"b": ("y",)})},
+        {"coding": Coding({"a": (0, 1)}), "labels_delta": 0.0},
+        {"labels_delta": 0.25},
+        {"coding": Coding({"b": (0, 1)}, {"a": ("x",)})},
+    ],
+)
+def test_every_field_of_the_chosen_codes_changes_the_signed_bytes(change):
+    chosen = replace(CHOSEN.plan.chosen, **change)
+    changed = replace(CHOSEN, plan=replace(CHOSEN.plan, chosen=chosen))
+    assert encode_terms(changed) != encode_terms(CHOSEN) != encode_terms(MASKED)
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,7 @@ def test_booleans_without_a_missing_value_are_a_numpy_array_of_them():
 
 
 def test_refuses_other_values_and_missing_ones_without_their_value():
-    with pytest.raises(
-        DataError, match="column 'x', row 2: expected true or false.* found another"
-    ) as caught:
+    with pytest.raises(DataError, match="column 'x', row 2: expected true or false, found another") as caught:
         BooleanAttribute("x").encode(["true", "perhaps"])
     assert "perhaps" not in str(caught.value)
     with pytest.raises(DataError, match="row 1: expected true or false, found a missing value"):
@@ -55,11 +53,12 @@ def test_refuses_other_values_and_missing_ones_without_their_value():
     [
         ({"true": ["Y"]}, "both as lists"),
         ({"true": ["Y"], "false": [["N"]]}, "both as lists"),
-        ({"true": "Y", "false": "N"}, "true is a list"),
+        ({"true": "Y", "false": "N"}, "false is a list"),
         ({"true": ["Y"], "false": ["Y"]}, "once, and none empty"),
         ({"true": [1], "false": ["1"]}, "once, and none empty"),
         ({"true": ["Y"], "false": [""]}, "once, and none empty"),
         ({"true": ["false"], "false": ["N"]}, "true is not false"),
+        ({"true": ["Y"], "false": ["N"], "missing": ["Y"]}, "stands among missing too"),
         ({"nullable": 1}, "nullable and reviewed are true or false"),
         ({"yes": ["Y"]}, "unknown keys yes"),
     ],
@@ -67,6 +66,11 @@ def test_refuses_other_values_and_missing_ones_without_their_value():
 def test_refuses_an_entry_that_does_not_tell_true_from_false(form, reason):
     with pytest.raises(DataError, match=reason):
         Domain.from_json({"x": {"type": "boolean", **form}})
+
+
+def test_texts_that_stand_for_a_missing_value_are_missing():
+    attribute = BooleanAttribute("x", nullable=True, missing=("NA", "?"))
+    assert attribute.encode(["true", "NA", "?", ""]).tolist() == [1, 2, 2, 2]
 
 
 def test_absent_people_have_an_empty_cell():

@@ -104,6 +104,13 @@ def test_timestamps_with_a_time_zone_are_divided_by_local_time():
     assert attribute.encode(["2024-07-01T21:59:59Z", "2024-07-01T22:00:00Z"]).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("more", [{"granularity": "year"}, {"parts": ["year"]}])
+def test_texts_that_stand_for_a_missing_value_are_missing(more):
+    attribute = attribute_of(**YEARS, **more, nullable=True, missing=["NA"])
+    assert attribute.encode(["2021-05-05", "NA", ""]).tolist() == [1, 4, 4]
+    assert attribute_of(**attribute.to_json()) == attribute
+
+
 def test_dates_as_numbers_are_units_since_1970_after_the_policies():
     attribute = attribute_of(**YEARS, nullable=True)
     found = attribute.within(["2020-01-02", "1999-01-01", ""])

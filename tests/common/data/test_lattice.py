@@ -39,3 +39,8 @@ def test_the_first_multiple_from_a_number_is_the_smallest_that_is_not_below_it(u
 )
 def test_knows_multiples_up_to_errors_of_arithmetic(unit, number, held):
     assert Lattice(unit).holds(np.array([number, np.nan, np.inf])).tolist() == [held, False, False]
+
+
+def test_errors_of_arithmetic_are_removed_from_multiples():
+    numbers = np.array([0.1 + 0.2, 0.25, 1e300, np.nan, -0.7000000000000001])
+    assert np.array_equal(Lattice(0.1).snapped(numbers), [0.3, 0.25, 1e300, np.nan, -0.7], equal_nan=True)

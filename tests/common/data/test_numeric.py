@@ -96,6 +96,17 @@ def test_cells_are_disjoint_and_in_the_order_of_the_values(attribute):
 
 
 @settings(deadline=None)
+@given(attributes())
+def test_the_reach_of_a_cell_is_of_its_smallest_and_largest_value(attribute):
+    codes = np.arange(len(attribute.cells))
+    for end in attribute.reach.T:
+        assert np.array_equal(attribute.encode(end), codes)
+        assert not attribute.census(end)
+    single = np.isin(attribute.reach[:, 0], attribute.atoms)
+    assert np.array_equal(attribute.reach[single, 0], attribute.reach[single, 1])
+
+
+@settings(deadline=None)
 @given(attributes(nullable=True))
 def test_missing_stays_missing(attribute):
     codes = attribute.encode(["", None, math.nan])
@@ -273,7 +284,8 @@ def test_nothing_needs_to_be_known_of_a_number_whose_bins_are_chosen():
         ((0, 9, 3), {"unreadable": "clip"}, "unreadable is one of error, missing"),
         ((0, None, None), {}, "expected both min and max, or none"),
         ((None, None, 3), {}, "bins need min and max"),
-        ((0, 9, 3, False, True), {"edges": (0, 0.5, 1, 9)}, "edges of integers are whole numbers"),
+        ((0, 9, 3, False, True), {"edges": (0, 0.5, 1, 9)}, "edges and atoms of integers are whole"),
+        ((0, 9, 3, False, True), {"atoms": (0.5,)}, "edges and atoms of integers are whole"),
         ((0, 9, 5), {"edges": (0, 1, 9)}, "edges begin with min"),
         ((0, 9, 2), {"edges": (0, 1, 8)}, "edges begin with min"),
     ],

@@ -47,6 +47,12 @@ def test_an_infinite_number_is_read(cell):
     assert np.isinf(read_numbers("x", [0, cell])[0]).tolist() == [False, True]
 
 
+def test_numbers_of_32_bits_are_as_short_as_they_were():
+    numbers = np.array([0.1, 16777216, 3.3, np.nan, np.inf], dtype=np.float32)
+    found = read_numbers("x", numbers)[0]
+    assert np.array_equal(found, [0.1, 16777216, 3.3, np.nan, np.inf], equal_nan=True)
+
+
 def test_booleans_are_numbers():
     assert read_numbers("x", [True, False])[0].tolist() == [1, 0]
     assert read_numbers("x", np.array([True, False]))[0].tolist() == [1, 0]
@@ -62,6 +68,11 @@ def test_booleans_are_numbers():
             [1200, 12, 1234567.25, -1200, None, None],
         ),
         ("${:,}", ["$5", "$1,200", "-$5", "$-5", "5", "5$", "$"], [5, 1200, -5, -5, 5, None, None]),
+        (
+            "{,}",
+            ["1,5", "1.200,50", "-1.200", "7", "9,1e-05", "1.5", ""],
+            [1.5, 1200.5, -1200, 7, 9.1e-5, None, np.nan],
+        ),
         ("{} kg", ["80 kg", "80kg", "80", "80 lb"], [80, 80, 80, None]),
     ],
 )
@@ -75,6 +86,8 @@ def test_numbers_are_read_in_the_notation_that_the_domain_states(pattern, cells,
     ("pattern", "number", "text"),
     [
         ("{}%", 12.0, "12%"),
+        ("{,} EUR", 1200.5, "1200,5 EUR"),
+        ("{,}", 1e-05, "1e-05"),
         ("${:,}", 1234567.5, "$1,234,567.5"),
         ("{:,}", -1200.0, "-1,200"),
         ("{}", 0.1, "0.1"),

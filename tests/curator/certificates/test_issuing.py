@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpmosaic.common.data.categorical import CodedAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError
@@ -15,7 +16,7 @@ from dpmosaic.common.privacy.cost import Adjacency, exponential_cost, gaussian_c
 from dpmosaic.common.protocols.registry import TRUSTED
 from dpmosaic.curator.certificates import issuing as module
 from dpmosaic.curator.certificates.certificate import Certificate
-from dpmosaic.curator.certificates.issuing import issue
+from dpmosaic.curator.certificates.issuing import issue, unreviewed_label
 from dpmosaic.curator.measurers.measurer import Observer
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
@@ -32,14 +33,17 @@ def gaussian(sigma=SIGMA):
     return Charge("measure", ("a",), gaussian_cost(sigma, Adjacency.ZERO_OUT), ((sigma,),))
 
 
+UNREVIEWED = Domain((CodedAttribute("a", 2, reviewed=False), CodedAttribute("b", 3)))
+
+
 def promise(*charges, **options):
     return issued(*charges, **options)["promise"]
 
 
-def issued(*charges, budget=None, more=(), **options):
+def issued(*charges, budget=None, more=(), domain=DOMAIN, **options):
     accountant = Accountant(Fraction(1)).charge(*charges)
     order = ReleaseOrder(
-        DOMAIN,
+        domain,
         TRUSTED,
         Adjacency.ZERO_OUT,
         Independent(),
@@ -67,6 +71,22 @@ def factors(monkeypatch):
 
     monkeypatch.setattr(module, "checked_epsilon", watched)
     return computed
+
+
+def test_a_domain_that_nobody_has_reviewed_labels_the_release():
+    form = issued(gaussian(), domain=UNREVIEWED)
+    assert form["plan"]["unreviewed"] == ["a"]
+    assert not form["differentially_private"]
+    (label,) = form["labels"]
+    assert label.startswith("NOT DIFFERENTIALLY PRIVATE as stated: bounds or categories of a were read from")
+    reviewed = issued(gaussian())
+    assert "unreviewed" not in reviewed["plan"]
+    assert reviewed["differentially_private"]
+
+
+def test_a_label_names_some_unreviewed_attributes_and_counts_the_others():
+    label = unreviewed_label([f"x{number}" for number in range(8)])
+    assert "x0, x1, x2, x3, x4 and 3 more were read from private rows" in label
 
 
 def test_states_the_promise_against_each_observer():

@@ -190,6 +190,7 @@ FALSE_STATEMENTS = [
     (("charges", 0, "step"), "another", {"recomputed"}),
     (("labels",), ["NOT PRIVATE"], {"label"}),
     (("differentially_private",), False, {"label"}),
+    (("plan", "unreviewed"), ["a"], {"label"}),
 ]
 
 

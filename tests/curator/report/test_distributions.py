@@ -56,6 +56,26 @@ def test_columns_of_numbers_are_proportional_to_shares_and_fill_the_chart():
     )
 
 
+def test_dates_are_columns_between_their_bounds_with_a_row_for_each_atom():
+    form = {"type": "date", "min": "2020-01-01", "max": "2023-12-31", "granularity": "year", "nullable": True}
+    day = Domain.from_json({"day": form | {"atoms": ["9999-12-31"]}})["day"]
+    shown = distribution("day", column(day, [0, 1, 1, 4]), column(day, [5, 3]))
+    assert shown.kind == "dates in 4 bins, 1 by themselves"
+    assert (shown.columns.low, shown.columns.high) == ("2020-01-01", "2023-01-01")
+    assert [(row.label, row.synthetic, row.real) for row in shown.rows] == [("9999-01-01", 0.25, 0.0)]
+    assert shown.missing == (0.0, 0.5)
+
+
+def test_booleans_have_a_row_each():
+    flag = Domain.from_json({"flag": {"type": "boolean", "nullable": True}})["flag"]
+    shown = distribution("flag", column(flag, [0, 1, 1, 2]), None)
+    assert [(row.label, row.synthetic) for row in shown.rows] == [
+        ("false", 0.25),
+        ("true", 0.5),
+        ("(missing)", 0.25),
+    ]
+
+
 def test_merges_many_bins_without_losing_any():
     fine = NumericAttribute("fine", 0, 999, 1000)
     shown = distribution("fine", column(fine, np.arange(1000)), None)

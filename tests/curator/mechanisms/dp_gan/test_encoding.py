@@ -32,6 +32,14 @@ def test_a_spike_and_missing_values_are_modes_of_their_own_and_other_bins_share_
     assert max(others) <= 70
 
 
+def test_an_atom_is_a_mode_of_its_own_however_rare_it_is():
+    gain = NumericAttribute("gain", 0, 100, bins=50, integer=False, atoms=(-1, 50.5))
+    modes = Modes.of(gain, np.full(gain.size, 10.0))
+    pieces = list(zip(modes.edges[:-1].tolist(), modes.edges[1:].tolist(), strict=True))
+    for code in gain.encode([-1, 50.5]).tolist():
+        assert (code, code + 1) in pieces
+
+
 def test_a_number_of_few_bins_has_a_mode_for_each():
     assert Modes.of(NumericAttribute("n", 0, 10, bins=10), np.ones(10)).count == 10
 

@@ -1,0 +1,161 @@
+"""Values of different kinds of attributes in the forms that rules compare: numbers and texts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..attribute import ABSENT, Attribute
+from ..boolean import BooleanAttribute
+from ..categorical import CategoricalAttribute
+from ..date_parts import DatePartsAttribute
+from ..dates import DateAttribute
+from ..moments import Moments, Times
+from ..numeric import NumericAttribute
+from ..values import PLAIN, RawColumn, read_numbers, text_of
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_UNREADABLE = "\uffff"
+"""In place of a value without a code; no category equals it."""
+
+
+def plain(attribute: Attribute, values: RawColumn) -> NDArray[Any]:
+    """Raw values as rules compare them, shape (N,).
+
+    Numbers are float64, and so are dates and timestamps, as microseconds in UTC since 1970; NaN is a missing
+    value. Of other attributes it is the text of the category, as an object, empty if the value is missing.
+    """
+    if isinstance(attribute, NumericAttribute):
+        return attribute.numbers(values)
+    if isinstance(attribute, (DateAttribute, DatePartsAttribute)):
+        times, _ = attribute.moments.read(attribute.name, values)
+        return _microseconds(attribute.moments, times)
+    reading = attribute.read(values)
+    found: NDArray[Any] = np.array(texts(attribute), dtype=object)[reading.codes]
+    for refused, _ in reading.refused.values():
+        found[refused] = _UNREADABLE
+    return found
+
+
+def texts(attribute: Attribute) -> list[str]:
+    """The text of each code that stands for one value; empty for a missing value and for bins."""
+    if isinstance(attribute, CategoricalAttribute):
+        return list(map(text_of, attribute.categories))
+    if isinstance(attribute, BooleanAttribute):
+        return ["false", "true", ""][: attribute.size]
+    return [text_of(low) if low == high else "" for low, high in extent(attribute).tolist()]
+
+
+def extent(attribute: Attribute) -> Array:
+    """The least and the largest number of each code, shape (size, 2); NaN for codes without a number."""
+    found = np.full((attribute.size, 2), math.nan)
+    if isinstance(attribute, NumericAttribute):
+        found[: len(attribute.cells)] = _reached(attribute)
+    elif isinstance(attribute, DateAttribute):
+        units = _reached(attribute.units).astype(np.int64)
+        times = [_microseconds(attribute.moments, attribute.moments.at(side)) for side in units.T]
+        found[: len(units)] = np.stack(times, axis=1)
+    elif isinstance(attribute, CategoricalAttribute):
+        found[:] = np.array([number_of(category) for category in attribute.categories])[:, None]
+    elif not isinstance(attribute, (BooleanAttribute, DatePartsAttribute)):
+        found[:] = np.arange(attribute.size)[:, None]
+    return found
+
+
+def with_numbers(attribute: Attribute, values: NDArray[Any], where: Mask, numbers: Array) -> NDArray[Any]:
+    """Decoded values, some of them replaced by numbers, or by the earliest time that is not before one.
+
+    Args:
+        attribute: of the values.
+        values: shape (N,).
+        where: rows to replace.
+        numbers: as `plain` gives them, shape (N,).
+    """
+    if not where.any():
+        return values
+    new: NDArray[Any] = numbers[where]
+    if isinstance(attribute, DateAttribute):
+        new = _at_least(attribute.moments, new)
+    if isinstance(attribute, NumericAttribute) and attribute.format != PLAIN:
+        new = attribute.format.texts_of(new)
+    elif values.dtype.kind in "iuO" and np.array_equal(new, np.floor(new)):
+        new = new.astype(np.int64)
+    changed = values.copy() if values.dtype.kind in "OM" else values.astype(np.result_type(values, new))
+    changed[where] = new
+    return changed
+
+
+def absent_codes(attribute: Attribute) -> Mask:
+    """The codes that stand for people whom the party of the attribute does not have."""
+    found = np.zeros(attribute.size, dtype=np.bool_)
+    if isinstance(attribute, CategoricalAttribute):
+        found[-1] = attribute.categories[-1] == ABSENT
+    return found
+
+
+def numbers(values: NDArray[Any]) -> Array:
+    """Plain values as numbers, shape (N,): of texts the numbers that they are, otherwise NaN."""
+    if values.dtype.kind == "f":
+        return values
+    known, position = np.unique(values.astype(str), return_inverse=True)
+    found, _ = read_numbers("", known)
+    return np.asarray(found[position])
+
+
+def rounded(attribute: Attribute, numbers: Array) -> Array:
+    """Numbers that are multiples of the unit up to errors of arithmetic, without these."""
+    lattice = attribute.lattice if isinstance(attribute, NumericAttribute) else None
+    if lattice is None:
+        return numbers
+    held = lattice.holds(numbers)
+    return np.where(held, lattice.values(lattice.nearest(np.where(held, numbers, 0.0))), numbers)
+
+
+def not_below(attribute: Attribute, numbers: Array) -> Array:
+    """For each number the least multiple of the unit that is not below it."""
+    lattice = attribute.lattice if isinstance(attribute, NumericAttribute) else None
+    known = ~np.isnan(numbers)
+    if lattice is None:
+        return numbers
+    return np.where(known, lattice.values(lattice.first_from(np.where(known, numbers, 0.0))), np.nan)
+
+
+def number_of(category: object) -> float:
+    """The number that a category is; NaN for text, true and false."""
+    number = isinstance(category, (int, float)) and not isinstance(category, bool)
+    return float(category) if number else math.nan  # type: ignore[arg-type]
+
+
+def on_lattice(attribute: Attribute) -> bool:
+    """Whether the numbers of an attribute are multiples of a unit, or categories."""
+    return not isinstance(attribute, NumericAttribute) or attribute.lattice is not None
+
+
+def _reached(attribute: NumericAttribute) -> Array:
+    """The least and the largest number of each bin and atom."""
+    low, above = attribute.cells.T
+    if attribute.lattice is None:
+        return np.stack([low, np.nextafter(above, low)], axis=1)
+    first, beyond = (attribute.lattice.first_from(side) for side in (low, above))
+    reached = attribute.lattice.values(np.stack([first, beyond - 1], axis=1))
+    single = np.isin(low, attribute.atoms)
+    return np.asarray(np.where(single[:, None], low[:, None], reached))
+
+
+def _microseconds(moments: Moments, times: Times) -> Array:
+    instants = moments.instants(times).astype("datetime64[us]")
+    found: Array = instants.astype(np.int64).astype(np.float64)
+    found[np.isnat(instants)] = np.nan
+    return found
+
+
+def _at_least(moments: Moments, numbers: Array) -> Times:
+    """The earliest local times of whole units that are not before these."""
+    local = moments.local(numbers.astype(np.int64).astype("datetime64[us]"))
+    units = moments.counted(local)
+    return moments.at(units + (moments.at(units) < local))

@@ -1,0 +1,68 @@
+"""The mechanism that measures single attributes at several resolutions, for a choice of bins."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.crypto.randomness import RandomStream
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.data.workload import Workload
+from dpmosaic.common.errors import DataError
+from dpmosaic.curator.mechanisms.bins import LEVELS, Bins, boxes_of
+from dpmosaic.curator.mechanisms.parts.fitted import ignore
+from dpmosaic.simulations.contracts.trial import measurer_over
+
+DOMAIN = Domain.coded({"a": 30, "b": 4, "c": 7})
+TABLE = Table.from_codes(DOMAIN, np.random.default_rng(1).integers(0, [30, 4, 7], (200, 3)))
+SOME = Workload((("a",), ("c",)), (1.0, 1.0))
+
+
+def run(measurer, workload=SOME):
+    return Bins().run(measurer, workload, RandomStream.from_seed(1), ignore)
+
+
+@pytest.mark.parametrize("grid", ["1x1", "2x2"])
+def test_measures_the_attributes_of_its_workload_and_no_other(grid):
+    measurer = measurer_over(TABLE, Fraction(1), protocol="masked", grid=grid)
+    fitted = run(measurer)
+    assert [m.clique for m in fitted.measurements] == [("a",)] * LEVELS + [("c",)] * LEVELS
+    assert {charge.clique for charge in measurer.accountant.charges} == {("a",), ("c",)}
+
+
+def test_spends_its_whole_grant_in_equal_parts():
+    measurer = measurer_over(TABLE, Fraction(1), protocol="masked", grid="1x1")
+    run(measurer)
+    costs = [float(charge.zcdp_rho) for charge in measurer.accountant.charges]
+    assert costs == pytest.approx([1 / (2 * LEVELS)] * (2 * LEVELS), rel=1e-3)
+    assert measurer.accountant.spent <= 1
+
+
+def test_a_huge_budget_gives_exact_sums_at_every_resolution():
+    fitted = run(measurer_over(TABLE, Fraction(10**9), protocol="masked", grid="2x2"))
+    for measured in fitted.measurements:
+        counts = TABLE.marginal(measured.clique)
+        boxes = measured.boxes or [((k, k + 1),) for k in range(len(counts))]
+        assert measured.values.round().tolist() == [counts[a:b].sum() for ((a, b),) in boxes]
+        assert fitted.model.marginal(measured.clique).round().tolist() == pytest.approx(
+            counts.tolist(), abs=1
+        )
+
+
+@pytest.mark.parametrize("size", [*range(1, 40), 64, 512, 641, 1000])
+def test_boxes_divide_all_codes_and_hold_whole_boxes_of_the_level_below(size):
+    borders = set(range(size + 1))
+    for level in range(LEVELS):
+        boxes = [box for (box,) in boxes_of(size, level)] or [(k, k + 1) for k in range(size)]
+        assert [code for a, b in boxes for code in range(a, b)] == list(range(size))
+        own = {border for box in boxes for border in box}
+        assert own <= borders
+        borders = own
+
+
+def test_refuses_marginals_of_several_attributes():
+    measurer = measurer_over(TABLE, Fraction(1), protocol="masked", grid="1x1")
+    with pytest.raises(DataError, match="single attributes"):
+        run(measurer, Workload((("a", "b"),), (1.0,)))
+    assert measurer.accountant.spent == 0

@@ -1,0 +1,120 @@
+"""Random attributes of every kind, and random values for them."""
+
+import datetime as dt
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import DataError
+
+NAMES = "abcdef"
+ZONES = ("Europe/Berlin", "Asia/Kolkata", "UTC")
+FORMATS = ("%d.%m.%Y", "%m/%d/%Y", "%d %b %Y")
+
+days = st.dates(dt.date(1900, 1, 1), dt.date(2099, 12, 31))
+flags = st.booleans()
+
+
+def _chosen(**options):
+    """Some of the keys, each with one of its values."""
+    return st.fixed_dictionaries(
+        {}, optional={key: st.sampled_from(values) for key, values in options.items()}
+    )
+
+
+@st.composite
+def codes(draw):
+    return draw(st.integers(1, 300))
+
+
+@st.composite
+def categories(draw):
+    category = st.one_of(st.text(max_size=4), st.integers(-99, 99), st.floats(-9, 9), st.booleans())
+    listed = draw(st.lists(category, min_size=1, max_size=8))
+    form = {"type": "categorical", "categories": listed} | draw(_chosen(ordered=[True, False]))
+    texts = [category for category in listed if isinstance(category, str) and category]
+    return form | (draw(_chosen(other=texts)) if texts else {})
+
+
+@st.composite
+def numbers(draw):
+    number = draw(st.sampled_from([st.integers(-500, 500), st.decimals(-500, 500, places=2).map(float)]))
+    bounds = sorted(draw(st.sets(number, min_size=2, max_size=6)))
+    edged = draw(flags)
+    form = {"edges": bounds} if edged else {"min": bounds[0], "max": bounds[-1]}
+    form |= {} if edged else {"bins": draw(st.one_of(st.integers(1, 30), st.just("auto")))}
+    form |= {"atoms": sorted(draw(st.sets(st.one_of(number, st.sampled_from(bounds)), max_size=3)))}
+    form |= {"nullable": draw(flags), "type": "numeric"}
+    return form | draw(
+        _chosen(
+            integer=[True, False],
+            scale=["linear", "log", "symlog"],
+            multiple_of=[1, 5, 0.01, 0.25],
+            outside=["clip", "error", "missing"],
+            unreadable=["error", "missing"],
+            format=["{} %", "${:,}"],
+        )
+    )
+
+
+@st.composite
+def booleans(draw):
+    spelled = draw(
+        st.sampled_from([{}, {"true": ["Y", "yes"], "false": ["N"]}, {"true": [1], "false": [0, -1]}])
+    )
+    return {"type": "boolean", "nullable": draw(flags)} | spelled
+
+
+@st.composite
+def dates(draw, zones=ZONES):
+    bounds = sorted(draw(st.sets(days, min_size=2, max_size=5)))
+    form = {"type": draw(st.sampled_from(["date", "timestamp"])), "nullable": draw(flags)}
+    timed = form["type"] == "timestamp"
+    granularity = [
+        "day",
+        "week",
+        "month",
+        "quarter",
+        "year",
+        *(["second", "minute", "hour"] if timed else []),
+    ]
+    ends = {"min": bounds[0].isoformat(), "max": bounds[-1].isoformat()}
+    divided = draw(st.sampled_from(["bins", "edges", "parts"]))
+    if divided == "parts":
+        assume((bounds[-1] - bounds[0]).days < 5000)
+        parts = ["year", "quarter", "month", "day", "weekday", *(["hour"] if timed else [])]
+        form |= ends | {"parts": draw(st.lists(st.sampled_from(parts), min_size=1, unique=True))}
+    elif divided == "edges":
+        form |= {"edges": [bound.isoformat() for bound in bounds]}
+    else:
+        form |= ends | {"bins": draw(st.one_of(st.integers(1, 30), st.just("auto")))}
+    if divided != "parts":
+        form["atoms"] = sorted(atom.isoformat() for atom in draw(st.sets(days, max_size=2)))
+    form |= draw(_chosen(granularity=granularity, outside=["clip", "error", "missing"]))
+    return form | draw(_chosen(timezone=zones) if timed else _chosen(format=FORMATS))
+
+
+@st.composite
+def domains(draw, most=6, zones=ZONES):
+    """A domain of attributes of every kind."""
+    entries = st.one_of(codes(), categories(), numbers(), booleans(), dates(zones))
+    forms = draw(st.lists(entries, min_size=1, max_size=most))
+    try:
+        return Domain.from_json(dict(zip(NAMES, forms, strict=False)))
+    except DataError:
+        assume(False)
+
+
+@st.composite
+def tables(draw, most=6, zones=ZONES):
+    """A domain, the codes of each attribute, all of them or many, and randomness."""
+    domain = draw(domains(most, zones))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    rows = max(20, *(min(size, 200) for size in domain.sizes))
+    columns = {}
+    for name, size in zip(domain, domain.sizes, strict=True):
+        column = np.concatenate([rng.permutation(size), rng.integers(0, size, rows)])[:rows]
+        columns[name] = rng.permutation(column)
+    return domain, columns, rng
