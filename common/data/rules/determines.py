@@ -151,5 +151,3 @@ def _mapped(
 def _code_of_text(attribute: Attribute) -> dict[str, int]:
     """The code of each category, or of each number that has a code of its own."""
     return {text: code for code, text in enumerate(texts(attribute))}
-
-
