@@ -82,7 +82,7 @@ def with_numbers(attribute: Attribute, values: NDArray[Any], where: Mask, number
     if isinstance(attribute, DateAttribute):
         new = _at_least(attribute.moments, new)
     if isinstance(attribute, NumericAttribute) and attribute.format != PLAIN:
-        new = np.array(attribute.format.texts_of(new), dtype=object)
+        new = attribute.format.texts_of(new)
     elif values.dtype.kind in "iuO" and np.array_equal(new, np.floor(new)):
         new = new.astype(np.int64)
     changed = values.copy() if values.dtype.kind in "OM" else values.astype(np.result_type(values, new))

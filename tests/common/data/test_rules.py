@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from dpmosaic.common.data.coding import Coding, merged_codes
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.rules import read_rules
 from dpmosaic.common.data.rules.breaking import broken
@@ -192,20 +193,38 @@ def test_refuses_rules_that_no_row_can_obey_together():
         )
 
 
-def test_bounds_at_the_edges_of_a_fine_grid_are_accepted_before_bins_are_chosen():
-    age = {"type": "numeric", "min": 0, "max": 99, "bins": "auto", "integer": True}
-    form = {"attributes": {"age": age, "sex": ["M", "F"]}, "rules": []}
-    form["rules"] = [{"impossible": {"age": {"below": 18}, "sex": ["M"]}}]
-    (rule,) = Domain.from_json(form).rules
-    assert rule.thresholds()["age"] == (18.0,)
+AUTO = {"type": "numeric", "min": 0, "max": 99, "bins": "auto", "integer": True, "nullable": True}
 
 
-def test_a_bound_that_includes_a_value_begins_a_bin_after_it():
-    domain = ruled({"impossible": {"gain": {"above": 0}, "age": {"at_least": 10, "below": 20}}})
-    thresholds = domain.rules[0].thresholds()
-    assert thresholds == {"gain": (np.nextafter(0.0, 1.0),), "age": (10.0, 20.0)}
-    starts = domain["gain"].cells[:, 0]
-    assert np.searchsorted(starts, thresholds["gain"][0]) == 1
+@pytest.mark.parametrize(
+    ("condition", "boundaries"),
+    [
+        ({"below": 18}, (18,)),
+        ({"at_least": 18}, (18,)),
+        ({"above": 18}, (19,)),
+        ({"at_least": 10, "at_most": 20}, (10, 21)),
+        ({"not": 7}, (7, 8)),
+        ([0, None], (1,)),
+    ],
+)
+def test_chosen_bins_begin_where_a_condition_begins_or_ends_to_hold(condition, boundaries):
+    rule = {"impossible": {"age": condition, "sex": ["M"]}}
+    domain = Domain.from_json({"attributes": {"age": AUTO, "sex": ["M", "F"]}, "rules": [rule]})
+    assert domain.rules[0].boundaries(domain) == {"age": boundaries, "sex": ()}
+    firsts = (*sorted({0, *boundaries}), domain["age"].size - 1)
+    chosen = Coding({"age": firsts}).domain(domain)
+    fine, merged = (found.rules[0].allowed(found)[1] for found in (domain, chosen))
+    new = merged_codes(domain["age"], firsts)
+    assert np.array_equal(fine, merged[new])
+
+
+def test_a_map_may_list_values_that_a_release_has_not_chosen_yet():
+    zips = {"type": "categorical", "categories": ["100", "other"], "other": "other", "open": True}
+    rule = {"determines": {"from": "zip", "to": "state"}, "map": {"100": "NY", "900": "CA"}}
+    form = {"attributes": {"zip": zips, "state": ["NY", "CA"]}, "rules": [rule]}
+    domain = Domain.from_json(form)
+    assert domain.to_json()["rules"] == [rule]
+    assert domain.rules[0].allowed(domain)[1].tolist() == [[True, False], [True, True]]
 
 
 def test_a_projected_domain_keeps_the_rules_within_its_columns():
