@@ -100,11 +100,8 @@ def _entry(profile: Profile) -> tuple[Any, list[str]]:
     """The entry of a column, and remarks for the owner."""
     kept = _without_blanks(profile)
     entry, remarks = _kind(kept)
-    if kept.blanks and entry["type"] in ("categorical", "numeric"):
+    if kept.blanks and entry["type"] not in ("identifier", "text"):
         entry["missing"] = list(kept.blanks)
-    elif kept.blanks and entry["type"] in ("date", "timestamp"):
-        entry["unreadable"] = "missing"
-    if kept.blanks:
         remarks.append(f"{len(kept.blanks)} of its texts are taken as missing values; check them")
     if entry["type"] not in ("identifier", "text"):
         entry["reviewed"] = False
@@ -118,9 +115,9 @@ def _without_blanks(profile: Profile) -> Profile:
     usual = [text for text in NOT_AVAILABLE if text in words]
     if numbers and (len(words) == len(usual) or (len(words) <= _FEW_WORDS and numbers > FEW_NUMBERS)):
         return profile.without(words.tolist()) if len(words) else profile
-    if usual and draft_date(profile.without(usual))[0] is not None:
-        return profile.without(usual)
-    return profile
+    rest = profile.without(usual)
+    known = draft_boolean(rest) is not None or draft_date(rest)[0] is not None
+    return rest if usual and known else profile
 
 
 def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
