@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...common.data.values import Notation
 from ...common.errors import DataError
 from .cells import ZONED, in_utc
-from .source import FileSource, quoted
+from .source import Queried, quoted
 
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
@@ -118,11 +118,11 @@ class Rows:
         connection: DuckDB, with the table `rows` of columns c0, c1, ..., in the file's order.
     """
 
-    source: FileSource
+    source: Queried
     connection: duckdb.DuckDBPyConnection
 
     @classmethod
-    def of(cls, source: FileSource) -> Rows:
+    def of(cls, source: Queried) -> Rows:
         """Reads all rows; instants are in UTC.
 
         Raises:
@@ -135,7 +135,7 @@ class Rows:
         source.query(connection, f"CREATE TEMP TABLE rows AS SELECT {named} FROM file")
         rows = cls(source, connection)
         if not rows.count:
-            raise DataError(f"{source.path.name} has no rows; an empty table has nothing to draft from")
+            raise DataError(f"{source.name} has no rows; an empty table has nothing to draft from")
         return rows
 
     @cached_property

@@ -85,6 +85,12 @@ def test_the_party_with_the_fewest_attributes_answers_for_shared_ones(tmp_path):
     assert set(domain.names) == {"w", "x", "y", "z"}
 
 
+def test_a_draft_has_the_rules_of_all_parties_once():
+    ruled = {"attributes": {"a": 2, "b": 2}, "rules": [{"impossible": {"a": [0], "b": [1]}}]}
+    _, domain = draft(cards(north=ruled, south=ruled), [["north"], ["south"]], "d.json")
+    assert domain == Domain.from_json(ruled)
+
+
 @pytest.mark.parametrize("leaves_out", ['{ c = ["x"] }', '{ a = "x" }'])
 def test_refuses_leaves_out_for_a_party_outside_the_slice(tmp_path, leaves_out):
     with pytest.raises(DataError, match="expected leaves_out to map parties"):
