@@ -211,9 +211,10 @@ class _Choice:
         while node[1] - node[0] > 1:
             middle = self._middle(*node)
             halves = ((node[0], middle), (middle, node[1]))
-            if self._holds(halves[end]) or not self._holds(halves[1 - end]):
+            inner, outer = halves[1 - end], halves[end]
+            if self._holds(outer) or self._counts.between(*outer) >= self._counts.between(*inner):
                 break
-            node = halves[1 - end]
+            node = inner
         return node
 
     def _middle(self, first: int, stop: int) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...common.data.values import Notation
 from ...common.errors import DataError
-from .source import FileSource, quoted
+from .source import Queried, quoted
 
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
@@ -117,11 +117,11 @@ class Rows:
         connection: DuckDB, with the table `rows` of columns c0, c1, ..., in the file's order.
     """
 
-    source: FileSource
+    source: Queried
     connection: duckdb.DuckDBPyConnection
 
     @classmethod
-    def of(cls, source: FileSource) -> Rows:
+    def of(cls, source: Queried) -> Rows:
         """Reads all rows.
 
         Raises:
@@ -131,7 +131,7 @@ class Rows:
         source.query(connection, "CREATE TEMP TABLE rows AS SELECT * FROM file")
         rows = cls(source, connection)
         if not rows.count:
-            raise DataError(f"{source.path.name} has no rows; an empty table has nothing to draft from")
+            raise DataError(f"{source.name} has no rows; an empty table has nothing to draft from")
         return rows
 
     @cached_property

@@ -36,7 +36,10 @@ _TIMES = (
 _ISO = ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f")
 _LOOKS_LIKE_A_DATE = re.compile(r"[0-9A-Za-z]{1,9}([-./ ,T:+]+[0-9A-Za-z]{1,9})+|[0-9]{8}")
 
-_TRUE_FALSE = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))
+_TRUE_FALSE = (
+    *(("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f")),
+    *(("ja", "nein"), ("j", "n"), ("oui", "non"), ("o", "n"), ("sí", "no"), ("si", "no"), ("sim", "não")),
+)
 
 _COUNTED = re.compile(r"([^0-9{}]*)([0-9]{1,18})([^0-9{}]*)")
 """A text with one number in it, such as P-000123."""
