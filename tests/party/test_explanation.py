@@ -8,6 +8,7 @@ import pytest
 
 from dpmosaic.common.crypto.certificates import shown
 from dpmosaic.common.errors import PolicyError
+from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT, AlignmentPlan
 from support.operators import CURATOR_IDENTITY, proposed
@@ -70,6 +71,20 @@ def test_an_explanation_names_attributes_whose_domain_nobody_has_reviewed(operat
     assert requested(operator)["unreviewed"] == ["a"]
     (line,) = [line for line in operator.run("show", RELEASE_ID).splitlines() if "NOT REVIEWED" in line]
     assert line.split()[0] == "domain"
+
+
+def test_an_explanation_says_which_texts_are_stated_and_what_they_take_of_delta(operator):
+    budget = Budget(epsilon=1.0, delta=1e-9)
+    rho = float(budget.without_delta(1e-10).granted(gaussian_only=True))
+    form = requested(operator, rho=rho, budget=budget, labels=LabelSearch(("b",), 1e-10))
+    assert form["labels"] == {"attributes": ["b"], "of_this_party": [], "delta": 1e-10}
+    assert form["charge"]["epsilon"] == pytest.approx(1.0, rel=1e-6)
+    assert form["charge"]["delta"] == pytest.approx(9e-10)
+    lines = " ".join(operator.run("show", RELEASE_ID).split())
+    assert (
+        "labels states the frequent texts of b (of this party: none); a text that one person alone has is "
+        "stated with probability at most 1e-10, a part of delta" in lines
+    )
 
 
 def test_an_explanation_is_also_in_plain_sentences(operator):

@@ -174,7 +174,7 @@ def test_dates_are_found_with_their_format_and_bounded_by_whole_years(tmp_path, 
 
 def test_dates_with_na_have_missing_values(tmp_path):
     entry = draft(tmp_path, "2020-02-01", "NA", "2020-02-03")
-    assert (entry["type"], entry["nullable"], entry["unreadable"]) == ("date", True, "missing")
+    assert (entry["type"], entry["nullable"], entry["missing"]) == ("date", True, ["NA"])
 
 
 def test_dates_that_can_be_read_in_two_ways_are_named(tmp_path):
