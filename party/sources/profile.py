@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...common.data.values import Notation
 from ...common.errors import DataError
+from .cells import ZONED, in_utc
 from .source import Queried, quoted
 
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
@@ -122,13 +123,16 @@ class Rows:
 
     @classmethod
     def of(cls, source: Queried) -> Rows:
-        """Reads all rows.
+        """Reads all rows; instants are in UTC.
 
         Raises:
             DataError: the file cannot be read, or has no rows.
         """
         connection = source.connect()
-        source.query(connection, "CREATE TEMP TABLE rows AS SELECT * FROM file")
+        kinds = source.query(connection, "DESCRIBE file")["column_type"]
+        columns = [f"c{place}" if kind != ZONED else in_utc(f"c{place}") for place, kind in enumerate(kinds)]
+        named = ", ".join(f"{column} AS c{place}" for place, column in enumerate(columns))
+        source.query(connection, f"CREATE TEMP TABLE rows AS SELECT {named} FROM file")
         rows = cls(source, connection)
         if not rows.count:
             raise DataError(f"{source.name} has no rows; an empty table has nothing to draft from")
@@ -145,7 +149,7 @@ class Rows:
         Args:
             blanks: texts that are missing values.
         """
-        kinds = self.source.query(self.connection, "DESCRIBE rows")["column_type"]
+        kinds = self.source.query(self.connection, "DESCRIBE file")["column_type"]
         for place, name in enumerate(self.source.columns()):
             yield self._profile(name, place, str(kinds[place]), blanks)
 
