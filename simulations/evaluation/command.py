@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 def evaluate(
     real: Annotated[Path, typer.Argument(help="The real table: .csv, .csv.gz or .parquet.")],
     synthetic: Annotated[Path, typer.Argument(help="The synthetic table.")],
-    domain: Annotated[Path, typer.Option(help="Domain file of both.")],
+    domain: Annotated[
+        Path,
+        typer.Option(
+            help="Domain file of both; of a release that chose bins, bins/domain.json beside the table."
+        ),
+    ],
     label: Annotated[
         str | None,
         typer.Option(help="Train classifiers and regressions to predict this attribute from all others."),

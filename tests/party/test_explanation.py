@@ -7,10 +7,14 @@ from dataclasses import replace
 import pytest
 
 from dpmosaic.common.crypto.certificates import shown
-from dpmosaic.common.errors import PolicyError
+from dpmosaic.common.data.coding import Coding
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import PolicyError, ProtocolError
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT, AlignmentPlan
+from dpmosaic.common.protocols.chosen import Chosen
+from dpmosaic.party.explanation import _bins, _bins_in_words
 from support.operators import CURATOR_IDENTITY, proposed
 from support.terms import RELEASE_ID, id_of
 
@@ -145,6 +149,27 @@ def test_approving_shows_the_release_and_asks(operator):
     assert json.loads(operator.run("show", RELEASE_ID, "--json"))["state"] == "pending"
     operator.run("approve", RELEASE_ID, typed="y\n")
     assert json.loads(operator.run("show", RELEASE_ID, "--json"))["state"] == "approved"
+
+
+def test_an_operator_reads_that_a_release_chooses_bins(operator):
+    requested(operator, mechanism='{"name": "bins", "variant": "default"}')
+    assert "to choose the bins of a release that will follow" in operator.run("show", RELEASE_ID)
+
+
+def test_an_operator_reads_which_release_chose_the_bins_and_for_how_much(operator):
+    chosen = Chosen(id_of("before"), "c" * 64, 0.001, Coding({"a": (0, 2)}))
+    terms = operator.terms()
+    terms = replace(
+        terms, plan=replace(terms.plan, domain=Domain.coded({"a": 2, operator.rest: 2}), chosen=chosen)
+    )
+    with (
+        operator.serving() as (party, _),
+        pytest.raises(ProtocolError, match="do not fit this party"),
+    ):
+        proposed(party, terms)
+    assert _bins(terms)["attributes"] == ["a"]
+    said = _bins_in_words(_bins(terms))
+    assert f"as the release {id_of('before')} chose them, for up to rho 0.001" in said
 
 
 def test_a_release_of_another_protocol_has_no_masked_part(operator):

@@ -15,7 +15,7 @@ from ..date_parts import DatePartsAttribute
 from ..dates import DateAttribute
 from ..moments import Moments, Times
 from ..numeric import NumericAttribute
-from ..values import RawColumn, read_numbers, text_of
+from ..values import PLAIN, RawColumn, read_numbers, text_of
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -81,7 +81,9 @@ def with_numbers(attribute: Attribute, values: NDArray[Any], where: Mask, number
     new: NDArray[Any] = numbers[where]
     if isinstance(attribute, DateAttribute):
         new = _at_least(attribute.moments, new)
-    if values.dtype.kind in "iuO" and np.array_equal(new, np.floor(new)):
+    if isinstance(attribute, NumericAttribute) and attribute.format != PLAIN:
+        new = attribute.format.texts_of(new)
+    elif values.dtype.kind in "iuO" and np.array_equal(new, np.floor(new)):
         new = new.astype(np.int64)
     changed = values.copy() if values.dtype.kind in "OM" else values.astype(np.result_type(values, new))
     changed[where] = new
