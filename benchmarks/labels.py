@@ -3,9 +3,9 @@
 Run: python benchmarks/labels.py
 
 A column of 10,000 rows has 2,000 texts with Zipf frequencies (exponent 1). For each epsilon (delta 1e-9,
-of which labels take a tenth), share of the budget and number of slices: the noise and the threshold in rows, the
-number of labels that are found, the share of the true top 10, 20 and 50 among them, the share of rows that
-they cover, and its ratio to what as many of the most frequent labels cover.
+of which labels take a tenth), share of the budget and number of slices: the noise and the threshold in rows,
+the number of labels that are found, the share of the true top 10, 20 and 50 among them, the share of rows
+that they cover, and its ratio to what as many of the most frequent labels cover.
 """
 
 from __future__ import annotations

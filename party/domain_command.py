@@ -12,11 +12,12 @@ from ..common.data.domain import Domain
 from .printing import print_entries, print_rows
 from .sources.checking import PRIVATE, check_rows
 from .sources.inference import NOT_PRIVATE, infer_domain
-from .sources.source import open_source
+from .sources.query import open_queried
 
 domain_commands = typer.Typer(help="Domain files: possible values of each attribute.", no_args_is_help=True)
 
-Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv (perhaps .gz) or .parquet.")]
+Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv (perhaps .gz), .parquet; or a query: .sql.")]
+Database = Annotated[Path | None, typer.Option(help="With a query: the DuckDB file that it reads.")]
 
 
 @domain_commands.callback()
@@ -31,9 +32,10 @@ def infer(
     na: Annotated[
         list[str] | None, typer.Option(help="A text that stands for a missing value; may be repeated.")
     ] = None,
+    database: Database = None,
 ) -> None:
     """Draft a domain file from a table. Not private: review it against public knowledge."""
-    draft = infer_domain(data, na or ())
+    draft = infer_domain(data, na or (), database)
     text = json.dumps(draft.to_json(), indent=2, ensure_ascii=False)
     typer.secho(NOT_PRIVATE, err=True, fg=typer.colors.YELLOW)
     print_entries(draft.remarks, err=True)
@@ -47,12 +49,13 @@ def infer(
 def check(
     data: Data,
     domain: Annotated[Path, typer.Option(help="Domain file.")],
+    database: Database = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON list and nothing else.")
     ] = False,
 ) -> None:
     """Compare a table with a domain file, for its owner only. Exit status 1: the table cannot be encoded."""
-    findings = list(check_rows(open_source(data), Domain.load(domain)))
+    findings = list(check_rows(open_queried(data, database), Domain.load(domain)))
     rows = [(f.where, f.what, f.rows, "refused" if f.refused else "") for f in findings]
     typer.secho(PRIVATE, err=True, fg=typer.colors.YELLOW)
     if rows or json_output:

@@ -256,8 +256,8 @@ def _bins_in_words(bins: dict[str, Any]) -> str:
     delta = f" and delta {bins['labels_delta']:.3g}" if bins["labels_delta"] else ""
     return (
         f"of {', '.join(bins['attributes'])} as the release {bins['release']} chose them, for up to rho "
-        f"{bins['zcdp_rho']:.6g}{delta} at this party, which its own charge counts; the promise covers both "
-        "releases"
+        f"{bins['zcdp_rho']:.6g}{delta} at this party, an entry of its own in the ledger; the promise "
+        "covers both releases"
     )
 
 

@@ -260,8 +260,10 @@ class Policy:
 
 
 def _keeps_promise(terms: ReleaseTerms, granted: Fraction) -> bool:
-    """Whether the promise covers the grant, and the delta of labels beside it."""
+    """Whether the promise covers the grant, what chose the release's codes, and the delta of labels."""
+    chosen = terms.plan.chosen
+    before = Fraction(0) if chosen is None else Fraction(chosen.zcdp_rho)
     try:
-        return terms.noise_budget.allows(granted)
+        return terms.noise_budget.allows(before + granted)
     except BudgetError:
         return False

@@ -148,8 +148,10 @@ class Domain:
         """The same attributes, each with one more value, the last, for people whom its party does not have.
 
         Raises:
-            DataError: an attribute has a value that could not be told from it.
+            DataError: an attribute has a value that could not be told from it, or a rule cannot.
         """
+        for rule in self.rules:
+            rule.check_absent(self)
         return replace(self, attributes=tuple(attribute.with_absent() for attribute in self.attributes))
 
     def canonical(self, attributes: Iterable[str]) -> Clique:

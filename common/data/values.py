@@ -20,7 +20,7 @@ RawColumn = NDArray[Any] | Sequence[Any]
 LARGEST_WHOLE = 2**53
 """Every whole number up to this is exact as a float64."""
 
-_PATTERN = re.compile(r"[^{}]*\{(:?,)?\}[^{}]*")
+_PATTERN = re.compile(r"(?![=+\-@\t\r\n])[^{}]*\{(:?,)?\}[^{}]*")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
 _DECIMAL_COMMA = re.compile(r"([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]*)?([eE][-+]?[0-9]+)?")
 
@@ -54,7 +54,7 @@ class Notation:
         if not isinstance(self.pattern, str) or not _PATTERN.fullmatch(self.pattern):
             raise DataError(
                 "format: expected text around {}, or {:,} with commas between thousands, or {,} with a "
-                "decimal comma, such as {}% or ${:,}; fix the domain"
+                "decimal comma, such as {}% or ${:,}, that does not begin like a formula; fix the domain"
             )
 
     def texts_of(self, numbers: NDArray[np.float64]) -> NDArray[np.object_]:

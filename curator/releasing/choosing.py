@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -129,16 +129,12 @@ class _Grid:
     bounded: bool
 
     @classmethod
-    def of(cls, attribute: Attribute, thresholds: Sequence[float]) -> _Grid:
-        """The grid of an attribute in which bins have to begin at these numbers."""
+    def of(cls, attribute: Attribute, boundaries: Collection[int]) -> _Grid:
+        """The grid of an attribute in which bins have to begin at these cells."""
         numbers = numbers_of(attribute)
-        low, high = numbers.cells.T
-        # A cell with a threshold inside stays a bin of its own.
-        alone = np.isin(low, numbers.atoms)
-        for threshold in thresholds:
-            alone = alone | (low < threshold) & (threshold < high)
-        begins = alone | np.isin(low, np.array(thresholds)) | np.roll(alone, 1)
-        begins[0] = True
+        alone = np.isin(numbers.cells[:, 0], numbers.atoms)
+        begins = alone | np.roll(alone, 1)
+        begins[[0, *boundaries]] = True
         return cls(attribute.size, alone, begins, numbers.minimum is not None)
 
     @property
@@ -163,11 +159,11 @@ class _Grid:
 
 def _grids(domain: Domain) -> dict[str, _Grid]:
     """The grids of the open attributes, in which bins begin where the domain's rules need it."""
-    thresholds: dict[str, tuple[float, ...]] = {}
+    boundaries: dict[str, set[int]] = {}
     for rule in domain.rules:
-        for name, numbers in rule.thresholds().items():
-            thresholds[name] = (*thresholds.get(name, ()), *numbers)
-    return {name: _Grid.of(domain[name], thresholds.get(name, ())) for name in open_numbers(domain)}
+        for name, codes in rule.boundaries(domain).items():
+            boundaries.setdefault(name, set()).update(codes)
+    return {name: _Grid.of(domain[name], boundaries.get(name, ())) for name in open_numbers(domain)}
 
 
 class _Choice:
@@ -215,9 +211,10 @@ class _Choice:
         while node[1] - node[0] > 1:
             middle = self._middle(*node)
             halves = ((node[0], middle), (middle, node[1]))
-            if self._holds(halves[end]) or not self._holds(halves[1 - end]):
+            inner, outer = halves[1 - end], halves[end]
+            if self._holds(outer) or self._counts.between(*outer) >= self._counts.between(*inner):
                 break
-            node = halves[1 - end]
+            node = inner
         return node
 
     def _middle(self, first: int, stop: int) -> int:

@@ -70,7 +70,8 @@ def draft(
 ) -> tuple[str, Domain]:
     """A plan's text and the whole table's domain, from the cards.
 
-    If several parties of a slice hold an attribute, the one with the fewest attributes answers for it.
+    If several parties of a slice hold an attribute, the one with the fewest attributes answers for it. The
+    domain has the rules of all parties; those about columns of different parties are for the curator to add.
 
     Source: RandDPGen, section 3.2: the curator makes overlapping schemas disjoint.
 
@@ -122,7 +123,8 @@ def draft(
         for column in domain.unmodelled
         if isinstance(column, Identifier) and column.name not in attributes
     }
-    return text, replace(domain, unmodelled=tuple(identifiers.values()))
+    rules = dict.fromkeys(rule for names in grouped for name in names for rule in known[name].rules)
+    return text, replace(domain, unmodelled=tuple(identifiers.values()), rules=tuple(rules))
 
 
 def _stated_dealers(dealers: Sequence[str], slices: Sequence[Sequence[str]]) -> str:

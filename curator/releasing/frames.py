@@ -19,7 +19,7 @@ from ...common.data.moments import Moments
 from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table, decode_table
 from ...common.data.unmodelled import Identifier
-from ...common.data.values import PLAIN, text_of
+from ...common.data.values import text_of
 
 
 def typed(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
@@ -65,7 +65,7 @@ def _typed(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
             return _times(attribute.moments, values)
         case BooleanAttribute(nullable=True):
             return pd.Series(values, dtype="boolean")
-        case NumericAttribute(integer=True, nullable=True, format=notation) if notation == PLAIN:
+        case NumericAttribute(integer=True, nullable=True):
             return pd.Series(values, dtype="Int64")
         case CategoricalAttribute() as attribute:
             return _categories(attribute, values)

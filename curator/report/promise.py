@@ -129,10 +129,11 @@ def promise_of(certificate: Certificate) -> PlainPromise:
     """
     promise, plan = certificate.promise, certificate.plan
     delta = promise.delta or _DELTA
+    noise = plan.noise_budget.delta or _DELTA
     epsilon = promise.epsilon
     if epsilon is None:
         chosen = 0.0 if plan.bins is None else plan.bins.zcdp_rho
-        epsilon = zcdp_epsilon(promise.zcdp_rho_granted + chosen, delta)
+        epsilon = zcdp_epsilon(promise.zcdp_rho_granted + chosen, noise)
     odds = math.exp(min(epsilon, 700.0))
     protocol = find_protocol(plan.protocol)
     return PlainPromise(
@@ -146,7 +147,7 @@ def promise_of(certificate: Certificate) -> PlainPromise:
         plan.collusion,
         f"{DEALT_BY_CURATOR[0].upper()}{DEALT_BY_CURATOR[1:]}." if plan.dealt_by_curator else "",
         _spending(certificate),
-        _alignment(certificate, delta),
+        _alignment(certificate, noise),
     )
 
 

@@ -32,12 +32,17 @@ def cells_for(attribute: Attribute, column: str, kind: str) -> str:
     """
     moments = _moments_of(attribute)
     if kind == ZONED:
-        # An infinite time has no microseconds.
-        in_utc = f"coalesce(make_timestamp(epoch_us({column})), {column}::VARCHAR::TIMESTAMP)"
-        return in_utc if moments is not None and moments.timezone else f"{in_utc}::VARCHAR || '+00'"
+        zoned = moments is not None and moments.timezone
+        return in_utc(column) if zoned else f"{in_utc(column)}::VARCHAR || '+00'"
     if moments is not None and _TIMES.fullmatch(kind):
         return f"{column}::TIMESTAMP"
     return column if _AS_THEY_ARE.fullmatch(kind) else f"{column}::VARCHAR"
+
+
+def in_utc(column: str) -> str:
+    """The SQL expression of a column of instants as timestamps in UTC, on a machine of any time zone."""
+    # An infinite time has no microseconds.
+    return f"coalesce(make_timestamp(epoch_us({column})), {column}::VARCHAR::TIMESTAMP)"
 
 
 def in_local_time(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from ...common.data.domain import Domain
 from ...common.data.rules.breaking import broken
 from ...common.data.values import RawColumn
 from ...common.errors import DataError
-from .source import FileSource
+from .source import Queried
 
 PRIVATE = (
     "These counts were read from the private rows, without any privacy: they are for the owner of the rows, "
@@ -38,7 +38,7 @@ class Finding:
     refused: bool
 
 
-def check_rows(source: FileSource, domain: Domain) -> Iterator[Finding]:
+def check_rows(source: Queried, domain: Domain) -> Iterator[Finding]:
     """All faults of rows against a domain, what its policies change, and how often its rules are broken.
 
     Args:

@@ -17,7 +17,7 @@ from ...common.data.values import LARGEST_WHOLE
 from ...common.errors import DataError
 from .numbers import draft_number
 from .profile import Profile, Rows
-from .source import open_source
+from .query import open_queried
 from .suggestions import suggested_rules
 from .texts import draft_boolean, draft_date, draft_identifier, draft_texts, natural
 
@@ -70,18 +70,19 @@ class Draft:
         return {"attributes": dict(self.entries), "suggested_rules": list(self.suggested_rules)}
 
 
-def infer_domain(path: str | Path, blanks: Collection[str] = ()) -> Draft:
-    """Drafts an entry for every column of a CSV or Parquet file. See NOT_PRIVATE before using it.
+def infer_domain(path: str | Path, blanks: Collection[str] = (), database: Path | None = None) -> Draft:
+    """Drafts an entry for every column of a table. See NOT_PRIVATE before using it.
 
     Args:
-        path: the file.
+        path: a CSV or Parquet file, or one with a query (`open_queried`).
         blanks: texts that stand for a missing value in every column, such as NA; among numbers and dates the
             usual ones are known.
+        database: a DuckDB file that the query reads.
 
     Raises:
         DataError: the file cannot be read or has no rows, or none of its columns can be released.
     """
-    rows = Rows.of(open_source(path))
+    rows = Rows.of(open_queried(Path(path), database))
     with rows.connection:
         profiles = list(rows.profiles(blanks))
         drafted = {profile.name: _entry(profile) for profile in profiles}
@@ -90,7 +91,7 @@ def infer_domain(path: str | Path, blanks: Collection[str] = ()) -> Draft:
         read = {name: read_entry(name, entry) for name, entry in entries.items()}
         attributes = {name: one for name, one in read.items() if isinstance(one, Attribute)}
         if not attributes:
-            raise DataError(f"{rows.source.path.name} has no column that a release can hold; add some")
+            raise DataError(f"{rows.source.name} has no column that a release can hold; add some")
         rules = suggested_rules(attributes, rows.sample(_SAMPLE))
         return Draft(entries, tuple(rules), remarks)
 
@@ -99,11 +100,8 @@ def _entry(profile: Profile) -> tuple[Any, list[str]]:
     """The entry of a column, and remarks for the owner."""
     kept = _without_blanks(profile)
     entry, remarks = _kind(kept)
-    if kept.blanks and entry["type"] in ("categorical", "numeric"):
+    if kept.blanks and entry["type"] not in ("identifier", "text"):
         entry["missing"] = list(kept.blanks)
-    elif kept.blanks and entry["type"] in ("date", "timestamp"):
-        entry["unreadable"] = "missing"
-    if kept.blanks:
         remarks.append(f"{len(kept.blanks)} of its texts are taken as missing values; check them")
     if entry["type"] not in ("identifier", "text"):
         entry["reviewed"] = False
@@ -117,9 +115,9 @@ def _without_blanks(profile: Profile) -> Profile:
     usual = [text for text in NOT_AVAILABLE if text in words]
     if numbers and (len(words) == len(usual) or (len(words) <= _FEW_WORDS and numbers > FEW_NUMBERS)):
         return profile.without(words.tolist()) if len(words) else profile
-    if usual and draft_date(profile.without(usual))[0] is not None:
-        return profile.without(usual)
-    return profile
+    rest = profile.without(usual)
+    known = draft_boolean(rest) is not None or draft_date(rest)[0] is not None
+    return rest if usual and known else profile
 
 
 def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:

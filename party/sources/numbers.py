@@ -106,13 +106,13 @@ def find_scale(values: Values) -> Scale:
 
 
 def round_bounds(least: float, largest: float, scale: Scale) -> tuple[float, float]:
-    """Round numbers around a range: multiples of a tenth of its size, or 1, 2 or 5 times a power of ten."""
+    """Round numbers around a range: multiples of a tenth of its size, or one digit and zeros."""
     if scale is Scale.LOG:
-        return _decade(least, down=True), _decade(largest, down=False)
+        return _one_digit(least, down=True), _one_digit(largest, down=False)
     if scale is Scale.SYMLOG:
         return (
-            -_decade(-least, down=False) if least < 0 else 0.0,
-            _decade(largest, down=False) if largest > 0 else 0.0,
+            -_one_digit(-least, down=False) if least < 0 else 0.0,
+            _one_digit(largest, down=False) if largest > 0 else 0.0,
         )
     step = 10.0 ** math.floor(math.log10(max(largest - least, 1e-300)))
     low, high = math.floor(least / step) * step, math.ceil(largest / step) * step
@@ -188,16 +188,12 @@ def _rounding(numbers: NDArray[np.float64], whole: bool) -> Mapping[str, Any]:
     return {}
 
 
-def _decade(number: float, *, down: bool) -> float:
-    """The next of 1, 2 and 5 times a power of ten."""
+def _one_digit(number: float, *, down: bool) -> float:
+    """The next number of one digit and zeros."""
     power = math.floor(math.log10(number))
-    steps = [digit * 10.0**exponent for exponent in (power, power + 1) for digit in (1, 2, 5)]
-    found = (
-        max(step for step in steps if step <= number * (1 + 1e-12))
-        if down
-        else min(step for step in steps if step >= number * (1 - 1e-12))
-    )
-    return round(found, max(0, -power))
+    # The slack keeps a number that is one already, whose quotient may be off by its rounding.
+    digit = math.floor(number / 10.0**power + 1e-9) if down else math.ceil(number / 10.0**power - 1e-9)
+    return round(digit * 10.0**power, max(0, -power))
 
 
 def _short(number: float) -> int | float:

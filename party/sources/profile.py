@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ...common.data.values import Notation
 from ...common.errors import DataError
-from .source import FileSource, quoted
+from .cells import ZONED, in_utc
+from .source import Queried, quoted
 
 _NUMBER = r"[-+]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][-+]?[0-9]+)?"
 """A number, without zeros in front: 007 is a code."""
@@ -117,21 +118,24 @@ class Rows:
         connection: DuckDB, with the table `rows` of columns c0, c1, ..., in the file's order.
     """
 
-    source: FileSource
+    source: Queried
     connection: duckdb.DuckDBPyConnection
 
     @classmethod
-    def of(cls, source: FileSource) -> Rows:
-        """Reads all rows.
+    def of(cls, source: Queried) -> Rows:
+        """Reads all rows; instants are in UTC.
 
         Raises:
             DataError: the file cannot be read, or has no rows.
         """
         connection = source.connect()
-        source.query(connection, "CREATE TEMP TABLE rows AS SELECT * FROM file")
+        kinds = source.query(connection, "DESCRIBE file")["column_type"]
+        columns = [f"c{place}" if kind != ZONED else in_utc(f"c{place}") for place, kind in enumerate(kinds)]
+        named = ", ".join(f"{column} AS c{place}" for place, column in enumerate(columns))
+        source.query(connection, f"CREATE TEMP TABLE rows AS SELECT {named} FROM file")
         rows = cls(source, connection)
         if not rows.count:
-            raise DataError(f"{source.path.name} has no rows; an empty table has nothing to draft from")
+            raise DataError(f"{source.name} has no rows; an empty table has nothing to draft from")
         return rows
 
     @cached_property
@@ -145,7 +149,7 @@ class Rows:
         Args:
             blanks: texts that are missing values.
         """
-        kinds = self.source.query(self.connection, "DESCRIBE rows")["column_type"]
+        kinds = self.source.query(self.connection, "DESCRIBE file")["column_type"]
         for place, name in enumerate(self.source.columns()):
             yield self._profile(name, place, str(kinds[place]), blanks)
 

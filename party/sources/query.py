@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
-from .source import CONFIG, encoded_columns, texts_of
+from .source import CONFIG, FileSource, Queried, encoded_columns, raw_columns, texts_of
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ class QuerySource:
         if self.database is not None and not self.database.is_file():
             raise DataError(f"expected a DuckDB database at {self.database}, found none; fix the path")
 
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return "source query"
+
     def columns(self) -> tuple[str, ...]:
         """The names of the query's columns.
 
@@ -58,21 +63,27 @@ class QuerySource:
     ) -> tuple[Table, Mapping[str, Sequence[str]]]:
         """The columns of the domain, encoded, and the texts of others, of one run; see `Source`."""
         places = {name: self._place(name) for name in columns}
-        with self._connected() as connection:
+        with self.connect() as connection:
             table = self._table(connection, domain)
             return table, texts_of(places, lambda cell: self._cells(connection, cell))
 
+    def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
+        """The columns of the domain one after the other, before encoding; see `Queried`."""
+        places = [self._place(name) for name in domain]
+        with self.connect() as connection:
+            kinds = self.query(connection, "DESCRIBE file")["column_type"]
+            yield from raw_columns(domain, places, kinds, lambda cell: self._cells(connection, cell))
+
     def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
         places = [self._place(name) for name in domain]
-        self._run(connection, f"CREATE TEMP TABLE rows ({self._numbered}) AS {self._select}")
-        kinds = self._run(connection, "DESCRIBE rows")["column_type"]
+        kinds = self.query(connection, "DESCRIBE file")["column_type"]
         table = encoded_columns(domain, places, kinds, lambda cell: self._cells(connection, cell))
         if not table.record_count:
             raise DataError("source query: it gives no rows; an empty table has nothing to release")
         return table
 
     def _cells(self, connection: duckdb.DuckDBPyConnection, cell: str) -> dict[str, NDArray[Any]]:
-        return self._run(connection, f"SELECT {cell} AS cell FROM rows")
+        return self.query(connection, f"SELECT {cell} AS cell FROM file")
 
     def _place(self, name: str) -> int:
         if name not in self._names:
@@ -82,15 +93,11 @@ class QuerySource:
     @cached_property
     def _names(self) -> tuple[str, ...]:
         with self._connected() as connection:
-            return tuple(self._run(connection, f"DESCRIBE {self._select}")["column_name"])
+            return tuple(self.query(connection, f"DESCRIBE {self._select}")["column_name"])
 
     @property
     def _select(self) -> str:
         return f"SELECT * FROM ({self.sql.rstrip().rstrip(';')})"
-
-    @property
-    def _numbered(self) -> str:
-        return ", ".join(f"c{place}" for place in range(len(self._names)))
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
         config = CONFIG | {"file_search_path": str(self.folder)}
@@ -101,7 +108,15 @@ class QuerySource:
         except duckdb.Error:
             raise DataError(f"cannot read the DuckDB database {self.database}; fix or replace it") from None
 
-    def _run(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB with the rows in the table `file`; see `Queried`."""
+        connection = self._connected()
+        columns = ", ".join(f"c{place}" for place in range(len(self._names)))
+        self.query(connection, f"CREATE TEMP TABLE file ({columns}) AS {self._select}")
+        return connection
+
+    def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
+        """Runs a query; each column of the answer is an array. See `Queried`."""
         try:
             return connection.execute(sql).fetchnumpy()
         except duckdb.Error as error:
@@ -109,3 +124,21 @@ class QuerySource:
         raise DataError(
             f"source query: DuckDB cannot run it ({kind}); try it in DuckDB's own shell and fix it"
         )
+
+
+def open_queried(path: Path, database: Path | None = None) -> Queried:
+    """The rows in a CSV or Parquet file, or those of the query in a file that ends in .sql.
+
+    Args:
+        path: the file; paths in a query start at its folder.
+        database: a DuckDB file that the query reads; None for a query over files.
+
+    Raises:
+        DataError: there is no such file, or it is of another kind.
+    """
+    if path.suffix.lower() != ".sql":
+        return FileSource(path)
+    try:
+        return QuerySource(path.read_text(encoding="utf-8"), path.parent, database)
+    except (OSError, UnicodeDecodeError):
+        raise DataError(f"expected a query in UTF-8 at {path}, found none; fix the path") from None

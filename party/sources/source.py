@@ -57,6 +57,30 @@ class Source(Protocol):
         """
 
 
+class Queried(Protocol):
+    """Rows that DuckDB can query, for their owner."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
+        """The columns of the domain one after the other, as they are before encoding."""
+
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB with the rows as `file`, its columns c0, c1, ... in order."""
+
+    def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
+        """Runs a query over the rows; each column of the answer is an array.
+
+        Raises:
+            DataError: the rows cannot be read; says nothing of what stands in them.
+        """
+
+
 @dataclass(frozen=True)
 class FileSource:
     """A CSV (.csv, .tsv, with a header row, perhaps .gz) or Parquet file, read by DuckDB.
@@ -76,6 +100,11 @@ class FileSource:
                 f"expected {self.path.name} to end in one of {', '.join(SUFFIXES)}; convert the file"
             )
 
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self.path.name
+
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, in file order.
 
@@ -89,7 +118,7 @@ class FileSource:
         return self.read_with_texts(domain, ())[0]
 
     def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
-        """The columns of the domain one after the other, as they are before encoding; see Source."""
+        """The columns of the domain one after the other, as they are before encoding; see Queried."""
         places = [self._place(name) for name in domain]
         with self.connect() as connection:
             kinds = self.query(connection, "DESCRIBE file")["column_type"]

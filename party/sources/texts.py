@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...common.data.numeric import AUTO
+from .cells import ZONED
 from .profile import Profile
 
 FEW = 50
@@ -36,7 +37,10 @@ _TIMES = (
 _ISO = ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f")
 _LOOKS_LIKE_A_DATE = re.compile(r"[0-9A-Za-z]{1,9}([-./ ,T:+]+[0-9A-Za-z]{1,9})+|[0-9]{8}")
 
-_TRUE_FALSE = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))
+_TRUE_FALSE = (
+    *(("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f")),
+    *(("ja", "nein"), ("j", "n"), ("oui", "non"), ("o", "n"), ("sí", "no"), ("si", "no"), ("sim", "não")),
+)
 
 _COUNTED = re.compile(r"([^0-9{}]*)([0-9]{1,18})([^0-9{}]*)")
 """A text with one number in it, such as P-000123."""
@@ -51,11 +55,11 @@ def draft_date(profile: Profile) -> tuple[dict[str, Any] | None, list[str]]:
     Returns:
         The entry, and remarks for the owner.
     """
+    if profile.kind == "DATE" or profile.kind.startswith("TIMESTAMP"):
+        return _typed(profile), []
     if not all(_LOOKS_LIKE_A_DATE.fullmatch(text) for text in profile.texts[:_SAMPLE]):
         return None, []
-    texts = sorted(profile.texts.tolist())
-    # ISO dates among them begin with the first and end with the last.
-    texts = texts[:: max(1, len(texts) // _DATES_READ)] + texts[-1:]
+    texts = _some(profile)
     if not texts or not all(_LOOKS_LIKE_A_DATE.fullmatch(text) for text in texts):
         return None, []
     found: list[tuple[str, list[datetime]]] = []
@@ -150,6 +154,25 @@ def _read(texts: list[str], pattern: str) -> list[datetime]:
     return times
 
 
+def _some(profile: Profile) -> list[str]:
+    """All texts, or some, in order: ISO dates among them begin with the first and end with the last."""
+    texts = sorted(profile.texts.tolist())
+    return texts[:: max(1, len(texts) // _DATES_READ)] + texts[-1:]
+
+
+def _typed(profile: Profile) -> dict[str, Any] | None:
+    """The entry of a column of DuckDB's dates or timestamps; None if it has none of a usual year."""
+    pattern = "%Y-%m-%d" if profile.kind == "DATE" else "%Y-%m-%d %H:%M:%S"
+    times = [time for text in _some(profile) for time in _read([text[:19]], pattern)]
+    if not times:
+        return None
+    entry = _moments(profile, pattern, times)
+    entry.pop("format", None)
+    if any("." in text for text in profile.texts):
+        entry["granularity"] = "microsecond"
+    return entry | ({"timezone": "UTC"} if profile.kind == ZONED else {})
+
+
 def _moments(profile: Profile, pattern: str, times: list[datetime]) -> dict[str, Any]:
     """Bounds are whole years around the dates."""
     years = min(times).year, max(times).year
@@ -179,7 +202,9 @@ def _granularity(times: list[datetime]) -> dict[str, str]:
         return {"granularity": "millisecond"}
     if any(time.second for time in times):
         return {}
-    return {"granularity": "minute" if any(time.minute for time in times) else "hour"}
+    if any(time.minute for time in times):
+        return {"granularity": "minute"}
+    return {"granularity": "hour" if any(time.hour for time in times) else "day"}
 
 
 def _pattern(name: str, texts: list[str]) -> str:

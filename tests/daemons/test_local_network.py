@@ -5,6 +5,7 @@ import subprocess
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpmosaic.common.data.domain import Domain
@@ -43,6 +44,21 @@ def test_a_network_of_processes_releases_the_partitioned_table(tmp_path, network
     spent = {entry["spent_rho"] for (entry,) in ledgers}
     promise = json.loads((tmp_path / "out/certificate.json").read_text())["promise"]
     assert spent == {promise["zcdp_rho_spent"]}
+
+
+def test_frequent_texts_that_nobody_listed_are_released_by_a_network(tmp_path, network_of, command):
+    open_kind = {"type": "categorical", "categories": ["other"], "other": "other", "open": True}
+    domain = {"id": open_kind, "kind": open_kind, "code": 3}
+    changes = {"epsilon = 1.0  ": "rho = 50.0", "delta = 1e-9": "delta = 1e-9"}
+    network = network_of(tmp_path, domain=domain, changes=changes)
+    with network.running():
+        command("curator", "release", network.plan, "--out", tmp_path / "out")
+    chosen = Domain.load(tmp_path / "out/bins/domain.json")
+    assert chosen["kind"].categories == ("other", "x", "y, z")
+    assert chosen["id"].categories == ("other",)
+    assert {*pd.read_csv(tmp_path / "out/synthetic.csv")["kind"]} == {"x", "y, z"}
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert not any(b"P170" in path.read_bytes() for path in files)
 
 
 def joined_by_id(network, domain):

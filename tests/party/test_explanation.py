@@ -7,9 +7,14 @@ from dataclasses import replace
 import pytest
 
 from dpmosaic.common.crypto.certificates import shown
-from dpmosaic.common.errors import PolicyError
+from dpmosaic.common.data.coding import Coding
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import PolicyError, ProtocolError
+from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.protocols.alignment.plan import ALIGNMENT, AlignmentPlan
+from dpmosaic.common.protocols.chosen import Chosen
+from dpmosaic.party.explanation import _bins, _bins_in_words
 from support.operators import CURATOR_IDENTITY, proposed
 from support.terms import RELEASE_ID, id_of
 
@@ -72,6 +77,20 @@ def test_an_explanation_names_attributes_whose_domain_nobody_has_reviewed(operat
     assert line.split()[0] == "domain"
 
 
+def test_an_explanation_says_which_texts_are_stated_and_what_they_take_of_delta(operator):
+    budget = Budget(epsilon=1.0, delta=1e-9)
+    rho = float(budget.without_delta(1e-10).granted(gaussian_only=True))
+    form = requested(operator, rho=rho, budget=budget, labels=LabelSearch(("b",), 1e-10))
+    assert form["labels"] == {"attributes": ["b"], "of_this_party": [], "delta": 1e-10}
+    assert form["charge"]["epsilon"] == pytest.approx(1.0, rel=1e-6)
+    assert form["charge"]["delta"] == pytest.approx(9e-10)
+    lines = " ".join(operator.run("show", RELEASE_ID).split())
+    assert (
+        "labels states the frequent texts of b (of this party: none); a text that one person alone has is "
+        "stated with probability at most 1e-10, a part of delta" in lines
+    )
+
+
 def test_an_explanation_is_also_in_plain_sentences(operator):
     requested(operator, mechanism='{"name": "mst", "rounds": 3}')
     lines = [" ".join(line.split()) for line in operator.run("show", RELEASE_ID).splitlines()]
@@ -130,6 +149,27 @@ def test_approving_shows_the_release_and_asks(operator):
     assert json.loads(operator.run("show", RELEASE_ID, "--json"))["state"] == "pending"
     operator.run("approve", RELEASE_ID, typed="y\n")
     assert json.loads(operator.run("show", RELEASE_ID, "--json"))["state"] == "approved"
+
+
+def test_an_operator_reads_that_a_release_chooses_bins(operator):
+    requested(operator, mechanism='{"name": "bins", "variant": "default"}')
+    assert "to choose the bins of a release that will follow" in operator.run("show", RELEASE_ID)
+
+
+def test_an_operator_reads_which_release_chose_the_bins_and_for_how_much(operator):
+    chosen = Chosen(id_of("before"), "c" * 64, 0.001, Coding({"a": (0, 2)}))
+    terms = operator.terms()
+    terms = replace(
+        terms, plan=replace(terms.plan, domain=Domain.coded({"a": 2, operator.rest: 2}), chosen=chosen)
+    )
+    with (
+        operator.serving() as (party, _),
+        pytest.raises(ProtocolError, match="do not fit this party"),
+    ):
+        proposed(party, terms)
+    assert _bins(terms)["attributes"] == ["a"]
+    said = _bins_in_words(_bins(terms))
+    assert f"as the release {id_of('before')} chose them, for up to rho 0.001" in said
 
 
 def test_a_release_of_another_protocol_has_no_masked_part(operator):

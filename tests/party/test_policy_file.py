@@ -55,6 +55,7 @@ min_records = 8
 min_tolerated = 2
 max_alignment_rho = 0.25
 max_match_keys = 3
+max_labels_delta = 1e-10
 min_parties = 4
 veto_evaluators = ["lab"]
 dealers = ["curator", "dealer"]
@@ -77,7 +78,7 @@ listen = "0.0.0.0:1"
     assert made.policy == Policy(
         frozenset({"masked"}), frozenset({Adjacency.REPLACE_ONE}), Fraction(1, 2), Fraction(2), 8, 7, 2,
         Records(frozenset({"clinic"}), together=True), 1, 4, frozenset({"lab"}),
-        frozenset({"curator", "dealer"}), 3, True, Fraction(1, 4), 3, True, 5, 6, 9, 10, 11,
+        frozenset({"curator", "dealer"}), 3, True, Fraction(1, 4), 3, 1e-10, True, 5, 6, 9, 10, 11,
     )  # fmt: skip
     assert (made.key, made.identifiers) == ("id", {"key": "id"})
     assert (made.approval, made.listen) == (False, "0.0.0.0:1")
@@ -94,6 +95,8 @@ listen = "0.0.0.0:1"
         (SOURCE + "[policy]\nmax_cells = 1.5\n", "another type"),
         (SOURCE + "[policy]\napproval = 0\n", "another type"),
         (SOURCE + "[policy]\nmax_release_rho = -1\n", "not negative"),
+        (SOURCE + "[policy]\nmax_labels_delta = -1e-9\n", "not negative"),
+        (SOURCE + "[policy]\nmax_labels_delta = nan\n", "finite"),
         (SOURCE + "[policy]\nlifetime_rho = inf\n", "finite"),
         (SOURCE + "[policy]\nlifetime_rho = nan\n", "finite"),
         (SOURCE + "[policy]\nprotocols = [1]\n", "list of names"),

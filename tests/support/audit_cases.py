@@ -9,6 +9,7 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.common.privacy.cost import Adjacency
+from dpmosaic.curator.mechanisms.bins import Bins
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE, Needs
 from dpmosaic.curator.mechanisms.mechanism import Mechanism
 from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
@@ -19,7 +20,7 @@ MAKERS = [
     for entry in CATALOGUE.values()
     for variant, make in entry.variants.items()
     if entry.needs is not Needs.RECORDS and variant not in entry.on_paper
-] + [lambda: RandDPGen(selection="marginals")]
+] + [lambda: RandDPGen(selection="marginals"), Bins]
 """Every mechanism that measures by queries, in every private variant."""
 
 GRIDS = ("1x1", "1x1", "2x1", "1x2", "2x2", "3x1")
@@ -51,7 +52,7 @@ def case_of(seed):
     parties = int(np.prod([int(part) for part in grid.split("x")]))
     table = _table(rng)
     mechanism = MAKERS[seed % len(MAKERS)]()
-    needs_scores = CATALOGUE[mechanism.name].needs is Needs.SCORES
+    needs_scores = mechanism.name in CATALOGUE and CATALOGUE[mechanism.name].needs is Needs.SCORES
     tolerated = None
     if protocol == "masked" and rng.random() < 0.5:
         tolerated = int(rng.integers(0, min(2, parties) if needs_scores else parties))
@@ -60,7 +61,8 @@ def case_of(seed):
     adjacency = Adjacency(rng.choice([Adjacency.ZERO_OUT.value, Adjacency.REPLACE_ONE.value]))
     granted = mechanism.granted(budget)
     trial = Trial(granted, protocol, grid, tolerated, adjacency, seed=seed)
-    workload = Workload.all_kway(table.domain, int(rng.integers(1, min(3, len(table.domain)) + 1)))
+    most = 1 if isinstance(mechanism, Bins) else min(3, len(table.domain))
+    workload = Workload.all_kway(table.domain, int(rng.integers(1, most + 1)))
     return Case(mechanism, table, trial, workload, budget)
 
 

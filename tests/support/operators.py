@@ -40,6 +40,7 @@ adjacencies = ["zero-out"]
 max_release_rho = 0.5
 lifetime_rho = 2.0
 max_cells = 100
+max_labels_delta = 1e-10
 dealers = ["curator"]
 approval = {approval}
 """
@@ -76,8 +77,9 @@ class Operator:
         self.home.trust(listed)
 
     def terms(
-        self, release_id=RELEASE_ID, rho=0.02, budget=None, mechanism='{"name": "mst"}', words="1 pair"
-    ):
+        self, release_id=RELEASE_ID, rho=0.02, budget=None, mechanism='{"name": "mst"}', words="1 pair",
+        labels=None,
+    ):  # fmt: skip
         """Terms of a masked release over both parties; the curator deals and is an evaluator of scores."""
         own = self.home.keyring.identity.public
         roster = (
@@ -85,7 +87,8 @@ class Operator:
             RosterEntry("other", 0, (self.rest,), RECORDS, OTHER_IDENTITY.public),
         )
         plan = MaskedPlan(Domain.coded({"a": 3, self.rest: 2}), roster, 1, Ring(32), (2, 0, 1), DEALERS)
-        purpose = Purpose(budget or Budget(zcdp_rho=rho), "d" * 64, mechanism, words, "w" * 64)
+        promise = budget or Budget(zcdp_rho=rho)
+        purpose = Purpose(promise, "d" * 64, mechanism, words, "w" * 64, labels=labels)
         return ReleaseTerms(release_id, PROTOCOL_VERSION, "masked", Adjacency.ZERO_OUT, rho, plan, purpose)
 
     def alone(self, release_id=RELEASE_ID, rho=0.5):

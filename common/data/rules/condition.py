@@ -16,7 +16,7 @@ from ..boolean import BooleanAttribute
 from ..categorical import CategoricalAttribute, Category
 from ..dates import DateAttribute
 from ..values import text_of
-from .plain import extent, number_of, numbers, texts
+from .plain import extent, numbers, texts
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -119,17 +119,10 @@ class Condition:
         listed: Mask = np.isin(values, [_parsed(text) for text in wanted if text])
         return listed | np.isnan(values) if "" in wanted else listed
 
-    def thresholds(self) -> tuple[float, ...]:
-        """Numbers at which a bin has to begin, so that each bin lies on one side of every bound."""
-        bounds = [(key, _bound(bound)) for key, bound in self.compared]
-        bounds += [("equal", number_of(value)) for value in self.listed if not math.isnan(number_of(value))]
-        found = set()
-        for key, bound in bounds:
-            if key not in ("above", "at_most"):
-                found.add(bound)
-            if key not in ("below", "at_least"):
-                found.add(math.nextafter(bound, math.inf))
-        return tuple(sorted(found))
+    def boundaries(self, attribute: Attribute) -> tuple[int, ...]:
+        """The codes that differ from the one before in whether it holds, among those with a number."""
+        held = self.of_codes(attribute)[~np.isnan(extent(attribute)[:, 0])]
+        return tuple((1 + np.flatnonzero(np.diff(held))).tolist())
 
     def _compared(self, found: Array) -> Mask:
         held = [_COMPARED[key](found, _bound(bound)) for key, bound in self.compared]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import DataError
 from ..attribute import Attribute
-from ..categorical import CategoricalAttribute, Category
+from ..categorical import CategoricalAttribute, Category, CodedAttribute
 from ..values import text_of
 from .plain import absent_codes, extent, texts
 from .rule import Codes, Mask, Rule, check_columns
@@ -55,6 +55,14 @@ class Determines(Rule):
                     "list categories, or declare bins of one value"
                 )
         self._codes(domain)
+
+    def check_absent(self, domain: Domain) -> None:
+        """See `Rule.check_absent`."""
+        if isinstance(domain[self.dependent_column], CodedAttribute):
+            raise DataError(
+                f"rules: {self.dependent_column!r} holds codes, which cannot tell people whom its party does "
+                'not have; list categories, or choose population = "everywhere"'
+            )
 
     def forbids(self, domain: Domain, codes: Mapping[str, Codes]) -> Mask:
         """See `Rule.forbids`; nothing without a map."""
@@ -140,6 +148,9 @@ def _mapped(
     found = np.full(determinant.size, -1, dtype=np.int64)
     for value, determined in pairs:
         if value not in known or text_of(determined) not in targets:
+            if determinant.open or dependent.open:
+                # The release has not chosen the categories yet.
+                continue
             raise DataError(
                 f"rules: the map from {determinant.name!r} to {dependent.name!r} lists a value that the "
                 "domain lacks; add it to the categories or fix the map"
@@ -151,5 +162,3 @@ def _mapped(
 def _code_of_text(attribute: Attribute) -> dict[str, int]:
     """The code of each category, or of each number that has a code of its own."""
     return {text: code for code, text in enumerate(texts(attribute))}
-
-

@@ -52,9 +52,9 @@ class Impossible(Rule):
         """See `Rule.to_json`."""
         return {"impossible": {condition.column: condition.to_json() for condition in self.conditions}}
 
-    def thresholds(self) -> Mapping[str, tuple[float, ...]]:
-        """See `Rule.thresholds`."""
-        return {condition.column: condition.thresholds() for condition in self.conditions}
+    def boundaries(self, domain: Domain) -> Mapping[str, tuple[int, ...]]:
+        """See `Rule.boundaries`."""
+        return {c.column: c.boundaries(domain[c.column]) for c in self.conditions}
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,9 @@ class NullWhen(Rule):
         where = met(self.conditions, domain, codes) & ~absent_codes(domain[self.column])[found]
         return {self.column: np.where(where, empty, found)}
 
-    def thresholds(self) -> Mapping[str, tuple[float, ...]]:
-        """See `Rule.thresholds`."""
-        return {condition.column: condition.thresholds() for condition in self.conditions}
+    def boundaries(self, domain: Domain) -> Mapping[str, tuple[int, ...]]:
+        """See `Rule.boundaries`."""
+        return {c.column: c.boundaries(domain[c.column]) for c in self.conditions}
 
     @property
     def _missing(self) -> Condition:

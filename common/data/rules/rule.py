@@ -77,6 +77,13 @@ class Rule(ABC):
             return None
         return clique, ~np.broadcast_to(forbidden, domain.shape(clique))
 
+    def check_absent(self, domain: Domain) -> None:  # noqa: B027
+        """Refuses a rule whose columns cannot tell people whom their party does not have.
+
+        Raises:
+            DataError: they cannot.
+        """
+
     @property
     def parts(self) -> tuple[Rule, ...]:
         """Rules about fewer columns that say the same together."""
@@ -86,8 +93,11 @@ class Rule(ABC):
         """The codes of columns that follow from the others of the rule; empty if none does."""
         return {}
 
-    def thresholds(self) -> Mapping[str, tuple[float, ...]]:
-        """For columns of numbers, where a bin has to begin so that codes tell whether the rule holds."""
+    def boundaries(self, domain: Domain) -> Mapping[str, tuple[int, ...]]:
+        """For columns of numbers, the codes at which a bin has to begin when codes are merged into bins.
+
+        Otherwise the bins could not tell whether a condition of the rule holds.
+        """
         return {}
 
 

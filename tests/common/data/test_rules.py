@@ -1,10 +1,12 @@
 """Rules of a domain: how they are read and checked, what they exclude, and which rows break them."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 
+from dpmosaic.common.data.coding import Coding, merged_codes
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.rules import read_rules
 from dpmosaic.common.data.rules.breaking import broken
@@ -191,20 +193,38 @@ def test_refuses_rules_that_no_row_can_obey_together():
         )
 
 
-def test_bounds_at_the_edges_of_a_fine_grid_are_accepted_before_bins_are_chosen():
-    age = {"type": "numeric", "min": 0, "max": 99, "bins": "auto", "integer": True}
-    form = {"attributes": {"age": age, "sex": ["M", "F"]}, "rules": []}
-    form["rules"] = [{"impossible": {"age": {"below": 18}, "sex": ["M"]}}]
-    (rule,) = Domain.from_json(form).rules
-    assert rule.thresholds()["age"] == (18.0,)
+AUTO = {"type": "numeric", "min": 0, "max": 99, "bins": "auto", "integer": True, "nullable": True}
 
 
-def test_a_bound_that_includes_a_value_begins_a_bin_after_it():
-    domain = ruled({"impossible": {"gain": {"above": 0}, "age": {"at_least": 10, "below": 20}}})
-    thresholds = domain.rules[0].thresholds()
-    assert thresholds == {"gain": (np.nextafter(0.0, 1.0),), "age": (10.0, 20.0)}
-    starts = domain["gain"].cells[:, 0]
-    assert np.searchsorted(starts, thresholds["gain"][0]) == 1
+@pytest.mark.parametrize(
+    ("condition", "boundaries"),
+    [
+        ({"below": 18}, (18,)),
+        ({"at_least": 18}, (18,)),
+        ({"above": 18}, (19,)),
+        ({"at_least": 10, "at_most": 20}, (10, 21)),
+        ({"not": 7}, (7, 8)),
+        ([0, None], (1,)),
+    ],
+)
+def test_chosen_bins_begin_where_a_condition_begins_or_ends_to_hold(condition, boundaries):
+    rule = {"impossible": {"age": condition, "sex": ["M"]}}
+    domain = Domain.from_json({"attributes": {"age": AUTO, "sex": ["M", "F"]}, "rules": [rule]})
+    assert domain.rules[0].boundaries(domain) == {"age": boundaries, "sex": ()}
+    firsts = (*sorted({0, *boundaries}), domain["age"].size - 1)
+    chosen = Coding({"age": firsts}).domain(domain)
+    fine, merged = (found.rules[0].allowed(found)[1] for found in (domain, chosen))
+    new = merged_codes(domain["age"], firsts)
+    assert np.array_equal(fine, merged[new])
+
+
+def test_a_map_may_list_values_that_a_release_has_not_chosen_yet():
+    zips = {"type": "categorical", "categories": ["100", "other"], "other": "other", "open": True}
+    rule = {"determines": {"from": "zip", "to": "state"}, "map": {"100": "NY", "900": "CA"}}
+    form = {"attributes": {"zip": zips, "state": ["NY", "CA"]}, "rules": [rule]}
+    domain = Domain.from_json(form)
+    assert domain.to_json()["rules"] == [rule]
+    assert domain.rules[0].allowed(domain)[1].tolist() == [[True, False], [True, True]]
 
 
 def test_a_projected_domain_keeps_the_rules_within_its_columns():
@@ -228,6 +248,24 @@ def test_values_of_inequalities_and_sums_are_drawn_together():
     for name in domain:
         same = again.column(name) == table.column(name)
         assert (name, same.mean()) >= (name, 1.0 if name != "total" else 0.95)
+
+
+def test_totals_and_raised_values_have_the_type_and_the_form_of_their_column():
+    euros = {"type": "numeric", "min": 0, "max": 5000, "bins": 1, "decimals": 2, "format": "{:,} EUR"}
+    whole = {"type": "numeric", "min": 0, "max": 9, "bins": 1, "integer": True, "nullable": True}
+    form = {
+        "attributes": {"net": euros, "tax": euros, "gross": {**euros, "max": 10000}, "n": whole, "m": whole}
+    }
+    form["rules"] = [{"sum": "gross", "of": ["net", "tax"]}, {"at_most": ["n", "m"]}]
+    domain = Domain.from_json(form)
+    codes = np.zeros((300, 5), int)
+    codes[:100, 3] = 1
+    values = decode_table(Table.from_codes(domain, codes), np.random.default_rng(3))
+    assert not any(rows.any() for rows in broken(domain, values))
+    assert all(re.fullmatch(r"[0-9,]+(\.[0-9]{1,2})? EUR", text) for text in values["gross"])
+    assert {type(value) for value in values["m"]} == {int}
+    assert {type(value) for value in values["n"]} == {int, type(None)}
+    assert np.array_equal(encode_table(domain, values).column("gross"), codes[:, 2])
 
 
 def test_starts_and_ends_in_one_bin_are_uniform_over_the_triangle():
@@ -261,6 +299,14 @@ def test_the_last_code_of_a_domain_with_absent_people_breaks_no_dependency():
     (read,) = domain.rules
     codes = {"zip": np.array([0, 0, 4]), "state": np.array([3, 1, 1])}
     assert read.forbids(domain, codes).tolist() == [False, True, False]
+
+
+def test_refuses_codes_that_depend_on_a_column_if_people_may_be_absent():
+    rule = {"determines": {"from": "zip", "to": "state"}, "map": {"0": 1}}
+    domain = Domain.from_json({"attributes": {"zip": 3, "state": 2}, "rules": [rule]})
+    assert domain.rules[0].allowed(domain)[1].tolist() == [[False, True], [True, True], [True, True]]
+    with pytest.raises(DataError, match="holds codes"):
+        domain.with_absent()
 
 
 def test_other_categories_together_determine_nothing():

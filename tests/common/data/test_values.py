@@ -98,7 +98,7 @@ def test_numbers_are_written_in_their_notation(pattern, number, text):
     assert read_numbers("x", [text], Notation(pattern))[0].tolist() == [number]
 
 
-@pytest.mark.parametrize("pattern", ["", "%", "{}{}", "{:f}", "{0}", "{name}", 5, None])
+@pytest.mark.parametrize("pattern", ["", "%", "{}{}", "{:f}", "{0}", "{name}", "={}", "-{}", 5, None])
 def test_refuses_a_notation_without_one_place_for_the_number(pattern):
     with pytest.raises(DataError, match=r"format: expected text around \{\}"):
         Notation(pattern)

@@ -1,3 +1,4 @@
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -49,6 +50,16 @@ def test_a_draft_uses_the_given_slices():
     assert 'parties = ["n-a", "s-b"]' in text
 
 
+def test_a_draft_for_open_bins_gives_their_choice_a_share_of_the_promise(tmp_path):
+    held = {"x": {"type": "numeric", "min": 0, "max": 9, "bins": "auto"}}
+    text, domain = draft(cards(a=held, b={"y": 3}), None, "d.json")
+    (tmp_path / "d.json").write_text(json.dumps(domain.to_json()))
+    (tmp_path / "plan.toml").write_text(text)
+    assert ReleasePlan.load(tmp_path / "plan.toml").bins_share == 0.1
+    assert "bins of x" in text
+    assert "[bins]" not in draft(GRID, None, "d.json")[0]
+
+
 def test_a_draft_keeps_the_parties_order_of_attributes():
     _, domain = draft(
         cards(a={"x": 2, "z": 2}, b={"y": 2}, c={"x": 2, "y": 2}, d={"z": 2}),
@@ -83,6 +94,12 @@ def test_the_party_with_the_fewest_attributes_answers_for_shared_ones(tmp_path):
     (tmp_path / "plan.toml").write_text(text)
     assert ReleasePlan.load(tmp_path / "plan.toml").left_out == {"a": ("y",)}
     assert set(domain.names) == {"w", "x", "y", "z"}
+
+
+def test_a_draft_has_the_rules_of_all_parties_once():
+    ruled = {"attributes": {"a": 2, "b": 2}, "rules": [{"impossible": {"a": [0], "b": [1]}}]}
+    _, domain = draft(cards(north=ruled, south=ruled), [["north"], ["south"]], "d.json")
+    assert domain == Domain.from_json(ruled)
 
 
 @pytest.mark.parametrize("leaves_out", ['{ c = ["x"] }', '{ a = "x" }'])

@@ -6,17 +6,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpmosaic.common.canonical.terms import encode_terms
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
 from dpmosaic.common.errors import BudgetError, DataError, PolicyError, ProtocolError
-from dpmosaic.common.labels import LabelSearch
+from dpmosaic.common.labels import LabelSearch, decode_labels
 from dpmosaic.common.messages import AnswerForm, MarginalQuery
 from dpmosaic.common.privacy.budget import AnswerKind, Budget
 from dpmosaic.common.privacy.cost import Adjacency, gaussian_cost
 from dpmosaic.common.protocols.registry import INDICATOR, MASKED, TRUSTED
+from dpmosaic.common.wire.streams import decode_words
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.measurers.masked import MaskedMeasurer
 from dpmosaic.curator.parties.federation import connect
@@ -35,14 +37,14 @@ GRANTED = Fraction(10_000)
 CASES = [(TRUSTED.name, "1x1"), (INDICATOR.name, "2x2"), (MASKED.name, "2x2"), (MASKED.name, "1x1")]
 
 
-def release(protocol=MASKED.name, grid="2x2", search=SEARCH, delta=1e-3, table=TABLE):
+def release(protocol=MASKED.name, grid="2x2", search=SEARCH, delta=1e-3, promised=1e-2, seed=3):
     """Links to parties, and the measurer of a release over them that looks for labels."""
-    keys = RandomStream.from_seed(3)
+    keys, table = RandomStream.from_seed(seed), TABLE
     policy = replace(policy_for(protocol, granted_rho=float(GRANTED)), max_labels_delta=delta)
     links = started(cut(table, grid), policy, keys)
     dealing = dealers_for(links, keys) if protocol == MASKED.name else []
     federation = connect(table.domain, links, dealers=dealing)
-    budget = Budget(zcdp_rho=float(GRANTED), delta=1e-2)
+    budget = Budget(zcdp_rho=float(GRANTED), delta=promised)
     if protocol == MASKED.name:
         terms = masked_terms(federation, GRANTED)
     else:
@@ -188,6 +190,16 @@ def test_a_measurer_of_a_release_without_a_search_finds_no_labels():
     with pytest.raises(DataError, match="look for no labels"):
         measurer.find_labels("job", Fraction(1), "labels")
     assert measurer.accountant.spent == 0
+
+
+def test_a_text_of_one_person_is_stated_about_as_often_as_delta_allows():
+    """A correct party fails with probability below 1e-6 on each side; the brute force is of the noise."""
+    search, runs, said = LabelSearch(("job",), 0.1), 400, 0
+    for seed in range(runs):
+        links, _ = release(TRUSTED.name, "1x1", search, delta=0.1, promised=0.2, seed=seed)
+        (answer,) = links[0][0].party.answer(query(sigma=1.0))
+        said += "king" in decode_labels(decode_words([answer]))
+    assert stats.binom.ppf(1e-6, runs, 0.09) <= said <= stats.binom.isf(1e-6, runs, 0.1)
 
 
 def test_labels_do_not_show_in_what_a_party_describes():

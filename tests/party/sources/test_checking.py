@@ -85,3 +85,13 @@ def test_the_command_succeeds_if_the_table_can_be_encoded(table, tmp_path):
     done = run(table, "--domain", path)
     assert done.exit_code == 0
     assert "missing values" in done.stdout
+
+
+def test_rows_of_a_query_are_drafted_and_checked(table, tmp_path):
+    query = tmp_path / "rows.sql"
+    query.write_text("SELECT sex, town FROM 'rows.csv' WHERE sex <> 'q' ORDER BY sex, town")
+    done = CliRunner().invoke(app, ["domain", "infer", str(query), "--out", str(tmp_path / "drafted.json")])
+    assert done.exit_code == 0
+    assert Domain.load(tmp_path / "drafted.json").names == ("sex", "town")
+    done = run(query, "--domain", tmp_path / "drafted.json")
+    assert (done.exit_code, "nothing to report" in done.stdout) == (0, True)

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.scale import Scale
 from dpmosaic.common.errors import DataError
 from dpmosaic.party.sources.inference import NOT_PRIVATE, infer_domain
+from dpmosaic.party.sources.numbers import round_bounds
 from dpmosaic.party.sources.source import open_source
 
 
@@ -132,6 +134,7 @@ def test_numbers_are_found_in_other_notations(tmp_path, cells, notation, largest
     [
         (["true", "false"], {}),
         (["Y", "N", "Y"], {"true": ["Y"], "false": ["N"]}),
+        (["J", "N"], {"true": ["J"], "false": ["N"]}),
         (["yes", "no", ""], {"true": ["yes"], "false": ["no"], "nullable": True}),
     ],
 )
@@ -169,9 +172,14 @@ def test_dates_are_found_with_their_format_and_bounded_by_whole_years(tmp_path, 
     assert draft(tmp_path, *cells) == entry
 
 
+def test_booleans_with_na_have_missing_values(tmp_path):
+    entry = draft(tmp_path, "Y", "NA", "N")
+    assert entry == {"type": "boolean", "nullable": True, "true": ["Y"], "false": ["N"], "missing": ["NA"]}
+
+
 def test_dates_with_na_have_missing_values(tmp_path):
     entry = draft(tmp_path, "2020-02-01", "NA", "2020-02-03")
-    assert (entry["type"], entry["nullable"], entry["unreadable"]) == ("date", True, "missing")
+    assert (entry["type"], entry["nullable"], entry["missing"]) == ("date", True, ["NA"])
 
 
 def test_dates_that_can_be_read_in_two_ways_are_named(tmp_path):
@@ -257,3 +265,19 @@ def test_a_file_of_identifiers_alone_is_refused(tmp_path):
 
 def test_the_draft_says_that_it_is_not_private():
     assert "private rows" in NOT_PRIVATE
+
+
+@pytest.mark.parametrize(
+    ("least", "largest", "scale", "bounds"),
+    [
+        (17, 90, Scale.LINEAR, (10, 90)),
+        (-0.03, 0.94, Scale.LINEAR, (-0.1, 1.0)),
+        (114, 41310, Scale.LOG, (100, 50000)),
+        (0.0047, 512.33, Scale.LOG, (0.004, 600)),
+        (100, 100000, Scale.LOG, (100, 100000)),
+        (-7, 3000, Scale.SYMLOG, (-7, 3000)),
+        (0, 0.37, Scale.SYMLOG, (0, 0.4)),
+    ],
+)
+def test_bounds_have_few_digits(least, largest, scale, bounds):
+    assert round_bounds(least, largest, scale) == bounds
