@@ -163,7 +163,9 @@ def test_scores_are_marked_so_that_a_reader_can_tell_how_far_a_record_moves_them
 def test_refuses_a_charge_of_an_unknown_kind():
     form = issued(gaussian())
     form["charges"][0]["kind"] = "scoring"
-    with pytest.raises(DataError, match="expected a kind of answer: marginal, interaction, scores, other"):
+    with pytest.raises(
+        DataError, match="expected a kind of answer: marginal, interaction, scores, labels, other"
+    ):
         Certificate.from_json(form)
 
 
