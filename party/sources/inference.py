@@ -100,9 +100,8 @@ def _entry(profile: Profile) -> tuple[Any, list[str]]:
     """The entry of a column, and remarks for the owner."""
     kept = _without_blanks(profile)
     entry, remarks = _kind(kept)
-    if kept.blanks and entry["type"] in ("categorical", "numeric", "boolean", "date", "timestamp"):
+    if kept.blanks and entry["type"] not in ("identifier", "text"):
         entry["missing"] = list(kept.blanks)
-    if kept.blanks:
         remarks.append(f"{len(kept.blanks)} of its texts are taken as missing values; check them")
     if entry["type"] not in ("identifier", "text"):
         entry["reviewed"] = False
@@ -116,22 +115,22 @@ def _without_blanks(profile: Profile) -> Profile:
     usual = [text for text in NOT_AVAILABLE if text in words]
     if numbers and (len(words) == len(usual) or (len(words) <= _FEW_WORDS and numbers > FEW_NUMBERS)):
         return profile.without(words.tolist()) if len(words) else profile
-    if usual and draft_date(profile.without(usual))[0] is not None:
-        return profile.without(usual)
-    return profile
+    rest = profile.without(usual)
+    known = draft_boolean(rest) is not None or draft_date(rest)[0] is not None
+    return rest if usual and known else profile
 
 
 def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     if not profile.distinct:
         return {"type": "categorical", "categories": [""]}, ["it has no values; leave it out"]
     remarks = [] if profile.distinct > 1 or profile.nullable else ["it has one value only; leave it out"]
-    found, doubts = draft_date(profile)
-    if found is not None:
-        return found, [*remarks, *doubts]
     if (identifier := draft_identifier(profile)) is not None:
         return identifier, [*remarks, "nearly all values differ: new ones are drawn in place of them"]
     if (boolean := draft_boolean(profile)) is not None:
         return boolean, remarks
+    found, doubts = draft_date(profile)
+    if found is not None:
+        return found, [*remarks, *doubts]
     if len(profile.words):
         found, doubts = draft_texts(profile)
     elif len(profile.values[0]) <= FEW_NUMBERS:

@@ -36,6 +36,9 @@ _LEFT = 0.7
 
 _LEAST_PART = 1e-6
 
+LEARNED = 0.1
+"""Share of the last measurements for the pairs from which dependencies are learned."""
+
 
 class Run:
     """One run.
@@ -164,7 +167,11 @@ class Run:
         budget = float(left) * (1 - 1e-9)
         known.learn_sizes()
         cliques = [*known.ones, *known.chosen, *pairs_outside(known)]
-        parts, _ = self._problem(cliques).split(budget)
+        learned = [pair for pair in zeros_of(self._domain).learned if pair in known.chosen]
+        reserved = LEARNED * budget if learned else 0.0
+        parts, _ = self._problem(cliques).split(budget - reserved)
+        for pair in learned:
+            parts[cliques.index(pair)] += reserved / len(learned)
         paid = {
             clique: Fraction(float(part))
             for clique, part in zip(cliques, parts, strict=True)

@@ -38,6 +38,24 @@ def test_the_privacy_loss_distribution_of_the_added_noise_confirms_the_promise(e
     assert 0.9999 * epsilon < checked <= epsilon
 
 
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+@pytest.mark.parametrize(("adjacency", "rows"), [(Adjacency.ZERO_OUT, 1), (Adjacency.REPLACE_ONE, 3)])
+def test_noise_on_labels_counts_as_it_is_charged_also_for_who_sees_more_noise_elsewhere(
+    adjacency, rows, factor
+):
+    unit = PrivacyUnit(adjacency, rows)
+    granted = Budget(1.0, 1e-9).granted(gaussian_only=True)
+    halves = [gaussian_sigma(granted / 2, unit)] * 2
+    charges = [
+        Charge("m", ("a",), gaussian_cost(sigma, unit), ((sigma,), (sigma,)), labels=labels)
+        for sigma, labels in zip(halves, (True, False), strict=True)
+    ]
+    accountant = Accountant(granted).charge(*charges)
+    seen = charges[0].zcdp_rho + charges[1].zcdp_rho / Fraction(factor) ** 2
+    checked = checked_epsilon(accountant, 1e-9, adjacency, factor, rows)
+    assert checked == pytest.approx(gaussian_epsilon(math.sqrt(2 * seen), 1e-9), rel=2e-4)
+
+
 @pytest.mark.parametrize("delta", [1e-6, 1e-12])
 def test_a_release_that_spends_its_whole_grant_states_no_more_than_its_promise(delta):
     """Rounding of a dozen scales came to 1.0004 times the promise at this small a delta."""

@@ -47,6 +47,19 @@ def test_a_table_comes_much_closer_to_the_marginals_of_another(cliques, left):
 
 
 @pytest.mark.parametrize("cliques", [PAIRS, MIXED])
+def test_no_row_enters_an_excluded_cell_and_those_in_one_leave_it(cliques):
+    """Though the wanted marginals have many records there."""
+    mask = np.ones((3, 5), dtype=bool)
+    mask[0, :2] = mask[1:, 4] = False
+    wanted = marginals_of(random_table(2000, seed=1), cliques)
+    wanted[0, 3] = random_table(2000, seed=1).marginal(("a", "d")).astype(float)
+    before = random_table(2000, seed=2)
+    assert (before.marginal(("a", "d"))[~mask.ravel()] > 0).all()
+    after = refined(before, wanted, rng(), {(0, 3): mask})
+    assert not after.marginal(("a", "d"))[~mask.ravel()].any()
+
+
+@pytest.mark.parametrize("cliques", [PAIRS, MIXED])
 def test_after_the_last_sweep_no_single_change_helps(cliques, monkeypatch):
     monkeypatch.setattr(refinement, "_SWEEPS", 100)
     wanted = marginals_of(random_table(40, seed=1), cliques)
@@ -65,9 +78,9 @@ def test_the_surplus_is_kept_up_to_date(cliques):
     wanted = marginals_of(random_table(300, seed=1), cliques)
     table = random_table(300, seed=2)
     codes = np.column_stack(table.columns).astype(np.int32)
-    views, over = _surplus(table, wanted)
+    views, over = _surplus(table, wanted, {})
     assert refinement._sweep(codes, np.array(DOMAIN.sizes), views, over) > 0
-    counted = _surplus(Table.from_codes(DOMAIN, codes), wanted)[1]
+    counted = _surplus(Table.from_codes(DOMAIN, codes), wanted, {})[1]
     assert over.tolist() == pytest.approx(counted.tolist(), abs=1e-9)
 
 

@@ -14,7 +14,7 @@ from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.randomness import RandomStream
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
-from dpmosaic.common.errors import DataError, PolicyError
+from dpmosaic.common.errors import BudgetError, DataError, PolicyError
 from dpmosaic.common.labels import LabelSearch
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.certificates.certificate import Certificate
@@ -276,6 +276,14 @@ def test_a_certificate_that_states_less_for_its_labels_does_not_verify(world, la
     fewer = replace(main.plan.bins, labels_delta=0.9e-10)
     forged = replace(main, plan=replace(main.plan, bins=fewer))
     assert "bins" in {line.what for line in verify_certificate(forged, listed) if not line.passed}
+
+
+def test_open_categories_in_a_plan_without_delta_are_refused_before_parties_are_asked(world):
+    path = world.folder / "plan.toml"
+    path.write_text(path.read_text().replace("delta = 1e-9\n", ""))
+    with pytest.raises(BudgetError, match="labels of the open categories job, got none"):
+        world.begin().run()
+    assert world.ledgers() == [[]] * 4
 
 
 def test_parties_that_state_no_labels_are_charged_nothing(tmp_path, monkeypatch):

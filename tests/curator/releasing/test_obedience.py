@@ -125,6 +125,24 @@ def test_no_row_of_a_release_breaks_a_rule(mechanism, domain, seed):
     assert not any(breaking.any() for breaking in broken(domain, values))
 
 
+@pytest.mark.parametrize(
+    "parties", [{"grid": "2x2"}, {"grid": "1x2", "overlap": 0.9, "population": "anywhere"}], ids=str
+)
+def test_a_rule_about_columns_of_different_parties_is_zero_in_the_model_of_masked_parties(parties):
+    attributes = {"a": ["0", "1", "2"], "b": ["0", "1"], "c": ["0", "1"], "d": ["0", "1", "2"]}
+    rules = [
+        {"impossible": {"a": ["0"], "d": ["2"]}},
+        {"determines": {"from": "d", "to": "b"}, "map": {"0": "1"}},
+    ]
+    table = rows_of(Domain.from_json({"attributes": attributes, "rules": rules}), 300, 0)
+    made = simulate(table, budget=Budget(2.0, 1e-6), protocol="masked", seed=1, **parties)
+    domain = made.synthetic.domain
+    for rule in domain.rules:
+        clique, allowed = rule.allowed(domain)
+        assert not made.fitted.model.marginal(clique)[~allowed.ravel()].any()
+        assert not made.synthetic.marginal(clique)[~allowed.ravel()].any()
+
+
 def test_rows_that_obey_are_kept_as_they_are():
     domain = Domain.from_json(
         {"attributes": ATTRIBUTES, "rules": [{"impossible": {"a": ["a0"], "b": ["b0"]}}]}

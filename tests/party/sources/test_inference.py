@@ -172,6 +172,11 @@ def test_dates_are_found_with_their_format_and_bounded_by_whole_years(tmp_path, 
     assert draft(tmp_path, *cells) == entry
 
 
+def test_booleans_with_na_have_missing_values(tmp_path):
+    entry = draft(tmp_path, "Y", "NA", "N")
+    assert entry == {"type": "boolean", "nullable": True, "true": ["Y"], "false": ["N"], "missing": ["NA"]}
+
+
 def test_dates_with_na_have_missing_values(tmp_path):
     entry = draft(tmp_path, "2020-02-01", "NA", "2020-02-03")
     assert (entry["type"], entry["nullable"], entry["missing"]) == ("date", True, ["NA"])
