@@ -103,7 +103,7 @@ def chosen_coding(
     runs, least = {}, _records(zcdp_rho, len(domain))
     for name, grid in _grids(domain).items():
         counts = NoisyCounts.of([one for one in measurements if one.clique == (name,)], records)
-        binned = records - sum(counts.between(k, k + 1) for k in np.flatnonzero(grid.alone))
+        binned = records - sum(counts.between(k, k + 1) for k in np.flatnonzero(grid.alone).tolist())
         runs[name] = _Choice(grid, counts, max(least, binned / MOST_BINS)).runs()
     return Coding(runs)
 
