@@ -35,8 +35,8 @@ from dpmosaic.curator.mechanisms.mosaic.effects import Effect
 REFERENCE = "all parts"
 
 
-def _projected(noisy: Any, variance: float, total: float) -> Any:
-    return onto_simplex(noisy, total), np.full(len(noisy), variance)
+def _projected(noisy: Any, variances: Any, total: float) -> Any:
+    return onto_simplex(noisy, total, variances), variances
 
 
 def _unshrunk(effect: Effect, records: float) -> Any:

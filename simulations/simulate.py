@@ -24,7 +24,7 @@ from ..curator.mechanisms.parts.fitted import Report, ignore
 from ..curator.releasing.alignment_order import DEFAULT_RHO, AlignmentOrder
 from ..curator.releasing.bins_order import bins_order
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_share
-from ..curator.releasing.choosing import chosen_by
+from ..curator.releasing.choosing import chosen_by, published_marginals
 from ..curator.releasing.release import Released, ReleaseOrder, make_release
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
@@ -162,7 +162,8 @@ def _after_choice(
     coding = chosen_by(made, choosing, order, among.domain)
     digest, rho = made.certificate.digest().hex(), float(choosing.granted)
     chosen = Chosen(release_id, digest, rho, coding, choosing.labels_delta)
-    return replace(order, domain=among.coded(chosen), chosen=chosen), made.certificate
+    before = published_marginals(among.domain, made.fitted.measurements, made.certificate.records, coding)
+    return replace(order, domain=among.coded(chosen), chosen=chosen, before=before), made.certificate
 
 
 def _metrics(order: ReleaseOrder, made: Released, among: Participants, seconds: float) -> dict[str, Any]:

@@ -67,11 +67,23 @@ class Coding:
             )
         self.domain(domain)
 
+    def codes(self, attribute: Attribute) -> NDArray[np.int64]:
+        """The new code of each code of an attribute with chosen bins, shape (size,); they never decrease."""
+        runs = merged_codes(attribute, self.runs[attribute.name])
+        if not _unbounded(attribute):
+            return runs
+        numbers = numbers_of(attribute)
+        chosen = _found(numbers, runs)
+        old, new = (one.cells[:, 0] for one in (numbers, chosen))
+        within = np.where(np.isin(old, numbers.atoms), old, np.clip(old, chosen.minimum, chosen.maximum))
+        codes = np.searchsorted(new, within, side="right") - 1
+        return np.append(codes, len(new)) if numbers.nullable else codes
+
     def _column(self, table: Table, chosen: Attribute) -> NDArray[Any]:
         """The codes of a column of a table of the open domain in a chosen attribute."""
         name = chosen.name
         if name in self.runs:
-            merged: NDArray[np.int64] = self._codes(table.domain[name])[table.column(name)]
+            merged: NDArray[np.int64] = self.codes(table.domain[name])[table.column(name)]
             return merged
         if name not in self.labels:
             return table.column(name)
@@ -95,18 +107,6 @@ class Coding:
             known = (*attribute.categories, *self.labels[attribute.name])
             return replace(attribute, categories=known, open=False)
         return attribute
-
-    def _codes(self, attribute: Attribute) -> NDArray[np.int64]:
-        """The new code of each code of an attribute with chosen bins."""
-        runs = merged_codes(attribute, self.runs[attribute.name])
-        if not _unbounded(attribute):
-            return runs
-        numbers = numbers_of(attribute)
-        chosen = _found(numbers, runs)
-        old, new = (one.cells[:, 0] for one in (numbers, chosen))
-        within = np.where(np.isin(old, numbers.atoms), old, np.clip(old, chosen.minimum, chosen.maximum))
-        codes = np.searchsorted(new, within, side="right") - 1
-        return np.append(codes, len(new)) if numbers.nullable else codes
 
 
 def merged_codes(attribute: Attribute, firsts: tuple[int, ...]) -> NDArray[np.int64]:

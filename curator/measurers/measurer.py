@@ -88,6 +88,9 @@ class Measurer(ABC):
     not_private: str | None = None
     """Why the result is not differentially private at the stated cost; None if it is."""
 
+    before: tuple[Measurement, ...] = ()
+    """Noisy one-way marginals of this table that a release before published, such as the choice of bins."""
+
     observers: tuple[Observer, ...] = ()
     """What each observer sees, if some see more noise than was charged; otherwise empty."""
 

@@ -7,9 +7,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ...common.data.coding import Coding
 from ...common.errors import DataError, MosaicError
+from ...common.measurement import Measurement
 from ...common.protocols.chosen import Chosen
 from ..certificates.verify import sha256_of
 from ..mechanisms.parts.fitted import Report, ignore
@@ -20,12 +24,25 @@ from ..parties.home import CuratorHome
 from ..parties.journal import Journal
 from . import outputs as files
 from .bins_order import bins_order
-from .choosing import chosen_by
+from .choosing import chosen_by, published_marginals
 from .over_parties import order_of, release_over_parties
 from .plan import ReleasePlan
 from .release import Released
 
 _CHOSEN = "chosen"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A finished choice.
+
+    Attributes:
+        chosen: what was chosen, for the terms.
+        before: noisy one-way marginals from which it was chosen, in the chosen bins.
+    """
+
+    chosen: Chosen
+    before: tuple[Measurement, ...]
 
 
 @dataclass(frozen=True)
@@ -45,7 +62,7 @@ class BinsSession:
     journal: Journal
 
     @property
-    def known(self) -> Chosen | None:
+    def known(self) -> Choice | None:
         """The choice that was noted, if it was made."""
         noted = self.journal.note(_CHOSEN)
         if noted is None:
@@ -55,7 +72,11 @@ class BinsSession:
         labels = {name: tuple(texts) for name, texts in form["labels"].items()}
         coding = Coding(runs, labels)
         release = (form["release_id"], form["certificate"], form["zcdp_rho"])
-        return Chosen(*release, coding, form["labels_delta"])
+        before = tuple(
+            Measurement((name,), np.array(values), sigma, rho, sigmas=np.array(sigmas))
+            for name, values, sigma, rho, sigmas in form["before"]
+        )
+        return Choice(Chosen(*release, coding, form["labels_delta"]), before)
 
     def choose(
         self,
@@ -64,7 +85,7 @@ class BinsSession:
         aligned: Aligned | None,
         away_s: float = 0.0,
         report: Report = ignore,
-    ) -> Chosen:
+    ) -> Choice:
         """Makes or resumes the choice, once; the parties charge it once.
 
         Args:
@@ -119,9 +140,11 @@ class BinsSession:
             digest = made.certificate.digest().hex()
             rho, delta = float(choosing.granted), choosing.labels_delta
             chosen = Chosen(own.release_id, digest, rho, coding, delta)
-            self.journal.note_once(_CHOSEN, _noted(chosen))
+            measured, records = made.fitted.measurements, made.certificate.records
+            choice = Choice(chosen, published_marginals(self.plan.domain, measured, records, coding))
+            self.journal.note_once(_CHOSEN, _noted(choice))
             own.finish()
-        return chosen
+        return choice
 
     def _journal(self) -> Journal:
         path = self.folder / journals.NAME
@@ -133,7 +156,8 @@ class BinsSession:
         return Journal(path)
 
 
-def _noted(chosen: Chosen) -> bytes:
+def _noted(choice: Choice) -> bytes:
+    chosen = choice.chosen
     form = {
         "release_id": chosen.release_id,
         "certificate": chosen.certificate,
@@ -141,5 +165,11 @@ def _noted(chosen: Chosen) -> bytes:
         "runs": chosen.coding.runs,
         "labels": chosen.coding.labels,
         "labels_delta": chosen.labels_delta,
+        "before": [_listed(one) for one in choice.before],
     }
     return json.dumps(form).encode()
+
+
+def _listed(one: Measurement) -> list[Any]:
+    sigmas = np.asarray(one.sigmas, dtype=np.float64).tolist()
+    return [*one.clique, one.values.tolist(), one.sigma, one.zcdp_rho, sigmas]

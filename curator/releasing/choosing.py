@@ -89,6 +89,33 @@ def chosen_by(made: Released, choosing: ReleaseOrder, order: ReleaseOrder, domai
     return replace(coding, labels=made.fitted.labels)
 
 
+def published_marginals(
+    domain: Domain, measurements: Sequence[Measurement], records: float, coding: Coding
+) -> tuple[Measurement, ...]:
+    """The one-way marginals in the chosen bins, from what was measured to choose them.
+
+    The noise of cells is stated as if it were independent, with upper bounds of its deviations.
+
+    Args:
+        domain: the open domain, without the value `absent`.
+        measurements: what the mechanism `bins` measured.
+        records: number of records of the table.
+        coding: what was chosen.
+    """
+    found = []
+    for name in coding.runs:
+        measured = [one for one in measurements if one.clique == (name,)]
+        counts, codes = NoisyCounts.of(measured, records), coding.codes(domain[name])
+        starts = [0, *(1 + np.flatnonzero(np.diff(codes))).tolist()]
+        # The value `absent` is a code of its own, after all others.
+        runs = list(pairwise([*starts, *range(len(codes), len(counts.sums))]))
+        sigmas = np.array([counts.sigma(*run) for run in runs])
+        values = np.array([counts.between(*run) for run in runs])
+        rho = sum(one.zcdp_rho for one in measured)
+        found.append(Measurement((name,), values, math.sqrt(float(np.mean(sigmas**2))), rho, sigmas=sigmas))
+    return tuple(found)
+
+
 def chosen_coding(
     domain: Domain, measurements: Sequence[Measurement], records: float, zcdp_rho: float
 ) -> Coding:

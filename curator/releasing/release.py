@@ -14,6 +14,7 @@ from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.extensions import origin
 from ...common.labels import LabelSearch, label_search
+from ...common.measurement import Measurement
 from ...common.messages import Purpose
 from ...common.privacy.budget import Budget
 from ...common.privacy.cost import Adjacency, PrivacyUnit
@@ -58,6 +59,7 @@ class ReleaseOrder:
         rows_per_person: rows of one person in one slice that the promise covers.
         check: check of openings (`MaskedPlan`); empty for none.
         chosen: codes that an earlier release chose, whose cost is a part of the budget; None for none.
+        before: noisy one-way marginals from which it chose them.
     """
 
     domain: Domain
@@ -71,6 +73,7 @@ class ReleaseOrder:
     rows_per_person: int = 1
     check: str = ""
     chosen: Chosen | None = None
+    before: tuple[Measurement, ...] = ()
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 1:
@@ -190,6 +193,7 @@ def make_release(
         seeded: whether the stream comes from a known seed, which labels the release.
         report: called after every step.
     """
+    measurer.before = order.before
     fitted = order.mechanism.run(measurer, order.workload, stream.child("mechanism"), report)
     # A noisy number improves while the mechanism measures.
     records = measurer.record_count

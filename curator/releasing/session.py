@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...common.crypto.randomness import RandomStream
@@ -119,10 +119,11 @@ class Session:
             values = RandomStream(self.journal.key).child("values").generator()
 
             aligned = self._aligned(slices)
-            chosen = None
+            order = order_of(plan)
             if plan.bins_share is not None:
-                choice = BinsSession(self.folder / BINS, self.home, plan, self.journal)
-                chosen = choice.choose(slices, watching, aligned, AWAY_S, report)
+                choosing = BinsSession(self.folder / BINS, self.home, plan, self.journal)
+                choice = choosing.choose(slices, watching, aligned, AWAY_S, report)
+                order = replace(order_of(plan, choice.chosen), before=choice.before)
 
             def publish(made: Released) -> dict[str, str]:
                 return files.write(
@@ -143,7 +144,7 @@ class Session:
                 identities={name: card.identity for name, card in self.home.cards().items()},
                 dealers=watching,
                 aligned=aligned,
-                order=order_of(plan, chosen),
+                order=order,
                 marks=self.home.marks(),
                 publish=publish,
                 away_s=AWAY_S,

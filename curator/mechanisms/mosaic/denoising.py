@@ -1,6 +1,6 @@
 """Denoising of one-way marginals.
 
-Post-processing: the inputs are noisy counts, the variance of the noise and the number of records.
+Post-processing: the inputs are noisy counts, the variances of their noise and the number of records.
 """
 
 from __future__ import annotations
@@ -27,31 +27,37 @@ _LOST = 16
 """Bound on the squared error of a noisy count, as a multiple of the variance."""
 
 
-def denoised(noisy: Array, variance: float, total: float) -> tuple[Array, Array]:
+def denoised(noisy: Array, variances: Array, total: float) -> tuple[Array, Array]:
     """Nonnegative estimates of one-way counts with the known sum, and their variances.
 
     Counts of attributes of few values are projected onto the simplex; for the others see `sticky_levels`.
 
     Args:
         noisy: counts plus Gaussian noise, shape (n,).
-        variance: variance of the noise of a count; positive.
+        variances: variances of the noise, shape (n,); positive.
         total: known sum of the counts.
     """
     if len(noisy) < CHAIN_FROM:
-        return onto_simplex(noisy, total), np.full(len(noisy), variance)
-    means, variances = sticky_levels(noisy, variance)
-    return onto_simplex(means, total), variances
+        return onto_simplex(noisy, total, variances), variances
+    means, left = sticky_levels(noisy, variances)
+    return onto_simplex(means, total, np.ones(len(noisy))), left
 
 
-def onto_simplex(values: Array, total: float) -> Array:
-    """The closest vector without negative entries whose sum is the total."""
-    falling = np.sort(values)[::-1]
-    surplus = np.cumsum(falling) - total
-    last = np.flatnonzero(falling * np.arange(1, len(values) + 1) > surplus)[-1]
-    return np.asarray(np.maximum(values - surplus[last] / (last + 1), 0.0))
+def onto_simplex(values: Array, total: float, variances: Array) -> Array:
+    """The most likely vector without negative entries whose sum is the total.
+
+    Args:
+        values: the true vector plus Gaussian noise, shape (n,).
+        total: sum of the vector; positive.
+        variances: variances of the noise, shape (n,); equal ones give the closest vector.
+    """
+    order = np.argsort(values / variances)[::-1]
+    surplus, spread = np.cumsum(values[order]) - total, np.cumsum(variances[order])
+    last = np.flatnonzero((values / variances)[order] * spread > surplus)[-1]
+    return np.asarray(np.maximum(values - surplus[last] / spread[last] * variances, 0.0))
 
 
-def sticky_levels(noisy: Array, variance: float) -> tuple[Array, Array]:
+def sticky_levels(noisy: Array, variances: Array) -> tuple[Array, Array]:
     """Posterior means and variances under a Markov chain: a count keeps its level or jumps to another.
 
     The distribution of levels and the probability of staying are learned from the noisy counts by expectation
@@ -61,10 +67,10 @@ def sticky_levels(noisy: Array, variance: float) -> tuple[Array, Array]:
 
     Args:
         noisy: counts plus Gaussian noise, shape (n,).
-        variance: variance of the noise of a count; positive.
+        variances: variances of the noise, shape (n,); positive.
     """
-    levels = _levels(noisy, math.sqrt(variance))
-    logs = -((noisy[:, None] - levels) ** 2) / (2 * variance)
+    levels = _levels(noisy, math.sqrt(float(np.median(variances))))
+    logs = -((noisy[:, None] - levels) ** 2) / (2 * variances[:, None])
     likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
     weights, stays = np.full(len(levels), 1 / len(levels)), 0.5
     before = -math.inf
@@ -76,10 +82,10 @@ def sticky_levels(noisy: Array, variance: float) -> tuple[Array, Array]:
             break
         before = score
     means = posterior @ levels
-    variances = (posterior * (levels - means[:, None]) ** 2).sum(axis=1)
+    left = (posterior * (levels - means[:, None]) ** 2).sum(axis=1)
     # If levels are far apart relative to the noise, a count may have no level near it.
-    lost = (means - noisy) ** 2 > _LOST * variance
-    return np.where(lost, noisy, means), np.where(lost, variance, variances)
+    lost = (means - noisy) ** 2 > _LOST * variances
+    return np.where(lost, noisy, means), np.where(lost, variances, left)
 
 
 def _levels(noisy: Array, sigma: float) -> Array:

@@ -33,25 +33,33 @@ class Knowledge:
     Args:
         domain: domain of the table.
         records: number of records; public.
+        before: noisy one-way marginals that were published before.
 
     Attributes:
-        ones: measured one-way interactions.
+        ones: measured one-way interactions, without what was published before.
         effects: interactions of two and more attributes that were scored or measured.
         chosen: interactions that are in the model.
     """
 
-    def __init__(self, domain: Domain, records: int) -> None:
+    def __init__(self, domain: Domain, records: int, before: Sequence[Measurement] = ()) -> None:
         self.domain = domain
         self.records = records
         self.ones: dict[Clique, Observed] = {}
         self.effects: dict[Clique, Effect] = {}
         self.chosen: list[Clique] = []
+        self._before = {published.clique: published for published in before}
         self._denoised: dict[Clique, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
 
     def observed(self, clique: Clique) -> Observed | None:
         """The average of an interaction's measurements; None without any."""
         effect = self.effects.get(clique)
         return self.ones.get(clique) or (effect.observed if effect else None)
+
+    def precision(self, clique: Clique) -> float:
+        """What is known of an interaction's cells: the inverse of the variance of their noise, on average."""
+        observed, published = self.observed(clique), self._before.get(clique)
+        found = 0.0 if observed is None else 1 / observed.variance
+        return found if published is None else found + float(np.mean(1 / _variances(published)))
 
     def ready(self, candidates: Sequence[Clique]) -> list[Clique]:
         """The candidates that are not in the model, but whose proper subsets all are."""
@@ -80,9 +88,8 @@ class Knowledge:
             variance = measurement.sigma**2 * freedom(shape)
             if len(clique) == 1:
                 known = _averaged(self.ones.get(clique), values, variance)
-                noisy = known.values + self.records / known.values.size
                 self.ones[clique] = known
-                self._denoised[clique] = denoised(noisy, known.variance, self.records)
+                self._denoised[clique] = denoised(*self._one_way(clique, known), self.records)
             else:
                 effect = self.effects[clique]
                 observed = _averaged(effect.observed, values, variance)
@@ -123,6 +130,16 @@ class Knowledge:
             for clique in pool:
                 self.effects[clique] = replace(self.effects[clique], typical=typical)
 
+    def _one_way(self, clique: Clique, known: Observed) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Noisy counts and the variances of their noise, from all that is known."""
+        noisy = known.values + self.records / known.values.size
+        variances = np.full(len(noisy), known.variance)
+        published = self._before.get(clique)
+        if published is None:
+            return noisy, variances
+        weights, other = 1 / variances, 1 / _variances(published)
+        return (weights * noisy + other * published.values) / (weights + other), 1 / (weights + other)
+
     def _learn_axes(self) -> None:
         """Learns the covariances along each attribute from all measurements."""
         measured = {
@@ -145,6 +162,13 @@ def parts_of(clique: Clique) -> Iterator[Clique]:
 def _smaller(clique: Clique) -> Iterator[Clique]:
     """The proper subsets of two and more attributes."""
     return (part for part in parts_of(clique) if 1 < len(part) < len(clique))
+
+
+def _variances(measurement: Measurement) -> NDArray[np.float64]:
+    """Variances of the noise of the cells, shape (n_r,)."""
+    if measurement.sigmas is None:
+        return np.full(len(measurement.values), measurement.sigma**2)
+    return np.asarray(measurement.sigmas**2)
 
 
 def _averaged(before: Observed | None, values: NDArray[np.float64], variance: float) -> Observed:

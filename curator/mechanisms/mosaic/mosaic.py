@@ -1,7 +1,7 @@
 """Mosaic: measure the interactions that the model lacks, and weight each by its noise.
 
-1. One-way marginals are measured for a tenth of the budget (`ONE_WAY`) and denoised (`denoising`). They give
-   the first model.
+1. One-way marginals are measured for a tenth of the budget (`ONE_WAY`) and denoised (`denoising`), together
+   with those that a release before published, if any. They give the first model.
 2. In each of a few rounds (`ROUNDS`), all candidates are scored: noisy L1 distances between the table and the
    model, 3 % of the budget for all rounds together (`SCORES`). Candidates are the workload's marginals and
    their subsets of two and more attributes, each after its own subsets are measured. They are selected by

@@ -66,7 +66,7 @@ class Run:
         self._named = by_name(steps)
         self._schedule = schedule
         self._report = report
-        self._known = Knowledge(measurer.domain, measurer.record_count)
+        self._known = Knowledge(measurer.domain, measurer.record_count, measurer.before)
         self._used: list[Measurement] = []
         self._rounds: list[Round] = []
 
@@ -218,12 +218,11 @@ class Run:
         probe = self._measurer.accountant.remaining / len(cliques)
         for i, clique in enumerate(cliques):
             shape = self._domain.shape(clique)
-            observed = known.observed(clique)
             if len(clique) == 1:
                 deviations[i, 0], cells[i, 0] = records, shape[0]
             else:
                 deviations[i], cells[i] = classes_of(known.effects[clique].deviations(records))
-            precision[i] = 1 / observed.variance if observed else 0.0
+            precision[i] = known.precision(clique)
             sigma = self._measurer.expected_sigma(clique, probe, interaction=measurable_as_interaction(shape))
             left = _LEFT if len(clique) > 1 else 1.0
             price[i] = left * sigma**2 * freedom(shape) * float(probe)

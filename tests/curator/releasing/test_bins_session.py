@@ -23,6 +23,7 @@ from dpmosaic.curator.forecasting.forecast import forecast
 from dpmosaic.curator.parties.home import CuratorHome
 from dpmosaic.curator.parties.journal import Journal
 from dpmosaic.curator.releasing.abandoning import abandon_folder
+from dpmosaic.curator.releasing.bins_session import BinsSession
 from dpmosaic.curator.releasing.plan import ReleasePlan
 from dpmosaic.curator.releasing.session import Session
 from dpmosaic.curator.releasing.table_format import TableFile
@@ -293,13 +294,19 @@ def test_parties_that_state_no_labels_are_charged_nothing(tmp_path, monkeypatch)
     assert all(release.spent == 0 for releases in world.ledgers() for release in releases)
 
 
-def test_a_party_refuses_labels_at_a_smaller_delta_than_they_were_found_with(world, monkeypatch):
-    from dpmosaic.curator.releasing.bins_session import BinsSession
-
+def state_another_choice(monkeypatch, **changes):
+    """Has curators state another choice than they made."""
     original = BinsSession.choose
-    monkeypatch.setattr(
-        BinsSession, "choose", lambda self, *args: replace(original(self, *args), labels_delta=0.9e-10)
-    )
+
+    def another(self, *args):
+        choice = original(self, *args)
+        return replace(choice, chosen=replace(choice.chosen, **changes))
+
+    monkeypatch.setattr(BinsSession, "choose", another)
+
+
+def test_a_party_refuses_labels_at_a_smaller_delta_than_they_were_found_with(world, monkeypatch):
+    state_another_choice(monkeypatch, labels_delta=0.9e-10)
     with pytest.raises(Exception, match="ledger does not have it at that cost"):
         world.begin().run()
 
@@ -313,14 +320,7 @@ def test_a_refusal_of_the_choice_abandons_the_release(tmp_path, monkeypatch):
 
 
 def test_a_party_refuses_codes_whose_choice_it_did_not_take_part_in(world, monkeypatch):
-    def another(self, *args):
-        chosen = original(self, *args)
-        return None if chosen is None else replace(chosen, release_id="0" * 32)
-
-    from dpmosaic.curator.releasing.bins_session import BinsSession
-
-    original = BinsSession.choose
-    monkeypatch.setattr(BinsSession, "choose", another)
+    state_another_choice(monkeypatch, release_id="0" * 32)
     with pytest.raises(Exception, match="ledger does not have it"):
         world.begin().run()
 

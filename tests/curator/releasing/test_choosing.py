@@ -15,6 +15,7 @@ from dpmosaic.curator.releasing.choosing import (
     chosen_coding,
     even_coding,
     planned_bins,
+    published_marginals,
 )
 
 RHO = 0.0157
@@ -172,3 +173,35 @@ def test_planned_bins_of_equal_width_fit_the_domain_before_anything_is_measured(
     assert bins <= planned["a"].size <= bins + 2
     widths = {round(b - a, 6) for a, b in itertools.pairwise(planned["a"].edges)}
     assert max(widths) < 2.1 * min(widths)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"min": 0, "max": 100, "nullable": True},
+        {"min": 1, "max": 100, "scale": "log", "integer": True, "atoms": [0, 7]},
+        {"atoms": [5]},
+    ],
+    ids=["missing values", "atoms", "unknown bounds"],
+)
+@pytest.mark.parametrize("absent", [False, True])
+def test_what_bins_were_chosen_from_gives_the_counts_in_the_chosen_bins(entry, absent):
+    domain = Domain.from_json({"x": {"type": "numeric", "bins": "auto", **entry}})
+    values = np.random.default_rng(2).normal(50, 15, 3000).round().clip(1, 100)
+    values[:400] = 5
+    if "nullable" in entry:
+        if absent:
+            pytest.skip("a column with missing values cannot have the value absent")
+        values[:90] = np.nan
+    table = encode_table(domain, {"x": values})
+    counts = np.append(table.marginal(("x",)), 70) if absent else table.marginal(("x",))
+    found = []
+    for level in range(LEVELS):
+        boxes = boxes_of(len(counts), level)
+        sums = np.array([counts[a:b].sum() for ((a, b),) in boxes]) if boxes else counts
+        found.append(Measurement(("x",), sums.astype(float), 1e-6, 1.0, boxes=boxes))
+    coding = chosen_coding(domain, found, counts.sum(), RHO)
+    (published,) = published_marginals(domain, found, counts.sum(), coding)
+    exact = coding.table(table).marginal(("x",))
+    assert published.values == pytest.approx(np.append(exact, 70) if absent else exact, abs=1e-3)
+    assert published.sigmas.max() < 1e-3

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from dpmosaic.curator.mechanisms.mosaic.denoising import (
     CHAIN_FROM,
@@ -18,7 +19,7 @@ from dpmosaic.curator.mechanisms.mosaic.denoising import (
 def test_the_projection_is_the_closest_vector_of_the_simplex(seed):
     rng = np.random.default_rng(seed)
     noisy = rng.normal(3, 10, 12)
-    projected = onto_simplex(noisy, 30.0)
+    projected = onto_simplex(noisy, 30.0, np.ones(12))
     assert projected.min() >= 0
     assert projected.sum() == pytest.approx(30)
     others = rng.dirichlet(np.full(12, 0.3), 2000) * 30
@@ -28,8 +29,23 @@ def test_the_projection_is_the_closest_vector_of_the_simplex(seed):
     assert ((projected - noisy) ** 2).sum() <= least
 
 
+def test_the_projection_is_the_most_likely_vector_where_some_counts_are_less_noisy():
+    """Against a general solver of the weighted least-squares problem."""
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        noisy, variances = rng.normal(3, 10, 8), rng.uniform(0.1, 50, 8)
+        found = minimize(
+            lambda x, noisy=noisy, variances=variances: (((x - noisy) ** 2) / variances).sum(),
+            np.full(8, 30 / 8),
+            bounds=[(0, None)] * 8,
+            constraints={"type": "eq", "fun": lambda x: x.sum() - 30},
+            options={"ftol": 1e-12, "maxiter": 1000},
+        )
+        assert onto_simplex(noisy, 30.0, variances) == pytest.approx(found.x, abs=1e-3)
+
+
 def test_a_vector_of_the_simplex_stays():
-    assert onto_simplex(np.array([1.0, 0.0, 5.0]), 6.0).tolist() == [1.0, 0.0, 5.0]
+    assert onto_simplex(np.array([1.0, 0.0, 5.0]), 6.0, np.ones(3)).tolist() == [1.0, 0.0, 5.0]
 
 
 def test_the_passes_over_the_chain_agree_with_a_sum_over_all_its_paths():
@@ -60,8 +76,8 @@ def test_the_passes_over_the_chain_agree_with_a_sum_over_all_its_paths():
 
 def test_attributes_of_few_values_keep_the_variance_of_their_noise():
     noisy = np.array([4.0, -1.0, 9.0])
-    values, variances = denoised(noisy, 2.0, 12.0)
-    assert values.tolist() == onto_simplex(noisy, 12.0).tolist()
+    values, variances = denoised(noisy, np.full(len(noisy), 2.0), 12.0)
+    assert values.tolist() == onto_simplex(noisy, 12.0, np.ones(len(noisy))).tolist()
     assert variances.tolist() == [2.0] * 3
 
 
@@ -77,10 +93,13 @@ def test_attributes_of_few_values_keep_the_variance_of_their_noise():
 def test_structure_removes_at_least_half_of_the_noise(counts):
     rng = np.random.default_rng(2)
     noisy = counts + rng.normal(0, 20, counts.size)
-    values, variances = denoised(noisy, 400.0, counts.sum())
+    values, variances = denoised(noisy, np.full(len(noisy), 400.0), counts.sum())
     assert counts.size >= CHAIN_FROM
     assert values.sum() == pytest.approx(counts.sum())
-    assert np.abs(values - counts).sum() < 0.5 * np.abs(onto_simplex(noisy, counts.sum()) - counts).sum()
+    assert (
+        np.abs(values - counts).sum()
+        < 0.5 * np.abs(onto_simplex(noisy, counts.sum(), np.ones(len(noisy))) - counts).sum()
+    )
     assert variances.mean() < 400
 
 
@@ -91,20 +110,20 @@ def test_counts_without_structure_lose_little_accuracy():
     for _ in range(5):
         counts = rng.uniform(0, 1000, 64)
         noisy = counts + rng.normal(0, 20, 64)
-        means, _ = sticky_levels(noisy, 400.0)
+        means, _ = sticky_levels(noisy, np.full(len(noisy), 400.0))
         ratios.append(np.abs(means - counts).sum() / np.abs(noisy - counts).sum())
     assert np.mean(ratios) < 1.2
 
 
 def test_noise_that_is_small_beside_the_distance_of_the_levels_leaves_counts_as_they_are():
     counts = np.random.default_rng(5).uniform(0, 1e6, 2000)
-    means, variances = sticky_levels(counts, 1e-4)
+    means, variances = sticky_levels(counts, np.full(len(counts), 1e-4))
     assert np.abs(means - counts).max() < 0.05
     assert variances.max() < 1e-3
 
 
 def test_thousands_of_values_have_few_levels():
     counts = np.arange(3000) % 7 * 10.0
-    means, variances = sticky_levels(counts + np.random.default_rng(4).normal(0, 1, 3000), 1.0)
+    means, variances = sticky_levels(counts + np.random.default_rng(4).normal(0, 1, 3000), np.ones(3000))
     assert np.isfinite(means).all()
     assert variances.min() >= 0
