@@ -124,13 +124,13 @@ def _kind(profile: Profile) -> tuple[dict[str, Any], list[str]]:
     if not profile.distinct:
         return {"type": "categorical", "categories": [""]}, ["it has no values; leave it out"]
     remarks = [] if profile.distinct > 1 or profile.nullable else ["it has one value only; leave it out"]
+    found, doubts = draft_date(profile)
+    if found is not None:
+        return found, [*remarks, *doubts]
     if (identifier := draft_identifier(profile)) is not None:
         return identifier, [*remarks, "nearly all values differ: new ones are drawn in place of them"]
     if (boolean := draft_boolean(profile)) is not None:
         return boolean, remarks
-    found, doubts = draft_date(profile)
-    if found is not None:
-        return found, [*remarks, *doubts]
     if len(profile.words):
         found, doubts = draft_texts(profile)
     elif len(profile.values[0]) <= FEW_NUMBERS:
