@@ -6,13 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from statsmodels.datasets import randhie
 
 import dpmosaic
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.protocols.registry import COLLUSIONS
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
-from dpmosaic.party.sources.inference import infer_domain
 from dpmosaic.simulations.datasets.catalogue import get
 
 ROOT = Path(__file__).parent.parent
@@ -26,9 +24,7 @@ def run_python_of(page):
 
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    Path("out").mkdir()
-    randhie.load_pandas().data.to_csv("out/people.csv", index=False)
-    Path("out/domain.json").write_text(json.dumps(infer_domain("out/people.csv").to_json()))
+    get("randhie", Path("out"))
     run_python_of(README)
     assert "total_variation" in capsys.readouterr().out
 
