@@ -369,4 +369,4 @@ def jobs(folder):
 def test_frequent_texts_of_open_categories_are_released(folder, jobs, simulate):
     done = simulate("--epsilon", 10, "--bins-share", 0.3, "--grid", "1x2", "--mechanism", "independent")
     assert done.returncode == 0, done.stderr
-    assert {*pd.read_csv(folder / "out/synthetic.csv")["job"]} == {"nurse", "clerk", "other"}
+    assert {*pd.read_csv(folder / "out/synthetic.csv")["job"]} - {"other"} == {"nurse", "clerk"}
