@@ -15,7 +15,6 @@ from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.alignment import Population
-from ..common.protocols.chosen import Chosen
 from ..common.protocols.registry import INDICATOR, MASKED, Protocol, protocol_named
 from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.catalogue import mechanism_named
@@ -24,7 +23,7 @@ from ..curator.mechanisms.parts.fitted import Report, ignore
 from ..curator.releasing.alignment_order import DEFAULT_RHO, AlignmentOrder
 from ..curator.releasing.bins_order import bins_order
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_share
-from ..curator.releasing.choosing import chosen_by, published_marginals
+from ..curator.releasing.choosing import choice_of
 from ..curator.releasing.release import Released, ReleaseOrder, make_release
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
@@ -159,11 +158,9 @@ def _after_choice(
     release_id = secrets.token_hex(16)
     started = among.start(choosing, release_id, stream.child("noise").generator())
     made = make_release(choosing, started.layout, started.measurer, stream, seeded=seeded, report=report)
-    coding = chosen_by(made, choosing, order, among.domain)
-    digest, rho = made.certificate.digest().hex(), float(choosing.granted)
-    chosen = Chosen(release_id, digest, rho, coding, choosing.labels_delta)
-    before = published_marginals(among.domain, made.fitted.measurements, made.certificate.records, coding)
-    return replace(order, domain=among.coded(chosen), chosen=chosen, before=before), made.certificate
+    choice = choice_of(made, release_id, choosing, order, among.domain)
+    domain = among.coded(choice.chosen)
+    return replace(order, domain=domain, chosen=choice.chosen, before=choice.before), made.certificate
 
 
 def _metrics(order: ReleaseOrder, made: Released, among: Participants, seconds: float) -> dict[str, Any]:

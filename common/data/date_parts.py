@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .attribute import Attribute, Reading, check_name
-from .dates import numbers_of_units, read_units
+from .attribute import Reading, check_name
+from .dates import TimeAttribute, numbers_of_units, read_units
 from .moments import Granularity, Moments, Times
-from .numeric import NumericAttribute
 from .values import RawColumn
 
 
@@ -47,24 +46,17 @@ class Part(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class DatePartsAttribute(Attribute):
+class DatePartsAttribute(TimeAttribute):
     """A column of dates or timestamps whose code says some parts: each combination within the bounds is one.
 
-    A value is drawn evenly from the days, or hours, that have the parts; what the parts do not say is lost.
+    Its units are slots: days, or hours if `HOUR` is among the parts. A value is drawn evenly from the slots
+    that have the parts; what the parts do not say is lost.
 
     Attributes:
-        name: name of the column.
-        slots: one bin for each day, or for each hour if `HOUR` is among the parts; and the policies.
-        moments: what the values are, and how they are written.
         parts: codes are in their order, by the first, then the second, and so on.
-        reviewed: see `Attribute`.
     """
 
-    name: str
-    slots: NumericAttribute
-    moments: Moments
     parts: tuple[Part, ...]
-    reviewed: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -86,19 +78,9 @@ class DatePartsAttribute(Attribute):
         """The number of combinations of parts, plus one for a missing value if nullable."""
         return int(self._combination.max()) + 1 + int(self.nullable)
 
-    @property
-    def nullable(self) -> bool:
-        """Whether there is a code for a missing value."""
-        return self.slots.nullable
-
-    @property
-    def missing(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Texts that stand for a missing value."""
-        return self.slots.missing
-
     def read(self, values: RawColumn) -> Reading:
         """The combination of parts of each date or timestamp; the last code for a missing value."""
-        reading = read_units(self.name, values, self._slot_moments, self.slots)
+        reading = read_units(self.name, values, self._slot_moments, self.units)
         return replace(reading, codes=np.append(self._combination, self.size - 1)[reading.codes])
 
     def decode(
@@ -119,27 +101,19 @@ class DatePartsAttribute(Attribute):
         times[missing] = np.datetime64("NaT")
         return times
 
-    def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Decoded values as text in the format; None if missing."""
-        return self.moments.written(values)
-
     def within(self, values: RawColumn) -> NDArray[np.float64] | None:
         """The days or hours since 1970 within the bounds; NaN for a missing value."""
-        return self.slots.within(numbers_of_units(self.name, values, self._slot_moments, self.slots))
+        return self.units.within(numbers_of_units(self.name, values, self._slot_moments, self.units))
 
     def to_json(self) -> dict[str, Any]:
         """Bounds, parts and flags; the newer keys only where they are not the default."""
-        form = self.slots.to_json()
+        form = self.units.to_json()
         for key in ("type", "integer", "bins"):
             del form[key]
         for key in ("min", "max"):
             form[key] = self._slot_moments.bound_text(form[key])
         form["parts"] = [part.value for part in self.parts]
         return self.moments.to_json() | form | ({} if self.reviewed else {"reviewed": False})
-
-    def with_absent(self) -> DatePartsAttribute:
-        """The same combinations and an empty cell."""
-        return replace(self, slots=self.slots.with_absent())
 
     @property
     def _slot_moments(self) -> Moments:
@@ -156,8 +130,8 @@ class DatePartsAttribute(Attribute):
 
     @cached_property
     def _times_of_slots(self) -> Times:
-        first = int(self.slots.minimum or 0)
-        return self._slot_moments.at(first + np.arange(self.slots.bins or 1, dtype=np.int64))
+        first = int(self.units.minimum or 0)
+        return self._slot_moments.at(first + np.arange(self.units.bins or 1, dtype=np.int64))
 
     @cached_property
     def _combination(self) -> NDArray[np.int64]:

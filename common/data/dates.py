@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ _SAMPLES = 100
 
 
 @dataclass(frozen=True)
-class DateAttribute(Attribute):
-    """A column of dates or timestamps, divided into bins of days, months, seconds or another unit.
+class TimeAttribute(Attribute):
+    """A column of dates or timestamps.
 
     Attributes:
         name: name of the column.
@@ -33,6 +33,29 @@ class DateAttribute(Attribute):
     units: NumericAttribute
     moments: Moments
     reviewed: bool = field(default=True, kw_only=True)
+
+    @property
+    def nullable(self) -> bool:
+        """Whether there is a code for a missing value."""
+        return self.units.nullable
+
+    @property
+    def missing(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Texts that stand for a missing value."""
+        return self.units.missing
+
+    def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Decoded values as text in the format; None if missing."""
+        return self.moments.written(values)
+
+    def with_absent(self) -> Self:
+        """The same codes and an empty cell."""
+        return replace(self, units=self.units.with_absent())
+
+
+@dataclass(frozen=True)
+class DateAttribute(TimeAttribute):
+    """A column of dates or timestamps, divided into bins of days, months, seconds or another unit."""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -54,16 +77,6 @@ class DateAttribute(Attribute):
         """Whether a release has to choose bins before it can measure pairs."""
         return self.units.open
 
-    @property
-    def nullable(self) -> bool:
-        """Whether there is a code for a missing value."""
-        return self.units.nullable
-
-    @property
-    def missing(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Texts that stand for a missing value."""
-        return self.units.missing
-
     def read(self, values: RawColumn) -> Reading:
         """The bin or atom of each date or timestamp; the last code for a missing value."""
         return read_units(self.name, values, self.moments, self.units)
@@ -80,10 +93,6 @@ class DateAttribute(Attribute):
         times = self.moments.at(np.where(missing, 0, numbers).astype(np.int64))
         times[missing] = np.datetime64("NaT")
         return times
-
-    def spelled(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Decoded values as text in the format; None if missing."""
-        return self.moments.written(values)
 
     def within(self, values: RawColumn) -> NDArray[np.float64] | None:
         """The values in units since 1970, within the bounds or at an atom; NaN for a missing value."""
@@ -102,10 +111,6 @@ class DateAttribute(Attribute):
         for key in {"edges", "atoms"} & set(form):
             form[key] = list(map(self.moments.bound_text, form[key]))
         return self.moments.to_json() | form | ({} if self.reviewed else {"reviewed": False})
-
-    def with_absent(self) -> DateAttribute:
-        """The same bins and an empty cell."""
-        return replace(self, units=self.units.with_absent())
 
 
 def bins_of(attribute: Attribute) -> NumericAttribute | None:

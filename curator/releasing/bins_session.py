@@ -24,25 +24,12 @@ from ..parties.home import CuratorHome
 from ..parties.journal import Journal
 from . import outputs as files
 from .bins_order import bins_order
-from .choosing import chosen_by, published_marginals
+from .choosing import Choice, choice_of, chosen_by
 from .over_parties import order_of, release_over_parties
 from .plan import ReleasePlan
 from .release import Released
 
 _CHOSEN = "chosen"
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A finished choice.
-
-    Attributes:
-        chosen: what was chosen, for the terms.
-        before: noisy one-way marginals from which it was chosen, in the chosen bins.
-    """
-
-    chosen: Chosen
-    before: tuple[Measurement, ...]
 
 
 @dataclass(frozen=True)
@@ -136,12 +123,7 @@ class BinsSession:
                     self.journal.abandon()
                 raise
             files.write_certificate(self.folder, made.certificate)
-            coding = chosen_by(made, choosing, order, self.plan.domain)
-            digest = made.certificate.digest().hex()
-            rho, delta = float(choosing.granted), choosing.labels_delta
-            chosen = Chosen(own.release_id, digest, rho, coding, delta)
-            measured, records = made.fitted.measurements, made.certificate.records
-            choice = Choice(chosen, published_marginals(self.plan.domain, measured, records, coding))
+            choice = choice_of(made, own.release_id, choosing, order, self.plan.domain)
             self.journal.note_once(_CHOSEN, _noted(choice))
             own.finish()
         return choice

@@ -16,6 +16,7 @@ from ...common.data.coding import Coding, numbers_of
 from ...common.data.domain import Domain
 from ...common.data.texts import has_open_categories
 from ...common.measurement import Measurement
+from ...common.protocols.chosen import Chosen
 from .bins_order import open_numbers
 from .noisy_counts import NoisyCounts
 from .release import Released, ReleaseOrder
@@ -72,6 +73,37 @@ def even_coding(domain: Domain, records: float, zcdp_rho: float) -> Coding:
         {name: grid.even(bins) for name, grid in _grids(domain).items()},
         {one.name: labels for one in domain.attributes if has_open_categories(one)},
     )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A finished choice.
+
+    Attributes:
+        chosen: what was chosen, for the terms.
+        before: noisy one-way marginals from which it was chosen, in the chosen bins.
+    """
+
+    chosen: Chosen
+    before: tuple[Measurement, ...]
+
+
+def choice_of(
+    made: Released, release_id: str, choosing: ReleaseOrder, order: ReleaseOrder, domain: Domain
+) -> Choice:
+    """What the next release uses of a finished release of the mechanism `bins`.
+
+    Args:
+        made: the finished release.
+        release_id: its id.
+        choosing: its order.
+        order: the order of the release that uses the bins, before they are known.
+        domain: the open domain, without the value `absent`.
+    """
+    coding = chosen_by(made, choosing, order, domain)
+    digest, rho = made.certificate.digest().hex(), float(choosing.granted)
+    before = published_marginals(domain, made.fitted.measurements, made.certificate.records, coding)
+    return Choice(Chosen(release_id, digest, rho, coding, choosing.labels_delta), before)
 
 
 def chosen_by(made: Released, choosing: ReleaseOrder, order: ReleaseOrder, domain: Domain) -> Coding:

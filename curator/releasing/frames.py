@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.data.boolean import BooleanAttribute
 from ...common.data.categorical import CategoricalAttribute
-from ...common.data.date_parts import DatePartsAttribute
-from ...common.data.dates import DateAttribute
+from ...common.data.dates import TimeAttribute
 from ...common.data.domain import Domain
 from ...common.data.moments import Moments
 from ...common.data.numeric import NumericAttribute
@@ -61,7 +60,7 @@ def _values(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
 
 def _typed(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
     match domain[name] if name in domain.names else None:
-        case DateAttribute() | DatePartsAttribute() as attribute:
+        case TimeAttribute() as attribute:
             return _times(attribute.moments, values)
         case BooleanAttribute(nullable=True):
             return pd.Series(values, dtype="boolean")

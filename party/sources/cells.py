@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attribute import Attribute
-from ...common.data.date_parts import DatePartsAttribute
-from ...common.data.dates import DateAttribute
+from ...common.data.dates import TimeAttribute
 from ...common.data.moments import Moments
 
 ZONED = "TIMESTAMP WITH TIME ZONE"
@@ -54,4 +53,4 @@ def in_local_time(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:
 
 
 def _moments_of(attribute: Attribute) -> Moments | None:
-    return attribute.moments if isinstance(attribute, (DateAttribute, DatePartsAttribute)) else None
+    return attribute.moments if isinstance(attribute, TimeAttribute) else None

@@ -12,7 +12,7 @@ from ..attribute import ABSENT, Attribute
 from ..boolean import BooleanAttribute
 from ..categorical import CategoricalAttribute
 from ..date_parts import DatePartsAttribute
-from ..dates import DateAttribute
+from ..dates import DateAttribute, TimeAttribute
 from ..moments import Moments, Times
 from ..numeric import NumericAttribute
 from ..values import PLAIN, RawColumn, read_numbers, text_of
@@ -32,7 +32,7 @@ def plain(attribute: Attribute, values: RawColumn) -> NDArray[Any]:
     """
     if isinstance(attribute, NumericAttribute):
         return attribute.numbers(values)
-    if isinstance(attribute, (DateAttribute, DatePartsAttribute)):
+    if isinstance(attribute, TimeAttribute):
         times, _ = attribute.moments.read(attribute.name, values)
         return _microseconds(attribute.moments, times)
     reading = attribute.read(values)
