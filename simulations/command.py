@@ -224,9 +224,9 @@ def _write(
     from .evaluation.number_distances import main_figures
 
     values = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed).child("values")
-    model, rng = result.fitted.model, values.generator()
+    rng = values.generator()
     columns = _written_columns(source, domain)
-    written = files.write(out, result.synthetic, columns, rng, result.certificate, model, table_file)
+    written = files.write(out, result.synthetic, columns, rng, result.certificate, result.fitted, table_file)
     files.write_certificate(out, result.certificate.with_outputs(written))
     if result.bins is not None:
         files.write_choice(out / BINS, result.bins, result.synthetic.domain)

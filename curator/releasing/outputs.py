@@ -14,8 +14,9 @@ from ...common.data.table import Table
 from ...common.errors import DataError
 from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, sha256_of
-from ..mechanisms.parts.released import ReleasedModel
+from ..mechanisms.parts.fitted import FittedModel
 from ..report.page import release_report
+from .evidence import EVIDENCE, Evidence
 from .frames import spelled, typed
 from .spreadsheets import attributes_like_formulas, with_apostrophes
 from .table_format import TableFile, TableFormat
@@ -26,8 +27,8 @@ _WARNING = "NOT-FOR-RELEASE.txt"
 DOMAIN = "domain.json"
 """The domain with chosen bins."""
 
-_MODEL, _REPORT = "model.npz", "report.html"
-_FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, _MODEL, _REPORT, _WARNING)
+MODEL, _REPORT = "model.npz", "report.html"
+_FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, MODEL, EVIDENCE, _REPORT, _WARNING)
 
 
 def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
@@ -56,10 +57,10 @@ def write(
     columns: Sequence[str],
     rng: np.random.Generator,
     certificate: Certificate,
-    model: ReleasedModel,
+    fitted: FittedModel,
     table_file: TableFile,
 ) -> dict[str, str]:
-    """Writes table, model and report, and a warning if the certificate has labels.
+    """Writes table, model, evidence and report, and a warning if the certificate has labels.
 
     Args:
         folder: checked by `check_folder`.
@@ -67,7 +68,7 @@ def write(
         columns: column names in the order to write.
         rng: draws values inside numeric bins.
         certificate: certificate of the release.
-        model: model from which the rows were drawn.
+        fitted: model from which the rows were drawn, and its measurements.
         table_file: how the synthetic table is written.
 
     Returns:
@@ -81,9 +82,11 @@ def write(
     else:
         rows = spelled(synthetic, columns, rng)
         (with_apostrophes(rows) if table_file.spreadsheet_safe else rows).to_csv(path, index=False)
-    model.save(folder / _MODEL)
+    fitted.model.save(folder / MODEL)
+    Evidence.of(fitted.model.domain, certificate.records, fitted.measurements).save(folder / EVIDENCE)
     write_text(folder / _REPORT, release_report(certificate, synthetic))
-    return {name: sha256_of(folder / name) for name in (table_file.table_format.file, _MODEL, _REPORT)}
+    names = (table_file.table_format.file, MODEL, EVIDENCE, _REPORT)
+    return {name: sha256_of(folder / name) for name in names}
 
 
 def write_certificate(folder: Path, certificate: Certificate) -> None:

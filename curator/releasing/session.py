@@ -132,7 +132,7 @@ class Session:
                     made.synthetic.domain.columns,
                     values,
                     made.certificate,
-                    made.fitted.model,
+                    made.fitted,
                     self.table_file,
                 )
 

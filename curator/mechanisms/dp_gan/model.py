@@ -35,7 +35,8 @@ class GeneratorModel:
     ) -> None:
         self._encoding = encoding
         self._generator = generator.cpu().eval()
-        self.cliques: tuple[Clique, ...] = (encoding.domain.names,)
+        self.domain = encoding.domain
+        self.cliques: tuple[Clique, ...] = (self.domain.names,)
         counted = self.generate(max(records, _ROWS_AT_ONCE), stream.generator())
         self._sample = SelectedRecords(counted, self.cliques, records)
 

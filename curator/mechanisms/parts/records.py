@@ -32,6 +32,11 @@ class SelectedRecords:
     total: float
 
     @property
+    def domain(self) -> Domain:
+        """The attributes."""
+        return self.table.domain
+
+    @property
     def size_mb(self) -> float:
         """Memory of the rows, in MiB."""
         return sum(column.nbytes for column in self.table.columns) / 2**20

@@ -9,12 +9,17 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.data.domain import Clique
+from ....common.data.domain import Clique, Domain
 from ....common.data.table import Table
 
 
 class ReleasedModel(Protocol):
     """A distribution of synthetic rows, such as a `MarkovRandomField` or a `BayesianNetwork`."""
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes."""
+        ...
 
     @property
     def cliques(self) -> tuple[Clique, ...]:

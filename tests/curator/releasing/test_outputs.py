@@ -12,6 +12,7 @@ from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError
 from dpmosaic.curator.certificates.certificate import Certificate
+from dpmosaic.curator.mechanisms.parts.fitted import FittedModel
 from dpmosaic.curator.mechanisms.parts.records import SelectedRecords
 from dpmosaic.curator.releasing import outputs
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
@@ -36,10 +37,10 @@ def written(folder, kind):
     rng = np.random.default_rng(0)
     table = Table.from_codes(DOMAIN, np.column_stack([rng.integers(0, n, 200) for n in DOMAIN.sizes]))
     certificate = Certificate.from_json(certificate_form(DOMAIN))
-    model = SelectedRecords(table, (), 200.0)
+    fitted = FittedModel(SelectedRecords(table, (), 200.0), (), (), ())
     outputs.check_folder(folder)
     rng, table_file = np.random.default_rng(1), TableFile(kind)
-    digests = outputs.write(folder, table, DOMAIN.names, rng, certificate, model, table_file)
+    digests = outputs.write(folder, table, DOMAIN.names, rng, certificate, fitted, table_file)
     outputs.write_certificate(folder, certificate.with_outputs(digests))
     return table
 
@@ -49,7 +50,7 @@ def test_a_written_table_is_read_back_to_the_same_codes(tmp_path, kind):
     table = written(tmp_path, kind)
     assert read_table(tmp_path / kind.file, DOMAIN).digest() == table.digest()
     assert {path.name for path in tmp_path.iterdir()} == {
-        kind.file, "certificate.json", "model.npz", "report.html",
+        kind.file, "certificate.json", "evidence.npz", "model.npz", "report.html",
     }  # fmt: skip
 
 
@@ -58,7 +59,7 @@ def test_the_certificate_names_the_digest_of_every_other_file(tmp_path):
     outputs_of = Certificate.load(tmp_path / "certificate.json").outputs
     assert outputs_of == {
         name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
-        for name in ("synthetic.csv", "model.npz", "report.html")
+        for name in ("synthetic.csv", "model.npz", "evidence.npz", "report.html")
     }
 
 

@@ -1,0 +1,121 @@
+"""The noisy measurements of a release, as intervals need them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.domain import Clique, Domain
+from ...common.data.interactions import interaction
+from ...common.measurement import Measurement
+from ..pgm import archive
+
+FORMAT = "dpmosaic evidence 1"
+
+EVIDENCE = "evidence.npz"
+"""File of the evidence of a release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of one interaction of the table: an unbiased estimate.
+
+    Attributes:
+        values: shape (n_r,): the interaction (`common/data/interactions`) with noise.
+        sigma: the noise is the interaction of independent Gaussian noise of this standard deviation.
+    """
+
+    values: NDArray[np.float64]
+    sigma: float
+
+    def averaged(self, other: Known) -> Known:
+        """The inverse-variance weighted mean of two independent estimates."""
+        one, two = self.sigma**-2, other.sigma**-2
+        return Known((one * self.values + two * other.values) / (one + two), (one + two) ** -0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Unbiased noisy estimates of interactions, from all measurements of a release; public like the release.
+
+    Attributes:
+        domain: domain of the synthetic table.
+        records: number of records of the table, as the release knows it.
+        known: measured interactions, of one and more attributes.
+    """
+
+    domain: Domain
+    records: float
+    known: Mapping[Clique, Known]
+
+    @classmethod
+    def of(cls, domain: Domain, records: float, measurements: Sequence[Measurement]) -> Evidence:
+        """The evidence of these measurements.
+
+        Measurements of boxes, those whose noise is not Gaussian and those whose cells have different noise
+        are left out: the noise of their interactions is not of the form that intervals need.
+        """
+        known: dict[Clique, Known] = {}
+        for measurement in measurements:
+            if measurement.boxes or not measurement.gaussian or measurement.sigmas is not None:
+                continue
+            for clique, found in _interactions_of(domain, measurement):
+                known[clique] = found if clique not in known else known[clique].averaged(found)
+        return cls(domain, records, known)
+
+    def save(self, path: str | Path) -> None:
+        """Writes one file, as models are written."""
+        form = {
+            "format": FORMAT,
+            "domain": self.domain.to_json(),
+            "records": float(self.records),
+            "cliques": list(self.known),
+            "sigmas": [known.sigma for known in self.known.values()],
+        }
+        arrays = {f"values_{place}": known.values for place, known in enumerate(self.known.values())}
+        archive.write(path, form, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Evidence:
+        """Reads what `save` wrote.
+
+        Raises:
+            DataError: the file cannot be read, or holds no evidence.
+        """
+        return archive.read(path, cls._of_parts, "evidence")
+
+    @classmethod
+    def _of_parts(cls, form: Mapping[str, Any], arrays: archive.Arrays) -> Evidence:
+        if form["format"] != FORMAT:
+            raise ValueError("another format")
+        domain = Domain.from_json(form["domain"])
+        known = {}
+        for place, (clique, sigma) in enumerate(zip(form["cliques"], form["sigmas"], strict=True)):
+            values, named = archive.counts(arrays[f"values_{place}"]), domain.canonical(clique)
+            if values.shape != (domain.cells(named),) or not 0 < float(sigma) < np.inf:
+                raise ValueError("an interaction of another shape, or a sigma that is not positive")
+            known[named] = Known(values, float(sigma))
+        return cls(domain, float(form["records"]), known)
+
+
+def _interactions_of(domain: Domain, measurement: Measurement) -> list[tuple[Clique, Known]]:
+    """All interactions that a measurement determines."""
+    clique, shape = measurement.clique, domain.shape(measurement.clique)
+    if measurement.interaction:
+        return [(clique, Known(interaction(measurement.values, shape), measurement.sigma))]
+    cells, found = measurement.values.reshape(shape), []
+    for mask in range(1, 1 << len(clique)):
+        kept = [axis for axis in range(len(clique)) if mask >> axis & 1]
+        part = tuple(clique[axis] for axis in kept)
+        summed = cells.sum(axis=tuple(axis for axis in range(len(clique)) if axis not in kept))
+        sizes = domain.shape(part)
+        if min(sizes) > 1:
+            # Each cell is a sum of so many cells with independent noise.
+            sigma = measurement.sigma * (cells.size / summed.size) ** 0.5
+            found.append((part, Known(interaction(summed.ravel(), sizes), sigma)))
+    return found
