@@ -14,8 +14,8 @@ LEAST_REACH = 0.8
 """Share of a function's variance that measurements have to determine for an interval; see `Totals.reach`."""
 
 OUT_OF_REACH = (
-    "no interval: the release measured too little of this, so that the error of its model is unknown; ask for "
-    "fewer columns together, or make a release whose workload contains them"
+    "no interval: the release measured too little of this, so that the error of its model is unknown; ask "
+    "for fewer columns together, or make a release whose workload contains them"
 )
 """Why an estimate has no interval when its reach is below `LEAST_REACH`."""
 

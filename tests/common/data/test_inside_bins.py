@@ -23,7 +23,7 @@ COUNTS = np.array([400, 900, 200, 100, 300, 50, 80, 20])
 @pytest.mark.parametrize("bins", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("after", [False, True])
 def test_pieces_have_the_shares_means_and_variances_of_what_decoding_draws(bins, after):
-    # 7 kinds, 2 sides, up to 10 pieces: some 300 comparisons at 5 standard errors, 2e-4 false alarms together.
+    # Some 300 comparisons at 5 standard errors: together 2e-4 false alarms.
     counts = COUNTS[: bins.size]
     reach = bins.reach
     inside = np.quantile(reach, [0.21, 0.5, 0.83])
