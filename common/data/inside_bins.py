@@ -92,8 +92,7 @@ def divided(bins: NumericAttribute, counts: NDArray[np.number[Any]], cuts: Seque
 def _place(spread: Spread, counts: NDArray[np.number[Any]], cut: Cut) -> float:
     """The cell in which a cut lies, plus the share of the cell below it."""
     least, most = spread.reach.T
-    side = "right" if cut.after else "left"
-    below = int(np.searchsorted(least, cut.number, side=side))
+    below = int(np.searchsorted(least, cut.number, side="right" if cut.after else "left"))
     if not below:
         return 0.0
     cell = below - 1

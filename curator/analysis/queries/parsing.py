@@ -75,7 +75,7 @@ class _Reader:
             raise DataError(f"the query has no aggregate; ask {SUPPORTED}")
         return Query(tuple(items), groups, condition)
 
-    def _check_source(self, source: exp.Expression | None) -> None:
+    def _check_source(self, source: exp.Expr | None) -> None:
         if source is None:
             return
         if not isinstance(source.this, exp.Table):
@@ -86,7 +86,7 @@ class _Reader:
                 f"expected FROM release, got FROM {source.this.name}; a release has this one table"
             )
 
-    def _groups(self, group: exp.Expression | None, items: Sequence[str | Aggregate]) -> tuple[str, ...]:
+    def _groups(self, group: exp.Expr | None, items: Sequence[str | Aggregate]) -> tuple[str, ...]:
         if group is None:
             return ()
         if group.args.get("all"):
@@ -105,7 +105,7 @@ class _Reader:
                 found.append(self.column(key))
         return tuple(dict.fromkeys(found))
 
-    def _item(self, item: exp.Expression) -> str | Aggregate:
+    def _item(self, item: exp.Expr) -> str | Aggregate:
         if isinstance(item, exp.Column):
             return self.column(item)
         alias, call = "", item
@@ -124,7 +124,7 @@ class _Reader:
             )
         return Aggregate(name, kind, of, where, probability)
 
-    def _aggregate(self, call: exp.Expression) -> tuple[Kind, str | Condition | None, float]:
+    def _aggregate(self, call: exp.Expr) -> tuple[Kind, str | Condition | None, float]:
         match call:
             case exp.Count():
                 _only(call, "this", "big_int")
@@ -148,11 +148,11 @@ class _Reader:
                     return Kind.MEAN, self.condition(arguments[0]), 0.5
         raise self._refused(call)
 
-    def _measured(self, measured: exp.Expression) -> str | Condition:
+    def _measured(self, measured: exp.Expr) -> str | Condition:
         inner = measured.unnest()
         return self.column(inner) if isinstance(inner, exp.Column) else self.condition(inner)
 
-    def condition(self, asked: exp.Expression) -> Condition:
+    def condition(self, asked: exp.Expr) -> Condition:
         match asked:
             case exp.Paren():
                 return self.condition(asked.this)
@@ -193,14 +193,15 @@ class _Reader:
         raise self._refused(asked)
 
     def _comparison(self, asked: exp.Binary) -> Condition:
-        left, right, kind = asked.this.unnest(), asked.expression.unnest(), type(asked)
+        left, right = asked.this.unnest(), asked.expression.unnest()
+        kind: type[exp.Expr] = type(asked)
         if not isinstance(left, exp.Column):
             left, right, kind = right, left, _MIRRORED.get(kind, kind)
         if isinstance(right, exp.Column):
             quoted = next((each for each in (left, right) if _may_be_text(each, self.names)), None)
             if quoted is not None:
                 raise DataError(
-                    f'no column is called {quoted.name!r}; write text in single quotes, and columns in "double" ones'
+                    f'no column is called {quoted.name!r}; text is written in single quotes'
                 )
             raise _unsupported("a comparison of two columns")
         column, value = self.column(left), _literal(right)
@@ -211,7 +212,7 @@ class _Reader:
         below = Below(column, value, kind in (exp.LTE, exp.GT))
         return below if kind in (exp.LT, exp.LTE) else Not(below)
 
-    def column(self, named: exp.Expression) -> str:
+    def column(self, named: exp.Expr) -> str:
         named = named.unnest()
         if not isinstance(named, exp.Column) or isinstance(named.this, exp.Star):
             raise self._refused(named)
@@ -224,7 +225,7 @@ class _Reader:
             return alike[0]
         raise DataError(f"unknown column {named.name!r}; {suggested(named.name, self.names)}")
 
-    def _refused(self, node: exp.Expression) -> DataError:
+    def _refused(self, node: exp.Expr) -> DataError:
         """The error of a node that is not supported, or that is the name of a column without quotes."""
         text = node.sql(dialect="duckdb")
         for name in self.names:
@@ -233,7 +234,7 @@ class _Reader:
         return _unsupported(text)
 
 
-_MIRRORED: dict[type[exp.Expression], type[exp.Expression]] = {
+_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LT: exp.GT,
     exp.LTE: exp.GTE,
     exp.GT: exp.LT,
@@ -252,7 +253,7 @@ def suggested(text: str, known: Sequence[str]) -> str:
     return (f"did you mean {near[0]!r}? " if near else "") + f"The release has {listed}"
 
 
-def _literal(value: exp.Expression) -> Literal:
+def _literal(value: exp.Expr) -> Literal:
     match value.unnest():
         case exp.Boolean() as boolean:
             return bool(boolean.this)
@@ -279,19 +280,19 @@ def _number(text: str) -> int | float:
         return float(text)
 
 
-def _probability(asked: exp.Expression | None) -> float:
+def _probability(asked: exp.Expr | None) -> float:
     value = None if asked is None else _literal(asked)
     if isinstance(value, (str, bool)) or value is None or not 0 < value < 1:
         raise DataError("expected a probability between 0 and 1 as in QUANTILE(x, 0.9); fix the query")
     return float(value)
 
 
-def _may_be_text(column: exp.Expression, names: Sequence[str]) -> bool:
+def _may_be_text(column: exp.Expr, names: Sequence[str]) -> bool:
     alike = {name.casefold() for name in names}
     return isinstance(column, exp.Column) and column.this.quoted and column.name.casefold() not in alike
 
 
-def _only(node: exp.Expression, *known: str) -> None:
+def _only(node: exp.Expr, *known: str) -> None:
     """Refuses a node with more parts than these."""
     more = [key for key, part in node.args.items() if part and key not in known]
     if more:
