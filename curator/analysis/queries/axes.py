@@ -103,14 +103,15 @@ class LabelAxis(Axis):
         return list(range(self.attribute.size))
 
     def equal(self, value: Literal) -> Truth:
-        return self.codes == self._code(value)
+        same: Truth = self.codes == self._code(value)
+        return same
 
     def below(self, value: Literal, also: bool) -> Truth:
         if not self._numeric:
             if not (isinstance(self.attribute, CategoricalAttribute) and self.attribute.ordered):
                 raise DataError(
-                    f"the categories of {self.name!r} have no order; compare them with = or IN, or declare the "
-                    'attribute "ordered"'
+                    f"the categories of {self.name!r} have no order; compare them with = or IN, or "
+                    'declare the attribute "ordered"'
                 )
             code = self._code(value)
             return self.codes <= code if also else self.codes < code
@@ -118,7 +119,7 @@ class LabelAxis(Axis):
         return self.numbers <= number if also else self.numbers < number
 
     @cached_property
-    def numbers(self) -> Array:  # type: ignore[override]
+    def numbers(self) -> Array:
         if not self._numeric:
             raise DataError(
                 f"the column {self.name!r} holds no numbers; ask for the share of a condition, such as "
@@ -259,7 +260,7 @@ class OpaqueAxis(Axis):
 
     def _error(self) -> DataError:
         return DataError(
-            f"the column {self.name!r} is known by parts of its dates only; of such a column ask COUNT(x) or IS NULL"
+            f"the column {self.name!r} is known by parts of its dates only; ask COUNT({self.name}) of it"
         )
 
 

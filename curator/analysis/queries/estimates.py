@@ -26,7 +26,7 @@ TOO_FEW = "no interval: there are too few such rows against the noise"
 _LARGEST = 2**23
 """Values of functions at combinations that are computed at once."""
 
-_MOST_AT_ONCE = 128
+_MOST_AT_ONCE = 512
 """Functions whose covariances are computed at once."""
 
 
@@ -53,10 +53,10 @@ class Estimate:
 
     def shown(self, axis: Axis) -> Estimate:
         """The same of a column's numbers, as values of the column."""
-        parts = (
+        value, low, high = (
             number if np.isnan(number) else axis.shown(number) for number in (self.value, self.low, self.high)
         )
-        return Estimate(*parts, self.note)
+        return Estimate(value, low, high, self.note)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +113,7 @@ class Grouped:
         """The totals of functions of codes; `inside` is their covariance within, summed over records."""
         if self.evidence is None:
             raise ValueError("without evidence there are no estimates")
-        count, functions = values.shape
-        # Only the sum of variances over all records matters; each combination gets their mean.
-        mean = np.broadcast_to(inside / self.joint.support.weights.sum(), (count, functions, functions))
-        return totals(self.evidence, self.joint.support, values, mean if inside.any() else None)
+        return totals(self.evidence, self.joint.support, values, inside)
 
 
 def sums(grouped: Grouped, values: Array, variances: Array) -> list[Estimate]:
@@ -178,7 +175,7 @@ def ratios(
         bottom = (
             np.broadcast_to(denominators[:, None], chosen.shape) if common else chosen * denominators[:, None]
         )
-        # What the numerator is more than the released share of the denominator: its reach is that of the ratio.
+        # The numerator beyond the released share of the denominator: its reach is that of the ratio.
         top = chosen * means[:, None] - share[groups] * bottom
         blocks = [[above, between], [between, below]]
         inside = np.block([[np.diag(part[groups]) for part in row] for row in blocks])
@@ -197,6 +194,6 @@ def ratios(
                 found.append(Estimate(float(released[group]), note=TOO_FEW))
             else:
                 middle = released[group] + more[place] / bottoms[place]
-                ends = released[group] + low[place], released[group] + high[place]
-                found.append(Estimate(float(middle), *map(float, ends)))
+                low_end, high_end = released[group] + low[place], released[group] + high[place]
+                found.append(Estimate(float(middle), float(low_end), float(high_end)))
     return found

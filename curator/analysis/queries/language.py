@@ -12,8 +12,8 @@ Literal = str | int | float | bool
 SUPPORTED = (
     "SELECT [columns,] COUNT(*), COUNT(x), COUNT_IF(condition), SUM(x), AVG(x), MEDIAN(x), QUANTILE(x, 0.9), "
     "SHARE(condition), SHARE() FROM release [WHERE condition] [GROUP BY columns], each with FILTER (WHERE "
-    "condition) or AS name; conditions of =, <>, <, <=, >, >=, IN, BETWEEN, IS NULL, AND, OR and NOT that compare "
-    "a column with values"
+    "condition) or AS name; conditions of =, <>, <, <=, >, >=, IN, BETWEEN, IS NULL, AND, OR and NOT that "
+    "compare a column with values"
 )
 """The language, for messages."""
 

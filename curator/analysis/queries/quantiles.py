@@ -50,7 +50,7 @@ def _quantile(
 ) -> Estimate:
     joint = grouped.joint
     rows = of & (grouped.groups[joint.cells] == group)
-    weights = np.bincount(places[rows], joint.weights[rows], len(order))
+    weights = np.bincount(places[rows], joint.weights[rows], len(order)).astype(np.float64)
     if not weights.sum() > 0:
         return Estimate(float("nan"), note=NO_ROWS)
     thresholds = _thresholds(weights, max(8, min(_MOST_THRESHOLDS, _LARGEST // len(rows))))
@@ -66,7 +66,7 @@ def _quantile(
         among = np.cumsum(weights[first:last])
         if among[-1] > 0:
             share *= float(among[-1])
-            piece = int(min(np.searchsorted(among, share), len(among) - 1))
+            piece = min(int(np.searchsorted(among, share)), len(among) - 1)
             start = float(among[piece - 1]) if piece else 0.0
             rest = (share - start) / max(float(among[piece]) - start, np.finfo(float).tiny)
         else:
