@@ -95,6 +95,7 @@ class LabelAxis(Axis):
         self.missing = np.array([label is None for label in self.labels()], dtype=np.bool_)
 
     def labels(self) -> list[Any]:
+        """See `Axis`."""
         match self.attribute:
             case CategoricalAttribute(categories=categories):
                 return [None if category == "" else category for category in categories]
@@ -103,10 +104,12 @@ class LabelAxis(Axis):
         return list(range(self.attribute.size))
 
     def equal(self, value: Literal) -> Truth:
+        """See `Axis`."""
         same: Truth = self.codes == self._code(value)
         return same
 
     def below(self, value: Literal, also: bool) -> Truth:
+        """See `Axis`."""
         if not self._numeric:
             if not (isinstance(self.attribute, CategoricalAttribute) and self.attribute.ordered):
                 raise DataError(
@@ -120,6 +123,7 @@ class LabelAxis(Axis):
 
     @cached_property
     def numbers(self) -> Array:
+        """See `Axis`."""
         if not self._numeric:
             raise DataError(
                 f"the column {self.name!r} holds no numbers; ask for the share of a condition, such as "
@@ -174,21 +178,26 @@ class NumberAxis(Axis):
         self.missing = self.codes == len(bins.cells)
 
     def equal(self, value: Literal) -> Truth:
+        """See `Axis`."""
         return self.below(value, True) & ~self.below(value, False)
 
     def below(self, value: Literal, also: bool) -> Truth:
+        """See `Axis`."""
         place = self.cuts.index(self._cut(value, also))
         return self._padded(self.pieces.intervals <= place, False)
 
     @property
     def numbers(self) -> Array:
+        """See `Axis`."""
         return self._padded(self.pieces.means, np.nan)
 
     @property
     def variances(self) -> Array:
+        """See `Axis`."""
         return self._padded(self.pieces.variances, 0.0)
 
     def number_at(self, piece: int, rank: float) -> float:
+        """See `Axis`."""
         first, last = self.pieces.ranks[piece]
         place = np.array([first + rank * (last - first)])
         return float(
@@ -198,12 +207,14 @@ class NumberAxis(Axis):
         )
 
     def shown(self, number: float) -> Any:
+        """See `Axis`."""
         match self.attribute:
             case DateAttribute(moments=moments):
                 return moments.at(np.array([np.floor(number)]).astype(np.int64))[0]
         return number
 
     def labels(self) -> list[Any]:
+        """See `Axis`."""
         spans = [self._span(*bounds) for bounds in self.bins.reach.tolist()]
         return [*spans, *[None] * int(self.bins.nullable)]
 
@@ -246,16 +257,20 @@ class OpaqueAxis(Axis):
         self.missing = self.codes == (attribute.size - 1 if getattr(attribute, "nullable", False) else -1)
 
     def equal(self, value: Literal) -> Truth:
+        """See `Axis`."""
         raise self._error()
 
     def below(self, value: Literal, also: bool) -> Truth:
+        """See `Axis`."""
         raise self._error()
 
     @property
     def numbers(self) -> Array:
+        """See `Axis`."""
         raise self._error()
 
     def labels(self) -> list[Any]:
+        """See `Axis`."""
         raise self._error()
 
     def _error(self) -> DataError:
