@@ -30,7 +30,7 @@ _LARGEST = 2**23
 
 _MOST_AT_ONCE = 512
 
-_MOST_WORK = 2**28
+_MOST_WORK = 2**24
 """Groups times combinations for which intervals are computed, which takes a minute."""
 """Functions whose covariances are computed at once."""
 
