@@ -23,8 +23,8 @@ _TIMES = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 def types_of_file(source: FileSource) -> dict[str, ColumnType]:
     """The type of each column; for a CSV, the narrowest as which all its cells can be read.
 
-    Columns of a CSV are booleans (true and false), whole numbers, numbers, dates or timestamps of ISO 8601, or
-    otherwise texts. Values can be missing in any of them.
+    Columns of a CSV are booleans (true and false), whole numbers, numbers, dates or timestamps of ISO 8601,
+    or otherwise texts. Values can be missing in any of them.
 
     Raises:
         DataError: the file cannot be read, or a column has a type that no release holds.
@@ -57,14 +57,14 @@ def _type_of(name: str, kind: str) -> ColumnType:
         case "TIMESTAMP WITH TIME ZONE":
             return Time(True, "UTC")
     raise DataError(
-        f"column {name!r}: expected booleans, numbers, text, dates or timestamps, got another type; drop it or "
-        "give a domain"
+        f"column {name!r}: expected booleans, numbers, text, dates or timestamps, got another type; drop it "
+        "or give a domain"
     )
 
 
 def _types_of_texts(source: FileSource) -> dict[str, ColumnType]:
     missing = ", ".join(map(quoted, ("", *MISSING)))
-    tests = {
+    tests: dict[ColumnType, str] = {
         Flag(True): "lower({c}) IN ('true', 'false')",
         Number(True, True, texts=True): f"regexp_full_match({{c}}, {quoted(_WHOLE)})",
         Number(False, True, texts=True): f"regexp_full_match({{c}}, {quoted(_NUMBER)}) "

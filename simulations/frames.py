@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 import pandas as pd
@@ -25,7 +25,7 @@ from ..party.sources.source import CONFIG, FileSource
 from .file_types import types_of_file
 from .schemas import ColumnType, Flag, Listed, Number, Text, Time, domain_of_types
 
-Source = pd.DataFrame | str | Path
+Source: TypeAlias = pd.DataFrame | str | Path
 """A table with values: a data frame, or the path of a CSV or Parquet file."""
 
 DomainLike = Domain | Mapping[str, Any] | str | Path
@@ -133,8 +133,8 @@ def _type_of(name: str, kind: Any) -> ColumnType:
     if types.is_string_dtype(kind) or types.is_object_dtype(kind):
         return Text()
     raise DataError(
-        f"column {name!r}: expected booleans, numbers, text, dates or timestamps, got the type {kind}; convert "
-        "or drop it"
+        f"column {name!r}: expected booleans, numbers, text, dates or timestamps, got the type {kind}; "
+        "convert or drop it"
     )
 
 

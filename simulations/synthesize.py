@@ -54,12 +54,12 @@ def synthesize(
 ) -> Release:
     """Releases a synthetic table with (epsilon, delta)-differential privacy; the table is in one place.
 
-    Without a domain, the release learns what the columns hold from their names and types alone, which count as
-    public: no value is read for it. A part of the budget then finds bounds and bins of numbers and dates, and
-    the texts that many rows have; other texts become "other". Dates and timestamps count as if they were from
-    1900 to 2099. A pandas Categorical lists its categories, which count as public too: convert a column whose
-    categories were collected from private rows to text. The columns of a CSV file are of the narrowest types
-    as which all their cells can be read. A domain of public bounds and categories gives less error.
+    Without a domain, names and types of the columns say what they hold; these count as public, and no value
+    is read for it. A part of the budget then finds bounds and bins of numbers and dates, and the texts that
+    many rows have; other texts become "other". Dates and timestamps count as if they were from 1900 to 2099.
+    A pandas Categorical lists its categories, which count as public too: convert a column whose categories
+    were collected from private rows to text. The columns of a CSV file are of the narrowest types as which
+    all their cells can be read. A domain of public bounds and categories gives less error.
 
     Args:
         data: the real table: a data frame, or the path of a CSV or Parquet file.

@@ -26,7 +26,7 @@ from ..report.summary import release_summary
 from .published import Drawn, Published
 
 if TYPE_CHECKING:
-    from .queries.answering import Answer
+    from .queries.answer import Answer
 
 
 @dataclass(frozen=True)

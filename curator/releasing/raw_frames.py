@@ -39,20 +39,26 @@ def encoded(domain: Domain, rows: pd.DataFrame) -> Table:
 def raw(attribute: Attribute, column: pd.Series) -> NDArray[Any]:
     """The cells of a column as its attribute reads them: numbers, local times, or objects; shape (N,)."""
     kind = column.dtype
+    cells: NDArray[Any]
     if isinstance(kind, pd.CategoricalDtype):
-        codes = column.cat.codes.to_numpy()
-        categories = raw(attribute, pd.Series(kind.categories))
-        cells = np.append(categories.astype(object), None)
-        return cells[codes]
-    if isinstance(kind, np.dtype) and kind.kind in "biuf":
-        return column.to_numpy()
-    if pd.api.types.is_datetime64_any_dtype(kind) or _is_time(kind):
-        return _times(attribute, column)
-    if pd.api.types.is_numeric_dtype(kind):
-        missing = column.isna().to_numpy()
-        known = column.fillna(False if pd.api.types.is_bool_dtype(kind) else 0)
-        return np.ma.masked_array(known.to_numpy(dtype=_numpy_type(kind)), missing)
-    return column.to_numpy(dtype=object, na_value=None)
+        listed = raw(attribute, pd.Series(kind.categories)).astype(object)
+        # A missing value has the code -1.
+        cells = np.append(listed, np.array([None], dtype=object))[column.cat.codes.to_numpy()]
+    elif isinstance(kind, np.dtype) and kind.kind in "biuf":
+        cells = column.to_numpy()
+    elif pd.api.types.is_datetime64_any_dtype(kind) or _is_time(kind):
+        cells = _times(attribute, column)
+    elif pd.api.types.is_integer_dtype(kind) or pd.api.types.is_bool_dtype(kind):
+        flags = pd.api.types.is_bool_dtype(kind)
+        known = column.fillna(False if flags else 0)
+        cells = np.ma.masked_array(
+            known.to_numpy(dtype=bool if flags else np.int64), column.isna().to_numpy()
+        )
+    elif pd.api.types.is_float_dtype(kind):
+        cells = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        cells = column.to_numpy(dtype=object, na_value=None)
+    return cells
 
 
 def from_texts(domain: Domain, rows: pd.DataFrame) -> dict[str, NDArray[Any]]:
@@ -118,20 +124,17 @@ def _times(attribute: Attribute, column: pd.Series) -> NDArray[Any]:
         kind = column.dtype.pyarrow_dtype
         zone = kind.tz if pa.types.is_timestamp(kind) else None
         column = column.astype("datetime64[us]" if zone is None else f"datetime64[us, {zone}]")
+    times: NDArray[Any]
     if not isinstance(attribute, TimeAttribute):
-        return column.astype(str).where(column.notna(), None).to_numpy(dtype=object)
-    if column.dt.tz is None:
-        return column.to_numpy(dtype="datetime64[us]")
-    if not attribute.moments.timezone:
-        return column.dt.to_pydatetime() if hasattr(column.dt, "to_pydatetime") else column.to_numpy(object)
-    local = column.dt.tz_convert(attribute.moments.timezone).dt.tz_localize(None)
-    return local.to_numpy(dtype="datetime64[us]")
-
-
-def _numpy_type(kind: Any) -> Any:
-    if pd.api.types.is_bool_dtype(kind):
-        return np.bool_
-    return np.int64 if pd.api.types.is_integer_dtype(kind) else np.float64
+        times = column.astype(str).where(column.notna(), None).to_numpy(dtype=object)
+    elif column.dt.tz is None:
+        times = column.to_numpy(dtype="datetime64[us]")
+    elif not attribute.moments.timezone:
+        times = column.to_numpy(dtype=object)
+    else:
+        local = column.dt.tz_convert(attribute.moments.timezone).dt.tz_localize(None)
+        times = local.to_numpy(dtype="datetime64[us]")
+    return times
 
 
 def _value_of(attribute: Attribute, texts: NDArray[Any]) -> NDArray[Any]:
@@ -144,7 +147,9 @@ def _value_of(attribute: Attribute, texts: NDArray[Any]) -> NDArray[Any]:
             whole = np.where(missing, 0, numbers).astype(np.int64)
             if not attribute.nullable:
                 return whole
-            return np.where(missing, None, whole.astype(object))
+            values = whole.astype(object)
+            values[missing] = None
+            return values
         case TimeAttribute():
             times, _ = attribute.moments.read(attribute.name, blanked(texts, attribute.missing))
             return times if attribute.moments.timed else times.astype("datetime64[D]")
