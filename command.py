@@ -19,6 +19,7 @@ from .simulations.datasets.command import datasets_commands
 from .simulations.evaluation.command import evaluate
 from .simulations.experiments.command import experiment_commands
 from .simulations.network_command import local_network
+from .simulations.synthesize_command import synthesize
 
 app = typer.Typer(
     help="Differentially private synthetic tables from tables partitioned across institutions.",
@@ -32,6 +33,7 @@ app.add_typer(dealer_commands, name="dealer")
 app.add_typer(curator_commands, name="curator")
 app.add_typer(datasets_commands, name="datasets")
 app.add_typer(experiment_commands, name="experiment")
+app.command()(synthesize)
 app.command()(simulate)
 app.command()(demo)
 app.command()(evaluate)
