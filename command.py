@@ -9,6 +9,7 @@ import typer
 
 from .common.errors import MosaicError
 from .common.version import __version__
+from .curator.analysis.query_command import query
 from .curator.command import curator_commands
 from .curator.mechanisms.command import mechanisms
 from .party.command import party_commands
@@ -39,6 +40,7 @@ app.command()(demo)
 app.command()(evaluate)
 app.command()(local_network)
 app.command()(mechanisms)
+app.command()(query)
 
 
 def _version(wanted: bool) -> None:
