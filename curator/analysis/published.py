@@ -14,10 +14,10 @@ from ...common.errors import DataError
 from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE
 from ..mechanisms.parts.released import ReleasedModel
+from ..releasing.evidence import EVIDENCE, Evidence
 from ..releasing.models import load_model
 from ..releasing.outputs import MODEL
 from ..releasing.table_format import TableFormat
-from ..releasing.evidence import EVIDENCE, Evidence
 
 
 @dataclass(frozen=True, eq=False)
