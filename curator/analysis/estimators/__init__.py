@@ -1,1 +1,1 @@
-"""Estimates about the real table, or the population behind it, from a finished release. They cost no budget."""
+"""Estimates about the real table or its population, from a finished release. They cost no budget."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ class Design:
         response: shape (rows,).
         used: whether a row counts, shape (rows,).
         columns: of the table, on which it depends.
-        note: which category is the reference of each column, and which rows are left out.
+        separated: categories whose rows are left out, since all of them have the same response.
     """
 
     names: tuple[str, ...]
@@ -41,6 +41,25 @@ class Design:
     response: Array
     used: NDArray[np.bool_]
     columns: tuple[str, ...]
+    separated: tuple[str, ...] = ()
+
+    def without_separated(self) -> Design:
+        """This design without categories whose rows all have the same response, and without those rows."""
+        used, separated = self.used.copy(), set[str]()
+        for name, column in zip(self.names, self.regressors.T, strict=True):
+            rows = used & (column != 0)
+            if np.isin(column, (0, 1)).all() and not rows.all() and np.ptp(self.response[rows]) == 0:
+                used &= ~rows
+                separated.add(name)
+        kept = [name not in separated for name in self.names]
+        return replace(
+            self,
+            names=tuple(name for name in self.names if name not in separated),
+            regressors=self.regressors[:, kept] * used[:, None],
+            response=self.response * used,
+            used=used,
+            separated=tuple(name for name in self.names if name in separated),
+        )
 
     @classmethod
     def of(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from ....common.errors import DataError
+from ..totals import Totals
 
 Array = NDArray[np.float64]
 
@@ -39,6 +41,38 @@ class Target(enum.StrEnum):
         return cls(text)
 
 
+class Errors(NamedTuple):
+    """Standard errors by their causes, each of shape (q,).
+
+    Attributes:
+        noise: by the noise of the measurements.
+        unexplained: by what was not measured.
+        sampling: of the values in a random sample of as many records.
+    """
+
+    noise: Array
+    unexplained: Array
+    sampling: Array
+
+    @classmethod
+    def of(cls, found: Totals, directions: Array | None = None) -> Errors:
+        """Those of estimated sums, or of linear combinations of them, shape (k, q)."""
+        along = np.eye(len(found.values)) if directions is None else directions
+        covariances = (found.noise, found.unexplained, found.sampling)
+        variances = [np.einsum("ki,ki->k", along @ matrix, along) for matrix in covariances]
+        return cls(*(np.sqrt(np.maximum(variance, 0)) for variance in variances))
+
+    @classmethod
+    def unknown(cls, count: int) -> Errors:
+        """Errors of estimates that do not exist."""
+        return cls(*(np.full(count, np.nan) for _ in range(3)))
+
+    def total(self, of: Target) -> Array:
+        """Standard errors: without those of sampling if they are of the table."""
+        squares = self.noise**2 + self.unexplained**2
+        return np.asarray(np.sqrt(squares + self.sampling**2 if of is Target.POPULATION else squares))
+
+
 @dataclass(frozen=True, eq=False)
 class Estimates:
     """Estimates with intervals. Arrays have shape (q,).
@@ -49,9 +83,7 @@ class Estimates:
         low: lower end of each interval; NaN where none can be given.
         high: upper end; NaN where none can be given.
         released: the values in the synthetic table.
-        noise: standard errors by the noise of the measurements.
-        unexplained: standard errors by what was not measured.
-        sampling: standard errors of the values in a random sample of so many records.
+        errors: standard errors by their causes.
         reach: share of each value's variance that the measurements determine.
         notes: why an interval is missing, or what it is about; "" if there is nothing to say.
         of: what the intervals contain.
@@ -63,9 +95,7 @@ class Estimates:
     low: Array
     high: Array
     released: Array
-    noise: Array
-    unexplained: Array
-    sampling: Array
+    errors: Errors
     reach: Array
     notes: tuple[str, ...]
     of: Target
@@ -73,9 +103,8 @@ class Estimates:
 
     @property
     def std_error(self) -> Array:
-        """Standard errors: noise and what was not measured, and sampling if they are of the population."""
-        variance = self.noise**2 + self.unexplained**2
-        return np.sqrt(variance + self.sampling**2 if self.of is Target.POPULATION else variance)
+        """Standard errors of what the estimates are about."""
+        return self.errors.total(self.of)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -86,9 +115,7 @@ class Estimates:
                 "low": self.low,
                 "high": self.high,
                 "std_error": self.std_error,
-                "noise": self.noise,
-                "unexplained": self.unexplained,
-                "sampling": self.sampling,
+                **self.errors._asdict(),
                 "released": self.released,
                 "reach": self.reach,
                 "note": self.notes,
@@ -104,13 +131,18 @@ class Estimates:
         """
         if name not in self.names:
             raise DataError(f"expected one of {', '.join(self.names)}, got {name!r}; fix the name")
-        place = self.names.index(name)
-        arrays = (
-            self.estimate, self.low, self.high, self.released,
-            self.noise, self.unexplained, self.sampling, self.reach,
-        )  # fmt: skip
-        one = [array[place : place + 1] for array in arrays]
-        return Estimates((name,), *one, (self.notes[place],), self.of, self.level)
+        place = [self.names.index(name)]
+        return replace(
+            self,
+            names=(name,),
+            estimate=self.estimate[place],
+            low=self.low[place],
+            high=self.high[place],
+            released=self.released[place],
+            errors=Errors(*(array[place] for array in self.errors)),
+            reach=self.reach[place],
+            notes=(self.notes[place[0]],),
+        )
 
     def __repr__(self) -> str:
         lines = [
@@ -124,7 +156,8 @@ class Estimates:
     def _repr_html_(self) -> str:
         shown = self.frame[["estimate", "low", "high", "std_error", "released", "reach", "note"]]
         caption = escape(f"Estimates of the {self.of}, {self.level:.0%} intervals")
-        return f"<p>{caption}</p>" + shown.to_html(escape=True, na_rep="", float_format="{:.6g}".format)
+        table = shown.to_html(escape=True, na_rep="", float_format="{:.6g}".format)
+        return f"<p>{caption}</p>{table}"
 
 
 def quantile_of(level: float) -> float:

@@ -58,8 +58,8 @@ class RealTable:
             covariances: whether the variation inside of bins counts.
         """
         places, q = len(self._counts), functions.shape[1]
-        means = np.column_stack([np.bincount(self._place, column, places) for column in functions.T])
-        means /= self._counts[:, None]
+        sums = [np.bincount(self._place, column, places) / self._counts for column in functions.T]
+        means: Array = np.column_stack(sums).astype(np.float64)
         rest = functions - means[self._place]
         inside = None
         if covariances and np.abs(rest).max(initial=0) > 1e-9 * np.abs(functions).max(initial=0):

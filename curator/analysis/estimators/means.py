@@ -13,7 +13,7 @@ from ....common.errors import DataError
 from ..published import Published
 from ..totals import Totals
 from . import ratios
-from .estimates import Estimates, Target, quantile_of
+from .estimates import Errors, Estimates, Target, quantile_of
 from .influence import LEAST_REACH, RealTable, covariance
 from .selection import Mask, Where, levels_of, numbers_of, rows_where, rows_with
 
@@ -108,7 +108,7 @@ def difference(
     Raises:
         DataError: an argument does not fit the release.
     """
-    of, z = Target.parse(of), quantile_of(level)
+    target, z = Target.parse(of), quantile_of(level)
     if len(between) != 3:
         raise DataError(f"between: expected a column and two values, got {len(between)}; give all three")
     group, first, second = between
@@ -125,28 +125,27 @@ def difference(
         )
     columns = (column, group, *(where or {}))
     found = _Groups.of(RealTable(published, columns), values, groups)
-    one, other = (found.ratio(i, of, z) for i in range(2))
+    one, other = (found.ratio(i, target, z) for i in range(2))
     # Of each ratio, the influence of a record on it: its error is linear in that of the sums.
     step = found.steps([one.value, other.value])
-    across = step.T @ covariance(found.totals, of) @ step
+    across = step.T @ covariance(found.totals, target) @ step
     correlation = across[0, 1] / np.sqrt(across[0, 0] * across[1, 1]) if across.diagonal().all() else 0.0
     made = ratios.difference(one, other, float(correlation))
     apart = step @ np.array([1.0, -1.0])
-    errors = {part: np.sqrt([apart @ matrix @ apart]) for part, matrix in found.parts.items()}
-    reach = np.array([found.totals.reach[:2].min()])
+    reach = found.totals.reach_of(np.nan_to_num(apart)[None])
     note = found.note(made, float(reach[0]))
+    before = found.released[0] - found.released[1]
     low, high = (made.low, made.high) if not note else (np.nan, np.nan)
     return Estimates(
         (f"{name}: {group}={first} - {group}={second}",),
-        np.array([made.value + found.released[0] - found.released[1]]),
-        *(np.array([end + found.released[0] - found.released[1]]) for end in (low, high)),
-        np.array([found.released[0] - found.released[1]]),
-        errors["noise"],
-        errors["unexplained"],
-        errors["sampling"],
+        np.array([before + made.value]),
+        np.array([before + low]),
+        np.array([before + high]),
+        np.array([before]),
+        Errors.of(found.totals, apart[None]),
         reach,
         (note,),
-        of,
+        target,
         level,
     )
 
@@ -161,11 +160,6 @@ class _Groups:
 
     def __init__(self, released: Array, totals: Totals) -> None:
         self.released, self.totals = released, totals
-        self.parts = {
-            "noise": totals.noise,
-            "unexplained": totals.unexplained,
-            "sampling": totals.sampling,
-        }
 
     @classmethod
     def of(cls, table: RealTable, values: Array, groups: Sequence[Mask]) -> _Groups:
@@ -217,12 +211,9 @@ def _means(
     groups = _groups_by(published, names, chosen)
     found = _Groups.of(RealTable(published, (column, *names, *(where or {}))), values, [*groups.values()])
     made = [found.ratio(i, of, z) for i in range(len(groups))]
-    notes = [found.note(ratio, found.totals.reach[i]) for i, ratio in enumerate(made)]
     steps = found.steps([ratio.value for ratio in made])
-    errors = {
-        part: np.sqrt(np.maximum(np.einsum("ij,ik,kj->j", steps, matrix, steps, optimize=True), 0))
-        for part, matrix in found.parts.items()
-    }
+    reach = found.totals.reach_of(np.nan_to_num(steps.T))
+    notes = [found.note(*each) for each in zip(made, reach, strict=True)]
     ends = np.array(
         [[r.low, r.high] if not note else [np.nan] * 2 for r, note in zip(made, notes, strict=True)]
     )
@@ -232,10 +223,8 @@ def _means(
         ends[:, 0] + found.released,
         ends[:, 1] + found.released,
         found.released,
-        errors["noise"],
-        errors["unexplained"],
-        errors["sampling"],
-        found.totals.reach[: len(groups)],
+        Errors.of(found.totals, steps.T),
+        reach,
         tuple(notes),
         of,
         level,

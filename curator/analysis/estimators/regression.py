@@ -1,9 +1,9 @@
 """Linear and logistic regression in the real table, from the sums that its equations need.
 
 The coefficients theta solve sum over records of m(record; theta) = 0. The sum is estimated from the noisy
-measurements at the coefficients of the synthetic table, and Newton steps with the estimated derivative lead to
-the coefficients of the real table. Their covariance is that of the sums, times the inverse derivative at both
-sides (a sandwich), so that it assumes no model of the residuals.
+measurements at the coefficients of the synthetic table, and Newton steps with the estimated derivative lead
+to the coefficients of the real table. Their covariance is that of the sums, times the inverse derivative at
+both sides (a sandwich), so that it assumes no model of the residuals.
 
 Source: van der Vaart, Asymptotic statistics (1998), section 5.7, one-step estimators; Huber (1967).
 """
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ....common.errors import DataError
 from ..published import Published
 from .design import Design
-from .estimates import Estimates, Target, quantile_of
+from .estimates import Errors, Estimates, Target, quantile_of
 from .influence import LEAST_REACH, RealTable
 from .means import UNREACHED
 from .selection import Where
@@ -29,12 +29,17 @@ Array = NDArray[np.float64]
 MOST_NOISE = 0.3
 """Largest relative error of the derivative, in units of each coefficient, at which intervals are given."""
 
-UNSTABLE = "no interval: the noise is too large for this many coefficients"
+UNSTABLE = "no interval: too few records for this much noise"
+SEPARATED = "no estimate: all rows of the release with it have the same response; they are left out"
 COLLINEAR = "no interval: with their noise, the measurements do not determine the regression"
 
+_FARTHEST = 2.0
+"""Largest difference between a coefficient of the release and of the real table: log odds for one standard
+deviation."""
+
 _MOST_STEPS = 25
-_TOLERANCE = 1e-3
-"""In standard errors of a random sample."""
+_TOLERANCE = 0.1
+"""In standard errors of a random sample; sums over the real table are not computed to more than that."""
 
 
 class _Link(NamedTuple):
@@ -77,7 +82,7 @@ def linear(
         level: share of intervals that are to contain the value.
 
     Raises:
-        DataError: an argument does not fit the release, or the release's rows do not determine the regression.
+        DataError: an argument does not fit the release, or its rows do not determine the regression.
     """
     design = Design.of(published, y, x, positive, where)
     return _fitted(published, design, _LINEAR, Target.parse(of), level)
@@ -105,12 +110,14 @@ def logistic(
         level: see `linear`.
 
     Raises:
-        DataError: an argument does not fit the release, or the release's rows do not determine the regression.
+        DataError: an argument does not fit the release, or its rows do not determine the regression.
     """
     design = Design.of(published, y, x, positive, where)
     if not np.isin(design.response, (0, 1)).all():
-        raise DataError("expected a response of two values, got more; say which value is positive, or use linear")
-    return _fitted(published, design, _LOGISTIC, Target.parse(of), level)
+        raise DataError(
+            "expected a response of two values, got more; say which value is positive, or use linear"
+        )
+    return _fitted(published, design.without_separated(), _LOGISTIC, Target.parse(of), level)
 
 
 def _fitted(published: Published, design: Design, link: _Link, of: Target, level: float) -> Estimates:
@@ -118,46 +125,49 @@ def _fitted(published: Published, design: Design, link: _Link, of: Target, level
     real = RealTable(published, design.columns)
     scale, scaled = _standardised(design)
     released = _released(scaled, design, link)
-    # In these coordinates each coefficient has one unit of variance, so that errors of the derivative can be
-    # compared between coefficients.
-    inverse = np.linalg.inv(_derivative(scaled, link, released) * real.records / real.rows)
-    rotation = inverse / np.sqrt(inverse.diagonal())
-    regressors = scaled @ rotation
-    start = np.linalg.solve(rotation, released)
-    theta, derivative, errors = _solved(real, regressors, design.response, link, start)
-    back = scale @ rotation
-    before = scale @ released
-    p = len(before)
-    if derivative is None:
-        nothing = np.full(p, np.nan)
-        return Estimates(
-            design.names, *[nothing] * 3, before, *[nothing] * 4, (COLLINEAR,) * p, of, level
+    solved = _solved(real, scaled, design.response, link, released)
+    before, p = scale @ released, len(released)
+    if solved.derivative is None:
+        errors, reach, notes = Errors.unknown(p), np.full(p, np.nan), (COLLINEAR,) * p
+        after = reach
+    else:
+        after, free = scale @ solved.theta, np.flatnonzero(solved.free)
+        residuals = design.response - design.used * link.mean(scaled @ solved.theta)
+        inverse = np.linalg.inv(solved.derivative[np.ix_(free, free)])
+        found = real.totals((scaled[:, free] * residuals[:, None]) @ inverse @ scale[:, free].T)
+        errors, reach = Errors.of(found), found.reach
+        notes = tuple(
+            UNSTABLE if not settled else UNREACHED if share < LEAST_REACH else ""
+            for share, settled in zip(reach, solved.free, strict=True)
         )
-    after = back @ theta
-    residuals = design.response - design.used * link.mean(regressors @ theta)
-    influence = (regressors * residuals[:, None]) @ np.linalg.solve(derivative, back.T)
-    found = real.totals(influence)
-    parts = [np.sqrt(matrix.diagonal()) for matrix in (found.noise, found.unexplained, found.sampling)]
-    notes = tuple(
-        UNREACHED if reach < LEAST_REACH else UNSTABLE if error > MOST_NOISE else ""
-        for reach, error in zip(found.reach, errors, strict=True)
-    )
-    half = z * np.sqrt(parts[0] ** 2 + parts[1] ** 2 + (parts[2] ** 2 if of is Target.POPULATION else 0))
+        for array in (*errors, reach):
+            array[~solved.free] = np.nan
+    half = z * errors.total(of)
     half[[bool(note) for note in notes]] = np.nan
+    more = np.full(len(design.separated), np.nan)
     return Estimates(
-        design.names, after, after - half, after + half, before, *parts, found.reach, notes, of, level
+        (*design.names, *design.separated),
+        np.append(after, more),
+        np.append(after - half, more),
+        np.append(after + half, more),
+        np.append(before, more),
+        Errors(*(np.append(array, more) for array in errors)),
+        np.append(reach, more),
+        (*notes, *(SEPARATED for _ in more)),
+        of,
+        level,
     )
 
 
 def _standardised(design: Design) -> tuple[Array, Array]:
-    """The matrix that turns coefficients of standardised regressors into those of the given ones; and they."""
+    """The standardised regressors, and before them the matrix from their coefficients to the given ones'."""
     rows = design.regressors[design.used]
     means, spreads = rows.mean(axis=0), rows.std(axis=0)
     means[0], spreads[0] = 0.0, 1.0
     if not (spreads > 0).all():
         raise DataError(
-            f"column {design.names[int(spreads.argmin())]!r}: expected two or more values among the rows, got "
-            "one; leave it out"
+            f"column {design.names[int(spreads.argmin())]!r}: expected two or more values among the rows, "
+            "got one; leave it out"
         )
     scaled = (design.regressors - design.used[:, None] * means) / spreads
     matrix = np.diag(1 / spreads)
@@ -192,37 +202,62 @@ class _Solved(NamedTuple):
     """The solution of the equations of the real table.
 
     Attributes:
-        theta: coefficients.
-        derivative: of the equations there; None if it is not positive definite or no solution was found.
-        errors: for each coefficient the largest relative standard error of an element of its row.
+        theta: coefficients, shape (p,).
+        derivative: of the equations there, shape (p, p); None if it is not positive definite or no solution
+            was found.
+        free: coefficients that solve the equations, shape (p,); the noise is too large for the others.
     """
 
     theta: Array
     derivative: Array | None
-    errors: Array
+    free: NDArray[np.bool_]
 
 
-def _solved(real: RealTable, regressors: Array, response: Array, link: _Link, theta: Array) -> _Solved:
+def _solved(real: RealTable, regressors: Array, response: Array, link: _Link, start: Array) -> _Solved:
     """Newton's method, from the coefficients of the synthetic table."""
-    first, second = np.triu_indices(len(theta))
     used, share = regressors.any(axis=1), real.records / real.rows
-    pairs = regressors[:, first] * regressors[:, second] * link.slope(regressors @ theta)[:, None]
-    sums = real.totals(pairs, covariances=False)
-    variances = np.maximum(sums.noise.diagonal() + sums.unexplained.diagonal(), 0)
-    errors = _symmetric(np.sqrt(variances), first, second).max(axis=1)
-    # What is estimated once is by how much the real table's derivative differs.
-    correction = _symmetric(sums.values, first, second) - share * _derivative(regressors, link, theta)
+    before = share * _derivative(regressors, link, start)
+    # By how much the real table's derivative differs is estimated once.
+    correction, free = _correction(real, regressors, link, start)
+    unit, moving, theta = np.sqrt(np.linalg.inv(before).diagonal()), np.ones(len(start), dtype=bool), start
     for _ in range(_MOST_STEPS):
         derivative = share * _derivative(regressors, link, theta) + correction
         if np.linalg.eigvalsh(derivative).min() <= 0:
             break
         residuals = response - used * link.mean(regressors @ theta)
-        found = real.totals(regressors * residuals[:, None], covariances=False)
-        step = np.linalg.solve(derivative, found.values)
+        found = real.totals(regressors * residuals[:, None], covariances=False).values
+        step = np.zeros(len(theta))
+        step[moving] = np.linalg.solve(derivative[np.ix_(moving, moving)], found[moving])
         theta = theta + step
-        if link is _LINEAR or np.abs(step).max() < _TOLERANCE:
-            return _Solved(theta, derivative, errors)
-    return _Solved(theta, None, errors)
+        if link is _LINEAR or (np.abs(step) < _TOLERANCE * unit).all():
+            return _Solved(theta, derivative, free)
+        # Coefficients without enough records may have no finite solution; they take one step.
+        free &= np.abs(theta - start) < _FARTHEST
+        theta = np.where(free, theta, np.clip(theta, start - _FARTHEST, start + _FARTHEST))
+        moving = free
+    return _Solved(theta, None, free)
+
+
+def _correction(
+    real: RealTable, regressors: Array, link: _Link, theta: Array
+) -> tuple[Array, NDArray[np.bool_]]:
+    """The derivative in the real table less that of the release, and for which coefficients it is known."""
+    share = real.records / real.rows
+    inverse = np.linalg.inv(share * _derivative(regressors, link, theta))
+    # In these coordinates each coefficient has one unit of variance, so that errors can be compared.
+    rotation = inverse / np.sqrt(inverse.diagonal())
+    rotated = regressors @ rotation
+    first, second = np.triu_indices(len(theta))
+    slope = link.slope(regressors @ theta)
+    sums = real.totals(rotated[:, first] * rotated[:, second] * slope[:, None], covariances=False)
+    variances = np.maximum(sums.noise.diagonal() + sums.unexplained.diagonal(), 0)
+    errors = _symmetric(np.sqrt(variances), first, second)
+    # The others keep the derivative of the release, so that they do not spoil the rest.
+    known: NDArray[np.bool_] = errors.diagonal() < MOST_NOISE
+    change = _symmetric(sums.values - sums.released, first, second) * np.outer(known, known)
+    known &= (errors * known).max(axis=1) < MOST_NOISE
+    back = np.linalg.inv(rotation)
+    return back.T @ change @ back, known
 
 
 def _symmetric(values: Array, first: NDArray[np.int64], second: NDArray[np.int64]) -> Array:

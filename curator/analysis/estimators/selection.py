@@ -76,7 +76,7 @@ def numbers_of(published: Published, name: str) -> NDArray[np.float64]:
             f"column {name!r}: expected numbers or true and false, got {_kind(attribute)}; "
             "use proportion, or name a numeric column"
         )
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def levels_of(published: Published, name: str) -> list[Any]:
