@@ -7,8 +7,8 @@ interaction's space (`common/data/interactions`), and a rest e:
 
 The sum of h_r over the real table is <h_r, y_r> for its unbiased measurement y_r, up to noise of variance
 sigma_r^2 ||h_r||^2. The sum of e is taken from the release; its error is not known but modelled: the release
-has relative errors of size kappa, so that the variance is (N kappa)^2 times the mean of e^2. The h_r are chosen to
-make the sum of both variances small. Whatever they are, the estimate has the stated noise.
+has relative errors of size kappa, so that the variance is (N kappa)^2 times the mean of e^2. The h_r are
+chosen to make the sum of both variances small. Whatever they are, the estimate has the stated noise.
 
 kappa is the noise that measuring a typical pair had, in records of L1 norm, as a share of the records: an
 interaction that was left out is one that this noise would have hidden.
@@ -101,10 +101,11 @@ class Totals:
         rest = np.einsum("ki,ij,kj->k", directions, self.unexplained, directions)
         whole = np.einsum("ki,ij,kj->k", directions, self.sampling, directions)
         whole *= self.records * self.kappa**2
-        return np.clip(1 - np.divide(rest, whole, out=np.zeros_like(rest), where=whole > 0), 0, 1)
+        lacking: Array = np.divide(rest, whole, out=np.zeros_like(rest), where=whole > 0)
+        return np.clip(1 - lacking, 0, 1)
 
 
-def totals(evidence: Evidence, support: Support, values: Array, variances: Array | None = None) -> Totals:
+def totals(evidence: Evidence, support: Support, values: Array, inside: Array | None = None) -> Totals:
     """Estimates sums over the real table of functions of a record.
 
     Args:
@@ -112,8 +113,8 @@ def totals(evidence: Evidence, support: Support, values: Array, variances: Array
         support: where the release has records, by the attributes that the functions depend on. If it holds
             combinations without records, their share in the table counts as unknown, not as zero.
         values: of each function at each combination, shape (n, q); its mean, if it depends on values in bins.
-        variances: covariances of the functions at each combination, shape (n, q, q); None if they depend on
-            codes alone.
+        inside: covariances of the functions at each combination, summed over the release's records, shape
+            (q, q); None if they depend on codes alone.
     """
     weights, count = support.weights, values.shape[1]
     records, kappa = float(weights.sum()), kappa_of(evidence)
@@ -127,14 +128,14 @@ def totals(evidence: Evidence, support: Support, values: Array, variances: Array
         parts[:, chosen] = terms.solved(centred[:, chosen], records * kappa**2)
         explained[:, chosen] = terms.fitted(parts[:, chosen])
     rest = centred - explained
-    inside = 0.0 if variances is None else np.einsum("n,nij->ij", weights, variances)
+    within = 0.0 if inside is None else inside
     noisy = parts * terms.sigmas[:, None]
     return Totals(
         records * means + parts.T @ terms.surprise,
         records * means,
         noisy.T @ noisy,
-        records * kappa**2 * (rest.T @ (terms.spread[:, None] * rest) + inside),
-        centred.T @ (weights[:, None] * centred) + inside,
+        records * kappa**2 * (rest.T @ (terms.spread[:, None] * rest) + within),
+        centred.T @ (weights[:, None] * centred) + within,
         records,
         kappa,
     )
@@ -211,8 +212,9 @@ class _Terms:
 
     def fitted(self, parts: Array) -> Array:
         """The sum of h_r at each combination, less its mean; shape (n, q)."""
-        found: Array = self.cells @ parts
-        return found - self.spread @ found / self.spread.sum()
+        summed: Array = self.cells @ parts
+        found: Array = summed - self.spread @ summed / self.spread.sum()
+        return found
 
     def solved(self, target: Array, price: float) -> Array:
         """The h_r that minimise noise plus price times the weighted squares of what they leave of a target.
@@ -231,7 +233,8 @@ class _Terms:
 
         def gathered(rest: Array) -> Array:
             weighed = (rest - self.spread @ rest / self.spread.sum()) * self.spread[:, None]
-            return price * self.projected(self.cells.T @ weighed)
+            summed: Array = self.cells.T @ weighed
+            return price * self.projected(summed)
 
         parts = np.zeros((self.size, target.shape[1]))
         left = gathered(target)
