@@ -36,9 +36,10 @@ class Features:
 
     @classmethod
     def of(cls, train: Values, label: str) -> Features:
-        """The features of all attributes but the label."""
+        """The features of all attributes but the label; a number that is always missing is a category."""
         others = [name for name in train.table.domain if name != label]
-        numbers = {name: _scale(train.numbers[name]) for name in others if name in train.numbers}
+        known = [name for name in others if not np.isnan(train.numbers.get(name, np.nan)).all()]
+        numbers = {name: _scale(train.numbers[name]) for name in known}
         named = [name for name in others if name not in numbers]
         most = max(1, min(MOST_CATEGORIES, MOST_INDICATORS // max(1, len(named))))
         return cls(numbers, {name: _places(train.table.marginal((name,)), most) for name in named})
@@ -93,6 +94,4 @@ def _places(counts: NDArray[Any], most: int) -> NDArray[np.int64]:
 
 def _scale(numbers: NDArray[np.float64]) -> tuple[float, float, float]:
     known = numbers[~np.isnan(numbers)]
-    if not len(known):
-        return 0.0, 0.0, 1.0
     return float(np.median(known)), float(known.mean()), float(known.std()) or 1.0

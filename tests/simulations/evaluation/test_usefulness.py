@@ -155,7 +155,8 @@ def test_of_more_than_ten_classes_the_rarest_count_as_one():
     found = usefulness.usefulness(some, some, "label")
     assert found.classes == usefulness.MOST_CLASSES
     assert found.learned[0].synthetic == ClassScores(1.0, 1.0)
-    assert found.constant.accuracy == pytest.approx(0.1, abs=0.03)
+    # The rarest together are the most common class: 0.9^9, and a standard deviation of 0.02 in 600 rows.
+    assert found.constant.accuracy == pytest.approx(0.9**9, abs=0.08)
     assert "Of 10 classes" in usefulness_table(found).note
 
 
