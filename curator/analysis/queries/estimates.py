@@ -113,10 +113,7 @@ class Grouped:
         """The totals of functions of codes; `inside` is their covariance within, summed over records."""
         if self.evidence is None:
             raise ValueError("without evidence there are no estimates")
-        count, functions = values.shape
-        # Only the sum of variances over all records matters; each combination gets their mean.
-        mean = np.broadcast_to(inside / self.joint.support.weights.sum(), (count, functions, functions))
-        return totals(self.evidence, self.joint.support, values, mean if inside.any() else None)
+        return totals(self.evidence, self.joint.support, values, inside if inside.any() else None)
 
 
 def sums(grouped: Grouped, values: Array, variances: Array) -> list[Estimate]:

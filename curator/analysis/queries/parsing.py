@@ -200,9 +200,7 @@ class _Reader:
         if isinstance(right, exp.Column):
             quoted = next((each for each in (left, right) if _may_be_text(each, self.names)), None)
             if quoted is not None:
-                raise DataError(
-                    f'no column is called {quoted.name!r}; text is written in single quotes'
-                )
+                raise DataError(f"no column is called {quoted.name!r}; text is written in single quotes")
             raise _unsupported("a comparison of two columns")
         column, value = self.column(left), _literal(right)
         if kind is exp.EQ:
