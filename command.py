@@ -9,6 +9,7 @@ import typer
 
 from .common.errors import MosaicError
 from .common.version import __version__
+from .curator.analysis.generate_command import generate
 from .curator.command import curator_commands
 from .curator.mechanisms.command import mechanisms
 from .party.command import party_commands
@@ -37,6 +38,7 @@ app.command()(demo)
 app.command()(evaluate)
 app.command()(local_network)
 app.command()(mechanisms)
+app.command()(generate)
 
 
 def _version(wanted: bool) -> None:
