@@ -52,7 +52,8 @@ def simulate(
     grid: Grid | str = "1x1",
     protocol: Protocol | str = MASKED,
     mechanism: Mechanism | str = "mosaic",
-    workload: Workload | str = "2way",
+    workload: Workload | str | None = None,
+    target: str | None = None,
     adjacency: Adjacency = Adjacency.ZERO_OUT,
     collusions: int | None = None,
     check: str = "",
@@ -81,7 +82,9 @@ def simulate(
         grid: partition of the table: "KxS", a file, or a Grid.
         protocol: a name, "masked", "trusted", "indicator", "theorem" or "indicator-mle", or a Protocol.
         mechanism: a name, or a configured mechanism such as `RandDPGen(alpha=0.2)`.
-        workload: "1way", "2way", "3way", a file, or a Workload.
+        workload: "1way", "2way", "3way", a file, or a Workload; by default "2way".
+        target: instead of a workload, the attribute that users of the table will predict; see
+            `Workload.for_target`.
         adjacency: which tables are neighbours.
         collusions: with "masked", number of parties that may collude without breaking the promise; by
             default 1, or 0 for a single party. Zero gives the noise of a trusted place.
@@ -119,7 +122,7 @@ def simulate(
         protocol_named(protocol) if isinstance(protocol, str) else protocol,
         adjacency,
         mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism,
-        Workload.parse(domain, workload) if isinstance(workload, str) else workload,
+        Workload.wanted(domain, workload, target),
         budget,
         collusions,
         rows,
@@ -142,6 +145,8 @@ def simulate(
     bins = None
     if table.domain.open:
         order, bins = _after_choice(order, among, bins_share, stream.child("bins"), seed is not None, report)
+        if target is not None:
+            order = replace(order, workload=Workload.for_target(order.domain, target))
     begun = among.start(order, secrets.token_hex(16), stream.child("noise").generator())
     made = make_release(
         order, begun.layout, begun.measurer, stream, begun.cost_factor, seed is not None, report
