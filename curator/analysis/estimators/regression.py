@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 MOST_NOISE = 0.3
 """Largest relative error of the derivative, in units of each coefficient, at which intervals are given."""
 
-UNSTABLE = "no interval: too few records for this much noise"
+UNSTABLE = "no interval: too few records for so much noise, or too little was measured"
 SEPARATED = "no estimate: all rows of the release with it have the same response; they are left out"
 COLLINEAR = "no interval: with their noise, the measurements do not determine the regression"
 
