@@ -235,11 +235,11 @@ class NumericAttribute(Attribute):
 
         Within bins numbers follow the shape of the histogram (`Spread`).
         """
-        cells = self._spread.size
+        cells = self.spread.size
         if counts is None:
             counts = np.bincount(codes, minlength=self.size)
         missing = codes == cells
-        numbers = self._spread.drawn(np.where(missing, 0, codes).astype(np.int64), counts[:cells], rng)
+        numbers = self.spread.drawn(np.where(missing, 0, codes).astype(np.int64), counts[:cells], rng)
         if self.integer:
             whole = numbers.astype(np.int64)
             return _with_none(whole[~missing], missing) if self.nullable else whole
@@ -341,10 +341,11 @@ class NumericAttribute(Attribute):
     @property
     def reach(self) -> NDArray[np.float64]:
         """Shape (cells, 2): the smallest and the largest value of each bin and atom."""
-        return self._spread.reach
+        return self.spread.reach
 
     @cached_property
-    def _spread(self) -> Spread:
+    def spread(self) -> Spread:
+        """Where numbers lie within bins and atoms."""
         return Spread(self.cells, self.scale, self.lattice)
 
 

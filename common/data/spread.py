@@ -58,18 +58,54 @@ class Spread:
             counts: records of each cell, from which densities are taken; shape (n,).
             rng: randomness of the draws.
         """
+        rows = self._wide[codes]
+        ranks = np.zeros(len(codes))
+        ranks[rows] = rng.random(int(rows.sum()))
+        return self.at(codes, counts, ranks)
+
+    def at(
+        self, codes: NDArray[np.int64], counts: NDArray[np.number[Any]], ranks: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The number at each rank among those of a cell.
+
+        Args:
+            codes: cells, shape (N,).
+            counts: as for `drawn`.
+            ranks: from 0 to 1, shape (N,); of a cell of one value they have no meaning.
+        """
         least, most = self.reach.T
         numbers: NDArray[np.float64] = least[codes]
         rows = np.flatnonzero(self._wide[codes])
         cells = codes[rows]
         low, high = self._ends
         bins = (np.cumsum(self._wide) - 1)[cells]
-        places = self._placed(bins, counts[self._wide].astype(np.float64), rng.random(len(rows)))
+        places = self._placed(bins, counts[self._wide].astype(np.float64), ranks[rows])
         drawn = self.scale.numbers(low[bins] + places * (high - low)[bins])
         if self.lattice is not None:
             drawn = self.lattice.values(self.lattice.nearest(drawn))
         numbers[rows] = np.clip(drawn, least[cells], most[cells])
         return numbers
+
+    def share_below(self, cell: int, counts: NDArray[np.number[Any]], number: float) -> float:
+        """The share of the draws of a cell that lie below a number, before they are rounded to the lattice.
+
+        Args:
+            cell: a cell of more than one value.
+            counts: as for `drawn`.
+            number: of any size.
+        """
+        wide = np.flatnonzero(self._wide)
+        place = int(np.searchsorted(wide, cell))
+        low, high = (float(ends[place]) for ends in self._ends)
+        begin, end = self.scale.numbers(np.array([low, high]))
+        if not begin < number < end:
+            return float(number >= end)
+        rank = (float(self.scale.of(np.array([number]))[0]) - low) / (high - low)
+        if len(wide) > _MOST_BINS:
+            return rank
+        steps = np.linspace(0, 1, _STEPS + 1)
+        left, right = (tilts[place : place + 1] for tilts in self._tilts(counts[wide].astype(np.float64)))
+        return float(np.interp(rank, steps, _cumulative(left, right, steps)[0]))
 
     @cached_property
     def reach(self) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,18 @@ def typed(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.
         columns: names of the columns, in order.
         rng: draws values inside bins.
     """
-    values = _values(table, rng)
-    return pd.DataFrame({name: _typed(table.domain, name, values[name]) for name in columns})
+    return typed_values(table.domain, _values(table, rng), columns)
+
+
+def typed_values(domain: Domain, values: Mapping[str, NDArray[Any]], columns: Sequence[str]) -> pd.DataFrame:
+    """Decoded values with the types of their columns; see `typed`.
+
+    Args:
+        domain: domain of the table.
+        values: of each column, shape (N,).
+        columns: names of the columns, in order.
+    """
+    return pd.DataFrame({name: _typed(domain, name, values[name]) for name in columns})
 
 
 def spelled(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:

@@ -57,14 +57,13 @@ class RealTable:
             functions: values at the rows of the synthetic table, shape (rows, q).
             covariances: whether the variation inside of bins counts.
         """
-        places, q = len(self._counts), functions.shape[1]
+        places = len(self._counts)
         sums = [np.bincount(self._place, column, places) / self._counts for column in functions.T]
         means: Array = np.column_stack(sums).astype(np.float64)
         rest = functions - means[self._place]
         inside = None
         if covariances and np.abs(rest).max(initial=0) > 1e-9 * np.abs(functions).max(initial=0):
-            # Their mean over places is all that their sum depends on, and takes no memory for each place.
-            inside = np.broadcast_to(rest.T @ rest / self.rows, (places, q, q))
+            inside = rest.T @ rest * (self.records / self.rows)
         return totals(self._evidence, self._support, means, inside)
 
 

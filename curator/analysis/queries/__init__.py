@@ -1,0 +1,1 @@
+"""Queries in SQL on a release, answered from its model with intervals."""

@@ -1,0 +1,293 @@
+"""One column of a query: its codes, divided where conditions cut a bin, with the values of each piece."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.data.attribute import Attribute
+from ....common.data.boolean import BooleanAttribute
+from ....common.data.categorical import CategoricalAttribute, CodedAttribute
+from ....common.data.dates import DateAttribute, bins_of
+from ....common.data.inside_bins import Cut, Pieces, divided
+from ....common.data.numeric import NumericAttribute
+from ....common.data.values import text_of
+from ....common.errors import DataError
+from .language import Below, Equal, Literal, Missing
+from .parsing import suggested
+
+Array = NDArray[np.float64]
+Truth = NDArray[np.bool_]
+
+
+class Axis(ABC):
+    """The pieces of a column's codes, in the order of the codes.
+
+    Attributes:
+        name: of the column.
+        codes: code of each piece, shape (p,), increasing.
+        shares: share of its code that each piece has, shape (p,).
+        missing: whether it is a missing value, shape (p,).
+    """
+
+    name: str
+    codes: NDArray[np.int64]
+    shares: Array
+    missing: Truth
+
+    @abstractmethod
+    def equal(self, value: Literal) -> Truth:
+        """Which pieces have this value.
+
+        Raises:
+            DataError: the column cannot have it.
+        """
+
+    @abstractmethod
+    def below(self, value: Literal, also: bool) -> Truth:
+        """Which pieces are smaller than a value, or equal to it if `also`.
+
+        Raises:
+            DataError: the column has no order, or the value is of another kind.
+        """
+
+    @property
+    @abstractmethod
+    def numbers(self) -> Array:
+        """The mean of each piece, shape (p,); without meaning where it is missing.
+
+        Raises:
+            DataError: the column holds no numbers.
+        """
+
+    @property
+    def variances(self) -> Array:
+        """The variance of the values of each piece, shape (p,)."""
+        return np.zeros(len(self.codes))
+
+    def number_at(self, piece: int, rank: float) -> float:
+        """The value at a rank, from 0 to 1, among those of a piece."""
+        return float(self.numbers[piece])
+
+    def shown(self, number: float) -> Any:
+        """A number as a value of the column."""
+        return number
+
+    @abstractmethod
+    def labels(self) -> list[Any]:
+        """What each code stands for, as the key of a group; None for a missing value."""
+
+
+class LabelAxis(Axis):
+    """A column of categories, booleans or codes; each code is one piece."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.attribute = attribute
+        self.name = attribute.name
+        self.codes = np.arange(attribute.size)
+        self.shares = np.ones(attribute.size)
+        self.missing = np.array([label is None for label in self.labels()], dtype=np.bool_)
+
+    def labels(self) -> list[Any]:
+        match self.attribute:
+            case CategoricalAttribute(categories=categories):
+                return [None if category == "" else category for category in categories]
+            case BooleanAttribute(nullable=nullable):
+                return [False, True, None] if nullable else [False, True]
+        return list(range(self.attribute.size))
+
+    def equal(self, value: Literal) -> Truth:
+        return self.codes == self._code(value)
+
+    def below(self, value: Literal, also: bool) -> Truth:
+        if not self._numeric:
+            if not (isinstance(self.attribute, CategoricalAttribute) and self.attribute.ordered):
+                raise DataError(
+                    f"the categories of {self.name!r} have no order; compare them with = or IN, or declare the "
+                    'attribute "ordered"'
+                )
+            code = self._code(value)
+            return self.codes <= code if also else self.codes < code
+        number = _number(self.name, value)
+        return self.numbers <= number if also else self.numbers < number
+
+    @cached_property
+    def numbers(self) -> Array:  # type: ignore[override]
+        if not self._numeric:
+            raise DataError(
+                f"the column {self.name!r} holds no numbers; ask for the share of a condition, such as "
+                f"SHARE({self.name} = '...'), or for counts by groups"
+            )
+        return np.array([np.nan if label is None else label for label in self.labels()], dtype=np.float64)
+
+    @property
+    def _numeric(self) -> bool:
+        return all(label is None or isinstance(label, (bool, int, float)) for label in self.labels())
+
+    def _code(self, value: Literal) -> int:
+        reading = self.attribute.read(np.array([text_of(value)], dtype=object))
+        other = reading.counted.get("other")
+        refused = any(rows[0] for rows, _ in reading.refused.values()) or (
+            other is not None and bool(other[0])
+        )
+        if not refused:
+            return int(reading.codes[0])
+        known = [text_of(label) for label in self.labels() if label is not None]
+        if isinstance(self.attribute, CodedAttribute):
+            raise DataError(
+                f"the column {self.name!r} holds the codes 0 to {self.attribute.size - 1}; compare with one"
+            )
+        raise DataError(
+            f"the column {self.name!r} has no value {text_of(value)!r}; {suggested(text_of(value), known)}"
+        )
+
+
+class NumberAxis(Axis):
+    """A column of numbers or dates; bins are divided where a comparison cuts them."""
+
+    def __init__(
+        self, attribute: Attribute, counts: Array, compared: Sequence[Equal | Below | Missing]
+    ) -> None:
+        bins = bins_of(attribute)
+        if bins is None:
+            raise TypeError(f"{attribute.name} has no bins")
+        self.attribute, self.bins = attribute, bins
+        self.name, self.counts = attribute.name, counts
+        cuts: set[Cut] = set()
+        for comparison in compared:
+            if isinstance(comparison, Equal):
+                cuts |= {self._cut(comparison.value, also) for also in (False, True)}
+            elif isinstance(comparison, Below):
+                cuts.add(self._cut(comparison.value, comparison.also))
+        self.cuts = sorted(cuts)
+        self.pieces: Pieces = divided(bins, counts, self.cuts)
+        nullable = int(bins.nullable)
+        self.codes = np.append(self.pieces.codes, [len(bins.cells)] * nullable)
+        self.shares = np.append(self.pieces.shares, [1.0] * nullable)
+        self.missing = self.codes == len(bins.cells)
+
+    def equal(self, value: Literal) -> Truth:
+        return self.below(value, True) & ~self.below(value, False)
+
+    def below(self, value: Literal, also: bool) -> Truth:
+        place = self.cuts.index(self._cut(value, also))
+        return self._padded(self.pieces.intervals <= place, False)
+
+    @property
+    def numbers(self) -> Array:
+        return self._padded(self.pieces.means, np.nan)
+
+    @property
+    def variances(self) -> Array:
+        return self._padded(self.pieces.variances, 0.0)
+
+    def number_at(self, piece: int, rank: float) -> float:
+        first, last = self.pieces.ranks[piece]
+        place = np.array([first + rank * (last - first)])
+        return float(
+            self.bins.spread.at(
+                self.pieces.codes[piece : piece + 1], self.counts[: len(self.bins.cells)], place
+            )[0]
+        )
+
+    def shown(self, number: float) -> Any:
+        match self.attribute:
+            case DateAttribute(moments=moments):
+                return moments.at(np.array([np.floor(number)]).astype(np.int64))[0]
+        return number
+
+    def labels(self) -> list[Any]:
+        spans = [self._span(*bounds) for bounds in self.bins.reach.tolist()]
+        return [*spans, *[None] * int(self.bins.nullable)]
+
+    def _span(self, least: float, most: float) -> Any:
+        match self.attribute:
+            case DateAttribute(moments=moments):
+                first, last = moments.bound_text(int(least)), moments.bound_text(int(most))
+                return first if first == last else f"{first} to {last}"
+            case NumericAttribute(integer=True):
+                return int(least) if least == most else f"{int(least)} to {int(most)}"
+        return least if least == most else f"{least:.12g} to {most:.12g}"
+
+    def _cut(self, value: Literal, also: bool) -> Cut:
+        match self.attribute:
+            case DateAttribute(moments=moments):
+                plain = replace(moments, format="")
+                for reader in (moments, plain):
+                    times, unreadable = reader.read(self.name, np.array([text_of(value)], dtype=object))
+                    if not unreadable[0] and not np.isnat(times[0]):
+                        unit = moments.counted(times)
+                        begins = moments.at(unit)[0] == times[0]
+                        return Cut(float(unit[0]), also or not begins)
+                raise DataError(
+                    f"the column {self.name!r} holds dates; expected a date such as '2020-12-31', got "
+                    f"{text_of(value)!r}; fix the query"
+                )
+        return Cut(_number(self.name, value), also)
+
+    def _padded(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
+        return np.append(values, np.full(int(self.bins.nullable), missing, dtype=values.dtype))
+
+
+class OpaqueAxis(Axis):
+    """A column of dates by parts: only whether it is missing is known."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.name = attribute.name
+        self.codes = np.arange(attribute.size)
+        self.shares = np.ones(attribute.size)
+        self.missing = self.codes == (attribute.size - 1 if getattr(attribute, "nullable", False) else -1)
+
+    def equal(self, value: Literal) -> Truth:
+        raise self._error()
+
+    def below(self, value: Literal, also: bool) -> Truth:
+        raise self._error()
+
+    @property
+    def numbers(self) -> Array:
+        raise self._error()
+
+    def labels(self) -> list[Any]:
+        raise self._error()
+
+    def _error(self) -> DataError:
+        return DataError(
+            f"the column {self.name!r} is known by parts of its dates only; of such a column ask COUNT(x) or IS NULL"
+        )
+
+
+def axis_of(attribute: Attribute, counts: Array, compared: Sequence[Equal | Below | Missing]) -> Axis:
+    """The axis of an attribute.
+
+    Args:
+        attribute: the column.
+        counts: records of each of its codes, shape (size,).
+        compared: all comparisons of the query with it.
+
+    Raises:
+        DataError: a value in a comparison is not of the column's kind.
+    """
+    if bins_of(attribute) is not None:
+        return NumberAxis(attribute, counts, compared)
+    if isinstance(attribute, (CategoricalAttribute, BooleanAttribute, CodedAttribute)):
+        return LabelAxis(attribute)
+    return OpaqueAxis(attribute)
+
+
+def _number(name: str, value: Literal) -> float:
+    try:
+        number = float(value) if not isinstance(value, bool) else np.nan
+    except ValueError:
+        number = np.nan
+    if np.isnan(number):
+        raise DataError(
+            f"the column {name!r} holds numbers; expected a number, got {text_of(value)!r}; fix the query"
+        )
+    return number

@@ -1,0 +1,62 @@
+"""The command `dpmosaic query`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from ...common.errors import DataError
+from ...common.extras import require_extra
+from ...common.printable import printable
+
+if TYPE_CHECKING:
+    from .queries.answer import Answer
+
+
+def query(
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")],
+    question: Annotated[
+        str, typer.Argument(metavar="SQL", help="Such as: SELECT sex, AVG(age) FROM release GROUP BY sex")
+    ],
+    level: Annotated[float, typer.Option(help="Probability that an interval covers the truth.")] = 0.95,
+    population: Annotated[
+        bool,
+        typer.Option(
+            "--population",
+            help="Intervals for the population of which the real table is a random sample, not for the table.",
+        ),
+    ] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    csv_output: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> None:
+    """Ask a release in SQL: counts, shares, means, sums and quantiles, with intervals. Costs no budget."""
+    if json_output and csv_output:
+        raise DataError("expected --json or --csv, got both; choose one")
+    require_extra("curator")
+    from .published import Published
+    from .queries.answering import answer
+
+    answered = answer(Published.load(release), question, level, "population" if population else "table")
+    if json_output:
+        typer.echo(json.dumps(answered.to_json()))
+    elif csv_output:
+        typer.echo(answered.frame.to_csv(index=False), nl=False)
+    else:
+        _print(answered)
+
+
+def _print(answered: Answer) -> None:
+    console, grid = Console(), Grid()
+    for name in answered.columns:
+        grid.add_column(escape(printable(name)), justify="left" if name in answered.groups else "right")
+    for cells in answered.texts():
+        grid.add_row(*(escape(printable(cell)) for cell in cells))
+    console.print(grid)
+    for line in (answered.caption, *answered.notes):
+        typer.echo(line)
