@@ -205,7 +205,7 @@ def test_shows_estimates_as_a_frame_and_escaped_html(release):
         (lambda r: mean(r, "school"), "expected numbers"),
         (lambda r: mean(r, "wage"), "unknown attribute"),
         (lambda r: mean(r, "age", of="sample"), "expected 'population' or 'table'"),
-        (lambda r: mean(r, "age", level=95), "between 0 and 1"),
+        (lambda r: mean(r, "age", level=95), "level between 0 and 1"),
         (lambda r: mean(r, "age", {"school": "university"}), "expected one of 'low', 'middle', 'high'"),
         (lambda r: mean(r, "age", {"age": (25, 22)}), "low <= high"),
         (lambda r: mean(r, "age", {"school": ("low", "high")}), "as a list"),
