@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ....common.data.values import text_of
 from ....common.errors import DataError
 from ..published import Published
 from .selection import Where, is_numeric, levels_of, numbers_of, rows_where, rows_with
@@ -90,7 +89,7 @@ class Design:
                 found.append(np.nan_to_num(numbers_of(published, name)))
                 continue
             for level in _contrasts(published, name, used):
-                names.append(f"{name}={text_of(level)}")
+                names.append(f"{name}={level}")
                 found.append(rows_with(published, name, level).astype(np.float64))
             if len(names) > MOST_COEFFICIENTS:
                 raise DataError(

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from ....common.errors import DataError
 from ..totals import Totals
@@ -158,14 +157,3 @@ class Estimates:
         caption = escape(f"Estimates of the {self.of}, {self.level:.0%} intervals")
         table = shown.to_html(escape=True, na_rep="", float_format="{:.6g}".format)
         return f"<p>{caption}</p>{table}"
-
-
-def quantile_of(level: float) -> float:
-    """The number of standard errors at each side of an interval.
-
-    Raises:
-        DataError: the level is not between 0 and 1.
-    """
-    if not 0 < level < 1:
-        raise DataError(f"level: expected a number between 0 and 1, got {level}; 0.95 is common")
-    return float(norm.ppf((1 + level) / 2))

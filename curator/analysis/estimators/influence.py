@@ -14,9 +14,6 @@ from .estimates import Target
 
 Array = NDArray[np.float64]
 
-LEAST_REACH = 0.8
-"""Measurements have to determine this share of a value's variance; otherwise it gets no interval."""
-
 
 class RealTable:
     """Estimates sums over the real table from functions that are known at the rows of the synthetic one.

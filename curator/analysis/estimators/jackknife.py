@@ -15,11 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
+from ..intervals import LEAST_REACH, OUT_OF_REACH, quantile_of
 from ..published import Published
-from .estimates import Errors, Estimates, Target, quantile_of
+from .estimates import Errors, Estimates, Target
 from .grouping import Labels, groups_of, spread_over_rows
-from .influence import LEAST_REACH, RealTable
-from .means import UNREACHED
+from .influence import RealTable
 
 Array = NDArray[np.float64]
 
@@ -86,7 +86,7 @@ def infer(
     errors = Errors.of(found, np.eye(len(released)) / real.records)
     half = z * errors.total(target)
     notes = tuple(
-        UNDEFINED if not known else ROUGH if fit < LEAST_FIT else UNREACHED if reach < LEAST_REACH else ""
+        UNDEFINED if not known else ROUGH if fit < LEAST_FIT else OUT_OF_REACH if reach < LEAST_REACH else ""
         for known, fit, reach in zip(defined.tolist(), fits, found.reach, strict=True)
     )
     half[[bool(note) for note in notes]] = np.nan

@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
+from ..intervals import LEAST_REACH, OUT_OF_REACH, fieller
 from ..published import Published
 from ..totals import Totals
 from . import ratios
-from .estimates import Errors, Estimates, Target, quantile_of
-from .influence import LEAST_REACH, RealTable, covariance
+from .estimates import Errors, Estimates, Target
+from .influence import RealTable, covariance
+from .ratios import Ratio
 from .selection import Mask, Where, levels_of, numbers_of, rows_where, rows_with
 
 Array = NDArray[np.float64]
 
-UNREACHED = "no interval: the measurements determine too little of it"
 UNBOUNDED = "no interval: the noise is too large for a group of this size"
 EMPTY = "no estimate: the corrected number of records of the group is not positive"
 
@@ -108,7 +109,7 @@ def difference(
     Raises:
         DataError: an argument does not fit the release.
     """
-    target, z = Target.parse(of), quantile_of(level)
+    target = Target.parse(of)
     if len(between) != 3:
         raise DataError(f"between: expected a column and two values, got {len(between)}; give all three")
     group, first, second = between
@@ -125,7 +126,7 @@ def difference(
         )
     columns = (column, group, *(where or {}))
     found = _Groups.of(RealTable(published, columns), values, groups)
-    one, other = (found.ratio(i, target, z) for i in range(2))
+    one, other = found.ratios(target, level)
     # Of each ratio, the influence of a record on it: its error is linear in that of the sums.
     step = found.steps([one.value, other.value])
     across = step.T @ covariance(found.totals, target) @ step
@@ -169,11 +170,15 @@ class _Groups:
         functions = np.column_stack([*tops, *(mask.astype(np.float64) for mask in groups)])
         return cls(released, table.totals(functions))
 
-    def ratio(self, i: int, of: Target, z: float) -> ratios.Ratio:
-        """The mean of a group less that of the release."""
-        both = np.array([i, len(self.released) + i])
-        top, bottom = self.totals.values[both]
-        return ratios.fieller(top, bottom, covariance(self.totals, of)[np.ix_(both, both)], z)
+    def ratios(self, of: Target, level: float) -> list[Ratio]:
+        """The means of the groups less those of the release."""
+        g = len(self.released)
+        pairs = np.column_stack([np.arange(g), g + np.arange(g)])
+        tops, bottoms = self.totals.values[pairs].T
+        errors = covariance(self.totals, of)[pairs[:, :, None], pairs[:, None, :]]
+        values = np.divide(tops, bottoms, out=np.full(g, np.nan), where=bottoms > 0)
+        ends = fieller(tops, bottoms, errors, level)
+        return [Ratio(*map(float, each)) for each in zip(values, *ends, strict=True)]
 
     def steps(self, values: Sequence[float]) -> Array:
         """The derivative of each group's mean by the sums, shape (2 g, g), at given ratios."""
@@ -184,12 +189,12 @@ class _Groups:
             step[i, i], step[g + i, i] = 1 / bottom, -value / bottom
         return step
 
-    def note(self, ratio: ratios.Ratio, reach: float) -> str:
+    def note(self, ratio: Ratio, reach: float) -> str:
         """Why a group has no interval; "" if it has one."""
         if not np.isfinite(ratio.value):
             return EMPTY
         if reach < LEAST_REACH:
-            return UNREACHED
+            return OUT_OF_REACH
         return "" if np.isfinite(ratio.low) and np.isfinite(ratio.high) else UNBOUNDED
 
 
@@ -203,14 +208,13 @@ def _means(
     of: Target,
     level: float,
 ) -> Estimates:
-    z = quantile_of(level)
     chosen = rows_where(published, where) & ~np.isnan(values)
     if not chosen.any():
         raise DataError("where: expected a condition that rows of the release satisfy, got none; relax it")
     names = [by] if isinstance(by, str) else list(by or ())
     groups = _groups_by(published, names, chosen)
     found = _Groups.of(RealTable(published, (column, *names, *(where or {}))), values, [*groups.values()])
-    made = [found.ratio(i, of, z) for i in range(len(groups))]
+    made = found.ratios(of, level)
     steps = found.steps([ratio.value for ratio in made])
     reach = found.totals.reach_of(np.nan_to_num(steps.T))
     notes = [found.note(*each) for each in zip(made, reach, strict=True)]

@@ -1,8 +1,8 @@
-"""Intervals of ratios of estimated sums, and of differences of two ratios."""
+"""Ratios of estimated sums with their intervals, and differences of two of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(NamedTuple):
     """A ratio with its interval.
 
     Attributes:
-        value: the ratio of the two estimates.
+        value: the ratio of two estimates.
         low: lower end; NaN if the interval is unbounded.
         high: upper end; NaN if the interval is unbounded.
     """
@@ -23,32 +22,6 @@ class Ratio:
     value: float
     low: float
     high: float
-
-
-def fieller(top: float, bottom: float, covariance: Array, z: float) -> Ratio:
-    """The interval of all ratios t for which top - t bottom is within z standard errors of zero.
-
-    Unlike an interval around the ratio, it has the right coverage for any error of the denominator. It is
-    bounded if the denominator is more than z standard errors from zero.
-
-    Source: Fieller, Some problems in interval estimation (1954).
-
-    Args:
-        top: estimate of the numerator.
-        bottom: estimate of the denominator.
-        covariance: of their errors, shape (2, 2).
-        z: standard errors at each side.
-    """
-    if bottom <= 0:
-        return Ratio(np.nan, np.nan, np.nan)
-    (tt, tb), (_, bb) = covariance
-    # The roots of a t^2 - 2 b t + c.
-    a, b, c = bottom**2 - z**2 * bb, top * bottom - z**2 * tb, top**2 - z**2 * tt
-    value = top / bottom
-    if a <= 0:
-        return Ratio(value, np.nan, np.nan)
-    half = np.sqrt(max(b**2 - a * c, 0.0)) / a
-    return Ratio(value, float(b / a - half), float(b / a + half))
 
 
 def difference(one: Ratio, other: Ratio, correlation: float) -> Ratio:

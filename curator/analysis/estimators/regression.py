@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
+from ..intervals import LEAST_REACH, OUT_OF_REACH, quantile_of
 from ..published import Published
 from .design import Design
-from .estimates import Errors, Estimates, Target, quantile_of
-from .influence import LEAST_REACH, RealTable
-from .means import UNREACHED
+from .estimates import Errors, Estimates, Target
+from .influence import RealTable
 from .selection import Where
 
 Array = NDArray[np.float64]
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 MOST_NOISE = 0.3
 """Largest relative error of the derivative, in units of each coefficient, at which intervals are given."""
 
-UNSTABLE = "no interval: too few records for this much noise"
+UNSTABLE = "no interval: too few records for so much noise, or too little was measured"
 SEPARATED = "no estimate: all rows of the release with it have the same response; they are left out"
 COLLINEAR = "no interval: with their noise, the measurements do not determine the regression"
 
@@ -137,7 +137,7 @@ def _fitted(published: Published, design: Design, link: _Link, of: Target, level
         found = real.totals((scaled[:, free] * residuals[:, None]) @ inverse @ scale[:, free].T)
         errors, reach = Errors.of(found), found.reach
         notes = tuple(
-            UNSTABLE if not settled else UNREACHED if share < LEAST_REACH else ""
+            UNSTABLE if not settled else OUT_OF_REACH if share < LEAST_REACH else ""
             for share, settled in zip(reach, solved.free, strict=True)
         )
         for array in (*errors, reach):
