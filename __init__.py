@@ -11,52 +11,106 @@ if TYPE_CHECKING:
     from .common.data.domain import Domain
     from .common.data.table import Table
     from .common.data.workload import Workload
+    from .common.errors import BudgetError, DataError, MosaicError
     from .common.privacy.budget import Budget
+    from .curator.analysis.release import Release, load
     from .curator.certificates.certificate import Certificate
+    from .curator.mechanisms.absyn.absyn import ABSyn
     from .curator.mechanisms.aim import AIM
+    from .curator.mechanisms.dp_gan.dp_gan import DPGan
+    from .curator.mechanisms.dp_select.dp_select import DPSelect
     from .curator.mechanisms.independent import Independent
+    from .curator.mechanisms.mosaic.mosaic import Mosaic
     from .curator.mechanisms.mst import MST
     from .curator.mechanisms.mwem import MWEM
+    from .curator.mechanisms.ppsyn.ppsyn import PPSyn
+    from .curator.mechanisms.privbayes.privbayes import PrivBayes
     from .curator.mechanisms.randdpgen.randdpgen import RandDPGen
     from .curator.releasing.models import load_model
     from .party.sources.source import read_table
+    from .simulations.datasets.catalogue import load_dataset
+    from .simulations.evaluation.evaluation import Evaluation
+    from .simulations.frame_evaluation import evaluate
+    from .simulations.frames import decode, encode, infer_domain
     from .simulations.partition import Grid
+    from .simulations.schemas import DomainWarning
     from .simulations.simulate import Simulation, simulate
+    from .simulations.synthesize import Synthesizer, synthesize
 
 __all__ = [
     "AIM",
     "MST",
     "MWEM",
+    "ABSyn",
     "Budget",
+    "BudgetError",
     "Certificate",
+    "DPGan",
+    "DPSelect",
+    "DataError",
     "Domain",
+    "DomainWarning",
+    "Evaluation",
     "Grid",
     "Independent",
+    "Mosaic",
+    "MosaicError",
+    "PPSyn",
+    "PrivBayes",
     "RandDPGen",
+    "Release",
     "Simulation",
+    "Synthesizer",
     "Table",
     "Workload",
+    "decode",
+    "encode",
+    "evaluate",
+    "infer_domain",
+    "load",
+    "load_dataset",
     "load_model",
     "read_table",
     "simulate",
+    "synthesize",
 ]
 
 _HOMES = {
     "AIM": "curator.mechanisms.aim",
     "MST": "curator.mechanisms.mst",
     "MWEM": "curator.mechanisms.mwem",
+    "ABSyn": "curator.mechanisms.absyn.absyn",
     "Budget": "common.privacy.budget",
+    "BudgetError": "common.errors",
     "Certificate": "curator.certificates.certificate",
+    "DPGan": "curator.mechanisms.dp_gan.dp_gan",
+    "DPSelect": "curator.mechanisms.dp_select.dp_select",
+    "DataError": "common.errors",
     "Domain": "common.data.domain",
+    "DomainWarning": "simulations.schemas",
+    "Evaluation": "simulations.evaluation.evaluation",
     "Grid": "simulations.partition",
     "Independent": "curator.mechanisms.independent",
+    "Mosaic": "curator.mechanisms.mosaic.mosaic",
+    "MosaicError": "common.errors",
+    "PPSyn": "curator.mechanisms.ppsyn.ppsyn",
+    "PrivBayes": "curator.mechanisms.privbayes.privbayes",
     "RandDPGen": "curator.mechanisms.randdpgen.randdpgen",
+    "Release": "curator.analysis.release",
     "Simulation": "simulations.simulate",
+    "Synthesizer": "simulations.synthesize",
     "Table": "common.data.table",
     "Workload": "common.data.workload",
+    "decode": "simulations.frames",
+    "encode": "simulations.frames",
+    "evaluate": "simulations.frame_evaluation",
+    "infer_domain": "simulations.frames",
+    "load": "curator.analysis.release",
+    "load_dataset": "simulations.datasets.catalogue",
     "load_model": "curator.releasing.models",
     "read_table": "party.sources.source",
     "simulate": "simulations.simulate",
+    "synthesize": "simulations.synthesize",
 }
 
 
@@ -70,3 +124,8 @@ def __getattr__(name: str) -> Any:
 
         require_extra("curator")
     return getattr(import_module(f".{home}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    """All public names, loaded or not."""
+    return sorted({*globals(), *__all__})

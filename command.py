@@ -9,6 +9,7 @@ import typer
 
 from .common.errors import MosaicError
 from .common.version import __version__
+from .curator.analysis.generate_command import generate
 from .curator.analysis.query_command import query
 from .curator.command import curator_commands
 from .curator.mechanisms.command import mechanisms
@@ -20,6 +21,7 @@ from .simulations.datasets.command import datasets_commands
 from .simulations.evaluation.command import evaluate
 from .simulations.experiments.command import experiment_commands
 from .simulations.network_command import local_network
+from .simulations.synthesize_command import synthesize
 
 app = typer.Typer(
     help="Differentially private synthetic tables from tables partitioned across institutions.",
@@ -33,12 +35,14 @@ app.add_typer(dealer_commands, name="dealer")
 app.add_typer(curator_commands, name="curator")
 app.add_typer(datasets_commands, name="datasets")
 app.add_typer(experiment_commands, name="experiment")
+app.command()(synthesize)
 app.command()(simulate)
 app.command()(demo)
 app.command()(evaluate)
 app.command()(local_network)
 app.command()(mechanisms)
 app.command()(query)
+app.command()(generate)
 
 
 def _version(wanted: bool) -> None:

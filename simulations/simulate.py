@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..common.crypto.randomness import RandomStream
@@ -21,15 +20,15 @@ from ..curator.mechanisms.catalogue import mechanism_named
 from ..curator.mechanisms.mechanism import Mechanism
 from ..curator.mechanisms.parts.fitted import Report, ignore
 from ..curator.releasing.alignment_order import DEFAULT_RHO, AlignmentOrder
-from ..curator.releasing.bins_order import bins_order
-from ..curator.releasing.bins_share import DEFAULT_SHARE, check_share
-from ..curator.releasing.choosing import choice_of
-from ..curator.releasing.release import Released, ReleaseOrder, make_release
+from ..curator.releasing.bins_share import DEFAULT_SHARE
+from ..curator.releasing.release import Released, ReleaseOrder
 from .evaluation.metrics import PRIVATE, kway_errors
 from .evaluation.range_queries import range_errors
+from .frames import DomainLike, Source, load
 from .participants import Participants
 from .partition import Grid
 from .people import Linkage, Overlap, row_numbers
+from .releasing import release_among
 
 
 @dataclass(frozen=True)
@@ -46,13 +45,15 @@ class Simulation(Released):
 
 
 def simulate(
-    table: Table,
+    table: Table | Source,
     *,
     budget: Budget,
+    domain: DomainLike | None = None,
     grid: Grid | str = "1x1",
     protocol: Protocol | str = MASKED,
     mechanism: Mechanism | str = "mosaic",
-    workload: Workload | str = "2way",
+    workload: Workload | str | None = None,
+    target: str | None = None,
     adjacency: Adjacency = Adjacency.ZERO_OUT,
     collusions: int | None = None,
     check: str = "",
@@ -76,12 +77,17 @@ def simulate(
     identifiers as the parties write them: what a central place would release.
 
     Args:
-        table: the real table, for example from `dpmosaic.read_table`.
+        table: the real table: a `Table`, for example from `dpmosaic.read_table`, a data frame, or the path
+            of a CSV or Parquet file.
         budget: privacy budget of the release.
+        domain: of a data frame or file: a `Domain`, the content of a domain file or its path; by default it
+            follows from the names and types of the columns, see `synthesize`.
         grid: partition of the table: "KxS", a file, or a Grid.
         protocol: a name, "masked", "trusted", "indicator", "theorem" or "indicator-mle", or a Protocol.
         mechanism: a name, or a configured mechanism such as `RandDPGen(alpha=0.2)`.
-        workload: "1way", "2way", "3way", a file, or a Workload.
+        workload: "1way", "2way", "3way", a file, or a Workload; by default "2way".
+        target: instead of a workload, the attribute that users of the table will predict; see
+            `Workload.for_target`.
         adjacency: which tables are neighbours.
         collusions: with "masked", number of parties that may collude without breaking the promise; by
             default 1, or 0 for a single party. Zero gives the noise of a trusted place.
@@ -109,17 +115,23 @@ def simulate(
         BudgetError: a privacy parameter is out of range; nothing has been measured.
     """
     started = time.perf_counter()
+    if not isinstance(table, Table):
+        table = load(table, domain).table
+    elif domain is not None:
+        raise DataError(
+            "expected no domain beside a Table, which has one; leave it out, or give a data frame"
+        )
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     shared = Overlap.of(identifiers, overlap, shuffle, typos)
     aligning = AlignmentOrder.parse({"population": population, "rho": alignment_rho})
     anywhere = shared is not None and aligning.population is Population.ANYWHERE
-    domain = table.domain.with_absent() if anywhere else table.domain
+    released = table.domain.with_absent() if anywhere else table.domain
     order = ReleaseOrder(
-        domain,
+        released,
         protocol_named(protocol) if isinstance(protocol, str) else protocol,
         adjacency,
         mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism,
-        Workload.parse(domain, workload) if isinstance(workload, str) else workload,
+        Workload.wanted(released, workload, target),
         budget,
         collusions,
         rows,
@@ -139,28 +151,10 @@ def simulate(
     else:
         people = Linkage(row_numbers(table) if identifiers is None else identifiers, shared)
         among = Participants.aligning(table, order, grid, stream, people, aligning, dealers)
-    bins = None
-    if table.domain.open:
-        order, bins = _after_choice(order, among, bins_share, stream.child("bins"), seed is not None, report)
-    begun = among.start(order, secrets.token_hex(16), stream.child("noise").generator())
-    made = make_release(
-        order, begun.layout, begun.measurer, stream, begun.cost_factor, seed is not None, report
-    )
-    metrics = _metrics(order, made, among, time.perf_counter() - started)
-    return Simulation(made.synthetic, made.fitted, made.certificate, metrics, bins)
-
-
-def _after_choice(
-    order: ReleaseOrder, among: Participants, share: float, stream: RandomStream, seeded: bool, report: Report
-) -> tuple[ReleaseOrder, Certificate]:
-    """The order of a release with bins that a release before it chooses, and the certificate of that one."""
-    choosing = bins_order(order, check_share(share))
-    release_id = secrets.token_hex(16)
-    started = among.start(choosing, release_id, stream.child("noise").generator())
-    made = make_release(choosing, started.layout, started.measurer, stream, seeded=seeded, report=report)
-    choice = choice_of(made, release_id, choosing, order, among.domain)
-    domain = among.coded(choice.chosen)
-    return replace(order, domain=domain, chosen=choice.chosen, before=choice.before), made.certificate
+    made = release_among(among, order, bins_share, stream, seed is not None, report, target)
+    result = made.released
+    metrics = _metrics(made.order, result, among, time.perf_counter() - started)
+    return Simulation(result.synthetic, result.fitted, result.certificate, metrics, made.bins)
 
 
 def _metrics(order: ReleaseOrder, made: Released, among: Participants, seconds: float) -> dict[str, Any]:

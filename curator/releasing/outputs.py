@@ -21,14 +21,14 @@ from .frames import spelled, typed
 from .spreadsheets import attributes_like_formulas, with_apostrophes
 from .table_format import TableFile, TableFormat
 
-_WARNING = "NOT-FOR-RELEASE.txt"
+WARNING = "NOT-FOR-RELEASE.txt"
 """Says why the results of a labelled run, or one file, must not be released, since a table cannot say it."""
 
 DOMAIN = "domain.json"
 """The domain with chosen bins."""
 
 MODEL, _REPORT = "model.npz", "report.html"
-_FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, MODEL, EVIDENCE, _REPORT, _WARNING)
+_FILES = (*(kind.file for kind in TableFormat), CERTIFICATE, MODEL, EVIDENCE, _REPORT, WARNING)
 
 
 def check_folder(folder: Path, more: Sequence[str] = ()) -> None:
@@ -75,7 +75,7 @@ def write(
         The SHA-256 of each file, by name, for the certificate.
     """
     if certificate.labels:
-        write_text(folder / _WARNING, "\n".join(certificate.labels) + "\n")
+        write_text(folder / WARNING, "\n".join(certificate.labels) + "\n")
     path = folder / table_file.table_format.file
     if table_file.table_format is TableFormat.PARQUET:
         typed(synthetic, columns, rng).to_parquet(path, engine="pyarrow", index=False)
@@ -126,7 +126,7 @@ def formula_warning(domain: Domain, table_file: TableFile) -> str | None:
 
 def warning_beside(path: Path) -> Path:
     """The file that says why this file must not be released; it stands beside it."""
-    return path.with_name(f"{path.name}.{_WARNING}")
+    return path.with_name(f"{path.name}.{WARNING}")
 
 
 def write_not_for_release(path: Path, content: str, reason: str) -> None:

@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from importlib.util import find_spec
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -24,13 +25,16 @@ _EVERY_S = 5.0
 
 @contextlib.contextmanager
 def progress_bar(console: Console, activity: Activity | None = None) -> Iterator[Report]:
-    """Shows progress and the activity of each party on a terminal; silent if there is no terminal.
+    """Shows progress and the activity of each party in a terminal or notebook; silent elsewhere.
+
+    Rich draws in a notebook with the package ipywidgets only; without it nothing is shown.
 
     Args:
         console: console of the error stream.
         activity: activity of the parties; None if there are no daemons.
     """
-    if not console.is_terminal:
+    notebook = console.is_jupyter and find_spec("ipywidgets") is not None
+    if console.quiet or not (console.is_terminal or notebook):
         yield ignore
         return
     bar = Progress(

@@ -37,6 +37,28 @@ def with_apostrophes(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({_escaped(name): column for name, column in safe.items()})
 
 
+def without_apostrophes(rows: pd.DataFrame, domain: Domain) -> pd.DataFrame:
+    """What `with_apostrophes` was given, from the texts that it made of it; other rows stay as they are.
+
+    A label or name that the domain lists with its apostrophe keeps it.
+
+    Args:
+        rows: columns of text.
+        domain: domain of the table.
+    """
+    names = {name: name if name in domain.columns else _unescaped(name) for name in rows.columns}
+    kept = {column.name: set(_labels(column)) for column in (*domain.unmodelled, *domain.attributes)}
+
+    def plain(name: str, cell: str) -> str:
+        return cell if cell in kept.get(name, ()) else _unescaped(cell)
+
+    return pd.DataFrame({name: rows[held].map(lambda c, n=name: plain(n, c)) for held, name in names.items()})
+
+
+def _unescaped(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _is_formula(cell[1:]) else cell
+
+
 def _labels(column: Attribute | Unmodelled) -> tuple[str, ...]:
     match column:
         case CategoricalAttribute():

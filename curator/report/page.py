@@ -60,6 +60,19 @@ def evaluation_report(
     return _render(synthetic, pairs, comparison, list(synthetic.domain.names), comparison.pairs, texts)
 
 
+def environment() -> Environment:
+    """The templates of pages, which escape all that is written into them."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(percent=_percent, number=_number, cost=_cost)
+    return made
+
+
 def _render(
     synthetic: Table,
     pairs: CertifiedPairs | None,
@@ -68,32 +81,28 @@ def _render(
     distances: Mapping[Pair, float],
     texts: Mapping[Pair, str],
 ) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(percent=_percent, number=_number, cost=_cost)
     certificate = None if pairs is None else pairs.certificate
     real = None if comparison is None else comparison.real
     furthest = sorted(distances, key=lambda pair: -distances[pair])[:_FURTHEST]
-    return environment.get_template("page.html").render(
-        version=__version__,
-        certificate=certificate,
-        pairs=pairs,
-        promise=None if certificate is None else promise_of(certificate),
-        advice=None if certificate is None else advice_of(certificate),
-        graph=None if pairs is None else model_graph(pairs),
-        comparison=comparison,
-        records=synthetic.record_count,
-        distributions=[distribution(name, synthetic, real) for name in synthetic.domain],
-        heat=heat_map(names, distances, texts) if len(names) > 1 else None,
-        furthest=[_furthest_row(pair, distances[pair], pairs, comparison) for pair in furthest],
-        levels=LEVELS,
-        chart=(WIDTH, HEIGHT),
-        size=SIZE,
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            version=__version__,
+            certificate=certificate,
+            pairs=pairs,
+            promise=None if certificate is None else promise_of(certificate),
+            advice=None if certificate is None else advice_of(certificate),
+            graph=None if pairs is None else model_graph(pairs),
+            comparison=comparison,
+            records=synthetic.record_count,
+            distributions=[distribution(name, synthetic, real) for name in synthetic.domain],
+            heat=heat_map(names, distances, texts) if len(names) > 1 else None,
+            furthest=[_furthest_row(pair, distances[pair], pairs, comparison) for pair in furthest],
+            levels=LEVELS,
+            chart=(WIDTH, HEIGHT),
+            size=SIZE,
+        )
     )
 
 

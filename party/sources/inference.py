@@ -18,6 +18,7 @@ from ...common.errors import DataError
 from .numbers import draft_number
 from .profile import Profile, Rows
 from .query import open_queried
+from .source import Queried
 from .suggestions import suggested_rules
 from .texts import draft_boolean, draft_date, draft_identifier, draft_texts, natural
 
@@ -82,7 +83,20 @@ def infer_domain(path: str | Path, blanks: Collection[str] = (), database: Path 
     Raises:
         DataError: the file cannot be read or has no rows, or none of its columns can be released.
     """
-    rows = Rows.of(open_queried(Path(path), database))
+    return draft_domain(open_queried(Path(path), database), blanks)
+
+
+def draft_domain(source: Queried, blanks: Collection[str] = ()) -> Draft:
+    """Drafts an entry for every column of rows that DuckDB can query; see `infer_domain`.
+
+    Args:
+        source: the rows.
+        blanks: texts that stand for a missing value in every column.
+
+    Raises:
+        DataError: the rows cannot be read, there are none, or none of their columns can be released.
+    """
+    rows = Rows.of(source)
     with rows.connection:
         profiles = list(rows.profiles(blanks))
         drafted = {profile.name: _entry(profile) for profile in profiles}

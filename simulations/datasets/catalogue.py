@@ -7,12 +7,16 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ...common.data.domain import Domain
 from ...common.errors import DataError
 from ...common.extras import require_extra
 from . import adult, randhie
 from .download import download
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,20 @@ def get(name: str, folder: Path) -> tuple[Path, Path]:
     except OSError as cause:
         raise DataError(f"cannot write into {folder}: {cause.strerror}; choose another folder") from cause
     return table, domain
+
+
+def load_dataset(name: str) -> tuple[pd.DataFrame, Domain]:
+    """A table as a data frame, and its domain.
+
+    Raises:
+        DataError: there is no such table, or the download failed.
+        MissingExtraError: the package that bundles the table is not installed.
+    """
+    import pandas as pd
+
+    with tempfile.TemporaryDirectory() as folder:
+        table, domain = get(name, Path(folder))
+        return pd.read_csv(table), Domain.load(domain)
 
 
 def _adult() -> str:

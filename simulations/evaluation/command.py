@@ -68,6 +68,7 @@ def evaluate(
     from .metrics import PRIVATE
     from .nist import Pay
     from .tables import comparison
+    from .usefulness import usefulness
     from .value_distances import value_distances
     from .values import Values
 
@@ -84,7 +85,11 @@ def evaluate(
         pay=None if pay is None else Pay(*pay),
         seed=seed,
     )
-    found = replace(found, values=value_distances(rows, made_up, label=label, holdout=apart, seed=seed))
+    found = replace(
+        found,
+        values=value_distances(rows, made_up, label=label, holdout=apart, seed=seed),
+        usefulness=None if label is None else usefulness(rows, made_up, label, apart, seed),
+    )
     if report is not None:
         page = evaluation_report(made_up.table, comparison(found, rows.table), issued)
         files.write_not_for_release(report, page, PRIVATE)

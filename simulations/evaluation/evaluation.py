@@ -15,6 +15,7 @@ from .nist import Pay, classification_score, clustering_score, regression_score
 from .other_metrics import OtherMetric, other_metrics
 from .prediction import Prediction, predictions
 from .range_queries import RangeError, range_errors
+from .usefulness import Usefulness
 from .value_distances import ValueDistances
 
 KS = (1, 2, 3, 4)
@@ -51,6 +52,7 @@ class Evaluation:
         pairs: the distance of each pair.
         others: figures of metrics of other packages.
         values: distances of values; None if only codes were compared.
+        usefulness: learners trained on either table; None without a label, or if only codes were compared.
     """
 
     records: tuple[int, int]
@@ -63,6 +65,7 @@ class Evaluation:
     pairs: tuple[Distance, ...]
     others: tuple[OtherMetric, ...] = ()
     values: ValueDistances | None = None
+    usefulness: Usefulness | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -81,6 +84,7 @@ class Evaluation:
             "pairs": [_distance(distance) for distance in self.pairs],
             "others": [asdict(other) for other in self.others],
             "values": None if self.values is None else self.values.to_json(),
+            "usefulness": None if self.usefulness is None else self.usefulness.to_json(),
         }
 
 

@@ -7,6 +7,7 @@ from ...curator.report.comparison import Comparison, ScoreTable
 from .distances import Distance, worst
 from .evaluation import Evaluation
 from .other_metrics import OtherMetric
+from .usefulness import ClassScores, Scores, Usefulness
 from .value_tables import value_tables
 
 _SHOWN = 5
@@ -31,6 +32,8 @@ def comparison(found: Evaluation, real: Table) -> Comparison:
 def score_tables(found: Evaluation) -> list[ScoreTable]:
     """Tables of all scores of codes; the distances of attributes and pairs are `furthest_tables`."""
     tables = [_marginals(found)]
+    if found.usefulness is not None:
+        tables.append(usefulness_table(found.usefulness))
     if found.predictions:
         tables.append(_predictions(found))
     if found.range_queries:
@@ -56,6 +59,33 @@ def _marginals(found: Evaluation) -> ScoreTable:
         f"Averages; 0 means equal, a total variation of 1 means disjoint. Workload error: "
         f"{found.workload_error:.4f}.",
     )
+
+
+def usefulness_table(found: Usefulness) -> ScoreTable:
+    """The scores of each learner, trained on synthetic records and on real ones."""
+    names = ("AUC", "accuracy") if isinstance(found.constant, ClassScores) else ("R²", "mean absolute error")
+    constant = "the most common class" if found.classes else "the median"
+    scores = [(one.learner, _shown(one.synthetic), _shown(one.real)) for one in found.learned]
+    scores.append((constant, ("–", "–"), _shown(found.constant)))
+    tested = "that the release has not used" if found.held_out else "that the release has used too"
+    classes = (
+        f" Of {found.classes} classes, the AUC is the mean of one against the rest."
+        if (found.classes or 0) > 2
+        else ""
+    )
+    return ScoreTable(
+        f"Usefulness: prediction of {found.label}",
+        ("learner", *(f"{name}, {kind}" for name in names for kind in ("synthetic", "real"))),
+        tuple((name, made[0], real[0], made[1], real[1]) for name, made, real in scores),
+        f"Trained on {found.train_rows[0]:,} synthetic records and on {found.train_rows[1]:,} real ones, "
+        f"tested on {found.test_rows:,} real records {tested}.{classes}",
+    )
+
+
+def _shown(scores: Scores) -> tuple[str, str]:
+    if isinstance(scores, ClassScores):
+        return "–" if scores.auc is None else f"{scores.auc:.4f}", f"{scores.accuracy:.4f}"
+    return "–" if scores.r2 is None else f"{scores.r2:.4f}", f"{scores.mae:,.4g}"
 
 
 def _predictions(found: Evaluation) -> ScoreTable:

@@ -1,0 +1,255 @@
+"""Fast decoding of large synthetic tables, block by block, into data frames, Arrow tables and text.
+
+The values of a code that has only one are looked up; those of bins are drawn, as a release draws them. What
+is written equals what `releasing/frames` makes of the same values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...common.data.attribute import Attribute
+from ...common.data.dates import DateAttribute, TimeAttribute, bins_of
+from ...common.data.domain import Domain
+from ...common.data.numeric import NumericAttribute
+from ...common.data.rules.order import AtMost, Sum
+from ...common.data.rules.plain import numbers as as_numbers
+from ...common.data.rules.values import drawn_together
+from ...common.data.table import Table
+from ...common.data.unmodelled import Identifier
+from ..releasing.frames import spelled_column, typed_column
+from ..releasing.spreadsheets import with_apostrophes
+from .conditions import Condition
+
+Counts = Mapping[str, NDArray[np.int64]]
+Mask = NDArray[np.bool_]
+Column = NDArray[Any]
+
+_QUOTED = r'[,"\r\n]'
+"""A cell of a CSV file with one of these is quoted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decoder:
+    """Values for the codes of a release.
+
+    Attributes:
+        condition: what rows are drawn under; numbers are drawn from the ranges that it allows.
+        counts: records of each code, for every attribute, by which numbers are spread within bins.
+    """
+
+    condition: Condition
+    counts: Counts
+
+    @property
+    def domain(self) -> Domain:
+        """Domain of the tables."""
+        return self.condition.domain
+
+    @cached_property
+    def together(self) -> frozenset[str]:
+        """Attributes whose values rules relate, beyond their codes."""
+        rules = [rule for rule in self.domain.rules if isinstance(rule, (AtMost, Sum))]
+        return frozenset(name for rule in rules for name in rule.columns)
+
+    @cached_property
+    def single(self) -> frozenset[str]:
+        """Attributes whose codes have one value each."""
+        return frozenset(
+            attribute.name
+            for attribute in self.domain.attributes
+            if attribute.name not in self.together and _one_value_each(attribute)
+        )
+
+    def drawn(self, table: Table, rng: np.random.Generator) -> dict[str, Column]:
+        """Values of the attributes that are not `single`, drawn from the bins of each row."""
+        codes = dict(zip(table.domain.names, table.columns, strict=True))
+        names = [name for name in self.domain if name not in self.single]
+        values = {name: self._values(name, codes[name], rng) for name in names}
+
+        def draw(name: str, rows: NDArray[np.int64]) -> Column:
+            return self._values(name, codes[name][rows], rng)
+
+        return drawn_together(self.domain, codes, values, draw) if self.together else values
+
+    def kept(self, values: Mapping[str, Column]) -> Mask | None:
+        """The rows whose related values meet the condition; None if that needs no check."""
+        names = [name for name in self.condition.allowed if name in self.together]
+        checked = [name for name in names if bins_of(self.domain[name]) is not None]
+        if not checked:
+            return None
+        held = [self.condition.holds(name, self._numbers(name, values[name])) for name in checked]
+        return np.asarray(np.logical_and.reduce(held))
+
+    def frame(self, table: Table, values: Mapping[str, Column], first: int) -> pd.DataFrame:
+        """Rows with the types of their columns.
+
+        Args:
+            table: the codes.
+            values: as `drawn` gives them.
+            first: number of the first row, from 1, for identifiers.
+        """
+
+        def column(name: str) -> Any:
+            if name in self.single:
+                return self._typed[name].array.take(table.column(name))
+            return typed_column(self.domain, name, self._given(name, values, table, first))
+
+        return pd.DataFrame({name: column(name) for name in self.domain.columns})
+
+    def arrow(self, table: Table, values: Mapping[str, Column], first: int) -> pa.Table:
+        """The same rows as Arrow writes them to Parquet; categories are dictionaries."""
+
+        def column(name: str) -> pa.Array:
+            if name in self.single:
+                return _looked_up(self._arrow[name], table.column(name))
+            series = typed_column(self.domain, name, self._given(name, values, table, first))
+            return pa.Array.from_pandas(series)
+
+        return pa.table([column(name) for name in self.domain.columns], names=list(self.domain.columns))
+
+    def lines(
+        self, table: Table, values: Mapping[str, Column], first: int, spreadsheet_safe: bool
+    ) -> memoryview:
+        """The same rows as lines of a CSV file."""
+
+        def column(name: str) -> pa.Array:
+            if name in self.single:
+                known = self._texts[spreadsheet_safe][name]
+                return known.take(pa.array(table.column(name)))
+            written = spelled_column(self.domain, name, self._given(name, values, table, first))
+            return _cells(written, spreadsheet_safe)
+
+        cells = [column(name) for name in self.domain.columns]
+        empty = '""' if len(cells) == 1 else ""
+        last = pc.binary_join_element_wise(
+            cells[-1], "", "\n", null_handling="replace", null_replacement=empty
+        )
+        joined = pc.binary_join_element_wise(
+            *cells[:-1], last, ",", null_handling="replace", null_replacement=""
+        )
+        return _bytes_of(joined)
+
+    def header(self, spreadsheet_safe: bool) -> str:
+        """The first line of a CSV file."""
+        names = pd.DataFrame(columns=list(self.domain.columns))
+        return str((with_apostrophes(names) if spreadsheet_safe else names).to_csv(index=False))
+
+    def _values(self, name: str, codes: NDArray[Any], rng: np.random.Generator) -> Column:
+        attribute, counts = self.domain[name], self.counts[name]
+        bins = bins_of(attribute)
+        if bins is None or name in self.together or name not in self.condition.allowed:
+            return attribute.decode(codes, rng, counts)
+        missing = codes >= bins.spread.size
+        cells = np.where(missing, 0, codes).astype(np.int64)
+        numbers = self._in_ranges(name, bins, cells, rng)
+        assert isinstance(attribute, (NumericAttribute, DateAttribute))
+        return attribute.of_numbers(numbers, missing)
+
+    def _in_ranges(
+        self, name: str, bins: NumericAttribute, cells: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Numbers of cells inside the ranges that the condition allows."""
+        ranges = np.array(self.condition.allowed[name].ranges)
+        shares = np.array(self.condition.ranks(name, self.counts[name]))
+        ends = np.cumsum(shares[:, 1] - shares[:, 0], axis=0)
+        reached = rng.random(len(cells)) * ends[-1][cells]
+        place = np.minimum((reached >= ends[:, cells]).sum(axis=0), len(ranges) - 1)
+        before = np.where(place > 0, ends[np.maximum(place - 1, 0), cells], 0.0)
+        ranks = shares[place, 0, cells] + reached - before
+        numbers = bins.spread.at(cells, self.counts[name][: bins.spread.size], ranks)
+        # A number next to an end can be rounded beyond it.
+        low, high = ranges[place].T
+        found: NDArray[np.float64] = np.clip(numbers, low, high)
+        return found
+
+    def _numbers(self, name: str, values: Column) -> NDArray[np.float64]:
+        attribute = self.domain[name]
+        if isinstance(attribute, DateAttribute):
+            found = np.full(len(values), np.nan)
+            known = ~np.isnat(values)
+            found[known] = attribute.moments.counted(values[known])
+            return found
+        return as_numbers(values.astype(np.float64))
+
+    def _given(self, name: str, values: Mapping[str, Column], table: Table, first: int) -> Column:
+        for column in self.domain.unmodelled:
+            if isinstance(column, Identifier) and column.name == name:
+                return column.drawn(table.record_count, first)
+        return values[name]
+
+    def _looked(self, make: Callable[[str, Column], Any]) -> dict[str, Any]:
+        rng = np.random.default_rng(0)
+        return {
+            name: make(name, self.domain[name].decode(np.arange(self.domain[name].size), rng))
+            for name in self.single
+        }
+
+    @cached_property
+    def _typed(self) -> dict[str, pd.Series]:
+        return self._looked(lambda name, values: typed_column(self.domain, name, values))
+
+    @cached_property
+    def _arrow(self) -> dict[str, pa.Array]:
+        return {name: pa.Array.from_pandas(series) for name, series in self._typed.items()}
+
+    @cached_property
+    def _texts(self) -> dict[bool, dict[str, pa.Array]]:
+        def made(safe: bool) -> dict[str, pa.Array]:
+            return self._looked(lambda name, values: _cells(spelled_column(self.domain, name, values), safe))
+
+        return {safe: made(safe) for safe in (False, True)}
+
+
+def _one_value_each(attribute: Attribute) -> bool:
+    bins = bins_of(attribute)
+    if bins is None:
+        return not isinstance(attribute, TimeAttribute)
+    return bool(np.all(bins.reach[:, 0] == bins.reach[:, 1]))
+
+
+def _looked_up(known: pa.Array, codes: NDArray[Any]) -> pa.Array:
+    """The value of each code; texts as a dictionary, which Parquet writes without looking at each row."""
+    if pa.types.is_string(known.type) or pa.types.is_large_string(known.type):
+        distinct = known.dictionary_encode()
+        indices = distinct.indices.take(pa.array(codes))
+        return pa.DictionaryArray.from_arrays(indices, distinct.dictionary)
+    return known.take(pa.array(codes))
+
+
+def _cells(values: Column, spreadsheet_safe: bool) -> pa.Array:
+    """Cells of a CSV file, quoted where they need it; null for a missing value."""
+    frame = pd.DataFrame({"": values})
+    rows = (with_apostrophes(frame) if spreadsheet_safe else frame)[""]
+    try:
+        found = pa.Array.from_pandas(rows)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        # Categories of several types.
+        found = pa.array([None if value is None else str(value) for value in rows.tolist()], pa.string())
+    if pa.types.is_boolean(found.type):
+        return pc.if_else(found, "True", "False")
+    if not pa.types.is_string(found.type) and not pa.types.is_large_string(found.type):
+        return found.cast(pa.string())
+    if not pc.any(pc.match_substring_regex(found, _QUOTED)).as_py():
+        return found.cast(pa.string())
+    doubled = pc.replace_substring(found, '"', '""')
+    quoted = pc.binary_join_element_wise('"', doubled, '"', "")
+    return pc.if_else(pc.match_substring_regex(found, _QUOTED), quoted, found).cast(pa.string())
+
+
+def _bytes_of(texts: pa.Array) -> memoryview:
+    """All texts, one after the other."""
+    _, offsets, data = texts.buffers()
+    if data is None:
+        return memoryview(b"")
+    ends = np.frombuffer(offsets, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return memoryview(data)[ends[0] : ends[-1]]

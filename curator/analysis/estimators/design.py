@@ -1,0 +1,162 @@
+"""The columns of a regression: numbers as they are, categories as indicators against the most common one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ....common.errors import DataError
+from ..published import Published
+from .selection import Where, is_numeric, levels_of, numbers_of, rows_where, rows_with
+
+Array = NDArray[np.float64]
+
+INTERCEPT = "intercept"
+
+MOST_COEFFICIENTS = 40
+"""Largest number of coefficients; the sums over pairs of them have to be estimated too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A regression's rows of the synthetic table. Rows that are left out have zeros everywhere.
+
+    Attributes:
+        names: of the coefficients, the intercept first.
+        regressors: shape (rows, p).
+        response: shape (rows,).
+        used: whether a row counts, shape (rows,).
+        columns: of the table, on which it depends.
+        separated: categories whose rows are left out, since all of them have the same response.
+    """
+
+    names: tuple[str, ...]
+    regressors: Array
+    response: Array
+    used: NDArray[np.bool_]
+    columns: tuple[str, ...]
+    separated: tuple[str, ...] = ()
+
+    def without_separated(self) -> Design:
+        """This design without categories whose rows all have the same response, and without those rows."""
+        used, separated = self.used.copy(), set[str]()
+        for name, column in zip(self.names, self.regressors.T, strict=True):
+            rows = used & (column != 0)
+            if np.isin(column, (0, 1)).all() and not rows.all() and np.ptp(self.response[rows]) == 0:
+                used &= ~rows
+                separated.add(name)
+        kept = [name not in separated for name in self.names]
+        return replace(
+            self,
+            names=tuple(name for name in self.names if name not in separated),
+            regressors=self.regressors[:, kept] * used[:, None],
+            response=self.response * used,
+            used=used,
+            separated=tuple(name for name in self.names if name in separated),
+        )
+
+    @classmethod
+    def of(
+        cls, published: Published, y: str, x: Sequence[str] | None, positive: Any, where: Where | None
+    ) -> Design:
+        """The design of a regression.
+
+        Args:
+            published: the release.
+            y: the response, or a formula such as "income ~ age + education".
+            x: the columns that explain it; None with a formula.
+            positive: the value of the response that counts as one; `...` for numbers, true and false, or the
+                second of two categories.
+            where: which rows count.
+
+        Raises:
+            DataError: the formula cannot be read, a column does not fit, or there are too many coefficients.
+        """
+        response, regressors = read_formula(y, x)
+        values = _response(published, response, positive)
+        used = rows_where(published, where) & ~np.isnan(values)
+        for name in regressors:
+            used &= ~published.frame[name].isna().to_numpy()
+        names, found = [INTERCEPT], [np.ones(len(values))]
+        for name in regressors:
+            if is_numeric(published, name):
+                names.append(name)
+                found.append(np.nan_to_num(numbers_of(published, name)))
+                continue
+            for level in _contrasts(published, name, used):
+                names.append(f"{name}={level}")
+                found.append(rows_with(published, name, level).astype(np.float64))
+            if len(names) > MOST_COEFFICIENTS:
+                raise DataError(
+                    f"expected at most {MOST_COEFFICIENTS} coefficients, got more with column {name!r}; "
+                    "leave out columns with many categories"
+                )
+        if used.sum() <= len(names):
+            raise DataError(
+                "where: expected more rows of the release than coefficients, got fewer; relax the condition"
+            )
+        return cls(
+            tuple(names),
+            np.column_stack(found) * used[:, None],
+            np.nan_to_num(values) * used,
+            used,
+            (response, *regressors, *(where or {})),
+        )
+
+
+def read_formula(y: str, x: Sequence[str] | None) -> tuple[str, tuple[str, ...]]:
+    """The response and the regressors.
+
+    Args:
+        y: a column, or a formula such as "income ~ age + education" if there is no x.
+        x: columns.
+
+    Raises:
+        DataError: it cannot be read, or names a column twice.
+    """
+    if x is None:
+        response, separator, right = y.partition("~")
+        names = tuple(name.strip() for name in right.split("+"))
+        if not separator:
+            raise DataError(
+                f"expected a formula such as 'income ~ age + education', or x, got {y!r}; name the columns"
+            )
+        y = response.strip()
+    else:
+        names = (x,) if isinstance(x, str) else tuple(x)
+    if not y or not names or not all(names):
+        raise DataError("expected a response and at least one other column, got fewer; name the columns")
+    if len({y, *names}) <= len(names):
+        raise DataError("expected each column once, got one twice; name it once")
+    return y, names
+
+
+def _response(published: Published, name: str, positive: Any) -> Array:
+    if positive is ...:
+        levels = [] if is_numeric(published, name) else levels_of(published, name)
+        if not levels or pd.api.types.is_bool_dtype(published.frame[name].dtype):
+            return numbers_of(published, name)
+        if len(levels) != 2:
+            raise DataError(
+                f"column {name!r}: expected numbers or two categories, got {len(levels)} categories; say "
+                "which one is positive"
+            )
+        positive = levels[1]
+    found = rows_with(published, name, positive).astype(np.float64)
+    found[published.frame[name].isna().to_numpy()] = np.nan
+    return found
+
+
+def _contrasts(published: Published, name: str, used: NDArray[np.bool_]) -> list[Any]:
+    """The values of a column that get a coefficient: all that occur, but for the most common."""
+    counts = published.frame[name][used].value_counts()
+    levels = [level for level in levels_of(published, name) if counts.get(level, 0) > 0]
+    if len(levels) < 2:
+        raise DataError(f"column {name!r}: expected two or more values among the rows, got one; leave it out")
+    reference = max(levels, key=lambda level: int(counts[level]))
+    return [level for level in levels if level != reference]

@@ -1,0 +1,79 @@
+"""Sums over the real table of functions of a synthetic table's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.errors import DataError
+from ..published import Published
+from ..totals import Support, Totals, totals
+from .estimates import Target
+
+Array = NDArray[np.float64]
+
+
+class RealTable:
+    """Estimates sums over the real table from functions that are known at the rows of the synthetic one.
+
+    Rows with equal codes of the columns are one place of the support. A function that differs between them,
+    since it depends on values inside of bins, has their mean there, and their covariance as its covariance.
+    """
+
+    def __init__(self, published: Published, columns: Sequence[str]) -> None:
+        """Args: the release, and the columns on which the functions depend.
+
+        Raises:
+            DataError: the release has no noisy measurements; or a column is unknown, or has no codes.
+        """
+        if published.evidence is None:
+            raise DataError(
+                "expected a release with its noisy measurements (evidence.npz), got one without; "
+                "release the table again with this version, or use another mechanism"
+            )
+        domain = published.domain
+        self._evidence = published.evidence
+        clique = domain.canonical(dict.fromkeys(columns))
+        codes = np.column_stack([published.rows.column(name).astype(np.int64) for name in clique])
+        cells = _ranks(codes)
+        _, first, self._place, counts = np.unique(
+            cells, return_index=True, return_inverse=True, return_counts=True
+        )
+        self._counts = counts.astype(np.float64)
+        self.records = float(published.records)
+        self.rows = len(cells)
+        weights = self._counts * (self.records / self.rows)
+        self._support = Support(clique, codes[first], weights)
+
+    def totals(self, functions: Array, covariances: bool = True) -> Totals:
+        """Sums over the real table.
+
+        Args:
+            functions: values at the rows of the synthetic table, shape (rows, q).
+            covariances: whether the variation inside of bins counts.
+        """
+        places = len(self._counts)
+        sums = [np.bincount(self._place, column, places) / self._counts for column in functions.T]
+        means: Array = np.column_stack(sums).astype(np.float64)
+        rest = functions - means[self._place]
+        inside = None
+        if covariances and np.abs(rest).max(initial=0) > 1e-9 * np.abs(functions).max(initial=0):
+            inside = rest.T @ rest * (self.records / self.rows)
+        return totals(self._evidence, self._support, means, inside)
+
+
+def covariance(found: Totals, of: Target) -> Array:
+    """The covariance of the errors of estimated sums, shape (q, q)."""
+    errors = found.noise + found.unexplained
+    return errors + found.sampling if of is Target.POPULATION else errors
+
+
+def _ranks(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A number for each row, equal for equal rows only."""
+    cells = np.zeros(len(codes), dtype=np.int64)
+    for column in codes.T:
+        # Numbers are made dense after each column, so that their products stay small.
+        _, cells = np.unique(cells * (int(column.max()) + 1) + column, return_inverse=True)
+    return cells

@@ -1,0 +1,261 @@
+"""Means and proportions, of all rows or of groups, and differences between two groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.errors import DataError
+from ..intervals import LEAST_REACH, OUT_OF_REACH, fieller
+from ..published import Published
+from ..totals import Totals
+from . import ratios
+from .estimates import Errors, Estimates, Target
+from .influence import RealTable, covariance
+from .ratios import Ratio
+from .selection import Mask, Where, levels_of, numbers_of, rows_where, rows_with
+
+Array = NDArray[np.float64]
+
+UNBOUNDED = "no interval: the noise is too large for a group of this size"
+EMPTY = "no estimate: the corrected number of records of the group is not positive"
+
+MOST_GROUPS = 200
+"""Largest number of groups of one estimate."""
+
+
+def mean(
+    published: Published,
+    column: str,
+    where: Where | None = None,
+    by: str | Sequence[str] | None = None,
+    *,
+    of: str = Target.POPULATION.value,
+    level: float = 0.95,
+) -> Estimates:
+    """The mean of a column over the rows in which it is not missing.
+
+    Args:
+        published: the release.
+        column: a column of numbers, or of true and false.
+        where: column -> a value, a list of values, a closed range (low, high), or None for missing: which
+            rows count. Default: all.
+        by: one estimate for each combination of values of these columns.
+        of: "population" or "table", see `Target`.
+        level: share of intervals that are to contain the value.
+
+    Raises:
+        DataError: an argument does not fit the release.
+    """
+    values = numbers_of(published, column)
+    return _means(published, column, column, values, where, by, Target.parse(of), level)
+
+
+def proportion(
+    published: Published,
+    column: str,
+    value: Any,
+    where: Where | None = None,
+    by: str | Sequence[str] | None = None,
+    *,
+    of: str = Target.POPULATION.value,
+    level: float = 0.95,
+) -> Estimates:
+    """The share of rows with a value, among those in which the column is not missing.
+
+    Args:
+        published: the release.
+        column: any column.
+        value: a value, a list of values, a closed range (low, high), or None for missing values, whose share
+            is that among all rows.
+        where: see `mean`.
+        by: see `mean`.
+        of: see `mean`.
+        level: see `mean`.
+
+    Raises:
+        DataError: an argument does not fit the release.
+    """
+    values, name = _indicator(published, column, value)
+    found = _means(published, name, column, values, where, by, Target.parse(of), level)
+    return replace(found, low=np.clip(found.low, 0, 1), high=np.clip(found.high, 0, 1))
+
+
+def difference(
+    published: Published,
+    column: str,
+    between: tuple[str, Any, Any],
+    value: Any = ...,
+    where: Where | None = None,
+    *,
+    of: str = Target.POPULATION.value,
+    level: float = 0.95,
+) -> Estimates:
+    """The difference of the means, or of the shares of a value, of two groups.
+
+    Args:
+        published: the release.
+        column: a column of numbers, or any if a value is given.
+        between: a column, and the values of the two groups: the first group's mean less the second's.
+        value: see `proportion`; by default means are compared.
+        where: see `mean`.
+        of: see `mean`.
+        level: see `mean`.
+
+    Raises:
+        DataError: an argument does not fit the release.
+    """
+    target = Target.parse(of)
+    if len(between) != 3:
+        raise DataError(f"between: expected a column and two values, got {len(between)}; give all three")
+    group, first, second = between
+    if value is ...:
+        values, name = numbers_of(published, column), column
+    else:
+        values, name = _indicator(published, column, value)
+    chosen = rows_where(published, where) & ~np.isnan(values)
+    groups = [rows_with(published, group, wanted) & chosen for wanted in (first, second)]
+    if not all(mask.any() for mask in groups):
+        raise DataError(
+            f"between: expected two groups of column {group!r} that occur in the release, got one without "
+            "rows; choose other groups"
+        )
+    columns = (column, group, *(where or {}))
+    found = _Groups.of(RealTable(published, columns), values, groups)
+    one, other = found.ratios(target, level)
+    # Of each ratio, the influence of a record on it: its error is linear in that of the sums.
+    step = found.steps([one.value, other.value])
+    across = step.T @ covariance(found.totals, target) @ step
+    correlation = across[0, 1] / np.sqrt(across[0, 0] * across[1, 1]) if across.diagonal().all() else 0.0
+    made = ratios.difference(one, other, float(correlation))
+    apart = step @ np.array([1.0, -1.0])
+    reach = found.totals.reach_of(np.nan_to_num(apart)[None])
+    note = found.note(made, float(reach[0]))
+    before = found.released[0] - found.released[1]
+    low, high = (made.low, made.high) if not note else (np.nan, np.nan)
+    return Estimates(
+        (f"{name}: {group}={first} - {group}={second}",),
+        np.array([before + made.value]),
+        np.array([before + low]),
+        np.array([before + high]),
+        np.array([before]),
+        Errors.of(found.totals, apart[None]),
+        reach,
+        (note,),
+        target,
+        level,
+    )
+
+
+class _Groups:
+    """Means of groups as ratios of sums over the real table, relative to those of the release.
+
+    Attributes:
+        released: the group's means in the release, shape (g,).
+        totals: sums over each group of values less its mean in the release; then numbers of records.
+    """
+
+    def __init__(self, released: Array, totals: Totals) -> None:
+        self.released, self.totals = released, totals
+
+    @classmethod
+    def of(cls, table: RealTable, values: Array, groups: Sequence[Mask]) -> _Groups:
+        filled = np.nan_to_num(values)
+        released = np.array([filled[mask].mean() for mask in groups])
+        tops = [np.where(mask, filled - mean, 0.0) for mask, mean in zip(groups, released, strict=True)]
+        functions = np.column_stack([*tops, *(mask.astype(np.float64) for mask in groups)])
+        return cls(released, table.totals(functions))
+
+    def ratios(self, of: Target, level: float) -> list[Ratio]:
+        """The means of the groups less those of the release."""
+        g = len(self.released)
+        pairs = np.column_stack([np.arange(g), g + np.arange(g)])
+        tops, bottoms = self.totals.values[pairs].T
+        errors = covariance(self.totals, of)[pairs[:, :, None], pairs[:, None, :]]
+        values = np.divide(tops, bottoms, out=np.full(g, np.nan), where=bottoms > 0)
+        ends = fieller(tops, bottoms, errors, level)
+        return [Ratio(*map(float, each)) for each in zip(values, *ends, strict=True)]
+
+    def steps(self, values: Sequence[float]) -> Array:
+        """The derivative of each group's mean by the sums, shape (2 g, g), at given ratios."""
+        g = len(self.released)
+        step = np.zeros((2 * g, g))
+        for i, value in enumerate(values):
+            bottom = self.totals.values[g + i]
+            step[i, i], step[g + i, i] = 1 / bottom, -value / bottom
+        return step
+
+    def note(self, ratio: Ratio, reach: float) -> str:
+        """Why a group has no interval; "" if it has one."""
+        if not np.isfinite(ratio.value):
+            return EMPTY
+        if reach < LEAST_REACH:
+            return OUT_OF_REACH
+        return "" if np.isfinite(ratio.low) and np.isfinite(ratio.high) else UNBOUNDED
+
+
+def _means(
+    published: Published,
+    name: str,
+    column: str,
+    values: Array,
+    where: Where | None,
+    by: str | Sequence[str] | None,
+    of: Target,
+    level: float,
+) -> Estimates:
+    chosen = rows_where(published, where) & ~np.isnan(values)
+    if not chosen.any():
+        raise DataError("where: expected a condition that rows of the release satisfy, got none; relax it")
+    names = [by] if isinstance(by, str) else list(by or ())
+    groups = _groups_by(published, names, chosen)
+    found = _Groups.of(RealTable(published, (column, *names, *(where or {}))), values, [*groups.values()])
+    made = found.ratios(of, level)
+    steps = found.steps([ratio.value for ratio in made])
+    reach = found.totals.reach_of(np.nan_to_num(steps.T))
+    notes = [found.note(*each) for each in zip(made, reach, strict=True)]
+    ends = np.array(
+        [[r.low, r.high] if not note else [np.nan] * 2 for r, note in zip(made, notes, strict=True)]
+    )
+    return Estimates(
+        tuple(groups) if names else (name,),
+        np.array([ratio.value for ratio in made]) + found.released,
+        ends[:, 0] + found.released,
+        ends[:, 1] + found.released,
+        found.released,
+        Errors.of(found.totals, steps.T),
+        reach,
+        tuple(notes),
+        of,
+        level,
+    )
+
+
+def _groups_by(published: Published, names: Sequence[str], chosen: Mask) -> dict[str, Mask]:
+    """The rows of each combination of values that occurs."""
+    groups = {"": chosen}
+    for name in names:
+        levels = {text: rows_with(published, name, text) for text in levels_of(published, name)}
+        groups = {
+            f"{prefix}, {name}={level}" if prefix else f"{name}={level}": found
+            for prefix, mask in groups.items()
+            for level, rows in levels.items()
+            if (found := mask & rows).any()
+        }
+        if len(groups) > MOST_GROUPS:
+            raise DataError(
+                f"by: expected at most {MOST_GROUPS} groups, got more; name columns with fewer values"
+            )
+    return groups
+
+
+def _indicator(published: Published, column: str, value: Any) -> tuple[Array, str]:
+    """Whether each row has a value, NaN where the column is missing; and a name of the share."""
+    found = rows_with(published, column, value).astype(np.float64)
+    if value is not None:
+        found[published.frame[column].isna().to_numpy()] = np.nan
+    return found, f"{column}={'missing' if value is None else value}"

@@ -1,0 +1,268 @@
+"""Linear and logistic regression in the real table, from the sums that its equations need.
+
+The coefficients theta solve sum over records of m(record; theta) = 0. The sum is estimated from the noisy
+measurements at the coefficients of the synthetic table, and Newton steps with the estimated derivative lead
+to the coefficients of the real table. Their covariance is that of the sums, times the inverse derivative at
+both sides (a sandwich), so that it assumes no model of the residuals.
+
+Source: van der Vaart, Asymptotic statistics (1998), section 5.7, one-step estimators; Huber (1967).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.errors import DataError
+from ..intervals import LEAST_REACH, OUT_OF_REACH, quantile_of
+from ..published import Published
+from .design import Design
+from .estimates import Errors, Estimates, Target
+from .influence import RealTable
+from .selection import Where
+
+Array = NDArray[np.float64]
+
+MOST_NOISE = 0.3
+"""Largest relative error of the derivative, in units of each coefficient, at which intervals are given."""
+
+UNSTABLE = "no interval: too few records for so much noise, or too little was measured"
+SEPARATED = "no estimate: all rows of the release with it have the same response; they are left out"
+COLLINEAR = "no interval: with their noise, the measurements do not determine the regression"
+
+_FARTHEST = 2.0
+"""Largest difference between a coefficient of the release and of the real table: log odds for one standard
+deviation."""
+
+_MOST_STEPS = 25
+_TOLERANCE = 0.1
+"""In standard errors of a random sample; sums over the real table are not computed to more than that."""
+
+
+class _Link(NamedTuple):
+    """How the mean of the response depends on the linear predictor."""
+
+    mean: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+
+
+def _logistic(predictor: Array) -> Array:
+    found: Array = 0.5 * (1 + np.tanh(predictor / 2))
+    return found
+
+
+_LINEAR = _Link(lambda predictor: predictor, lambda predictor: np.ones_like(predictor))
+_LOGISTIC = _Link(_logistic, lambda predictor: _logistic(predictor) * _logistic(-predictor))
+
+
+def linear(
+    published: Published,
+    y: str,
+    x: Sequence[str] | None = None,
+    *,
+    positive: Any = ...,
+    where: Where | None = None,
+    of: str = Target.POPULATION.value,
+    level: float = 0.95,
+) -> Estimates:
+    """Linear regression by least squares.
+
+    Args:
+        published: the release.
+        y: the response: a column of numbers, of true and false or of two categories. Or a formula such as
+            "income ~ age + education".
+        x: the columns that explain it: numbers as they are; of categories, each but the most common one has a
+            coefficient, named education=Bachelors.
+        positive: the value of the response that counts as one, the others as zero; see `proportion`.
+        where: which rows count, see `mean`. Rows in which a column is missing do not.
+        of: "population" or "table", see `Target`.
+        level: share of intervals that are to contain the value.
+
+    Raises:
+        DataError: an argument does not fit the release, or its rows do not determine the regression.
+    """
+    design = Design.of(published, y, x, positive, where)
+    return _fitted(published, design, _LINEAR, Target.parse(of), level)
+
+
+def logistic(
+    published: Published,
+    y: str,
+    x: Sequence[str] | None = None,
+    *,
+    positive: Any = ...,
+    where: Where | None = None,
+    of: str = Target.POPULATION.value,
+    level: float = 0.95,
+) -> Estimates:
+    """Logistic regression by maximum likelihood; coefficients are of the logarithm of the odds.
+
+    Args:
+        published: the release.
+        y: the response: a column of true and false, of 0 and 1, or of two categories. Or a formula.
+        x: see `linear`.
+        positive: the value of the response that counts as one; by default true, 1 or the second category.
+        where: see `linear`.
+        of: see `linear`.
+        level: see `linear`.
+
+    Raises:
+        DataError: an argument does not fit the release, or its rows do not determine the regression.
+    """
+    design = Design.of(published, y, x, positive, where)
+    if not np.isin(design.response, (0, 1)).all():
+        raise DataError(
+            "expected a response of two values, got more; say which value is positive, or use linear"
+        )
+    return _fitted(published, design.without_separated(), _LOGISTIC, Target.parse(of), level)
+
+
+def _fitted(published: Published, design: Design, link: _Link, of: Target, level: float) -> Estimates:
+    z = quantile_of(level)
+    real = RealTable(published, design.columns)
+    scale, scaled = _standardised(design)
+    released = _released(scaled, design, link)
+    solved = _solved(real, scaled, design.response, link, released)
+    before, p = scale @ released, len(released)
+    if solved.derivative is None:
+        errors, reach, notes = Errors.unknown(p), np.full(p, np.nan), (COLLINEAR,) * p
+        after = reach
+    else:
+        after, free = scale @ solved.theta, np.flatnonzero(solved.free)
+        residuals = design.response - design.used * link.mean(scaled @ solved.theta)
+        inverse = np.linalg.inv(solved.derivative[np.ix_(free, free)])
+        found = real.totals((scaled[:, free] * residuals[:, None]) @ inverse @ scale[:, free].T)
+        errors, reach = Errors.of(found), found.reach
+        notes = tuple(
+            UNSTABLE if not settled else OUT_OF_REACH if share < LEAST_REACH else ""
+            for share, settled in zip(reach, solved.free, strict=True)
+        )
+        for array in (*errors, reach):
+            array[~solved.free] = np.nan
+    half = z * errors.total(of)
+    half[[bool(note) for note in notes]] = np.nan
+    more = np.full(len(design.separated), np.nan)
+    return Estimates(
+        (*design.names, *design.separated),
+        np.append(after, more),
+        np.append(after - half, more),
+        np.append(after + half, more),
+        np.append(before, more),
+        Errors(*(np.append(array, more) for array in errors)),
+        np.append(reach, more),
+        (*notes, *(SEPARATED for _ in more)),
+        of,
+        level,
+    )
+
+
+def _standardised(design: Design) -> tuple[Array, Array]:
+    """The standardised regressors, and before them the matrix from their coefficients to the given ones'."""
+    rows = design.regressors[design.used]
+    means, spreads = rows.mean(axis=0), rows.std(axis=0)
+    means[0], spreads[0] = 0.0, 1.0
+    if not (spreads > 0).all():
+        raise DataError(
+            f"column {design.names[int(spreads.argmin())]!r}: expected two or more values among the rows, "
+            "got one; leave it out"
+        )
+    scaled = (design.regressors - design.used[:, None] * means) / spreads
+    matrix = np.diag(1 / spreads)
+    matrix[0] -= means / spreads
+    return matrix, scaled
+
+
+def _released(scaled: Array, design: Design, link: _Link) -> Array:
+    """The coefficients of the synthetic table."""
+    theta = np.zeros(scaled.shape[1])
+    for _ in range(_MOST_STEPS):
+        residuals = design.response - design.used * link.mean(scaled @ theta)
+        derivative = _derivative(scaled, link, theta)
+        if np.linalg.cond(derivative) > 1e10:
+            break
+        step = np.linalg.solve(derivative, scaled.T @ residuals)
+        theta = theta + step
+        if np.abs(step).max() < 1e-9:
+            return theta
+    raise DataError(
+        "expected columns that determine the regression, got ones of which some depend on others, or that "
+        "separate the two values of the response; leave out columns"
+    )
+
+
+def _derivative(regressors: Array, link: _Link, theta: Array) -> Array:
+    found: Array = (regressors * link.slope(regressors @ theta)[:, None]).T @ regressors
+    return found
+
+
+class _Solved(NamedTuple):
+    """The solution of the equations of the real table.
+
+    Attributes:
+        theta: coefficients, shape (p,).
+        derivative: of the equations there, shape (p, p); None if it is not positive definite or no solution
+            was found.
+        free: coefficients that solve the equations, shape (p,); the noise is too large for the others.
+    """
+
+    theta: Array
+    derivative: Array | None
+    free: NDArray[np.bool_]
+
+
+def _solved(real: RealTable, regressors: Array, response: Array, link: _Link, start: Array) -> _Solved:
+    """Newton's method, from the coefficients of the synthetic table."""
+    used, share = regressors.any(axis=1), real.records / real.rows
+    before = share * _derivative(regressors, link, start)
+    # By how much the real table's derivative differs is estimated once.
+    correction, free = _correction(real, regressors, link, start)
+    unit, moving, theta = np.sqrt(np.linalg.inv(before).diagonal()), np.ones(len(start), dtype=bool), start
+    for _ in range(_MOST_STEPS):
+        derivative = share * _derivative(regressors, link, theta) + correction
+        if np.linalg.eigvalsh(derivative).min() <= 0:
+            break
+        residuals = response - used * link.mean(regressors @ theta)
+        found = real.totals(regressors * residuals[:, None], covariances=False).values
+        step = np.zeros(len(theta))
+        step[moving] = np.linalg.solve(derivative[np.ix_(moving, moving)], found[moving])
+        theta = theta + step
+        if link is _LINEAR or (np.abs(step) < _TOLERANCE * unit).all():
+            return _Solved(theta, derivative, free)
+        # Coefficients without enough records may have no finite solution; they take one step.
+        free &= np.abs(theta - start) < _FARTHEST
+        theta = np.where(free, theta, np.clip(theta, start - _FARTHEST, start + _FARTHEST))
+        moving = free
+    return _Solved(theta, None, free)
+
+
+def _correction(
+    real: RealTable, regressors: Array, link: _Link, theta: Array
+) -> tuple[Array, NDArray[np.bool_]]:
+    """The derivative in the real table less that of the release, and for which coefficients it is known."""
+    share = real.records / real.rows
+    inverse = np.linalg.inv(share * _derivative(regressors, link, theta))
+    # In these coordinates each coefficient has one unit of variance, so that errors can be compared.
+    rotation = inverse / np.sqrt(inverse.diagonal())
+    rotated = regressors @ rotation
+    first, second = np.triu_indices(len(theta))
+    slope = link.slope(regressors @ theta)
+    sums = real.totals(rotated[:, first] * rotated[:, second] * slope[:, None], covariances=False)
+    variances = np.maximum(sums.noise.diagonal() + sums.unexplained.diagonal(), 0)
+    errors = _symmetric(np.sqrt(variances), first, second)
+    # The others keep the derivative of the release, so that they do not spoil the rest.
+    known: NDArray[np.bool_] = errors.diagonal() < MOST_NOISE
+    change = _symmetric(sums.values - sums.released, first, second) * np.outer(known, known)
+    known &= (errors * known).max(axis=1) < MOST_NOISE
+    back = np.linalg.inv(rotation)
+    return back.T @ change @ back, known
+
+
+def _symmetric(values: Array, first: NDArray[np.int64], second: NDArray[np.int64]) -> Array:
+    """The matrix of these elements of its upper triangle."""
+    p = int(first.max()) + 1
+    found = np.empty((p, p))
+    found[first, second] = found[second, first] = values
+    return found

@@ -1,0 +1,204 @@
+"""A finished release as an object: its table, further rows, answers, and its files."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import pandas as pd
+
+from ...common.data.domain import Domain
+from ...common.data.table import Table
+from ...common.errors import DataError
+from ..certificates.certificate import Certificate
+from ..certificates.verify import BINS, CERTIFICATE
+from ..mechanisms.parts.released import ReleasedModel
+from ..releasing import outputs
+from ..releasing.raw_frames import as_typed_before
+from ..releasing.table_format import TableFile, TableFormat
+from ..report.page import release_report
+from ..report.promise import promise_of
+from ..report.summary import release_summary
+from .published import Drawn, Published
+
+if TYPE_CHECKING:
+    from .queries.answer import Answer
+
+
+@dataclass(frozen=True)
+class Page:
+    """An HTML page, which a notebook shows.
+
+    Attributes:
+        html: the page.
+    """
+
+    html: str
+
+    def save(self, path: str | Path) -> None:
+        """Writes the page into a file.
+
+        Raises:
+            DataError: the file cannot be written.
+        """
+        outputs.write_text(Path(path), self.html)
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return f"Page of {len(self.html):,} characters; save(path) writes it"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """A finished release. Whatever is done with it costs no further budget.
+
+    Attributes:
+        published: its parts.
+        types: name -> type of a column in the real table's data frame, which `table` has too; empty if it
+            was read from files.
+    """
+
+    published: Published
+    types: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, drawn: Drawn, types: Mapping[str, Any]) -> Self:
+        """A release that was made in this process.
+
+        Args:
+            drawn: the release.
+            types: name -> type of a column in the real table's data frame.
+        """
+        return cls(Published.of(drawn), types)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The synthetic table, with the types that the real one's columns had, where its values allow it."""
+        return as_typed_before(self.published.frame, self.types)
+
+    @property
+    def rows(self) -> Table:
+        """The synthetic table as codes of `domain`."""
+        return self.published.rows
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was promised and spent, with bounds on errors; public."""
+        return self.published.certificate
+
+    @property
+    def model(self) -> ReleasedModel:
+        """The model that rows come from."""
+        return self.published.model
+
+    @property
+    def domain(self) -> Domain:
+        """What the columns hold, with the bins and labels that the release chose."""
+        return self.published.domain
+
+    def sample(self, n: int, where: Mapping[str, Any] | None = None, seed: int | None = None) -> pd.DataFrame:
+        """Further rows of the model, with the types of `table`.
+
+        Args:
+            n: number of rows.
+            where: name -> condition that all rows meet: a value, a list of values, (low, high) of numbers or
+                dates, or None for a missing value.
+            seed: makes the rows reproducible.
+
+        Raises:
+            DataError: a condition does not fit the domain, or no row can meet all of them.
+        """
+        from .drawing import sample
+
+        return as_typed_before(sample(self.published, n, where, seed), self.types)
+
+    def query(self, text: str, level: float = 0.95) -> Answer:
+        """Answers a query about the real table, with intervals.
+
+        Args:
+            text: the query, in SQL's subset.
+            level: confidence of the intervals.
+
+        Raises:
+            DataError: the query cannot be read, or the release cannot answer it.
+        """
+        from .queries.answering import answer
+
+        return answer(self.published, text, level)
+
+    def report(self) -> Page:
+        """The report for readers: promise, budget, errors, distributions."""
+        return Page(release_report(self.certificate, self.rows))
+
+    def save(self, folder: str | Path, table_file: TableFile | str = "csv") -> None:
+        """Writes the release's folder, which every command reads: table, certificate, model, report.
+
+        Args:
+            folder: where; created if it is missing.
+            table_file: "csv" or "parquet", or a `TableFile`. A release that was loaded keeps its files.
+
+        Raises:
+            DataError: the folder holds a release already, or cannot be written.
+        """
+        folder = Path(folder)
+        if isinstance(table_file, str):
+            if table_file not in list(TableFormat):
+                raise DataError(f"format: expected one of {', '.join(TableFormat)}, got {table_file!r}")
+            table_file = TableFile(TableFormat(table_file))
+        outputs.check_folder(folder, [BINS])
+        drawn = self.published.drawn
+        if drawn is None:
+            _copy(self.published, folder)
+            return
+        made = drawn.released
+        written = outputs.write(
+            folder, made.synthetic, drawn.columns, drawn.rng, made.certificate, made.fitted, table_file
+        )
+        outputs.write_certificate(folder, made.certificate.with_outputs(written))
+        if drawn.bins is not None:
+            outputs.write_choice(folder / BINS, drawn.bins, made.synthetic.domain)
+
+    def __repr__(self) -> str:
+        promise, labels = promise_of(self.certificate), self.certificate.labels
+        labelled = "; not for release" if labels else ""
+        size = f"{self._size} rows x {len(self.published.columns)} columns"
+        name = self.certificate.plan.mechanism["name"]
+        return f"Release({size}, epsilon={promise.epsilon:g}, delta={promise.delta:g}, {name}{labelled})"
+
+    def _repr_html_(self) -> str:
+        return release_summary(self.certificate, self._size, len(self.published.columns))
+
+    @property
+    def _size(self) -> int:
+        return self.rows.record_count
+
+
+def load(folder: str | Path) -> Release:
+    """Reads a release from the folder that `Release.save` or a command wrote.
+
+    Raises:
+        DataError: a file is missing, damaged, or has changed since the release.
+    """
+    return Release(Published.load(folder))
+
+
+def _copy(published: Published, folder: Path) -> None:
+    """Copies the files of a release; only those that the certificate names, and what stands beside them."""
+    if published.folder is None:
+        raise ValueError("a release in memory has no files")
+    names = [
+        *published.certificate.outputs,
+        outputs.WARNING,
+        f"{BINS}/{CERTIFICATE}",
+        f"{BINS}/{outputs.DOMAIN}",
+    ]
+    for name in (*names, CERTIFICATE):
+        if (published.folder / name).is_file():
+            (folder / name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(published.folder / name, folder / name)

@@ -1,0 +1,104 @@
+"""The command `dpmosaic synthesize`."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from ..common.extras import require_extra
+from ..curator.releasing.table_format import TableFile, TableFormat
+
+if TYPE_CHECKING:
+    from ..curator.analysis.release import Release
+
+_STDERR = Console(stderr=True)
+
+
+def synthesize(
+    data: Annotated[Path, typer.Argument(help="The real table: .csv, .tsv (perhaps .gz) or .parquet.")],
+    out: Annotated[Path, typer.Option(help="Folder for the release.")],
+    epsilon: Annotated[float, typer.Option(help="Privacy budget, with delta.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Privacy budget, with epsilon.")] = 1e-9,
+    domain: Annotated[
+        Path | None,
+        typer.Option(help="Domain file; without one, columns are known by their names and types alone."),
+    ] = None,
+    mechanism: Annotated[
+        str, typer.Option(help="Name of the mechanism; `dpmosaic mechanisms` lists them.")
+    ] = "mosaic",
+    target: Annotated[
+        str | None, typer.Option(help="Column that others should predict well; it weights the workload.")
+    ] = None,
+    workload: Annotated[str | None, typer.Option(help="1way, 2way, 3way, or a JSON file; 2way.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="Number of synthetic rows; by default as many as the table has.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Makes the run reproducible, for tests; the result is not for release.")
+    ] = None,
+    table_format: Annotated[
+        TableFormat, typer.Option("--format", help="Format of the synthetic table.")
+    ] = TableFormat.CSV,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe", help="CSV: write ' before text that a spreadsheet would run as a formula."
+        ),
+    ] = False,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Release a synthetic table from one file, with differential privacy."""
+    require_extra("curator")
+    from ..curator.certificates.verify import BINS
+    from ..curator.releasing import outputs as files
+    from .schemas import DomainWarning
+    from .synthesize import synthesize as run
+
+    table_file = TableFile(table_format, spreadsheet_safe)
+    files.check_folder(out, [BINS])
+    with warnings.catch_warnings(record=True) as advice:
+        warnings.simplefilter("always", DomainWarning)
+        release = run(
+            data,
+            epsilon,
+            delta=delta,
+            domain=domain,
+            mechanism=mechanism,
+            target=target,
+            workload=workload,
+            rows=rows,
+            seed=seed,
+        )
+    release.save(out, table_file)
+    formulas = files.formula_warning(release.domain, table_file)
+    notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
+    if json_output:
+        typer.echo(json.dumps(_summary(release, out, notes)))
+        return
+    for label in release.certificate.labels:
+        _STDERR.print(f"[bold red]{escape(label)}[/]")
+    for note in notes:
+        _STDERR.print(f"[yellow]warning:[/] {escape(note)}")
+    typer.echo(f"{release!r} written to {out}: open {out / 'report.html'}")
+
+
+def _summary(release: Release, out: Path, notes: list[str]) -> dict[str, object]:
+    from ..curator.certificates.json_values import to_json_values
+
+    certificate = release.certificate
+    return {
+        "out": str(out),
+        "rows": release.rows.record_count,
+        "differentially_private": certificate.differentially_private,
+        "labels": list(certificate.labels),
+        "promise": to_json_values(certificate.promise),
+        "warnings": notes,
+    }
