@@ -101,7 +101,8 @@ class Decoder:
 
         def column(name: str) -> Any:
             if name in self.single:
-                return self._typed[name].array.take(table.column(name))
+                known = self._typed[name]
+                return pd.Series(known.array.take(table.column(name)), dtype=known.dtype)
             return typed_column(self.domain, name, self._given(name, values, table, first))
 
         return pd.DataFrame({name: column(name) for name in self.domain.columns})
@@ -237,13 +238,14 @@ def _cells(values: Column, spreadsheet_safe: bool) -> pa.Array:
         found = pa.array([None if value is None else str(value) for value in rows.tolist()], pa.string())
     if pa.types.is_boolean(found.type):
         return pc.if_else(found, "True", "False")
-    if not pa.types.is_string(found.type) and not pa.types.is_large_string(found.type):
-        return found.cast(pa.string())
-    if not pc.any(pc.match_substring_regex(found, _QUOTED)).as_py():
-        return found.cast(pa.string())
-    doubled = pc.replace_substring(found, '"', '""')
-    quoted = pc.binary_join_element_wise('"', doubled, '"', "")
-    return pc.if_else(pc.match_substring_regex(found, _QUOTED), quoted, found).cast(pa.string())
+    texts = found.cast(pa.string())
+    if pa.types.is_integer(found.type) or pa.types.is_floating(found.type):
+        return texts
+    special = pc.match_substring_regex(texts, _QUOTED)
+    if not pc.any(special).as_py():
+        return texts
+    doubled = pc.replace_substring(texts, '"', '""')
+    return pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
 
 
 def _bytes_of(texts: pa.Array) -> memoryview:

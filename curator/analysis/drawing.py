@@ -74,6 +74,10 @@ class Block:
     values: dict[str, Column]
     first: int
 
+    def head(self, rows: int) -> Block:
+        """Its first rows."""
+        return Block(self.table.rows(0, rows), _cut([self.values], rows), self.first)
+
 
 def sample(
     published: Published, rows: int, where: Where | None = None, seed: int | None = None
