@@ -250,3 +250,20 @@ def test_pairs_of_all_attributes_are_those_of_the_model_after_adjusting():
     rows = coded(drawing.sample(release_of(model), 20_000, seed=1))
     for pair in itertools.combinations(DOMAIN.names, 2):
         assert far(rows.marginal(pair), model.marginal(pair)) < 0.01
+
+
+def test_a_dependency_without_a_map_keeps_rows_in_the_condition():
+    domain = Domain.from_json(
+        {
+            "attributes": {"zip": ["1", "2", "3", "4"], "state": ["x", "y"], "c": 3},
+            "rules": [{"determines": {"from": "zip", "to": "state"}}],
+        }
+    )
+    release = release_of(tree_model(domain, (("zip", "state"), ("state", "c"), ("zip", "c"))))
+    whole = drawing.sample(release, 60_000, seed=1)
+    assert (whole.groupby("zip")["state"].nunique() == 1).all()
+    for state in set(whole["state"]):
+        given = coded(drawing.sample(release, 30_000, {"state": state}, seed=2), domain)
+        kept = coded(whole[whole["state"] == state], domain)
+        assert far(given.marginal(("zip", "c")), kept.marginal(("zip", "c"))) < 0.02
+        assert len(np.unique(given.column("state"))) == 1
