@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
+from ..conditions import Where
 from ..published import Published
-from .selection import Where, is_numeric, levels_of, numbers_of, rows_where, rows_with
+from .selection import columns_in, is_numeric, levels_of, numbers_of, rows_where, rows_with
 
 Array = NDArray[np.float64]
 
@@ -105,7 +106,7 @@ class Design:
             np.column_stack(found) * used[:, None],
             np.nan_to_num(values) * used,
             used,
-            (response, *regressors, *(where or {})),
+            (response, *regressors, *columns_in(published, where)),
         )
 
 

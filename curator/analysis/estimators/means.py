@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
+from ..conditions import Where
 from ..intervals import LEAST_REACH, OUT_OF_REACH, fieller
 from ..published import Published
 from ..totals import Totals
@@ -17,7 +18,7 @@ from . import ratios
 from .estimates import Errors, Estimates, Target
 from .influence import RealTable, covariance
 from .ratios import Ratio
-from .selection import Mask, Where, levels_of, numbers_of, rows_where, rows_with
+from .selection import Mask, columns_in, levels_of, numbers_of, rows_where, rows_with
 
 Array = NDArray[np.float64]
 
@@ -124,7 +125,7 @@ def difference(
             f"between: expected two groups of column {group!r} that occur in the release, got one without "
             "rows; choose other groups"
         )
-    columns = (column, group, *(where or {}))
+    columns = (column, group, *columns_in(published, where))
     found = _Groups.of(RealTable(published, columns), values, groups)
     one, other = found.ratios(target, level)
     # Of each ratio, the influence of a record on it: its error is linear in that of the sums.
@@ -213,7 +214,8 @@ def _means(
         raise DataError("where: expected a condition that rows of the release satisfy, got none; relax it")
     names = [by] if isinstance(by, str) else list(by or ())
     groups = _groups_by(published, names, chosen)
-    found = _Groups.of(RealTable(published, (column, *names, *(where or {}))), values, [*groups.values()])
+    columns = (column, *names, *columns_in(published, where))
+    found = _Groups.of(RealTable(published, columns), values, [*groups.values()])
     made = found.ratios(of, level)
     steps = found.steps([ratio.value for ratio in made])
     reach = found.totals.reach_of(np.nan_to_num(steps.T))

@@ -46,8 +46,8 @@ def test_copies_differ_as_the_noise_of_the_measurements_makes_them():
 def test_intervals_from_copies_hold_for_means_shares_and_slopes():
     """Of 20 releases of one table, each with 5 copies: 60 intervals.
 
-    If each holds with 95 %, fewer than 50 of 60 do with probability 1e-4, or with 4e-3 if those of one release are
-    equal; the seeds are fixed.
+    If each holds with 95 %, fewer than 50 of 60 do with probability 1e-4, or with 4e-3 if those of one
+    release are equal; the seeds are fixed.
     """
 
     def found(frame):
@@ -105,7 +105,7 @@ def test_combines_by_the_rule_for_draws_of_the_real_table():
     assert found.high - found.estimate == pytest.approx(half)
     own = np.array([[1.0, 3.0]] * 3)
     population = combine(estimates, own)
-    assert population.std_error == pytest.approx(np.sqrt(between + [1.0, 3.0]))
+    assert population.std_error == pytest.approx(np.sqrt(between + np.array([1.0, 3.0])))
     assert population.freedom == pytest.approx(2 * (1 + np.array([1.0, 3.0]) / between) ** 2)
 
 
