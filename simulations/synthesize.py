@@ -17,6 +17,7 @@ from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.registry import TRUSTED
+from ..curator.analysis.conditions import Where
 from ..curator.analysis.published import Drawn
 from ..curator.analysis.release import Release
 from ..curator.mechanisms.catalogue import mechanism_named
@@ -180,7 +181,7 @@ class Synthesizer:
         return self
 
     def sample(
-        self, n: int | None = None, where: Mapping[str, Any] | None = None, seed: int | None = None
+        self, n: int | None = None, where: Where | None = None, seed: int | None = None
     ) -> pd.DataFrame:
         """Rows of the release: see `Release.sample`; without arguments the released table.
 

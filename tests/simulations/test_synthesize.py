@@ -111,6 +111,14 @@ def test_files_are_released_as_data_frames_are(tmp_path):
     assert set(release.table["town"].dropna()) <= {"north", "south", "other"}
 
 
+def test_a_target_gives_the_workload_that_predicts_it():
+    plan = synthesize(target="paid").certificate.plan
+    expected = dpmosaic.Workload.for_target(Domain.from_json(DOMAIN), "paid")
+    assert {one.clique: one.weight for one in plan.workload} == dict(
+        zip(expected.cliques, expected.weights, strict=True)
+    )
+
+
 def test_rules_hold_in_every_row():
     rule = {"impossible": {"town": ["north"], "paid": [True]}}
     rows = REAL[~((REAL["town"] == "north") & REAL["paid"])]
@@ -135,7 +143,7 @@ def test_a_table_of_one_column_is_released():
         ({"epsilon": 0}, BudgetError, "epsilon: expected a positive"),
         ({"delta": 1}, BudgetError, "delta: expected a number"),
         ({"mechanism": "magic"}, DataError, "mechanism: expected one of"),
-        ({"target": "paid", "workload": "1way"}, DataError, "expected a target or a workload"),
+        ({"target": "paid", "workload": "1way"}, DataError, "target: expected it without a workload"),
         ({"domain": {"height": 3}}, DataError, "expected a column 'height'"),
         ({"rows": 0}, DataError, "rows: expected at least 1"),
         ({"data": REAL.iloc[:0]}, DataError, "at least one row"),
@@ -169,6 +177,8 @@ def test_a_synthesizer_fits_and_samples_like_those_of_scikit_learn():
     assert again.fit(REAL) is again
     assert again.release_.certificate.promise.epsilon == 3.0
     assert again.sample().equals(again.release_.table)
+    assert again.sample(7, {"town": "north"}, seed=1).equals(again.release_.sample(7, "town=north", seed=1))
+    assert len(again.sample(seed=1)) == ROWS
     with pytest.raises(DataError, match="call fit first"):
         made.sample(3)
     with pytest.raises(DataError, match="expected one of the parameters epsilon"):

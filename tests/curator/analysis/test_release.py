@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from importlib import import_module
 from xml.etree import ElementTree
 
 import numpy as np
@@ -95,6 +96,41 @@ def test_refuses_a_certificate_that_names_a_file_elsewhere(release, tmp_path):
     path.write_text(json.dumps(form))
     with pytest.raises(DataError, match="a file outside of its folder"):
         dpmosaic.load(tmp_path)
+
+
+def test_further_rows_have_the_types_of_the_table_and_meet_the_condition(release):
+    rows = release.sample(40, where={"age": (30, 59), "size": "M"}, seed=3)
+    assert rows.dtypes.to_dict() == release.table.dtypes.to_dict()
+    assert len(rows) == 40
+    assert rows["age"].between(30, 59).all()
+    assert (rows["size"] == "M").all()
+    pd.testing.assert_frame_equal(rows, release.sample(40, "age=30..59,size=M", seed=3))
+
+
+def test_a_release_answers_queries(release):
+    answer = release.query("SELECT count(*) FROM release", level=0.9, of="population")
+    assert answer.frame.iloc[0, 0] == pytest.approx(ROWS)
+    assert (answer.level, answer.of) == (0.9, "population")
+
+
+ESTIMATORS = {
+    "mean": (("age", {"level": [1, 2]}, "size"), "means"),
+    "proportion": (("kind", "plain", {"level": 1}, "size"), "means"),
+    "difference": (("age", ("size", "S", "L")), "means"),
+    "linear": (("age", ["share", "level"]), "regression"),
+    "logistic": (("paid", ["share"]), "regression"),
+    "infer": ((lambda rows: rows["share"].mean(), ["share"]), "jackknife"),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_release_has_the_estimators(release, name):
+    arguments, module = ESTIMATORS[name]
+    estimator = getattr(import_module(f"dpmosaic.curator.analysis.estimators.{module}"), name)
+    found = getattr(release, name)(*arguments, of="table", level=0.9)
+    expected = estimator(release.published, *arguments, of="table", level=0.9)
+    assert found.level == 0.9
+    pd.testing.assert_frame_equal(found.frame, expected.frame)
 
 
 def test_a_folder_without_a_table_has_a_model_only(release, tmp_path):
