@@ -18,7 +18,7 @@ from ..errors import DataError
 from .domain import Clique, Domain
 from .table import Table
 
-TARGET_WEIGHT = 2.0
+TARGET_WEIGHT = 5.0
 """Weight of the marginals with a target, where all other pairs have 1."""
 
 TARGET_CELLS = 1 << 14
@@ -63,7 +63,7 @@ class Workload:
     def in_words(self) -> str:
         """Number and sizes of the marginals, and which attribute matters most, if one does.
 
-        Such as "91 marginals of 2 attributes", or "169 marginals of 2 to 3 attributes, with 2 times the
+        Such as "91 marginals of 2 attributes", or "169 marginals of 2 to 3 attributes, with 5 times the
         weight for those with income".
         """
         sizes = sorted({len(clique) for clique in self.cliques})

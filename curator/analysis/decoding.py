@@ -6,7 +6,8 @@ is written equals what `releasing/frames` makes of the same values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...common.data.attribute import Attribute
 from ...common.data.dates import DateAttribute, TimeAttribute, bins_of
-from ...common.data.domain import Domain
+from ...common.data.domain import Clique, Domain
 from ...common.data.numeric import NumericAttribute
 from ...common.data.rules.order import AtMost, Sum
 from ...common.data.rules.plain import numbers as as_numbers
@@ -33,6 +34,9 @@ from .conditions import Condition
 Counts = Mapping[str, NDArray[np.int64]]
 Mask = NDArray[np.bool_]
 Column = NDArray[Any]
+
+_MOST_COMBINED = 2**14
+"""Most combinations of codes whose joined texts are kept."""
 
 _QUOTED = r'[,"\r\n]'
 """A cell of a CSV file with one of these is quoted."""
@@ -101,7 +105,8 @@ class Decoder:
 
         def column(name: str) -> Any:
             if name in self.single:
-                return self._typed[name].array.take(table.column(name))
+                known = self._typed[name]
+                return pd.Series(known.array.take(table.column(name)), dtype=known.dtype)
             return typed_column(self.domain, name, self._given(name, values, table, first))
 
         return pd.DataFrame({name: column(name) for name in self.domain.columns})
@@ -121,28 +126,38 @@ class Decoder:
         self, table: Table, values: Mapping[str, Column], first: int, spreadsheet_safe: bool
     ) -> memoryview:
         """The same rows as lines of a CSV file."""
-
-        def column(name: str) -> pa.Array:
-            if name in self.single:
-                known = self._texts[spreadsheet_safe][name]
-                return known.take(pa.array(table.column(name)))
-            written = spelled_column(self.domain, name, self._given(name, values, table, first))
-            return _cells(written, spreadsheet_safe)
-
-        cells = [column(name) for name in self.domain.columns]
-        empty = '""' if len(cells) == 1 else ""
-        last = pc.binary_join_element_wise(
-            cells[-1], "", "\n", null_handling="replace", null_replacement=empty
-        )
-        joined = pc.binary_join_element_wise(
-            *cells[:-1], last, ",", null_handling="replace", null_replacement=""
-        )
-        return _bytes_of(joined)
+        parts = [self._text(part, table, values, first, spreadsheet_safe) for part in self._runs]
+        empty = '""' if len(self.domain.columns) == 1 else ""
+        filled = {"null_handling": "replace", "null_replacement": empty}
+        last = pc.binary_join_element_wise(parts.pop(), "", "\n", **filled)
+        return _bytes_of(pc.binary_join_element_wise(*parts, last, ",", **filled) if parts else last)
 
     def header(self, spreadsheet_safe: bool) -> str:
         """The first line of a CSV file."""
         names = pd.DataFrame(columns=list(self.domain.columns))
         return str((with_apostrophes(names) if spreadsheet_safe else names).to_csv(index=False))
+
+    def _text(
+        self, part: Clique, table: Table, values: Mapping[str, Column], first: int, spreadsheet_safe: bool
+    ) -> pa.Array:
+        """The cells of a run of columns, joined by commas; null if it is one column without a value."""
+        if part[0] in self.single:
+            known = self._texts[spreadsheet_safe][part]
+            return known.take(pa.array(table.cell_codes(part, 0, table.record_count)))
+        written = spelled_column(self.domain, part[0], self._given(part[0], values, table, first))
+        return _cells(written, spreadsheet_safe)
+
+    @cached_property
+    def _runs(self) -> list[Clique]:
+        """The columns in runs: a column by itself, or some whose texts have a table of all combinations."""
+        runs: list[Clique] = []
+        for name in self.domain.columns:
+            longer = (*runs[-1], name) if runs else ()
+            if longer and self.single.issuperset(longer) and self.domain.cells(longer) <= _MOST_COMBINED:
+                runs[-1] = longer
+            else:
+                runs.append((name,))
+        return runs
 
     def _values(self, name: str, codes: NDArray[Any], rng: np.random.Generator) -> Column:
         attribute, counts = self.domain[name], self.counts[name]
@@ -203,11 +218,24 @@ class Decoder:
         return {name: pa.Array.from_pandas(series) for name, series in self._typed.items()}
 
     @cached_property
-    def _texts(self) -> dict[bool, dict[str, pa.Array]]:
-        def made(safe: bool) -> dict[str, pa.Array]:
-            return self._looked(lambda name, values: _cells(spelled_column(self.domain, name, values), safe))
+    def _texts(self) -> dict[bool, dict[Clique, pa.Array]]:
+        """The texts of all combinations of each run of columns."""
+
+        def made(safe: bool) -> dict[Clique, pa.Array]:
+            known = self._looked(lambda name, values: _cells(spelled_column(self.domain, name, values), safe))
+            runs = [run for run in self._runs if run[0] in self.single]
+            return {run: _combined([known[name] for name in run]) for run in runs}
 
         return {safe: made(safe) for safe in (False, True)}
+
+
+def _combined(columns: Sequence[pa.Array]) -> pa.Array:
+    """The texts of all combinations, row-major, joined by commas."""
+    if len(columns) == 1:
+        return columns[0]
+    places = np.unravel_index(np.arange(math.prod(map(len, columns))), tuple(map(len, columns)))
+    parts = [column.take(pa.array(place)) for column, place in zip(columns, places, strict=True)]
+    return pc.binary_join_element_wise(*parts, ",", null_handling="replace", null_replacement="")
 
 
 def _one_value_each(attribute: Attribute) -> bool:
@@ -237,13 +265,14 @@ def _cells(values: Column, spreadsheet_safe: bool) -> pa.Array:
         found = pa.array([None if value is None else str(value) for value in rows.tolist()], pa.string())
     if pa.types.is_boolean(found.type):
         return pc.if_else(found, "True", "False")
-    if not pa.types.is_string(found.type) and not pa.types.is_large_string(found.type):
-        return found.cast(pa.string())
-    if not pc.any(pc.match_substring_regex(found, _QUOTED)).as_py():
-        return found.cast(pa.string())
-    doubled = pc.replace_substring(found, '"', '""')
-    quoted = pc.binary_join_element_wise('"', doubled, '"', "")
-    return pc.if_else(pc.match_substring_regex(found, _QUOTED), quoted, found).cast(pa.string())
+    texts = found.cast(pa.string())
+    if pa.types.is_integer(found.type) or pa.types.is_floating(found.type):
+        return texts
+    special = pc.match_substring_regex(texts, _QUOTED)
+    if not pc.any(special).as_py():
+        return texts
+    doubled = pc.replace_substring(texts, '"', '""')
+    return pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
 
 
 def _bytes_of(texts: pa.Array) -> memoryview:

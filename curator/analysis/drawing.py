@@ -23,6 +23,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
+from ...common.data.domain import Domain
+from ...common.data.rules.determines import Determines
 from ...common.data.rules.rule import Rule
 from ...common.data.table import Table
 from ...common.errors import DataError, ModelError
@@ -33,6 +35,7 @@ from ..pgm.conditioning import conditioned
 from ..pgm.model import MarkovRandomField
 from ..pgm.sampling import generate
 from ..pgm.supplemented import SupplementedModel
+from ..pgm.zeros import zeros_of
 from ..releasing.obedience import Source, breaking, obeying, with_dependents, with_maps
 from .conditions import Condition, Where
 from .decoding import Column, Counts, Decoder
@@ -73,6 +76,10 @@ class Block:
     table: Table
     values: dict[str, Column]
     first: int
+
+    def head(self, rows: int) -> Block:
+        """Its first rows."""
+        return Block(self.table.rows(0, rows), _cut([self.values], rows), self.first)
 
 
 def sample(
@@ -139,9 +146,9 @@ class Drawing:
         domain, model = published.domain, published.model
         held = condition or Condition.of(domain, None)
         decoder = Decoder(held, _counts(model))
+        rules = _rules(published, stream)
         weights = {name: _weights(decoder, name) for name in held.allowed}
-        source, weights = _given(model, weights)
-        rules = _rules(model, stream)
+        source, weights = _given(model, weights, _late(domain, rules))
         repeated = rows > ADJUSTED and isinstance(source, SupplementedModel)
         if repeated:
             warnings.warn(
@@ -242,18 +249,25 @@ class _Chosen:
         return self.table.take(rng.permutation(places))
 
 
-def _given(model: ReleasedModel, weights: dict[str, Array]) -> tuple[Source, dict[str, Array]]:
-    """What to draw rows from under a condition, and the share to keep of the rows with each code."""
+def _given(
+    model: ReleasedModel, weights: dict[str, Array], late: frozenset[str]
+) -> tuple[Source, dict[str, Array]]:
+    """What to draw rows from under a condition, and the share to keep of the rows with each code.
+
+    Args:
+        model: distribution of all rows.
+        weights: for each attribute of the condition the share of each code's rows that meets it.
+        late: attributes that rules change after rows were drawn.
+    """
     if not weights:
         return model, {}
     if isinstance(model, (MarkovRandomField, SupplementedModel)):
+        kept = {name: of_code for name, of_code in weights.items() if name in late}
+        early = {name: of_code for name, of_code in weights.items() if name not in late}
         try:
-            found = conditioned(model, weights).model
+            return conditioned(model, early).model if early else model, kept
         except ModelError as cause:
             raise DataError(_NOTHING) from cause
-        # Columns that follow from others may leave the condition.
-        kept = {name: (of_code > 0).astype(np.float64) for name, of_code in weights.items()}
-        return found, kept if model.domain.rules else {}
     if isinstance(model, SelectedRecords):
         shares = np.prod([w[model.table.column(name)] for name, w in weights.items()], axis=0)
         if not 0 < np.count_nonzero(shares):
@@ -298,14 +312,43 @@ def _counts(model: ReleasedModel) -> Counts:
     return {name: np.rint(model.marginal((name,))).astype(np.int64) for name in model.domain}
 
 
-def _rules(model: ReleasedModel, stream: RandomStream) -> tuple[Rule, ...]:
-    """The rules of the domain, each dependency with a map."""
-    if not model.domain.rules:
+def _rules(published: Published, stream: RandomStream) -> tuple[Rule, ...]:
+    """The rules of the domain; a dependency without a map gets that of the release's rows, or its model's."""
+    model, domain = published.model, published.domain
+    if not domain.rules:
         return ()
     tree = model.model if isinstance(model, SupplementedModel) else model
     source: Source = _Tree(tree) if isinstance(tree, MarkovRandomField) else tree
     some = source.generate(_TRIAL, stream.child("maps").generator())
-    return with_maps(model.domain, FittedModel(model, (), (), ()), some)
+    mapped = with_maps(domain, FittedModel(model, (), (), ()), some)
+    return tuple(
+        _as_released(new, published) if new != rule and isinstance(new, Determines) else new
+        for rule, new in zip(domain.rules, mapped, strict=True)
+    )
+
+
+def _as_released(rule: Determines, published: Published) -> Determines:
+    """The dependency with the values that the release's rows have."""
+    if published.table is None:
+        return rule
+    domain, (found, determined) = published.domain, (published.rows.column(name) for name in rule.columns)
+    every = np.arange(domain[rule.determinant].size)
+    codes = dict(zip(rule.columns, (every, np.zeros_like(every)), strict=True))
+    places = rule.dependent(domain, codes)[rule.dependent_column].astype(np.int64)
+    places[found] = determined
+    return rule.with_map(domain, places)
+
+
+def _late(domain: Domain, rules: Sequence[Rule]) -> frozenset[str]:
+    """Columns that follow from others by rules that models do not hold (`zeros`), so rows get them later."""
+    held = {clique for clique, _ in zeros_of(domain).masks}
+    one = {name: np.zeros(1, dtype=np.int64) for name in domain}
+    return frozenset(
+        name
+        for rule in rules
+        if not all(domain.canonical(part.columns) in held for part in rule.parts)
+        for name in rule.dependent(domain, one)
+    )
 
 
 def _cut(parts: Sequence[dict[str, Column]], rows: int) -> dict[str, Column]:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -18,6 +19,10 @@ from .drawing import Block, Drawing
 
 Advanced = Callable[[int], None]
 """Called with the number of rows that are written."""
+
+
+_SHOWN = 1000
+"""Rows from which the types of a file's columns are described."""
 
 
 def check_absent(path: Path) -> None:
@@ -89,29 +94,38 @@ def _write_csv(drawing: Drawing, path: Path, spreadsheet_safe: bool, advanced: A
 
 def _write_parquet(drawing: Drawing, path: Path, advanced: Advanced) -> None:
     decoder, written = drawing.decoder, 0
+
+    def made(block: Block) -> tuple[pa.Table, Block]:
+        return decoder.arrow(block.table, block.values, block.first), block.head(_SHOWN)
+
     with contextlib.ExitStack() as open_files:
         writer = None
-        for table in drawing.made(lambda block: decoder.arrow(block.table, block.values, block.first)):
+        for table, head in drawing.made(made):
             if writer is None:
                 writer = pq.ParquetWriter(path, table.schema, store_schema=False)
                 open_files.enter_context(writer)
-                writer.add_key_value_metadata(_metadata(table))
+                frame = decoder.frame(head.table, head.values, head.first)
+                writer.add_key_value_metadata(_metadata(table.schema, frame))
             writer.write_table(table)
             written += len(table)
             advanced(written)
 
 
-def _metadata(table: pa.Table) -> dict[str, str]:
-    """What tells readers the types of the columns; texts are written as dictionaries but read as texts."""
+def _metadata(schema: pa.Schema, frame: pd.DataFrame) -> dict[str, str]:
+    """What tells readers the types of the columns; texts are written as dictionaries but read as texts.
+
+    Args:
+        schema: as the rows are written.
+        frame: some of them with the types of their columns.
+    """
     fields = [
         pa.field(one.name, one.type.value_type) if _is_dictionary_of_texts(one.type) else one
-        for one in table.schema
+        for one in schema
     ]
-    frame = table.slice(0, 1000).cast(pa.schema(fields)).to_pandas()
     pandas = pa.Schema.from_pandas(frame, preserve_index=False).metadata[b"pandas"]
-    schema = pa.schema(fields, {b"pandas": pandas})
+    read = pa.schema(fields, {b"pandas": pandas})
     return {
-        "ARROW:schema": base64.b64encode(schema.serialize().to_pybytes()).decode(),
+        "ARROW:schema": base64.b64encode(read.serialize().to_pybytes()).decode(),
         "pandas": pandas.decode(),
     }
 
