@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from .common.data.workload import Workload
     from .common.errors import BudgetError, DataError, MosaicError
     from .common.privacy.budget import Budget
+    from .curator.analysis.copies import combine
+    from .curator.analysis.estimators.estimates import Estimates
+    from .curator.analysis.queries.answer import Answer
     from .curator.analysis.release import Release, load
     from .curator.certificates.certificate import Certificate
     from .curator.mechanisms.absyn.absyn import ABSyn
@@ -42,6 +45,7 @@ __all__ = [
     "MST",
     "MWEM",
     "ABSyn",
+    "Answer",
     "Budget",
     "BudgetError",
     "Certificate",
@@ -50,6 +54,7 @@ __all__ = [
     "DataError",
     "Domain",
     "DomainWarning",
+    "Estimates",
     "Evaluation",
     "Grid",
     "Independent",
@@ -63,6 +68,7 @@ __all__ = [
     "Synthesizer",
     "Table",
     "Workload",
+    "combine",
     "decode",
     "encode",
     "evaluate",
@@ -80,6 +86,7 @@ _HOMES = {
     "MST": "curator.mechanisms.mst",
     "MWEM": "curator.mechanisms.mwem",
     "ABSyn": "curator.mechanisms.absyn.absyn",
+    "Answer": "curator.analysis.queries.answer",
     "Budget": "common.privacy.budget",
     "BudgetError": "common.errors",
     "Certificate": "curator.certificates.certificate",
@@ -88,6 +95,7 @@ _HOMES = {
     "DataError": "common.errors",
     "Domain": "common.data.domain",
     "DomainWarning": "simulations.schemas",
+    "Estimates": "curator.analysis.estimators.estimates",
     "Evaluation": "simulations.evaluation.evaluation",
     "Grid": "simulations.partition",
     "Independent": "curator.mechanisms.independent",
@@ -101,6 +109,7 @@ _HOMES = {
     "Synthesizer": "simulations.synthesize",
     "Table": "common.data.table",
     "Workload": "common.data.workload",
+    "combine": "curator.analysis.copies",
     "decode": "simulations.frames",
     "encode": "simulations.frames",
     "evaluate": "simulations.frame_evaluation",
