@@ -1,7 +1,7 @@
 """Rows of finished releases written to files: rows per second, and the peak memory of the process.
 
-Each file has its own process, which first draws a thousand rows, so that compilation is not counted. Seconds of
-processor time are those of all threads; on two idle cores a run takes about half of them.
+Each file has its own process, which first draws a thousand rows, so that compilation is not counted. Seconds
+of processor time are those of all threads; on two idle cores a run takes about half of them.
 
 Run: python benchmarks/generating.py ROWS RELEASE...
 """
