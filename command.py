@@ -9,6 +9,7 @@ import typer
 
 from .common.errors import MosaicError
 from .common.version import __version__
+from .curator.analysis.generate_command import generate
 from .curator.analysis.query_command import query
 from .curator.command import curator_commands
 from .curator.mechanisms.command import mechanisms
@@ -41,6 +42,7 @@ app.command()(evaluate)
 app.command()(local_network)
 app.command()(mechanisms)
 app.command()(query)
+app.command()(generate)
 
 
 def _version(wanted: bool) -> None:

@@ -68,7 +68,12 @@ def simulate(
     record_wise: Annotated[
         bool, typer.Option("--record-wise", help="indicator: noise on every record even within one party.")
     ] = False,
-    workload: Annotated[str, typer.Option(help="2way, 3way, or a JSON file.")] = "2way",
+    workload: Annotated[
+        str | None, typer.Option(help="1way, 2way, 3way, or a JSON file; 2way by default.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Attribute to predict: marginals with it matter most.")
+    ] = None,
     adjacency: Annotated[
         str, typer.Option(help="zero-out, replace-one, or with aligned rows add-remove.")
     ] = "zero-out",
@@ -145,6 +150,7 @@ def simulate(
             dealers=dealers,
             mechanism=chosen,
             workload=workload,
+            target=target,
             adjacency=Adjacency.named(adjacency),
             record_wise=record_wise,
             rows=rows,

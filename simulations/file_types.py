@@ -79,7 +79,7 @@ def _types_of_texts(source: FileSource) -> dict[str, ColumnType]:
     # Booleans have no texts for a missing value but the empty one.
     blanks = ["''" if isinstance(kind, Flag) else missing for kind in tests]
     fits = ", ".join(
-        f"bool_and(coalesce({test.format(c=column)}, false)) FILTER ({column} NOT IN ({blank})) "
+        f"bool_and(coalesce({test.replace('{c}', column)}, false)) FILTER ({column} NOT IN ({blank})) "
         f"AS {column}_{place}"
         for column in columns
         for place, (test, blank) in enumerate(zip(tests.values(), blanks, strict=True))

@@ -6,6 +6,7 @@ import secrets
 from dataclasses import dataclass, replace
 
 from ..common.crypto.randomness import RandomStream
+from ..common.data.workload import Workload
 from ..curator.certificates.certificate import Certificate
 from ..curator.mechanisms.parts.fitted import Report
 from ..curator.releasing.bins_order import bins_order
@@ -37,6 +38,7 @@ def release_among(
     stream: RandomStream,
     seeded: bool,
     report: Report,
+    target: str | None = None,
 ) -> Made:
     """Makes a release, and before it one that chooses bins if the domain leaves some open.
 
@@ -47,10 +49,14 @@ def release_among(
         stream: all randomness.
         seeded: whether the stream comes from a known seed, which labels the release.
         report: called after every step.
+        target: attribute that chose the order's workload, and chooses it again for chosen bins; None if the
+            workload was given.
     """
     bins = None
     if among.domain.open:
         order, bins = _after_choice(order, among, bins_share, stream.child("bins"), seeded, report)
+        if target is not None:
+            order = replace(order, workload=Workload.for_target(order.domain, target))
     begun = among.start(order, secrets.token_hex(16), stream.child("noise").generator())
     released = make_release(order, begun.layout, begun.measurer, stream, begun.cost_factor, seeded, report)
     return Made(order, released, bins)

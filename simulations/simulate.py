@@ -52,7 +52,8 @@ def simulate(
     grid: Grid | str = "1x1",
     protocol: Protocol | str = MASKED,
     mechanism: Mechanism | str = "mosaic",
-    workload: Workload | str = "2way",
+    workload: Workload | str | None = None,
+    target: str | None = None,
     adjacency: Adjacency = Adjacency.ZERO_OUT,
     collusions: int | None = None,
     check: str = "",
@@ -84,7 +85,9 @@ def simulate(
         grid: partition of the table: "KxS", a file, or a Grid.
         protocol: a name, "masked", "trusted", "indicator", "theorem" or "indicator-mle", or a Protocol.
         mechanism: a name, or a configured mechanism such as `RandDPGen(alpha=0.2)`.
-        workload: "1way", "2way", "3way", a file, or a Workload.
+        workload: "1way", "2way", "3way", a file, or a Workload; by default "2way".
+        target: instead of a workload, the attribute that users of the table will predict; see
+            `Workload.for_target`.
         adjacency: which tables are neighbours.
         collusions: with "masked", number of parties that may collude without breaking the promise; by
             default 1, or 0 for a single party. Zero gives the noise of a trusted place.
@@ -128,7 +131,7 @@ def simulate(
         protocol_named(protocol) if isinstance(protocol, str) else protocol,
         adjacency,
         mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism,
-        Workload.parse(released, workload) if isinstance(workload, str) else workload,
+        Workload.wanted(released, workload, target),
         budget,
         collusions,
         rows,
@@ -148,7 +151,7 @@ def simulate(
     else:
         people = Linkage(row_numbers(table) if identifiers is None else identifiers, shared)
         among = Participants.aligning(table, order, grid, stream, people, aligning, dealers)
-    made = release_among(among, order, bins_share, stream, seed is not None, report)
+    made = release_among(among, order, bins_share, stream, seed is not None, report, target)
     result = made.released
     metrics = _metrics(made.order, result, among, time.perf_counter() - started)
     return Simulation(result.synthetic, result.fitted, result.certificate, metrics, made.bins)

@@ -11,13 +11,13 @@ import pandas as pd
 from rich.console import Console
 
 from ..common.crypto.randomness import RandomStream
-from ..common.data.domain import Domain
 from ..common.data.rules import Rule, read_rules
 from ..common.data.workload import Workload
 from ..common.errors import DataError
 from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.registry import TRUSTED
+from ..curator.analysis.conditions import Where
 from ..curator.analysis.published import Drawn
 from ..curator.analysis.release import Release
 from ..curator.mechanisms.catalogue import mechanism_named
@@ -94,7 +94,7 @@ def synthesize(
         TRUSTED,
         Adjacency.ZERO_OUT,
         mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism,
-        _workload(table.domain, workload, target),
+        Workload.wanted(table.domain, workload, target),
         budget,
         rows=rows,
     )
@@ -102,7 +102,7 @@ def synthesize(
     grid = Grid.even(table.domain, table.record_count, 1, 1)
     among = Participants.in_order(table, order, grid, stream, dealers=0, record_wise=False)
     with progress_bar(console_for(progress)) as report:
-        made = release_among(among, order, DEFAULT_SHARE, stream, seed is not None, report)
+        made = release_among(among, order, DEFAULT_SHARE, stream, seed is not None, report, target)
     drawn = Drawn(made.released, loaded.columns, stream.child("values"), made.bins)
     return Release.of(drawn, loaded.types)
 
@@ -125,16 +125,6 @@ def _ruled(loaded: Loaded, rules: Sequence[RuleLike]) -> Loaded:
     more = tuple(rule if isinstance(rule, Rule) else read_rules([dict(rule)])[0] for rule in rules)
     domain = replace(loaded.table.domain, rules=(*loaded.table.domain.rules, *more))
     return replace(loaded, table=replace(loaded.table, domain=domain))
-
-
-def _workload(domain: Domain, workload: Workload | str | None, target: str | None) -> Workload:
-    if target is not None and workload is not None:
-        raise DataError("expected a target or a workload, got both; a target has a workload of its own")
-    if target is not None:
-        return Workload.for_target(domain, target)
-    if workload is None:
-        return Workload.all_kway(domain, min(2, len(domain)))
-    return Workload.parse(domain, workload) if isinstance(workload, str) else workload
 
 
 def _advice(loaded: Loaded) -> str:
@@ -191,7 +181,7 @@ class Synthesizer:
         return self
 
     def sample(
-        self, n: int | None = None, where: Mapping[str, Any] | None = None, seed: int | None = None
+        self, n: int | None = None, where: Where | None = None, seed: int | None = None
     ) -> pd.DataFrame:
         """Rows of the release: see `Release.sample`; without arguments the released table.
 

@@ -18,14 +18,16 @@ README, QUICKSTART = ROOT / "README.md", ROOT / "docs" / "quickstart.md"
 
 
 def run_python_of(page):
-    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    exec(compile(code, page.name, "exec"), {})
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    exec(compile("\n".join(blocks), page.name, "exec"), {})
 
 
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    get("randhie", Path("out"))
-    run_python_of(README)
+    for folder in ("out", "out/first"):
+        get("randhie", Path(folder))
+    with pytest.warns(dpmosaic.DomainWarning):
+        run_python_of(README)
     assert "total_variation" in capsys.readouterr().out
 
 

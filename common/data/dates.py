@@ -90,7 +90,16 @@ class DateAttribute(TimeAttribute):
         """A draw from each bin: datetime64[D] of dates, datetime64[us] of timestamps; NaT if missing."""
         numbers = self.units.decode(codes, rng, counts)
         missing = codes == (self.size - 1 if self.nullable else self.size)
-        times = self.moments.at(np.where(missing, 0, numbers).astype(np.int64))
+        return self.of_numbers(np.where(missing, 0, numbers).astype(np.float64), missing)
+
+    def of_numbers(self, numbers: NDArray[np.float64], missing: NDArray[np.bool_]) -> Times:
+        """Numbers of units as `decode` gives them.
+
+        Args:
+            numbers: shape (N,).
+            missing: which of them are missing values, shape (N,).
+        """
+        times = self.moments.at(numbers.astype(np.int64))
         times[missing] = np.datetime64("NaT")
         return times
 

@@ -240,6 +240,15 @@ class NumericAttribute(Attribute):
             counts = np.bincount(codes, minlength=self.size)
         missing = codes == cells
         numbers = self.spread.drawn(np.where(missing, 0, codes).astype(np.int64), counts[:cells], rng)
+        return self.of_numbers(numbers, missing)
+
+    def of_numbers(self, numbers: NDArray[np.float64], missing: NDArray[np.bool_]) -> NDArray[Any]:
+        """Numbers as `decode` gives them.
+
+        Args:
+            numbers: shape (N,); they are overwritten.
+            missing: which of them are missing values, shape (N,).
+        """
         if self.integer:
             whole = numbers.astype(np.int64)
             return _with_none(whole[~missing], missing) if self.nullable else whole
@@ -345,7 +354,7 @@ class NumericAttribute(Attribute):
 
     @cached_property
     def spread(self) -> Spread:
-        """Where numbers lie within bins and atoms."""
+        """How numbers lie within bins and atoms."""
         return Spread(self.cells, self.scale, self.lattice)
 
 

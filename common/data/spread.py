@@ -94,18 +94,45 @@ class Spread:
             counts: as for `drawn`.
             number: of any size.
         """
-        wide = np.flatnonzero(self._wide)
-        place = int(np.searchsorted(wide, cell))
-        low, high = (float(ends[place]) for ends in self._ends)
-        begin, end = self.scale.numbers(np.array([low, high]))
-        if not begin < number < end:
-            return float(number >= end)
-        rank = (float(self.scale.of(np.array([number]))[0]) - low) / (high - low)
-        if len(wide) > _MOST_BINS:
-            return rank
-        steps = np.linspace(0, 1, _STEPS + 1)
-        left, right = (tilts[place : place + 1] for tilts in self._tilts(counts[wide].astype(np.float64)))
-        return float(np.interp(rank, steps, _cumulative(left, right, steps)[0]))
+        bins = np.array([np.count_nonzero(self._wide[:cell])])
+        (begin,), (end,) = (ends[bins] for ends in self._ends)
+        half = 0.0 if self.lattice is None else self.lattice.unit / 2
+        least, most = self.reach[cell]
+        place = self.scale.of(np.array([min(max(number, least - half), most + half)]))
+        ranks = self._ranked(bins, counts[self._wide].astype(np.float64), (place - begin) / (end - begin))
+        return float(ranks[0])
+
+    def ranks(
+        self, counts: NDArray[np.integer[Any]], low: float, high: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The part of each cell's numbers that lies in a range.
+
+        Args:
+            counts: as for `drawn`.
+            low: first number of the range.
+            high: its last number.
+
+        Returns:
+            The shares of each cell's numbers below the range, and up to its end, shape (n,) each; equal where
+            the cell has none in it. `at` gives numbers of the range for ranks between them.
+        """
+        half = 0.0 if self.lattice is None else self.lattice.unit / 2
+        least, most = self.reach.T
+        inside = (least <= high) & (most >= low)
+        first, last = np.zeros(self.size), inside.astype(np.float64)
+        wide = np.flatnonzero(inside & self._wide)
+        begin, end = self._ends
+        bins = (np.cumsum(self._wide) - 1)[wide]
+        masses = counts[self._wide].astype(np.float64)
+        if self.lattice is not None:
+            low, high = _multiples(self.lattice, low, high)
+            if low > high:
+                return first, np.where(self._wide, 0.0, last)
+        for found, bound in ((first, low - half), (last, high + half)):
+            number = np.clip(bound, least[wide] - half, most[wide] + half)
+            places = (self.scale.of(number) - begin[bins]) / (end[bins] - begin[bins])
+            found[wide] = self._ranked(bins, masses, np.clip(places, 0.0, 1.0))
+        return first, last
 
     @cached_property
     def reach(self) -> NDArray[np.float64]:
@@ -126,11 +153,27 @@ class Spread:
         used, position = np.flatnonzero(among), (np.cumsum(among) - 1)[bins]
         if not 0 < len(used) <= _MOST_BINS:
             return ranks
+        below, steps = self._tables(counts, used)
+        return np.interp(position + ranks, below.ravel(), steps.ravel()) - position
+
+    def _ranked(
+        self, bins: NDArray[np.int64], counts: NDArray[np.float64], places: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The rank of each place; the inverse of `_placed` for the same different bins."""
+        if not 0 < len(bins) <= _MOST_BINS:
+            return places
+        below, steps = self._tables(counts, bins)
+        position = np.arange(len(bins))
+        return np.interp(position + places, steps.ravel(), below.ravel()) - position
+
+    def _tables(
+        self, counts: NDArray[np.float64], used: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Ranks and places of these bins at each step, each bin's after those of the one before."""
         left, right = (tilts[used] for tilts in self._tilts(counts))
         steps = np.linspace(0, 1, _STEPS + 1)
         begins = np.arange(len(used))[:, None]
-        below = _cumulative(left, right, steps) + begins
-        return np.interp(position + ranks, below.ravel(), (steps + begins).ravel()) - position
+        return _cumulative(left, right, steps) + begins, steps + begins
 
     def _tilts(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Logarithms of the densities at both ends of each bin, over its mean density."""
@@ -160,6 +203,13 @@ class Spread:
         half = 0.0 if self.lattice is None else self.lattice.unit / 2
         least, most = self.reach[self._wide].T
         return self.scale.of(least - half), self.scale.of(most + half)
+
+
+def _multiples(lattice: Lattice, low: float, high: float) -> tuple[float, float]:
+    """The first and the last multiple within a range; in the wrong order if there is none."""
+    first, beyond = lattice.first_from(np.array([low, np.nextafter(high, np.inf)]))
+    found = lattice.values(np.array([first, beyond - 1]))
+    return float(found[0]), float(found[1])
 
 
 def _far(near: NDArray[np.float64]) -> NDArray[np.float64]:

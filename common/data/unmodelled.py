@@ -35,11 +35,17 @@ class Identifier:
                 "domain"
             )
 
-    def drawn(self, rows: int) -> NDArray[Any]:
-        """New names, shape (rows,), numbered from 1; the numbers themselves for the pattern `{:d}`."""
+    def drawn(self, rows: int, first: int = 1) -> NDArray[Any]:
+        """New names, shape (rows,); the numbers themselves for the pattern `{:d}`.
+
+        Args:
+            rows: how many.
+            first: number of the first.
+        """
+        numbers = range(first, first + rows)
         if self.pattern == "{:d}":
-            return np.arange(1, rows + 1)
-        return np.array([self.pattern.format(number) for number in range(1, rows + 1)], dtype=object)
+            return np.array(numbers)
+        return np.array([self.pattern.format(number) for number in numbers], dtype=object)
 
     def to_json(self) -> dict[str, Any]:
         """The entry in a domain file."""

@@ -18,6 +18,15 @@ from ..errors import DataError
 from .domain import Clique, Domain
 from .table import Table
 
+TARGET_WEIGHT = 5.0
+"""Weight of the marginals with a target, where all other pairs have 1."""
+
+TARGET_CELLS = 1 << 14
+"""Largest triple with a target, in cells: noise dominates larger ones, and each takes time to score."""
+
+TARGET_TRIPLES = 1000
+"""Most triples with a target; of more the smallest are in the workload."""
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -52,10 +61,28 @@ class Workload:
 
     @property
     def in_words(self) -> str:
-        """Number and sizes of the marginals, such as "91 marginals of 2 attributes"."""
+        """Number and sizes of the marginals, and which attribute matters most, if one does.
+
+        Such as "91 marginals of 2 attributes", or "169 marginals of 2 to 3 attributes, with 5 times the
+        weight for those with income".
+        """
         sizes = sorted({len(clique) for clique in self.cliques})
         widths = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        return f"{len(self.cliques)} marginals of {widths} attributes"
+        return f"{len(self.cliques)} marginals of {widths} attributes{self._target_in_words}"
+
+    @property
+    def _target_in_words(self) -> str:
+        """Of two weights, the attribute in all marginals of the larger one and in no other."""
+        weights = sorted(set(self.weights))
+        if len(weights) != 2 or not weights[0]:
+            return ""
+        both = list(zip(self.cliques, self.weights, strict=True))
+        heavy = [set(clique) for clique, weight in both if weight == weights[1]]
+        light = chain.from_iterable(clique for clique, weight in both if weight == weights[0])
+        targets = set.intersection(*heavy) - set(light)
+        if len(targets) != 1:
+            return ""
+        return f", with {weights[1] / weights[0]:g} times the weight for those with {targets.pop()}"
 
     def digest(self) -> str:
         """SHA-256 (hex) of the marginals and their weights, in their order."""
@@ -69,6 +96,45 @@ class Workload:
             raise DataError(f"expected k from 1 to the domain's {len(domain)} attributes, got {k}")
         cliques = tuple(combinations(domain.names, k))
         return cls(cliques, (1.0,) * len(cliques))
+
+    @classmethod
+    def for_target(cls, domain: Domain, target: str) -> Workload:
+        """All pairs, and all triples with a target that are small enough; those with the target weigh more.
+
+        What predicts the target is in these. Of the triples the smallest are taken, up to `TARGET_TRIPLES`
+        and each of at most `TARGET_CELLS`.
+
+        Raises:
+            DataError: the domain does not have the target, or nothing beside it.
+        """
+        if target not in domain or len(domain) < 2:
+            raise DataError(
+                f"target: expected an attribute of the domain that has others beside it, got {target!r}; "
+                "name what users will predict"
+            )
+        triples = [clique for clique in combinations(domain.names, 3) if target in clique]
+        small = sorted((c for c in triples if domain.cells(c) <= TARGET_CELLS), key=domain.cells)
+        kept = set(small[:TARGET_TRIPLES])
+        cliques = (*combinations(domain.names, 2), *(clique for clique in triples if clique in kept))
+        return cls(cliques, tuple(TARGET_WEIGHT if target in clique else 1.0 for clique in cliques))
+
+    @classmethod
+    def wanted(cls, domain: Domain, workload: Workload | str | None, target: str | None) -> Workload:
+        """The workload that a user asked for: given, named, or by a target; by default all pairs.
+
+        Raises:
+            DataError: both are given, or one is invalid.
+        """
+        if target is not None:
+            if workload is not None:
+                raise DataError(
+                    "target: expected it without a workload, since it chooses the marginals, got both; "
+                    "leave one out"
+                )
+            return cls.for_target(domain, target)
+        if workload is None:
+            return cls.all_kway(domain, min(2, len(domain)))
+        return workload if isinstance(workload, Workload) else cls.parse(domain, workload)
 
     @classmethod
     def from_json(cls, domain: Domain, form: object) -> Workload:

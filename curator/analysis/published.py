@@ -20,7 +20,7 @@ from ..releasing.evidence import EVIDENCE, Evidence
 from ..releasing.frames import typed, typed_values
 from ..releasing.models import load_model
 from ..releasing.outputs import MODEL
-from ..releasing.raw_frames import encoded, from_texts
+from ..releasing.raw_frames import encoded, values_in
 from ..releasing.release import Released
 from ..releasing.spreadsheets import without_apostrophes
 from ..releasing.table_format import TableFormat
@@ -117,9 +117,7 @@ class Published:
         """
         if self.drawn is not None:
             return typed(self.drawn.released.synthetic, self.columns, self.drawn.rng)
-        if self._path.suffix == f".{TableFormat.PARQUET}":
-            return self._held
-        return typed_values(self.domain, from_texts(self.domain, self._held), self.columns)
+        return typed_values(self.domain, values_in(self.domain, self._held), self.columns)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

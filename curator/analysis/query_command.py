@@ -29,7 +29,7 @@ def query(
         bool,
         typer.Option(
             "--population",
-            help="Intervals for the population of which the real table is a random sample, not for the table.",
+            help="Intervals for the population of which the real table is a random sample.",
         ),
     ] = False,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import pandas as pd
 
@@ -23,10 +23,15 @@ from ..releasing.table_format import TableFile, TableFormat
 from ..report.page import release_report
 from ..report.promise import promise_of
 from ..report.summary import release_summary
+from .conditions import Where
 from .published import Drawn, Published
 
 if TYPE_CHECKING:
+    from .estimators.estimates import Estimates
     from .queries.answer import Answer
+
+Names = str | Sequence[str]
+"""Names of one or several columns."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +107,13 @@ class Release:
         """What the columns hold, with the bins and labels that the release chose."""
         return self.published.domain
 
-    def sample(self, n: int, where: Mapping[str, Any] | None = None, seed: int | None = None) -> pd.DataFrame:
+    def sample(self, n: int, where: Where | None = None, seed: int | None = None) -> pd.DataFrame:
         """Further rows of the model, with the types of `table`.
 
         Args:
             n: number of rows.
-            where: name -> condition that all rows meet: a value, a list of values, (low, high) of numbers or
-                dates, or None for a missing value.
+            where: condition that all rows meet: name -> a value, a list of values, (low, high) of numbers or
+                dates, or None for a missing value; or a text such as "age=30..39,sex=F".
             seed: makes the rows reproducible.
 
         Raises:
@@ -118,19 +123,62 @@ class Release:
 
         return as_typed_before(sample(self.published, n, where, seed), self.types)
 
-    def query(self, text: str, level: float = 0.95) -> Answer:
-        """Answers a query about the real table, with intervals.
+    def query(self, text: str, level: float = 0.95, of: Literal["table", "population"] = "table") -> Answer:
+        """Answers a query, with an interval for each number.
 
         Args:
-            text: the query, in SQL's subset.
-            level: confidence of the intervals.
+            text: in SQL, such as "SELECT sex, avg(age) FROM release GROUP BY sex".
+            level: probability that an interval covers the truth.
+            of: whether intervals are for the real table, or the population that it is a sample of.
 
         Raises:
             DataError: the query cannot be read, or the release cannot answer it.
         """
         from .queries.answering import answer
 
-        return answer(self.published, text, level)
+        return answer(self.published, text, level, of)
+
+    def mean(
+        self, column: str, where: Where | None = None, by: Names | None = None, **options: Any
+    ) -> Estimates:
+        """The mean of a column, with an interval: see `estimators.means.mean`."""
+        from .estimators.means import mean
+
+        return mean(self.published, column, where, by, **options)
+
+    def proportion(
+        self, column: str, value: Any, where: Where | None = None, by: Names | None = None, **options: Any
+    ) -> Estimates:
+        """The share of rows with a value, with an interval: see `estimators.means.proportion`."""
+        from .estimators.means import proportion
+
+        return proportion(self.published, column, value, where, by, **options)
+
+    def difference(self, column: str, between: tuple[str, Any, Any], **options: Any) -> Estimates:
+        """The difference of two groups' means or shares: see `estimators.means.difference`."""
+        from .estimators.means import difference
+
+        return difference(self.published, column, between, **options)
+
+    def linear(self, y: str, x: Sequence[str] | None = None, **options: Any) -> Estimates:
+        """Linear regression with intervals of its coefficients: see `estimators.regression.linear`."""
+        from .estimators.regression import linear
+
+        return linear(self.published, y, x, **options)
+
+    def logistic(self, y: str, x: Sequence[str] | None = None, **options: Any) -> Estimates:
+        """Logistic regression with intervals of its coefficients: see `estimators.regression.logistic`."""
+        from .estimators.regression import logistic
+
+        return logistic(self.published, y, x, **options)
+
+    def infer(
+        self, fn: Callable[[pd.DataFrame], Any], columns: Sequence[str] | None = None, **options: Any
+    ) -> Estimates:
+        """What a function of a table would return for the real one: see `estimators.jackknife.infer`."""
+        from .estimators.jackknife import infer
+
+        return infer(self.published, fn, columns, **options)
 
     def report(self) -> Page:
         """The report for readers: promise, budget, errors, distributions."""

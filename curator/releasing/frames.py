@@ -43,7 +43,7 @@ def typed_values(domain: Domain, values: Mapping[str, NDArray[Any]], columns: Se
         values: of each column, shape (N,).
         columns: names of the columns, in order.
     """
-    return pd.DataFrame({name: _typed(domain, name, values[name]) for name in columns})
+    return pd.DataFrame({name: typed_column(domain, name, values[name]) for name in columns})
 
 
 def spelled(table: Table, columns: Sequence[str], rng: np.random.Generator) -> pd.DataFrame:
@@ -55,10 +55,7 @@ def spelled(table: Table, columns: Sequence[str], rng: np.random.Generator) -> p
         rng: draws values inside bins.
     """
     values = _values(table, rng)
-    written = {
-        attribute.name: attribute.spelled(values[attribute.name]) for attribute in table.domain.attributes
-    }
-    return pd.DataFrame({name: written.get(name, values[name]) for name in columns})
+    return pd.DataFrame({name: spelled_column(table.domain, name, values[name]) for name in columns})
 
 
 def _values(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
@@ -68,7 +65,14 @@ def _values(table: Table, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
     return drawn | decode_table(table, rng)
 
 
-def _typed(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
+def typed_column(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
+    """Decoded values of a column with its type.
+
+    Args:
+        domain: of the table.
+        name: of the column.
+        values: as `Attribute.decode` gives them, or new identifiers; shape (N,).
+    """
     match domain[name] if name in domain.names else None:
         case TimeAttribute() as attribute:
             return _times(attribute.moments, values)
@@ -79,6 +83,11 @@ def _typed(domain: Domain, name: str, values: NDArray[Any]) -> pd.Series:
         case CategoricalAttribute() as attribute:
             return _categories(attribute, values)
     return pd.Series(values)
+
+
+def spelled_column(domain: Domain, name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Decoded values of a column as a file of text holds them; see `typed_column`."""
+    return domain[name].spelled(values) if name in domain.names else values
 
 
 def _times(moments: Moments, values: NDArray[Any]) -> pd.Series:

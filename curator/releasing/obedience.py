@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,14 @@ _CHOICES = 4096
 Mask = NDArray[np.bool_]
 
 
+class Source(Protocol):
+    """What rows are drawn from."""
+
+    def generate(self, rows: int, rng: np.random.Generator) -> Table:
+        """So many rows, in random order."""
+        ...
+
+
 def obedient(rows: Table, fitted: FittedModel, rng: np.random.Generator) -> Table:
     """The rows, changed where they break a rule.
 
@@ -39,17 +48,28 @@ def obedient(rows: Table, fitted: FittedModel, rng: np.random.Generator) -> Tabl
         fitted: the released distribution and its measurements.
         rng: source of randomness; its seed determines the result.
     """
-    rules = with_maps(rows.domain, fitted, rows)
+    return obeying(rows, with_maps(rows.domain, fitted, rows), fitted.model, rng)
+
+
+def obeying(rows: Table, rules: Sequence[Rule], source: Source, rng: np.random.Generator) -> Table:
+    """The rows, changed where they break one of these rules, which have maps; see `obedient`.
+
+    Args:
+        rows: drawn from the source.
+        rules: all rules of the domain.
+        source: rows are drawn anew from it.
+        rng: source of randomness.
+    """
     if not rules:
         return rows
-    rows = _with_dependents(rows, rules)
+    rows = with_dependents(rows, rules)
     for _ in range(_REDRAWS):
-        breaking = np.flatnonzero(_breaking(rows, rules))
-        if not len(breaking):
+        bad = np.flatnonzero(breaking(rows, rules))
+        if not len(bad):
             return rows
-        fresh = _with_dependents(fitted.model.generate(len(breaking), rng), rules)
-        good = np.flatnonzero(~_breaking(fresh, rules))
-        rows = _replaced(rows, breaking[: len(good)], fresh.take(good), rows.domain.names)
+        fresh = with_dependents(source.generate(len(bad), rng), rules)
+        good = np.flatnonzero(~breaking(fresh, rules))
+        rows = _replaced(rows, bad[: len(good)], fresh.take(good), rows.domain.names)
     for together in components(rules):
         rows = _nearest(rows, together, rng)
     return rows
@@ -86,7 +106,8 @@ def _excluded(rule: Determines, domain: Domain) -> Mask:
     return found & ~found.all(axis=1, keepdims=True)
 
 
-def _with_dependents(rows: Table, rules: Sequence[Rule]) -> Table:
+def with_dependents(rows: Table, rules: Sequence[Rule]) -> Table:
+    """The rows with the columns that follow from others set."""
     codes = dict(zip(rows.domain.names, rows.columns, strict=True))
     for rule in rules:
         for name, found in rule.dependent(rows.domain, codes).items():
@@ -94,7 +115,7 @@ def _with_dependents(rows: Table, rules: Sequence[Rule]) -> Table:
     return Table(rows.domain, tuple(codes[name] for name in rows.domain))
 
 
-def _breaking(rows: Table, rules: Sequence[Rule]) -> Mask:
+def breaking(rows: Table, rules: Sequence[Rule]) -> Mask:
     """Whether each row breaks a rule."""
     codes = dict(zip(rows.domain.names, rows.columns, strict=True))
     found = np.zeros(rows.record_count, dtype=np.bool_)
@@ -116,18 +137,18 @@ def _replaced(rows: Table, places: NDArray[np.int64], others: Table, names: Cliq
 
 def _nearest(rows: Table, rules: Sequence[Rule], rng: np.random.Generator) -> Table:
     """Rows that break one of these rules get the codes of the most similar row in the rules' columns."""
-    breaking = _breaking(rows, rules)
-    if not breaking.any():
+    bad = breaking(rows, rules)
+    if not bad.any():
         return rows
     names = rows.domain.canonical({name for rule in rules for name in rule.columns})
-    good = np.flatnonzero(~breaking)
+    good = np.flatnonzero(~bad)
     pool = rows.take(rng.permutation(good)[:_CHOICES])
     if not len(good):
         # All rows get the same codes, so they obey a dependency whatever its map.
         found = example(rows.domain) or dict.fromkeys(rows.domain, 0)
         pool = Table.from_codes(rows.domain, {name: np.array([code]) for name, code in found.items()})
     choices = np.unique(np.column_stack([pool.column(name) for name in names]).astype(np.int64), axis=0)
-    places = np.flatnonzero(breaking)
+    places = np.flatnonzero(bad)
     codes = np.column_stack([rows.column(name)[places] for name in names]).astype(np.int64)
     chosen = [choices[(choices != row).sum(axis=1).argmin()] for row in codes]
     others = rows.take(places)

@@ -140,7 +140,7 @@ def order_of(plan: ReleasePlan, chosen: Chosen | None = None) -> ReleaseOrder:
         plan.protocol,
         plan.adjacency,
         mechanism_named(plan.mechanism, plan.variant, plan.settings),
-        Workload.parse(domain, plan.workload),
+        Workload.wanted(domain, plan.workload, plan.target),
         plan.budget,
         plan.collusions,
         plan.rows,

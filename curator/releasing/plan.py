@@ -34,6 +34,7 @@ _KEYS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
         "variant": str,
         "settings": dict,
         "workload": str,
+        "target": str,
         "rows": int,
         "rows_per_person": int,
     },
@@ -63,7 +64,8 @@ class ReleasePlan:
         mechanism: name of the mechanism.
         variant: variant of the mechanism.
         settings: parameters of the mechanism, as text.
-        workload: name of the workload, or path of a JSON file.
+        workload: name of the workload, or path of a JSON file; None if there is a target.
+        target: attribute that users of the table will predict (`Workload.for_target`); None without one.
         rows: number of synthetic rows; None for as many as the table has.
         rows_per_person: rows of one person in one slice that the promise covers.
         call_s: deadline of one call, in seconds.
@@ -87,7 +89,8 @@ class ReleasePlan:
     mechanism: str
     variant: str
     settings: Mapping[str, str]
-    workload: str
+    workload: str | None
+    target: str | None
     rows: int | None
     rows_per_person: int
     call_s: float
@@ -140,8 +143,11 @@ class ReleasePlan:
                 f"plan: the protocol {protocol.name!r} is for one party with the whole table; choose another"
             )
         dealers = _dealers(release, protocol, slices)
-        workload = release.get("workload", "2way")
+        target = release.get("target")
+        workload = release.get("workload", "2way" if target is None else None)
         domain = Domain.load(folder / release["domain"])
+        if target is not None:
+            _check_target(target, workload, domain)
         return cls(
             text,
             domain,
@@ -156,7 +162,8 @@ class ReleasePlan:
             release.get("mechanism", "mosaic"),
             release.get("variant", "default"),
             {key: _as_text(value) for key, value in release.get("settings", {}).items()},
-            str(folder / workload) if workload.endswith(".json") else workload,
+            str(folder / workload) if workload is not None and workload.endswith(".json") else workload,
+            target,
             release.get("rows"),
             release.get("rows_per_person", 1),
             float(network.get("call_seconds", 3600.0)),
@@ -203,6 +210,18 @@ def _dealers(
         )
     check_dealers(named, slices)
     return tuple(named)
+
+
+def _check_target(target: str, workload: str | None, domain: Domain) -> None:
+    """Refuses a target beside a workload, and one that the domain lacks."""
+    if workload is not None:
+        raise DataError(
+            "plan: expected target or workload, since a target chooses the marginals, got both; remove one"
+        )
+    if target not in domain:
+        raise DataError(
+            f"plan: expected target to name an attribute of the domain, got {target!r}; fix it or remove it"
+        )
 
 
 def _alignment(

@@ -61,18 +61,18 @@ def raw(attribute: Attribute, column: pd.Series) -> NDArray[Any]:
     return cells
 
 
-def from_texts(domain: Domain, rows: pd.DataFrame) -> dict[str, NDArray[Any]]:
-    """The values of a synthetic table whose file holds text, as decoding gives them.
+def values_in(domain: Domain, rows: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    """The values of a synthetic table, as decoding gives them.
 
     Args:
         domain: domain of the table.
-        rows: its columns as text.
+        rows: its columns, as text or with types.
 
     Returns:
         The values of the columns that the domain names, each of shape (N,).
     """
     attributes = {name: domain[name] for name in rows.columns if name in domain.names}
-    values = {name: _value_of(one, rows[name].to_numpy(dtype=object)) for name, one in attributes.items()}
+    values = {name: _value_of(one, raw(one, rows[name])) for name, one in attributes.items()}
     for column in domain.unmodelled:
         if isinstance(column, Identifier) and column.name in rows.columns:
             kind: Any = np.int64 if column.pattern == "{:d}" else object
@@ -137,10 +137,10 @@ def _times(attribute: Attribute, column: pd.Series) -> NDArray[Any]:
     return times
 
 
-def _value_of(attribute: Attribute, texts: NDArray[Any]) -> NDArray[Any]:
+def _value_of(attribute: Attribute, cells: NDArray[Any]) -> NDArray[Any]:
     match attribute:
         case NumericAttribute():
-            numbers = attribute.numbers(texts)
+            numbers = attribute.numbers(cells)
             if not attribute.integer:
                 return numbers
             missing = np.isnan(numbers)
@@ -151,7 +151,7 @@ def _value_of(attribute: Attribute, texts: NDArray[Any]) -> NDArray[Any]:
             values[missing] = None
             return values
         case TimeAttribute():
-            times, _ = attribute.moments.read(attribute.name, blanked(texts, attribute.missing))
+            times, _ = attribute.moments.read(attribute.name, blanked(cells, attribute.missing))
             return times if attribute.moments.timed else times.astype("datetime64[D]")
     # Of other kinds, a code has one value.
-    return attribute.decode(attribute.encode(texts), np.random.default_rng(0))
+    return attribute.decode(attribute.encode(cells), np.random.default_rng(0))

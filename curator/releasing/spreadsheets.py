@@ -40,7 +40,7 @@ def with_apostrophes(rows: pd.DataFrame) -> pd.DataFrame:
 def without_apostrophes(rows: pd.DataFrame, domain: Domain) -> pd.DataFrame:
     """What `with_apostrophes` was given, from the texts that it made of it; other rows stay as they are.
 
-    A label or name that begins with an apostrophe itself is told from one that was given it by the domain.
+    A label or name that the domain lists with its apostrophe keeps it.
 
     Args:
         rows: columns of text.

@@ -99,6 +99,15 @@ def test_simulate_writes_a_table_of_the_same_columns_types_and_labels(folder):
     assert load_model(folder / "out/model.npz").domain == domain
 
 
+def test_a_target_is_in_the_workload_and_the_terms(folder, simulate):
+    done = simulate("--target", "code", "--mechanism", "independent")
+    assert done.returncode == 0, done.stderr
+    plan = json.loads((folder / "out/certificate.json").read_text())["plan"]
+    weights = {tuple(sorted(one["clique"])): one["weight"] for one in plan["workload"]}
+    assert len(weights) == 6 + 3
+    assert weights[("age", "kind")] < weights[("age", "code")] == weights[("age", "code", "kind")]
+
+
 def test_masked_shares_are_the_default_and_tolerate_as_many_collusions_as_asked_for(folder, simulate):
     done = simulate("--grid", "2x1", "--collusions", 0, "--mechanism", "independent")
     assert done.returncode == 0, done.stderr
@@ -279,6 +288,11 @@ def test_refuses_to_overwrite_an_earlier_result(folder, simulate):
         (["--mechanism", "mst", "--protocol", "indicator"], "use 'trusted', or 'masked'"),
         (["--variant", "magic"], "variant of mosaic"),
         (["--workload", "none.json"], "none.json"),
+        (
+            ["--target", "pay"],
+            "target: expected an attribute of the domain that has others beside it, got 'pay'",
+        ),
+        (["--target", "age", "--workload", "2way"], "target: expected it without a workload"),
         (["--grid", "9x9"], "grid"),
         (["--domain", "none.json"], "none.json"),
     ],

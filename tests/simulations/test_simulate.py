@@ -270,6 +270,8 @@ def test_refuses_to_align_before_anything_is_measured(options, named):
         ({"workload": "9way"}, DataError, "k from 1 to"),
         ({"workload": dpmosaic.Workload((("a", "z"),), (1.0,))}, DataError, "z"),
         ({"workload": "nowhere.json"}, DataError, "nowhere.json"),
+        ({"target": "z"}, DataError, "target: expected an attribute of the domain that has others"),
+        ({"target": "a", "workload": "2way"}, DataError, "without a workload, .* got both"),
         ({"record_wise": True}, DataError, "indicator"),
         ({"collusions": 1}, BudgetError, "tolerated collusions: expected 0 to 0 of 1 parties"),
         ({"collusions": 4, "grid": "2x2"}, BudgetError, "tolerated collusions: expected 0 to 3"),

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from dpmosaic.command import app
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import encode_table
+from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError
 from dpmosaic.common.privacy.budget import Budget
 from dpmosaic.curator.certificates.certificate import Certificate
@@ -51,6 +52,14 @@ def test_every_setting_chooses_bins_of_the_same_promise(setting):
     assert main.plan.bins.attributes == ("age", "free")
     assert not result.synthetic.domain.open
     assert result.metrics["kway"][0]["total_variation"] < 0.01
+
+
+def test_the_triples_of_a_target_are_those_of_the_chosen_bins():
+    result = simulate(TABLE, budget=EXACT, mechanism="independent", target="kind", seed=1)
+    chosen = Workload.for_target(result.synthetic.domain, "kind")
+    assert [(one.clique, one.weight) for one in result.certificate.plan.workload] == list(
+        zip(chosen.cliques, chosen.weights, strict=True)
+    )
 
 
 def test_every_share_of_the_budget_gives_the_same_whole():

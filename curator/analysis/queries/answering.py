@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -13,7 +15,7 @@ from ..published import Published
 from .answer import Answer, Row
 from .axes import Axis, Truth
 from .estimates import Estimate, Grouped, ratios, sums
-from .joint import Joint, joint_of
+from .joint import Joint, axes_of, joint_of
 from .language import Aggregate, Kind, Query
 from .parsing import parsed
 from .quantiles import quantiles
@@ -43,36 +45,75 @@ def answer(
     if of not in ("table", "population"):
         raise DataError(f'expected "table" or "population", got {of!r}; say what intervals are for')
     query = parsed(text, published.domain.names)
-    joint = joint_of(published, query)
-    groups, keys = _groups(joint, query)
-    grouped = Grouped(published.evidence, joint, groups, len(keys), level, of == "population")
-    columns = [_estimates(grouped, query, aggregate) for aggregate in query.aggregates]
+    axes = axes_of(published, query)
+    joints: dict[frozenset[str], Joint] = {}
+    for columns in (query.selecting, *(query.selecting | item.columns for item in query.aggregates)):
+        if columns not in joints:
+            joints[columns] = joint_of(published, {name: axes[name] for name in axes if name in columns})
+    groups = Groups.of(joints[query.selecting], query)
+    found = []
+    for item in query.aggregates:
+        joint = joints[query.selecting | item.columns]
+        grouped = Grouped(
+            published.evidence, joint, groups.places(joint), len(groups.codes), level, of == "population"
+        )
+        found.append(_estimates(grouped, query, item))
     return Answer(
         text,
         level,
         of,
-        "model" if joint.from_model else "rows",
+        "model" if all(joint.from_model for joint in joints.values()) else "rows",
         query.groups,
         tuple(item if isinstance(item, str) else item.name for item in query.selected),
-        tuple(Row(key, estimates) for key, *estimates in zip(keys, *columns, strict=True)),
+        tuple(Row(key, estimates) for key, *estimates in zip(groups.keys(axes), *found, strict=True)),
     )
 
 
-def _groups(joint: Joint, query: Query) -> tuple[NDArray[np.int64], list[tuple[object, ...]]]:
-    """The group of each combination of codes, -1 for none, and the values of each group."""
-    count = len(joint.support.weights)
-    if not query.groups:
-        return np.zeros(count, dtype=np.int64), [()]
-    places = [joint.support.clique.index(name) for name in query.groups]
-    combinations, groups = np.unique(joint.support.codes[:, places], axis=0, return_inverse=True)
-    groups = groups.reshape(-1)
-    records = np.bincount(groups[joint.cells], joint.weights * joint.holds(query.where), len(combinations))
-    kept = records >= LEAST_RECORDS
-    if kept.sum() > MOST_GROUPS:
-        raise DataError(f"the answer would have more than {MOST_GROUPS} groups; group by fewer columns")
-    labels = [joint.axes[name].labels() for name in query.groups]
-    keys = [tuple(names[code] for names, code in zip(labels, row, strict=True)) for row in combinations[kept]]
-    return np.where(kept, np.cumsum(kept) - 1, -1)[groups], keys
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The groups of an answer.
+
+    Attributes:
+        names: columns by which rows are grouped.
+        codes: shape (groups, columns), in lexical order.
+    """
+
+    names: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, joint: Joint, query: Query) -> Groups:
+        """The groups of which the release has records; without columns, one group.
+
+        Raises:
+            DataError: there are too many.
+        """
+        if not query.groups:
+            return cls((), np.zeros((1, 0), dtype=np.int64))
+        places = [joint.support.clique.index(name) for name in query.groups]
+        codes, groups = np.unique(joint.support.codes[:, places], axis=0, return_inverse=True)
+        weights = joint.weights * joint.holds(query.where)
+        kept = np.bincount(groups.reshape(-1)[joint.cells], weights, len(codes)) >= LEAST_RECORDS
+        if kept.sum() > MOST_GROUPS:
+            raise DataError(f"the answer would have more than {MOST_GROUPS} groups; group by fewer columns")
+        return cls(query.groups, codes[kept])
+
+    def places(self, joint: Joint) -> NDArray[np.int64]:
+        """The group of each combination of codes, shape (n,); -1 for none."""
+        if not self.names:
+            return np.zeros(len(joint.support.weights), dtype=np.int64)
+        columns = [joint.support.clique.index(name) for name in self.names]
+        both = np.concatenate([self.codes, joint.support.codes[:, columns]])
+        known, place = np.unique(both, axis=0, return_inverse=True)
+        group = np.full(len(known), -1)
+        group[place.reshape(-1)[: len(self.codes)]] = np.arange(len(self.codes))
+        found: NDArray[np.int64] = group[place.reshape(-1)[len(self.codes) :]]
+        return found
+
+    def keys(self, axes: Mapping[str, Axis]) -> list[tuple[object, ...]]:
+        """The values of the columns in each group."""
+        labels = [axes[name].labels() for name in self.names]
+        return [tuple(names[code] for names, code in zip(labels, row, strict=True)) for row in self.codes]
 
 
 def _estimates(grouped: Grouped, query: Query, aggregate: Aggregate) -> list[Estimate]:

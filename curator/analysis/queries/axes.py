@@ -95,6 +95,7 @@ class LabelAxis(Axis):
         self.missing = np.array([label is None for label in self.labels()], dtype=np.bool_)
 
     def labels(self) -> list[Any]:
+        """See `Axis`."""
         match self.attribute:
             case CategoricalAttribute(categories=categories):
                 return [None if category == "" else category for category in categories]
@@ -103,14 +104,17 @@ class LabelAxis(Axis):
         return list(range(self.attribute.size))
 
     def equal(self, value: Literal) -> Truth:
-        return self.codes == self._code(value)
+        """See `Axis`."""
+        same: Truth = self.codes == self._code(value)
+        return same
 
     def below(self, value: Literal, also: bool) -> Truth:
+        """See `Axis`."""
         if not self._numeric:
             if not (isinstance(self.attribute, CategoricalAttribute) and self.attribute.ordered):
                 raise DataError(
-                    f"the categories of {self.name!r} have no order; compare them with = or IN, or declare the "
-                    'attribute "ordered"'
+                    f"the categories of {self.name!r} have no order; compare them with = or IN, or "
+                    'declare the attribute "ordered"'
                 )
             code = self._code(value)
             return self.codes <= code if also else self.codes < code
@@ -118,7 +122,8 @@ class LabelAxis(Axis):
         return self.numbers <= number if also else self.numbers < number
 
     @cached_property
-    def numbers(self) -> Array:  # type: ignore[override]
+    def numbers(self) -> Array:
+        """See `Axis`."""
         if not self._numeric:
             raise DataError(
                 f"the column {self.name!r} holds no numbers; ask for the share of a condition, such as "
@@ -173,21 +178,26 @@ class NumberAxis(Axis):
         self.missing = self.codes == len(bins.cells)
 
     def equal(self, value: Literal) -> Truth:
+        """See `Axis`."""
         return self.below(value, True) & ~self.below(value, False)
 
     def below(self, value: Literal, also: bool) -> Truth:
+        """See `Axis`."""
         place = self.cuts.index(self._cut(value, also))
         return self._padded(self.pieces.intervals <= place, False)
 
     @property
     def numbers(self) -> Array:
+        """See `Axis`."""
         return self._padded(self.pieces.means, np.nan)
 
     @property
     def variances(self) -> Array:
+        """See `Axis`."""
         return self._padded(self.pieces.variances, 0.0)
 
     def number_at(self, piece: int, rank: float) -> float:
+        """See `Axis`."""
         first, last = self.pieces.ranks[piece]
         place = np.array([first + rank * (last - first)])
         return float(
@@ -197,12 +207,14 @@ class NumberAxis(Axis):
         )
 
     def shown(self, number: float) -> Any:
+        """See `Axis`."""
         match self.attribute:
             case DateAttribute(moments=moments):
                 return moments.at(np.array([np.floor(number)]).astype(np.int64))[0]
         return number
 
     def labels(self) -> list[Any]:
+        """See `Axis`."""
         spans = [self._span(*bounds) for bounds in self.bins.reach.tolist()]
         return [*spans, *[None] * int(self.bins.nullable)]
 
@@ -245,21 +257,25 @@ class OpaqueAxis(Axis):
         self.missing = self.codes == (attribute.size - 1 if getattr(attribute, "nullable", False) else -1)
 
     def equal(self, value: Literal) -> Truth:
+        """See `Axis`."""
         raise self._error()
 
     def below(self, value: Literal, also: bool) -> Truth:
+        """See `Axis`."""
         raise self._error()
 
     @property
     def numbers(self) -> Array:
+        """See `Axis`."""
         raise self._error()
 
     def labels(self) -> list[Any]:
+        """See `Axis`."""
         raise self._error()
 
     def _error(self) -> DataError:
         return DataError(
-            f"the column {self.name!r} is known by parts of its dates only; of such a column ask COUNT(x) or IS NULL"
+            f"the column {self.name!r} is known by parts of its dates only; ask COUNT({self.name}) of it"
         )
 
 

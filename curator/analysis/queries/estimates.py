@@ -21,12 +21,17 @@ NO_ROWS = "the release has no such rows"
 
 NO_EVIDENCE = "no interval: the release has no file of its measurements, evidence.npz"
 
+TOO_MANY = "no interval: too many groups of too many combinations; ask for fewer columns or groups"
+
 TOO_FEW = "no interval: there are too few such rows against the noise"
 
 _LARGEST = 2**23
 """Values of functions at combinations that are computed at once."""
 
-_MOST_AT_ONCE = 128
+_MOST_AT_ONCE = 512
+
+_MOST_WORK = 2**24
+"""Groups times combinations for which intervals are computed, which takes a minute."""
 """Functions whose covariances are computed at once."""
 
 
@@ -53,10 +58,10 @@ class Estimate:
 
     def shown(self, axis: Axis) -> Estimate:
         """The same of a column's numbers, as values of the column."""
-        parts = (
+        value, low, high = (
             number if np.isnan(number) else axis.shown(number) for number in (self.value, self.low, self.high)
         )
-        return Estimate(*parts, self.note)
+        return Estimate(value, low, high, self.note)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +83,13 @@ class Grouped:
     size: int
     level: float
     population: bool
+
+    @property
+    def obstacle(self) -> str:
+        """Why no interval can be computed; empty if one can."""
+        if self.evidence is None:
+            return NO_EVIDENCE
+        return TOO_MANY if self.size * len(self.groups) > _MOST_WORK else ""
 
     def covariance(self, found: Totals) -> Array:
         """The covariance of errors against what is estimated."""
@@ -113,7 +125,16 @@ class Grouped:
         """The totals of functions of codes; `inside` is their covariance within, summed over records."""
         if self.evidence is None:
             raise ValueError("without evidence there are no estimates")
-        return totals(self.evidence, self.joint.support, values, inside if inside.any() else None)
+        return totals(self.evidence, self.joint.support, values, inside)
+
+
+def reach_of(found: Totals) -> Array:
+    """The reach of each function, as `Totals.reach`; 1 of one that is constant up to rounding."""
+    varied = np.diag(found.sampling)
+    constant = varied <= 1e-18 * found.released**2
+    whole = np.where(constant, 1.0, varied * found.records * found.kappa**2)
+    lacking: Array = np.where(constant, 0.0, np.diag(found.unexplained) / whole)
+    return np.clip(1 - lacking, 0, 1)
 
 
 def sums(grouped: Grouped, values: Array, variances: Array) -> list[Estimate]:
@@ -125,18 +146,19 @@ def sums(grouped: Grouped, values: Array, variances: Array) -> list[Estimate]:
         variances: its variance there, shape (m,).
     """
     released, any_rows = grouped.sums(values), grouped.sums((values != 0) | (variances > 0)) > 0
-    if grouped.evidence is None:
-        return [Estimate(value, note=NO_EVIDENCE) for value in released.tolist()]
+    if grouped.obstacle:
+        return [Estimate(value, note=grouped.obstacle) for value in released.tolist()]
     inside = grouped.inside(values, values) + grouped.sums(variances)
     means, found = grouped.joint.means(values), []
     for groups in grouped.chunks(1):
         chosen = grouped.groups[:, None] == groups
         total = grouped.estimated(chosen * means[:, None], np.diag(inside[groups]))
         low, high = wald(total.values, np.diag(grouped.covariance(total)), grouped.level)
+        reach = reach_of(total)
         for place, group in enumerate(groups):
             if not any_rows[group]:
                 found.append(Estimate(0.0, note=NO_ROWS))
-            elif total.reach[place] < LEAST_REACH:
+            elif reach[place] < LEAST_REACH:
                 found.append(Estimate(float(released[group]), note=OUT_OF_REACH))
             else:
                 found.append(Estimate(float(total.values[place]), float(low[place]), float(high[place])))
@@ -158,9 +180,10 @@ def ratios(
     joint = grouped.joint
     weight = np.full(grouped.size, over @ joint.weights) if common else grouped.sums(over)
     released = grouped.sums(values) / np.where(weight > 0, weight, np.nan)
-    if grouped.evidence is None:
+    if grouped.obstacle:
         return [
-            Estimate(value, note=NO_EVIDENCE if value == value else NO_ROWS) for value in released.tolist()
+            Estimate(value, note=NO_ROWS if np.isnan(value) else grouped.obstacle)
+            for value in released.tolist()
         ]
     share = np.nan_to_num(released)
     means, denominators = joint.means(values), joint.means(over)
@@ -175,7 +198,7 @@ def ratios(
         bottom = (
             np.broadcast_to(denominators[:, None], chosen.shape) if common else chosen * denominators[:, None]
         )
-        # What the numerator is more than the released share of the denominator: its reach is that of the ratio.
+        # The numerator beyond the released share of the denominator: its reach is that of the ratio.
         top = chosen * means[:, None] - share[groups] * bottom
         blocks = [[above, between], [between, below]]
         inside = np.block([[np.diag(part[groups]) for part in row] for row in blocks])
@@ -184,16 +207,17 @@ def ratios(
         covariance = grouped.covariance(total).reshape(2, count, 2, count)
         covariances = np.stack([covariance[:, place, :, place] for place in range(count)])
         more, bottoms = total.values[:count], total.values[count:]
+        reach = reach_of(total)
         low, high = fieller(more, bottoms, covariances, grouped.level)
         for place, group in enumerate(groups):
             if np.isnan(released[group]):
                 found.append(Estimate(float("nan"), note=NO_ROWS))
-            elif total.reach[place] < LEAST_REACH:
+            elif reach[place] < LEAST_REACH:
                 found.append(Estimate(float(released[group]), note=OUT_OF_REACH))
             elif np.isnan(low[place]):
                 found.append(Estimate(float(released[group]), note=TOO_FEW))
             else:
                 middle = released[group] + more[place] / bottoms[place]
-                ends = released[group] + low[place], released[group] + high[place]
-                found.append(Estimate(float(middle), *map(float, ends)))
+                low_end, high_end = released[group] + low[place], released[group] + high[place]
+                found.append(Estimate(float(middle), float(low_end), float(high_end)))
     return found

@@ -86,26 +86,39 @@ class Joint:
         return true & ~missing, ~true & ~missing
 
 
-def joint_of(published: Published, query: Query) -> Joint:
-    """The joint distribution of the columns of a query.
+def axes_of(published: Published, query: Query) -> dict[str, Axis]:
+    """The axes of all columns of a query.
 
     Args:
         published: the release.
         query: its columns are in the release's domain.
 
     Raises:
-        DataError: a value is not of its column's kind, or there are too many combinations.
+        DataError: a value is not of its column's kind.
     """
     domain = published.domain
-    axes = {
+    return {
         name: axis_of(
             domain[name],
-            np.asarray(_marginal(published.model, (name,))),
+            _marginal(published.model, (name,)),
             [leaf for leaf in query.comparisons if leaf.column == name],
         )
         for name in domain.canonical(query.columns)
     }
+
+
+def joint_of(published: Published, axes: Mapping[str, Axis]) -> Joint:
+    """The joint distribution of some columns.
+
+    Args:
+        published: the release.
+        axes: the columns, in domain order.
+
+    Raises:
+        DataError: there are too many combinations.
+    """
     # Whatever the query, some column says which combinations there are.
+    domain = published.domain
     clique = tuple(axes) or (min(domain, key=lambda name: domain[name].size),)
     found = _support_of_model(published, clique)
     support = found or _support_of_rows(published, clique)

@@ -12,8 +12,8 @@ Literal = str | int | float | bool
 SUPPORTED = (
     "SELECT [columns,] COUNT(*), COUNT(x), COUNT_IF(condition), SUM(x), AVG(x), MEDIAN(x), QUANTILE(x, 0.9), "
     "SHARE(condition), SHARE() FROM release [WHERE condition] [GROUP BY columns], each with FILTER (WHERE "
-    "condition) or AS name; conditions of =, <>, <, <=, >, >=, IN, BETWEEN, IS NULL, AND, OR and NOT that compare "
-    "a column with values"
+    "condition) or AS name; conditions of =, <>, <, <=, >, >=, IN, BETWEEN, IS NULL, AND, OR and NOT that "
+    "compare a column with values"
 )
 """The language, for messages."""
 
@@ -111,10 +111,16 @@ class Aggregate:
     probability: float = 0.5
 
     @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """The conditions in it."""
-        of = () if self.of is None or isinstance(self.of, str) else (self.of,)
-        return (*of, *(() if self.where is None else (self.where,)))
+    def comparisons(self) -> tuple[Equal | Below | Missing, ...]:
+        """All comparisons in it."""
+        of = None if isinstance(self.of, str) else self.of
+        return (*comparisons(of), *comparisons(self.where))
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """All columns that occur."""
+        measured = {self.of} if isinstance(self.of, str) else set()
+        return frozenset(measured | {leaf.column for leaf in self.comparisons})
 
 
 @dataclass(frozen=True)
@@ -139,11 +145,15 @@ class Query:
     @property
     def comparisons(self) -> tuple[Equal | Below | Missing, ...]:
         """All comparisons in it."""
-        conditions = [self.where, *(each for item in self.aggregates for each in item.conditions)]
-        return tuple(leaf for condition in conditions for leaf in comparisons(condition))
+        inside = (leaf for item in self.aggregates for leaf in item.comparisons)
+        return (*comparisons(self.where), *inside)
+
+    @property
+    def selecting(self) -> frozenset[str]:
+        """The columns that say which rows have a part, and in which group."""
+        return frozenset({*self.groups, *(leaf.column for leaf in comparisons(self.where))})
 
     @property
     def columns(self) -> frozenset[str]:
         """All columns that occur."""
-        measured = {item.of for item in self.aggregates if isinstance(item.of, str)}
-        return frozenset({*self.groups, *measured, *(leaf.column for leaf in self.comparisons)})
+        return self.selecting.union(*(item.columns for item in self.aggregates))

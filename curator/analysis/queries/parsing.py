@@ -197,6 +197,8 @@ class _Reader:
         kind: type[exp.Expr] = type(asked)
         if not isinstance(left, exp.Column):
             left, right, kind = right, left, _MIRRORED.get(kind, kind)
+        if not isinstance(left, exp.Column):
+            raise self._refused(asked)
         if isinstance(right, exp.Column):
             quoted = next((each for each in (left, right) if _may_be_text(each, self.names)), None)
             if quoted is not None:

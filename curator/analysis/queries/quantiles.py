@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..intervals import LEAST_REACH, OUT_OF_REACH, wald
 from .axes import Axis, Truth
-from .estimates import NO_EVIDENCE, NO_ROWS, Estimate, Grouped
+from .estimates import NO_ROWS, Estimate, Grouped, reach_of
 
 Array = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def _quantile(
 ) -> Estimate:
     joint = grouped.joint
     rows = of & (grouped.groups[joint.cells] == group)
-    weights = np.bincount(places[rows], joint.weights[rows], len(order))
+    weights = np.bincount(places[rows], joint.weights[rows], len(order)).astype(np.float64)
     if not weights.sum() > 0:
         return Estimate(float("nan"), note=NO_ROWS)
     thresholds = _thresholds(weights, max(8, min(_MOST_THRESHOLDS, _LARGEST // len(rows))))
@@ -66,7 +66,7 @@ def _quantile(
         among = np.cumsum(weights[first:last])
         if among[-1] > 0:
             share *= float(among[-1])
-            piece = int(min(np.searchsorted(among, share), len(among) - 1))
+            piece = min(int(np.searchsorted(among, share)), len(among) - 1)
             start = float(among[piece - 1]) if piece else 0.0
             rest = (share - start) / max(float(among[piece]) - start, np.finfo(float).tiny)
         else:
@@ -75,8 +75,8 @@ def _quantile(
 
     cumulative = np.concatenate([[0.0], np.cumsum(weights)])
     released = cumulative[thresholds + 1] - probability * cumulative[-1]
-    if grouped.evidence is None:
-        return Estimate(value_at(released), note=NO_EVIDENCE)
+    if grouped.obstacle:
+        return Estimate(value_at(released), note=grouped.obstacle)
     above = rows[:, None] * ((places[:, None] <= thresholds) - probability)
     means = joint.means(above)
     inside = (above**2).T @ joint.weights - (means**2).T @ joint.support.weights
@@ -84,7 +84,7 @@ def _quantile(
     total = grouped.estimated(means, np.diag(inside))
     value = value_at(np.maximum.accumulate(total.values))
     nearest = int(np.argmin(np.abs(total.values)))
-    if total.reach[nearest] < LEAST_REACH:
+    if reach_of(total)[nearest] < LEAST_REACH:
         return Estimate(value_at(released), note=OUT_OF_REACH)
     low, high = wald(total.values, np.diag(grouped.covariance(total)), grouped.level)
     # The quantile may be below a threshold unless the sum there is significantly negative.

@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pytest
 
+from dpmosaic.common.data import workload
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.workload import Workload
@@ -21,6 +22,63 @@ def test_all_kway_names_every_clique_of_k_attributes():
     )
     assert Workload.all_kway(DOMAIN, 1).weights == (1, 1, 1, 1)
     assert len(Workload.all_kway(DOMAIN, 4)) == 1
+
+
+def test_a_target_adds_its_triples_and_makes_its_marginals_weigh_more():
+    found = Workload.for_target(DOMAIN, "c")
+    pairs = Workload.all_kway(DOMAIN, 2).cliques
+    assert found.cliques == (*pairs, ("a", "b", "c"), ("a", "c", "d"), ("b", "c", "d"))
+    weights = dict(zip(found.cliques, found.weights, strict=True))
+    assert {weights[pair] for pair in pairs if "c" not in pair} == {1}
+    assert {weights[clique] for clique in found.cliques if "c" in clique} == {workload.TARGET_WEIGHT}
+
+
+def test_large_triples_of_a_target_are_left_out_and_of_many_the_smallest_are_taken(monkeypatch):
+    monkeypatch.setattr(workload, "TARGET_CELLS", 40)
+    assert Workload.for_target(DOMAIN, "c").cliques[6:] == (("a", "b", "c"), ("a", "c", "d"))
+    monkeypatch.setattr(workload, "TARGET_TRIPLES", 1)
+    assert Workload.for_target(DOMAIN, "c").cliques[6:] == (("a", "b", "c"),)
+
+
+def test_a_target_of_two_attributes_is_the_only_pair():
+    assert Workload.for_target(Domain.coded({"a": 2, "b": 3}), "b").cliques == (("a", "b"),)
+
+
+@pytest.mark.parametrize(("domain", "target"), [(DOMAIN, "z"), (Domain.coded({"a": 2}), "a")])
+def test_refuses_a_target_without_anything_to_predict_it(domain, target):
+    with pytest.raises(DataError, match=f"target: expected an attribute of the domain .* got '{target}'"):
+        Workload.for_target(domain, target)
+
+
+def test_a_user_gives_a_workload_or_a_target_or_none():
+    asked = Workload((("a", "b"),), (1.0,))
+    assert Workload.wanted(DOMAIN, asked, None) == asked
+    assert Workload.wanted(DOMAIN, "3way", None) == Workload.all_kway(DOMAIN, 3)
+    assert Workload.wanted(DOMAIN, None, "a") == Workload.for_target(DOMAIN, "a")
+    assert Workload.wanted(DOMAIN, None, None) == Workload.all_kway(DOMAIN, 2)
+    with pytest.raises(
+        DataError, match=r"target: expected it without a workload, .* got both; leave one out"
+    ):
+        Workload.wanted(DOMAIN, "2way", "a")
+
+
+@pytest.mark.parametrize(
+    ("cliques", "words"),
+    [
+        ({("a", "b"): 1, ("b", "c"): 1}, "2 marginals of 2 attributes"),
+        ({("a",): 1, ("b", "c"): 1}, "2 marginals of 1 to 2 attributes"),
+        (
+            {("a", "b"): 1, ("a", "c"): 3, ("b", "c", "d"): 3},
+            "3 marginals of 2 to 3 attributes, with 3 times the weight for those with c",
+        ),
+        # A light marginal has c too; two attributes stand out; nothing is in all heavy ones.
+        ({("a", "c"): 1, ("b", "c"): 3, ("a", "b"): 1}, "3 marginals of 2 attributes"),
+        ({("a", "b"): 1, ("c", "d"): 3}, "2 marginals of 2 attributes"),
+        ({("a", "b"): 3, ("c", "d"): 3, ("b", "c"): 1}, "3 marginals of 2 attributes"),
+    ],
+)
+def test_words_name_the_attribute_that_matters_most_if_one_does(cliques, words):
+    assert Workload(tuple(cliques), tuple(map(float, cliques.values()))).in_words == words
 
 
 @pytest.mark.parametrize("k", [-1, 0, 5])

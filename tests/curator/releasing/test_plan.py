@@ -7,6 +7,7 @@ from dpmosaic.common.card import DEALER, PARTY, Card
 from dpmosaic.common.crypto.certificates import new_tls_key, self_signed
 from dpmosaic.common.crypto.identity import Identity
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import BudgetError, DataError
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.curator.releasing.drafting import draft
@@ -134,6 +135,24 @@ def test_settings_of_the_mechanism_are_text_as_on_the_command_line(tmp_path):
 def test_a_workload_file_is_relative_to_the_plan(tmp_path):
     plan = loaded(tmp_path, RELEASE + 'rho = 1\nworkload = "w.json"\n' + SLICE)
     assert plan.workload == str(tmp_path / "w.json")
+
+
+def test_a_target_takes_the_place_of_a_workload(tmp_path):
+    plan = loaded(tmp_path, RELEASE + 'rho = 1\ntarget = "y"\n' + SLICE)
+    assert (plan.target, plan.workload) == ("y", None)
+    assert order_of(plan).workload == Workload.for_target(plan.domain, "y")
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        ('target = "z"', "expected target to name an attribute of the domain, got 'z'"),
+        ('target = "y"\nworkload = "2way"', "expected target or workload, .* got both; remove one"),
+    ],
+)
+def test_refuses_a_target_that_does_not_exist_or_stands_beside_a_workload(tmp_path, keys, reason):
+    with pytest.raises(DataError, match=reason):
+        loaded(tmp_path, f"{RELEASE}rho = 1\n{keys}\n{SLICE}")
 
 
 @pytest.mark.parametrize(

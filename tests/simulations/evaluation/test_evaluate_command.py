@@ -41,13 +41,25 @@ def test_one_json_object_holds_all_metrics(folder):
     form = json.loads(done.stdout)
     assert form["records"] == {"real": 90, "synthetic": 90}
     assert [found["test_rows"] for found in form["predictions"]] == [90, 90]
+    useful = form["usefulness"]
+    assert (useful["label"], useful["test_rows"], useful["held_out"]) == ("code", 90, True)
+    assert [set(one) for one in useful["learned"]] == [{"learner", "synthetic", "real"}] * 3
     assert len(form["pairs"]) == 3
 
 
 def test_the_terminal_shows_each_metric_and_names_as_they_are(folder):
     done = run(folder, "--label", "code", "--pay", "code", "age", "kind")
     assert done.exit_code == 0
-    for said in ("not for publication", "total variation", "kind x age", "svm", "tree", "regression"):
+    for said in (
+        "not for publication",
+        "total variation",
+        "kind x age",
+        "svm",
+        "tree",
+        "regression",
+        "random forest",
+        "AUC",
+    ):
         assert said in done.stdout
 
 
@@ -60,7 +72,17 @@ def test_a_report_and_the_terminal_say_that_no_promise_covers_them(folder):
 
 def test_without_a_label_no_classifier_is_trained(folder):
     done = run(folder, "--json")
-    assert json.loads(done.stdout)["predictions"] == []
+    form = json.loads(done.stdout)
+    assert form["predictions"] == []
+    assert form["usefulness"] is None
+
+
+def test_a_number_is_predicted_as_one_and_the_report_shows_it(folder):
+    done = run(folder, "--label", "age", "--report", folder / "page.html")
+    assert done.exit_code == 0
+    page = (folder / "page.html").read_text()
+    for said in ("Usefulness: prediction of age", "mean absolute error, synthetic", "gradient boosting"):
+        assert said in page
 
 
 def test_without_a_label_a_holdout_serves_to_count_equal_rows(folder):

@@ -1,0 +1,313 @@
+"""Conditions on the values of rows: from Python, from text, and as weights of codes.
+
+As text a condition is `age=30..39,sex=F|M,income='>50K'`: attributes with values, and rows meet all of them.
+`|` divides alternatives. `a..b` is a range with both ends, `a..` and `..b` have one. Names and values with
+commas, bars, equals signs, dots or spaces at an end are quoted; a quotation mark within quotes is doubled.
+Nothing stands for a missing value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...common.data.attribute import Attribute
+from ...common.data.boolean import BooleanAttribute
+from ...common.data.categorical import CategoricalAttribute, CodedAttribute
+from ...common.data.dates import DateAttribute, TimeAttribute, bins_of
+from ...common.data.domain import Clique, Domain
+from ...common.data.numeric import NumericAttribute
+from ...common.data.values import RawColumn, text_of
+from ...common.errors import DataError
+from .condition_text import read_condition
+
+Where = Mapping[str, Any] | str
+"""A condition as users state it: attribute -> value, list of values or range; or as text."""
+
+Mask = NDArray[np.bool_]
+
+_SHOWN = 12
+"""Most categories that an error names."""
+
+
+class Range(NamedTuple):
+    """A range of values with both ends; None at an open end."""
+
+    low: Any
+    high: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Allowed:
+    """What a condition allows of one attribute.
+
+    Attributes:
+        codes: codes that are allowed whole, shape (size,); of numbers and dates only missing values.
+        ranges: of numbers, or of dates as units since 1970: closed ranges, increasing, without overlaps.
+    """
+
+    codes: Mask
+    ranges: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """Attributes with the values that rows may have; rows meet all of it.
+
+    Attributes:
+        domain: domain of the rows.
+        allowed: what is allowed of each attribute of the condition.
+    """
+
+    domain: Domain
+    allowed: Mapping[str, Allowed]
+
+    @classmethod
+    def of(cls, domain: Domain, where: Where | None) -> Condition:
+        """Reads a condition.
+
+        Args:
+            domain: domain of the rows.
+            where: attribute -> a value, None for a missing one, a list of alternatives, or a range: a tuple
+                (low, high) with both ends, None at an open one, or Python's `range`. Or text (see above).
+
+        Raises:
+            DataError: an attribute or a value is unknown, a value is outside the domain, or a range is empty.
+        """
+        given = read_condition(where) if isinstance(where, str) else dict(where or {})
+        for name in given:
+            if name not in domain.names:
+                raise DataError(
+                    f"a condition on {name!r}: expected an attribute of the release, which has "
+                    f"{', '.join(domain.names)}; fix the name"
+                )
+        return cls(domain, {name: _allowed(domain[name], value) for name, value in given.items()})
+
+    @property
+    def clique(self) -> Clique:
+        """Its attributes, in domain order."""
+        return self.domain.canonical(self.allowed)
+
+    def weights(self, name: str, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The share of each code's values that is allowed, shape (size,).
+
+        Args:
+            name: an attribute of the condition.
+            counts: records of each code, by which values are spread within bins; shape (size,).
+        """
+        allowed = self.allowed[name]
+        weights = allowed.codes.astype(np.float64)
+        for first, last in self.ranks(name, counts):
+            weights[: len(first)] += last - first
+        return np.minimum(weights, 1.0)
+
+    def ranks(
+        self, name: str, counts: NDArray[np.int64]
+    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """For each range, which part of each bin's and atom's values it has; see `Spread.ranks`."""
+        bins = bins_of(self.domain[name])
+        if bins is None:
+            return []
+        spread = bins.spread
+        return [spread.ranks(counts[: spread.size], *found) for found in self.allowed[name].ranges]
+
+    def holds(self, name: str, numbers: NDArray[np.float64]) -> Mask:
+        """Which numbers, or units since 1970, of an attribute are allowed; NaN is a missing value."""
+        allowed = self.allowed[name]
+        held = np.isnan(numbers) & bool(allowed.codes[-1])
+        for low, high in allowed.ranges:
+            held |= (numbers >= low) & (numbers <= high)
+        return held
+
+
+def _allowed(attribute: Attribute, given: object) -> Allowed:
+    """What is allowed of an attribute."""
+    if isinstance(given, (list, set, frozenset)):
+        alternatives = list(given)
+    elif isinstance(given, range):
+        alternatives = [Range(given[0], given[-1])] if given and given.step == 1 else list(given)
+    else:
+        alternatives = [given]
+    if not alternatives:
+        raise _error(attribute, "expected at least one value, got none; name a value, or leave it out")
+    if isinstance(attribute, TimeAttribute) and not isinstance(attribute, DateAttribute):
+        raise _error(
+            attribute,
+            "the release models parts of its dates, which no condition can state; draw rows without it and "
+            "select among them",
+        )
+    codes, ranges = np.zeros(attribute.size, dtype=np.bool_), []
+    for value in alternatives:
+        found = _range_of(value)
+        if found is None and _missing(value):
+            codes[_code(attribute, None)] = True
+        elif bins := bins_of(attribute):
+            ranges.append(_numbers(attribute, bins, found or Range(value, value)))
+        elif found is None:
+            codes[_code(attribute, value)] = True
+        else:
+            codes |= _between(attribute, found)
+    return Allowed(codes, _disjoint(ranges))
+
+
+def _range_of(value: object) -> Range | None:
+    """The range that a value of a condition is; None for a single value."""
+    if isinstance(value, range):
+        return Range(value.start, value.stop - 1)
+    if not isinstance(value, tuple):
+        return None
+    if len(value) != 2:
+        raise DataError("a range of a condition: expected (low, high), got another tuple; fix it")
+    return Range(*value)
+
+
+def _missing(value: object) -> bool:
+    return value is None or value == "" or text_of(value) == ""
+
+
+def _code(attribute: Attribute, value: object) -> int:
+    """The code of one value of an attribute without bins; or of a missing value."""
+    column = np.array([None], dtype=object)
+    column[0] = value
+    reading = attribute.read(column)
+    if value is None and any(rows[0] for rows, _ in reading.refused.values()):
+        raise _error(attribute, "expected a value, got a missing one, of which it has none; name a value")
+    other = reading.counted.get("other")
+    if any(rows[0] for rows, _ in reading.refused.values()) or (other is not None and other[0]):
+        raise _error(attribute, f"expected {_labels(attribute)}, got another value; fix it")
+    return int(reading.codes[0])
+
+
+def _labels(attribute: Attribute) -> str:
+    """What values an attribute without bins has."""
+    match attribute:
+        case CategoricalAttribute():
+            shown = [repr(text_of(category)) for category in attribute.categories[:_SHOWN]]
+            more = len(attribute.categories) - len(shown)
+            return f"one of {', '.join(shown)}" + (f" and {more} more of the domain" if more else "")
+        case BooleanAttribute():
+            return "true or false"
+        case _:
+            return f"a code from 0 to {attribute.size - 1}"
+
+
+def _between(attribute: Attribute, found: Range) -> Mask:
+    """The codes of a range of codes, of ordered categories, or of categories that are numbers."""
+    if isinstance(attribute, CategoricalAttribute) and not attribute.ordered:
+        places = [
+            float(category)
+            if isinstance(category, (int, float)) and not isinstance(category, bool)
+            else math.nan
+            for category in attribute.categories
+        ]
+        if all(math.isnan(place) for place in places):
+            raise _error(
+                attribute,
+                "expected categories, got a range, which categories without an order do not have; list them, "
+                "or quote a category with dots",
+            )
+    elif isinstance(attribute, (CategoricalAttribute, CodedAttribute)):
+        places = list(map(float, range(attribute.size)))
+    else:
+        raise _error(attribute, f"expected {_labels(attribute)}, got a range; name a value")
+    low, high = (None if end is None else places[_code(attribute, end)] for end in found)
+    held = np.array(
+        [(low is None or place >= low) and (high is None or place <= high) for place in places],
+        dtype=np.bool_,
+    )
+    if not held.any():
+        raise _error(attribute, "expected a range from a lower to a higher value, got an empty one; fix it")
+    return held
+
+
+def _numbers(attribute: Attribute, bins: NumericAttribute, found: Range) -> tuple[float, float]:
+    """A range of numbers or units, cut to what the attribute holds."""
+    reach = bins.reach
+    least, most = float(reach[:, 0].min()), float(reach[:, 1].max())
+    low = least if found.low is None else _end(attribute, bins, found.low, last=False)
+    high = most if found.high is None else _end(attribute, bins, found.high, last=True)
+    if low > high:
+        raise _error(attribute, "expected a range from a lower to a higher value, got an empty one; fix it")
+    low_shown, high_shown = (_shown(attribute, bound) for bound in (least, most))
+    if high < least or low > most:
+        raise _error(attribute, f"expected values from {low_shown} to {high_shown}, got others; fix them")
+    for given, bound in zip(found, (low, high), strict=True):
+        if given is not None and not least <= bound <= most:
+            raise _error(
+                attribute,
+                f"expected values from {low_shown} to {high_shown}, got one outside; fix it, or leave an end "
+                "of the range open",
+            )
+    first, last = bins.spread.ranks(np.ones(len(reach), dtype=np.int64), low, high)
+    if not np.any(last > first):
+        raise _error(
+            attribute,
+            "expected values that the release has, got none; widen the range, above all where any real "
+            "number is a value",
+        )
+    return low, high
+
+
+def _end(attribute: Attribute, bins: NumericAttribute, value: object, last: bool) -> float:
+    """The number or unit at an end of a range; of a day without a time its first or last unit."""
+    column: RawColumn = np.array([value], dtype=object)
+    if isinstance(attribute, DateAttribute):
+        times, unreadable = attribute.moments.read(attribute.name, column)
+        if unreadable[0] or np.isnat(times[0]):
+            raise _error(attribute, f"expected {_time_form(attribute)}, got something else; fix it")
+        if last and attribute.moments.timed and _is_day(value):
+            times = times + np.timedelta64(1, "D") - np.timedelta64(1, "us")
+        return float(attribute.moments.counted(times)[0])
+    number = float(bins.numbers(column)[0])
+    if not math.isfinite(number):
+        raise _error(attribute, "expected a number, got something else; fix it")
+    return number
+
+
+def _is_day(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value.strip()) <= len("2020-12-31")
+    return isinstance(value, date) and not isinstance(value, datetime)
+
+
+def _time_form(attribute: DateAttribute) -> str:
+    kind = "a timestamp" if attribute.moments.timed else "a date"
+    return (
+        f"{kind} in the format {attribute.moments.format!r}"
+        if attribute.moments.format
+        else f"{kind} in ISO 8601"
+    )
+
+
+def _shown(attribute: Attribute, number: float) -> str:
+    if isinstance(attribute, DateAttribute):
+        return attribute.moments.bound_text(int(number))
+    return text_of(number)
+
+
+def _disjoint(ranges: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """The union of closed ranges as increasing ranges that do not overlap."""
+    return tuple(_joined(sorted(ranges)))
+
+
+def _joined(ranges: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    held: tuple[float, float] | None = None
+    for low, high in ranges:
+        if held is not None and low <= held[1]:
+            held = (held[0], max(held[1], high))
+            continue
+        if held is not None:
+            yield held
+        held = (low, high)
+    if held is not None:
+        yield held
+
+
+def _error(attribute: Attribute, problem: str) -> DataError:
+    return DataError(f"a condition on {attribute.name!r}: {problem}")

@@ -1,0 +1,134 @@
+"""Files of any number of rows, written block by block, and complete or absent."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...common.errors import DataError
+from ..releasing.outputs import warning_beside, write_text
+from ..releasing.table_format import TableFile, TableFormat
+from .drawing import Block, Drawing
+
+Advanced = Callable[[int], None]
+"""Called with the number of rows that are written."""
+
+
+_SHOWN = 1000
+"""Rows from which the types of a file's columns are described."""
+
+
+def check_absent(path: Path) -> None:
+    """Refuses a file that exists, before any work is done.
+
+    Raises:
+        DataError: it exists, or its warning does; or its folder does not.
+    """
+    for taken in (path, warning_beside(path)):
+        if taken.exists():
+            raise DataError(f"{taken} already exists; choose another file or remove it")
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"expected an existing folder for {path}, found none; make it")
+
+
+def write_rows(
+    drawing: Drawing, path: Path, table_file: TableFile, labels: tuple[str, ...], advanced: Advanced
+) -> None:
+    """Writes rows to a file; the file has its name only when it is complete.
+
+    Args:
+        drawing: the rows.
+        path: the file, checked by `check_absent`.
+        table_file: its format.
+        labels: why the rows must not be released; they are written to a file beside it.
+        advanced: called after every block.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    parquet = table_file.table_format is TableFormat.PARQUET
+    try:
+        with _complete_or_absent(path) as partial:
+            if parquet:
+                _write_parquet(drawing, partial, advanced)
+            else:
+                _write_csv(drawing, partial, table_file.spreadsheet_safe, advanced)
+            if labels:
+                write_text(warning_beside(path), "\n".join(labels) + "\n")
+    except OSError as cause:
+        raise DataError(f"cannot write {path}: {cause.strerror}; choose another path") from cause
+
+
+@contextlib.contextmanager
+def _complete_or_absent(path: Path) -> Iterator[Path]:
+    """A temporary file in the same folder, which gets the name if all goes well and is removed otherwise."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        yield partial
+        if path.exists():
+            raise DataError(f"{path} was made meanwhile; choose another file or remove it")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _write_csv(drawing: Drawing, path: Path, spreadsheet_safe: bool, advanced: Advanced) -> None:
+    def lines(block: Block) -> memoryview:
+        return drawing.decoder.lines(block.table, block.values, block.first, spreadsheet_safe)
+
+    with path.open("wb") as file:
+        file.write(drawing.decoder.header(spreadsheet_safe).encode())
+        written = 0
+        for rows, part in drawing.made(lambda block: (block.table.record_count, lines(block))):
+            file.write(part)
+            written += rows
+            advanced(written)
+
+
+def _write_parquet(drawing: Drawing, path: Path, advanced: Advanced) -> None:
+    decoder, written = drawing.decoder, 0
+
+    def made(block: Block) -> tuple[pa.Table, Block]:
+        return decoder.arrow(block.table, block.values, block.first), block.head(_SHOWN)
+
+    with contextlib.ExitStack() as open_files:
+        writer = None
+        for table, head in drawing.made(made):
+            if writer is None:
+                writer = pq.ParquetWriter(path, table.schema, store_schema=False)
+                open_files.enter_context(writer)
+                frame = decoder.frame(head.table, head.values, head.first)
+                writer.add_key_value_metadata(_metadata(table.schema, frame))
+            writer.write_table(table)
+            written += len(table)
+            advanced(written)
+
+
+def _metadata(schema: pa.Schema, frame: pd.DataFrame) -> dict[str, str]:
+    """What tells readers the types of the columns; texts are written as dictionaries but read as texts.
+
+    Args:
+        schema: as the rows are written.
+        frame: some of them with the types of their columns.
+    """
+    fields = [
+        pa.field(one.name, one.type.value_type) if _is_dictionary_of_texts(one.type) else one
+        for one in schema
+    ]
+    pandas = pa.Schema.from_pandas(frame, preserve_index=False).metadata[b"pandas"]
+    read = pa.schema(fields, {b"pandas": pandas})
+    return {
+        "ARROW:schema": base64.b64encode(read.serialize().to_pybytes()).decode(),
+        "pandas": pandas.decode(),
+    }
+
+
+def _is_dictionary_of_texts(kind: pa.DataType) -> bool:
+    return pa.types.is_dictionary(kind) and not kind.ordered

@@ -1,0 +1,268 @@
+"""From a data frame or a file to a release in one call, and by a command."""
+
+import json
+import logging
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from typer.testing import CliRunner
+
+import dpmosaic
+from dpmosaic.command import app
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.errors import BudgetError, DataError
+from dpmosaic.curator.certificates.certificate import Certificate
+
+RNG = np.random.default_rng(5)
+ROWS = 1500
+DOMAIN = {
+    "age": {"type": "numeric", "min": 0, "max": 119, "bins": 12, "integer": True},
+    "town": ["north", "south"],
+    "paid": {"type": "boolean"},
+}
+
+
+def real():
+    age = RNG.integers(18, 90, ROWS)
+    town = np.where(RNG.random(ROWS) < age / 100, "north", "south")
+    return pd.DataFrame({"age": age, "town": town, "paid": RNG.random(ROWS) < 0.3})
+
+
+REAL = real()
+
+
+def synthesize(data=REAL, **options):
+    return dpmosaic.synthesize(data, **{"domain": DOMAIN, "mechanism": "independent", "seed": 1, **options})
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["synthesize", *map(str, arguments)])
+
+
+def test_a_release_has_the_columns_and_types_of_the_data_frame():
+    release = synthesize(REAL.astype({"age": "int32", "town": "category"}), mechanism="mosaic")
+    assert release.table.dtypes.to_dict() == {
+        "age": np.dtype("int32"),
+        "town": pd.CategoricalDtype(["north", "south"]),
+        "paid": np.dtype("bool"),
+    }
+    assert len(release.table) == ROWS
+    promise = release.certificate.promise
+    assert (promise.epsilon, promise.delta) == (1.0, 1e-9)
+    assert release.certificate.plan.protocol == "trusted"
+
+
+def test_a_large_budget_gives_the_marginals_of_the_table():
+    release = synthesize(epsilon=1e4, mechanism="mosaic")
+    for names in (["town"], ["town", "paid"]):
+        real, made = (rows.value_counts(names, normalize=True) for rows in (REAL, release.table))
+        assert (real - made).abs().max() < 0.01
+
+
+def test_without_a_domain_the_release_finds_bounds_and_texts_and_says_so():
+    rows = REAL.assign(town=REAL["town"].where(REAL.index > 0, "a single house"))
+    with pytest.warns(dpmosaic.DomainWarning, match="a reviewed domain|public bounds"):
+        release = synthesize(rows, domain=None, epsilon=100.0)
+    assert set(release.domain["town"].categories) == {"", "other", "north", "south"}
+    assert release.table["age"].between(0, 130).mean() > 0.95
+    assert release.table.dtypes.to_dict() == rows.dtypes.to_dict()
+    assert not release.certificate.plan.unreviewed
+    assert set(release.certificate.plan.bins.attributes) == {"age", "town"}
+
+
+def test_the_warning_names_columns_whose_type_lists_categories():
+    rows = REAL.astype({"town": "category"})
+    with pytest.warns(dpmosaic.DomainWarning, match="categories of town count as public"):
+        release = synthesize(rows, domain=None)
+    assert release.domain["town"].categories == ("", "north", "south")
+
+
+def test_a_release_without_a_seed_is_for_release_and_differs_each_time():
+    first, second = (synthesize(seed=None) for _ in range(2))
+    assert first.certificate.labels == ()
+    assert first.certificate.differentially_private
+    assert not first.table.equals(second.table)
+
+
+def test_a_seed_reproduces_the_release_and_labels_it():
+    first, second = (synthesize() for _ in range(2))
+    assert first.table.equals(second.table)
+    assert "NOT A RELEASE" in first.certificate.labels[0]
+
+
+def test_domains_come_as_objects_as_content_and_as_files(tmp_path):
+    path = tmp_path / "domain.json"
+    path.write_text(json.dumps(DOMAIN))
+    for domain in (path, str(path), Domain.from_json(DOMAIN)):
+        assert synthesize(domain=domain).domain == Domain.from_json(DOMAIN)
+
+
+def test_files_are_released_as_data_frames_are(tmp_path):
+    REAL.to_csv(tmp_path / "table.csv", index=False)
+    REAL.to_parquet(tmp_path / "table.parquet")
+    expected = synthesize().rows.digest()
+    for name in ("table.csv", "table.parquet"):
+        assert synthesize(tmp_path / name).rows.digest() == expected
+    with pytest.warns(dpmosaic.DomainWarning):
+        release = synthesize(tmp_path / "table.csv", domain=None, epsilon=100.0)
+    assert set(release.table["town"].dropna()) <= {"north", "south", "other"}
+
+
+def test_a_target_gives_the_workload_that_predicts_it():
+    plan = synthesize(target="paid").certificate.plan
+    expected = dpmosaic.Workload.for_target(Domain.from_json(DOMAIN), "paid")
+    assert {one.clique: one.weight for one in plan.workload} == dict(
+        zip(expected.cliques, expected.weights, strict=True)
+    )
+
+
+def test_rules_hold_in_every_row():
+    rule = {"impossible": {"town": ["north"], "paid": [True]}}
+    rows = REAL[~((REAL["town"] == "north") & REAL["paid"])]
+    made = synthesize(rows, rules=[rule]).table
+    assert not ((made["town"] == "north") & made["paid"]).any()
+
+
+def test_options_of_the_release_reach_it():
+    release = synthesize(rows=10, workload="1way", mechanism=dpmosaic.MST(), delta=1e-6, epsilon=2.0)
+    plan = release.certificate.plan
+    assert (len(release.table), plan.mechanism["name"], len(plan.workload)) == (10, "mst", 3)
+    assert (plan.budget.epsilon, plan.budget.delta) == (2.0, 1e-6)
+
+
+def test_a_table_of_one_column_is_released():
+    assert list(synthesize(REAL[["town"]], domain={"town": DOMAIN["town"]}).table) == ["town"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"epsilon": 0}, BudgetError, "epsilon: expected a positive"),
+        ({"delta": 1}, BudgetError, "delta: expected a number"),
+        ({"mechanism": "magic"}, DataError, "mechanism: expected one of"),
+        ({"target": "paid", "workload": "1way"}, DataError, "target: expected it without a workload"),
+        ({"domain": {"height": 3}}, DataError, "expected a column 'height'"),
+        ({"rows": 0}, DataError, "rows: expected at least 1"),
+        ({"data": REAL.iloc[:0]}, DataError, "at least one row"),
+        ({"data": "nowhere.csv"}, DataError, "expected a file"),
+    ],
+)
+def test_refuses_what_does_not_fit_before_anything_is_spent(options, error, message, monkeypatch):
+    monkeypatch.setattr("dpmosaic.simulations.synthesize.release_among", _spending)
+    with pytest.raises(error, match=message):
+        synthesize(**options)
+
+
+def _spending(*_, **__):
+    raise AssertionError("it began to spend")
+
+
+def test_nothing_is_printed_and_progress_is_shown_if_asked_for(capfd, caplog):
+    with caplog.at_level(logging.DEBUG, logger="dpmosaic"):
+        synthesize()
+    synthesize(progress=False)
+    assert capfd.readouterr() == ("", "")
+    assert not caplog.records
+    synthesize(progress=True)
+    assert capfd.readouterr().err
+
+
+def test_a_synthesizer_fits_and_samples_like_those_of_scikit_learn():
+    made = dpmosaic.Synthesizer(epsilon=2.0, domain=DOMAIN, mechanism="independent", seed=1)
+    again = clone(made).set_params(epsilon=3.0)
+    assert made.get_params()["epsilon"] == 2.0
+    assert again.fit(REAL) is again
+    assert again.release_.certificate.promise.epsilon == 3.0
+    assert again.sample().equals(again.release_.table)
+    assert again.sample(7, {"town": "north"}, seed=1).equals(again.release_.sample(7, "town=north", seed=1))
+    assert len(again.sample(seed=1)) == ROWS
+    with pytest.raises(DataError, match="call fit first"):
+        made.sample(3)
+    with pytest.raises(DataError, match="expected one of the parameters epsilon"):
+        made.set_params(eps=1.0)
+
+
+@pytest.mark.parametrize("table_format", ["csv", "parquet"])
+def test_the_command_writes_a_release_that_can_be_loaded(tmp_path, table_format):
+    REAL.to_csv(tmp_path / "table.csv", index=False)
+    (tmp_path / "domain.json").write_text(json.dumps(DOMAIN))
+    done = run(
+        *(tmp_path / "table.csv", "--domain", tmp_path / "domain.json", "--out", tmp_path / "out"),
+        *("--format", table_format, "--seed", 1, "--mechanism", "independent", "--json"),
+    )
+    assert done.exit_code == 0, done.output
+    summary = json.loads(done.stdout)
+    assert summary["rows"] == ROWS
+    assert summary["warnings"] == []
+    release = dpmosaic.load(tmp_path / "out")
+    assert release.rows.digest() == synthesize().rows.digest()
+    assert (tmp_path / "out" / f"synthetic.{table_format}").is_file()
+    assert not (tmp_path / "out" / "metrics.json").exists()
+
+
+def test_the_command_needs_one_file_and_one_folder(tmp_path):
+    REAL.to_csv(tmp_path / "table.csv", index=False)
+    done = run(tmp_path / "table.csv", "--mechanism", "independent", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "warning: no domain" in done.output
+    assert "written to" in done.output
+    assert Certificate.load(tmp_path / "out" / "certificate.json").differentially_private
+    assert (tmp_path / "out" / "bins" / "domain.json").is_file()
+
+
+def test_the_command_refuses_a_folder_with_results_before_it_reads_the_table(tmp_path):
+    (tmp_path / "model.npz").touch()
+    done = run(tmp_path / "nowhere.csv", "--out", tmp_path)
+    assert isinstance(done.exception, DataError)
+    assert "already holds model.npz" in str(done.exception)
+
+
+def test_simulate_takes_data_frames():
+    options = {"budget": dpmosaic.Budget(1.0, 1e-9), "mechanism": "independent", "seed": 1}
+    table = dpmosaic.encode(REAL, DOMAIN)
+    expected = dpmosaic.simulate(table, **options)
+    assert dpmosaic.simulate(REAL, domain=DOMAIN, **options).synthetic.digest() == expected.synthetic.digest()
+    assert dpmosaic.simulate(REAL, **options).bins is not None
+    with pytest.raises(DataError, match="no domain beside a Table"):
+        dpmosaic.simulate(table, domain=DOMAIN, **options)
+
+
+def test_data_frames_and_tables_are_encoded_and_decoded():
+    domain = Domain.from_json(DOMAIN)
+    table = dpmosaic.encode(REAL, domain)
+    again = dpmosaic.decode(table, seed=2)
+    assert dpmosaic.encode(again, domain).digest() == table.digest()
+    assert again["town"].equals(REAL["town"].astype(again["town"].dtype))
+
+
+def test_a_domain_is_drafted_from_a_data_frame_as_from_its_file(tmp_path):
+    rows = REAL.assign(kind=pd.Categorical(RNG.choice(["x", "y"], ROWS)))
+    rows.to_parquet(tmp_path / "table.parquet")
+    draft = dpmosaic.infer_domain(rows)
+    assert draft.domain == dpmosaic.infer_domain(tmp_path / "table.parquet").domain
+    assert draft.domain.unreviewed == tuple(rows.columns)
+
+
+def test_a_column_of_objects_is_drafted_as_its_texts():
+    draft = dpmosaic.infer_domain(pd.DataFrame({"mixed": [1, "one", None] * 50}), blanks=["one"])
+    assert draft.domain["mixed"].missing == ("one",)
+
+
+def test_evaluate_compares_a_data_frame_with_a_release():
+    release = synthesize()
+    found = dpmosaic.evaluate(REAL, release)
+    table = dpmosaic.encode(REAL, DOMAIN)
+    assert found.kway == dpmosaic.evaluate(table, release.rows).kway
+    assert found.kway == dpmosaic.evaluate(REAL, release.table, domain=DOMAIN).kway
+    with pytest.raises(DataError, match="expected a domain for a data frame"):
+        dpmosaic.evaluate(REAL, release.table)
+
+
+def test_every_public_name_is_listed_and_loads():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert all(hasattr(dpmosaic, name) for name in dpmosaic.__all__)
+    assert set(dpmosaic.__all__) <= set(dir(dpmosaic))
