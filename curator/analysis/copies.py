@@ -169,7 +169,7 @@ def _draw(
 
     margins = {name: drawn_of((name,)) for name in domain.names}
     changes = {name: margin - counts[(name,)] for name, margin in margins.items()}
-    found = {}
+    found: dict[Clique, Array] = {}
     for one, other in pairs:
         sizes = domain.shape((one, other))
         # What the changes of the margins add to each cell of a pair whose interaction is as measured.

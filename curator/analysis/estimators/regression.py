@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.errors import DataError
+from ..conditions import Where
 from ..intervals import LEAST_REACH, OUT_OF_REACH, quantile_of
 from ..published import Published
 from .design import Design
 from .estimates import Errors, Estimates, Target
 from .influence import RealTable
-from .selection import Where
 
 Array = NDArray[np.float64]
 

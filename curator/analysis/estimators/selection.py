@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,29 +10,43 @@ from numpy.typing import NDArray
 
 from ....common.data.boolean import BooleanAttribute
 from ....common.data.categorical import CategoricalAttribute, CodedAttribute
-from ....common.data.dates import TimeAttribute
-from ....common.data.domain import Domain
+from ....common.data.dates import DateAttribute, TimeAttribute
+from ....common.data.domain import Clique
 from ....common.data.numeric import NumericAttribute
 from ....common.data.values import text_of
 from ....common.errors import DataError
+from ..conditions import Condition, Where
 from ..published import Published
-
-Where = Mapping[str, Any]
-"""Column -> a value, a collection of values, a closed range (low, high), or None for missing values."""
 
 Mask = NDArray[np.bool_]
 
 
-def rows_where(published: Published, where: Where | None) -> Mask:
-    """The rows of the synthetic table that satisfy all conditions.
+class Selected(NamedTuple):
+    """Rows that meet a condition.
+
+    Attributes:
+        rows: whether each row of the synthetic table does, shape (rows,).
+        columns: those of the condition.
+    """
+
+    rows: Mask
+    columns: Clique
+
+
+def rows_where(published: Published, where: Where | None) -> Selected:
+    """The rows of the synthetic table that meet a condition; all without one.
 
     Raises:
-        DataError: a column or a category does not exist, or a range is none.
+        DataError: a column or a value does not exist, or a range is empty.
     """
-    chosen = np.ones(len(published.frame), dtype=bool)
-    for name, wanted in (where or {}).items():
-        chosen &= rows_with(published, name, wanted)
-    return chosen
+    condition = Condition.of(published.domain, where)
+    chosen = np.ones(published.rows.record_count, dtype=bool)
+    for name, allowed in condition.allowed.items():
+        if isinstance(published.domain[name], NumericAttribute | DateAttribute):
+            chosen &= condition.holds(name, _numbers_or_units(published, name))
+        else:
+            chosen &= allowed.codes[published.rows.column(name)]
+    return Selected(chosen, condition.clique)
 
 
 def rows_with(published: Published, name: str, wanted: Any) -> Mask:
@@ -42,24 +55,18 @@ def rows_with(published: Published, name: str, wanted: Any) -> Mask:
     Args:
         published: the release.
         name: the column.
-        wanted: a value, a collection of values, a closed range (low, high) of numbers or times, or None for
-            missing values.
+        wanted: a value, a list of values, a closed range (low, high), or None for missing values.
 
     Raises:
-        DataError: the column or a category does not exist, or a range is none.
+        DataError: the column or a value does not exist, or a range is empty.
     """
-    published.domain.position(name)
-    column = published.frame[name]
-    if wanted is None:
-        return _plain(column.isna())
-    if isinstance(wanted, tuple):
-        return _between(published.domain, name, column, wanted)
-    values = list(wanted) if isinstance(wanted, Collection) and not isinstance(wanted, str) else [wanted]
-    chosen = np.zeros(len(column), dtype=bool)
-    for value in values:
-        _check_category(published.domain, name, value)
-        chosen |= _plain(column.isna() if value is None else column == value)
-    return chosen
+    return rows_where(published, {name: wanted}).rows
+
+
+def rows_at(published: Published, name: str, level: Any) -> Mask:
+    """The rows with one of the values that occur in a column, see `levels_of`."""
+    found: Mask = (published.frame[name] == level).to_numpy(dtype=bool, na_value=False)
+    return found
 
 
 def numbers_of(published: Published, name: str) -> NDArray[np.float64]:
@@ -99,39 +106,16 @@ def is_numeric(published: Published, name: str) -> bool:
     return isinstance(published.domain[name], NumericAttribute)
 
 
-def _between(domain: Domain, name: str, column: pd.Series, wanted: tuple[Any, ...]) -> Mask:
-    if len(wanted) != 2 or isinstance(domain[name], CategoricalAttribute | BooleanAttribute):
-        raise DataError(
-            f"column {name!r}: expected a tuple (low, high) of a numeric column, got another; "
-            "give categories as a list"
-        )
-    low, high = wanted
-    if isinstance(domain[name], TimeAttribute):
-        column, low, high = (
-            pd.to_datetime(column.astype(str), utc=True, errors="coerce"),
-            pd.Timestamp(low),
-            pd.Timestamp(high),
-        )
-        low, high = (t.tz_localize("UTC") if t.tzinfo is None else t.tz_convert("UTC") for t in (low, high))
-    if not low <= high:
-        raise DataError(f"column {name!r}: expected low <= high, got a range that is empty; swap its ends")
-    return _plain((column >= low) & (column <= high))
-
-
-def _check_category(domain: Domain, name: str, value: Any) -> None:
-    attribute = domain[name]
-    if value is None or not isinstance(attribute, CategoricalAttribute):
-        return
-    known = list(map(text_of, attribute.categories))
-    if text_of(value) not in known:
-        shown = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")
-        raise DataError(f"column {name!r}: expected one of {shown}; got {value!r}, which is none of them")
-
-
-def _plain(mask: pd.Series) -> Mask:
-    """A mask without missing values: a missing value satisfies nothing."""
-    found: Mask = mask.to_numpy(dtype=bool, na_value=False)
-    return found
+def _numbers_or_units(published: Published, name: str) -> NDArray[np.float64]:
+    """Numbers, or units since 1970 of dates, NaN if missing."""
+    attribute, column = published.domain[name], published.frame[name]
+    if not isinstance(attribute, DateAttribute):
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    missing = column.isna().to_numpy()
+    times, _ = attribute.moments.read(name, column.astype(object).mask(missing, None).to_numpy())
+    return np.where(
+        missing, np.nan, attribute.moments.counted(np.where(missing, np.datetime64(0, "D"), times))
+    )
 
 
 def _kind(attribute: object) -> str:
