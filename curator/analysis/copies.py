@@ -159,17 +159,23 @@ def _draw(
     rows = float(counts[domain.names[:1]].sum())
     kappa, scale = kappa_of(evidence), rows / evidence.records
 
-    def drawn_of(clique: Clique) -> Array:
+    def drawn_of(clique: Clique, effects: Array | float = 0.0) -> Array:
         known = evidence.known.get(clique)
-        means, variances = _posterior(counts[clique], domain.shape(clique), known, scale, rows * kappa**2)
+        shape = domain.shape(clique)
+        means, variances = _posterior(counts[clique], shape, known, effects, scale, rows * kappa**2)
         cells = _positive(means, variances, rng)
         found: Array = cells * (rows / cells.sum())
         return found
 
     margins = {name: drawn_of((name,)) for name in domain.names}
-    return margins, {
-        (one, other): _fitted(drawn_of((one, other)), margins[one], margins[other]) for one, other in pairs
-    }
+    changes = {name: margin - counts[(name,)] for name, margin in margins.items()}
+    found: dict[Clique, Array] = {}
+    for one, other in pairs:
+        sizes = domain.shape((one, other))
+        # What the changes of the margins add to each cell of a pair whose interaction is as measured.
+        effects = np.add.outer(changes[one] / sizes[1], changes[other] / sizes[0])
+        found[one, other] = _fitted(drawn_of((one, other), effects.ravel()), margins[one], margins[other])
+    return margins, found
 
 
 def _resampled(rows: Table, margins: Mapping[str, Array], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -189,7 +195,12 @@ def _resampled(rows: Table, margins: Mapping[str, Array], rng: np.random.Generat
 
 
 def _posterior(
-    released: Array, shape: tuple[int, ...], known: Known | None, scale: float, spread: float
+    released: Array,
+    shape: tuple[int, ...],
+    known: Known | None,
+    effects: Array | float,
+    scale: float,
+    spread: float,
 ) -> tuple[Array, Array]:
     """Means and variances of the cells of the real marginal, in counts of the synthetic table."""
     most = (_LARGEST_ERROR * released) ** 2
@@ -198,7 +209,7 @@ def _posterior(
         return released, before
     variance = (known.sigma * scale) ** 2
     gain = before / (before + variance)
-    surprise = known.values * scale - interaction(released, shape)
+    surprise = known.values * scale - interaction(released, shape) + effects
     return released + gain * surprise, gain * variance
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ....common.errors import DataError
 from ..conditions import Where
 from ..published import Published
-from .selection import columns_in, is_numeric, levels_of, numbers_of, rows_where, rows_with
+from .selection import is_numeric, levels_of, numbers_of, rows_at, rows_where, rows_with
 
 Array = NDArray[np.float64]
 
@@ -80,7 +80,8 @@ class Design:
         """
         response, regressors = read_formula(y, x)
         values = _response(published, response, positive)
-        used = rows_where(published, where) & ~np.isnan(values)
+        selected = rows_where(published, where)
+        used = selected.rows & ~np.isnan(values)
         for name in regressors:
             used &= ~published.frame[name].isna().to_numpy()
         names, found = [INTERCEPT], [np.ones(len(values))]
@@ -91,7 +92,7 @@ class Design:
                 continue
             for level in _contrasts(published, name, used):
                 names.append(f"{name}={level}")
-                found.append(rows_with(published, name, level).astype(np.float64))
+                found.append(rows_at(published, name, level).astype(np.float64))
             if len(names) > MOST_COEFFICIENTS:
                 raise DataError(
                     f"expected at most {MOST_COEFFICIENTS} coefficients, got more with column {name!r}; "
@@ -106,7 +107,7 @@ class Design:
             np.column_stack(found) * used[:, None],
             np.nan_to_num(values) * used,
             used,
-            (response, *regressors, *columns_in(published, where)),
+            (response, *regressors, *selected.columns),
         )
 
 

@@ -18,7 +18,7 @@ from . import ratios
 from .estimates import Errors, Estimates, Target
 from .influence import RealTable, covariance
 from .ratios import Ratio
-from .selection import Mask, columns_in, levels_of, numbers_of, rows_where, rows_with
+from .selection import Mask, levels_of, numbers_of, rows_at, rows_where, rows_with
 
 Array = NDArray[np.float64]
 
@@ -43,8 +43,8 @@ def mean(
     Args:
         published: the release.
         column: a column of numbers, or of true and false.
-        where: column -> a value, a list of values, a closed range (low, high), or None for missing: which
-            rows count. Default: all.
+        where: which rows count: column -> a value, a list of values, a closed range (low, high), or None for
+            missing; or such conditions as text (see `conditions`). By default all.
         by: one estimate for each combination of values of these columns.
         of: "population" or "table", see `Target`.
         level: share of intervals that are to contain the value.
@@ -118,14 +118,15 @@ def difference(
         values, name = numbers_of(published, column), column
     else:
         values, name = _indicator(published, column, value)
-    chosen = rows_where(published, where) & ~np.isnan(values)
+    selected = rows_where(published, where)
+    chosen = selected.rows & ~np.isnan(values)
     groups = [rows_with(published, group, wanted) & chosen for wanted in (first, second)]
     if not all(mask.any() for mask in groups):
         raise DataError(
             f"between: expected two groups of column {group!r} that occur in the release, got one without "
             "rows; choose other groups"
         )
-    columns = (column, group, *columns_in(published, where))
+    columns = (column, group, *selected.columns)
     found = _Groups.of(RealTable(published, columns), values, groups)
     one, other = found.ratios(target, level)
     # Of each ratio, the influence of a record on it: its error is linear in that of the sums.
@@ -209,13 +210,13 @@ def _means(
     of: Target,
     level: float,
 ) -> Estimates:
-    chosen = rows_where(published, where) & ~np.isnan(values)
+    selected = rows_where(published, where)
+    chosen = selected.rows & ~np.isnan(values)
     if not chosen.any():
         raise DataError("where: expected a condition that rows of the release satisfy, got none; relax it")
     names = [by] if isinstance(by, str) else list(by or ())
     groups = _groups_by(published, names, chosen)
-    columns = (column, *names, *columns_in(published, where))
-    found = _Groups.of(RealTable(published, columns), values, [*groups.values()])
+    found = _Groups.of(RealTable(published, (column, *names, *selected.columns)), values, [*groups.values()])
     made = found.ratios(of, level)
     steps = found.steps([ratio.value for ratio in made])
     reach = found.totals.reach_of(np.nan_to_num(steps.T))
@@ -241,7 +242,7 @@ def _groups_by(published: Published, names: Sequence[str], chosen: Mask) -> dict
     """The rows of each combination of values that occurs."""
     groups = {"": chosen}
     for name in names:
-        levels = {text: rows_with(published, name, text) for text in levels_of(published, name)}
+        levels = {level: rows_at(published, name, level) for level in levels_of(published, name)}
         groups = {
             f"{prefix}, {name}={level}" if prefix else f"{name}={level}": found
             for prefix, mask in groups.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,43 +10,63 @@ from numpy.typing import NDArray
 
 from ....common.data.boolean import BooleanAttribute
 from ....common.data.categorical import CategoricalAttribute, CodedAttribute
-from ....common.data.dates import TimeAttribute
+from ....common.data.dates import DateAttribute, TimeAttribute
 from ....common.data.domain import Clique
 from ....common.data.numeric import NumericAttribute
 from ....common.data.values import text_of
 from ....common.errors import DataError
-from ...releasing.raw_frames import raw
 from ..conditions import Condition, Where
 from ..published import Published
 
 Mask = NDArray[np.bool_]
 
 
-def rows_where(published: Published, where: Where | None) -> Mask:
-    """The rows of the synthetic table that satisfy a condition, shape (rows,).
+class Selected(NamedTuple):
+    """Rows that meet a condition.
+
+    Attributes:
+        rows: whether each row of the synthetic table does, shape (rows,).
+        columns: those of the condition.
+    """
+
+    rows: Mask
+    columns: Clique
+
+
+def rows_where(published: Published, where: Where | None) -> Selected:
+    """The rows of the synthetic table that meet a condition; all without one.
 
     Raises:
-        DataError: a column or a value does not exist, or a range is none.
+        DataError: a column or a value does not exist, or a range is empty.
     """
     condition = Condition.of(published.domain, where)
-    chosen = np.ones(published.rows.record_count, dtype=np.bool_)
+    chosen = np.ones(published.rows.record_count, dtype=bool)
     for name, allowed in condition.allowed.items():
-        numbers = published.domain[name].within(raw(published.domain[name], published.frame[name]))
-        if numbers is None:
-            chosen &= allowed.codes[published.rows.column(name)]
+        if isinstance(published.domain[name], NumericAttribute | DateAttribute):
+            chosen &= condition.holds(name, _numbers_or_units(published, name))
         else:
-            chosen &= condition.holds(name, numbers)
-    return chosen
-
-
-def columns_in(published: Published, where: Where | None) -> Clique:
-    """The columns that a condition is about."""
-    return Condition.of(published.domain, where).clique
+            chosen &= allowed.codes[published.rows.column(name)]
+    return Selected(chosen, condition.clique)
 
 
 def rows_with(published: Published, name: str, wanted: Any) -> Mask:
-    """The rows whose value of one column is wanted; see `rows_where`."""
-    return rows_where(published, {name: wanted})
+    """The rows whose value of one column is wanted.
+
+    Args:
+        published: the release.
+        name: the column.
+        wanted: a value, a list of values, a closed range (low, high), or None for missing values.
+
+    Raises:
+        DataError: the column or a value does not exist, or a range is empty.
+    """
+    return rows_where(published, {name: wanted}).rows
+
+
+def rows_at(published: Published, name: str, level: Any) -> Mask:
+    """The rows with one of the values that occur in a column, see `levels_of`."""
+    found: Mask = (published.frame[name] == level).to_numpy(dtype=bool, na_value=False)
+    return found
 
 
 def numbers_of(published: Published, name: str) -> NDArray[np.float64]:
@@ -84,6 +104,18 @@ def is_numeric(published: Published, name: str) -> bool:
             f"column {name!r}: expected numbers or categories, got dates; leave it out of the regression"
         )
     return isinstance(published.domain[name], NumericAttribute)
+
+
+def _numbers_or_units(published: Published, name: str) -> NDArray[np.float64]:
+    """Numbers, or units since 1970 of dates, NaN if missing."""
+    attribute, column = published.domain[name], published.frame[name]
+    if not isinstance(attribute, DateAttribute):
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    missing = column.isna().to_numpy()
+    times, _ = attribute.moments.read(name, column.astype(object).mask(missing, None).to_numpy())
+    return np.where(
+        missing, np.nan, attribute.moments.counted(np.where(missing, np.datetime64(0, "D"), times))
+    )
 
 
 def _kind(attribute: object) -> str:
