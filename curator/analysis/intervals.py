@@ -10,7 +10,7 @@ from ...common.errors import DataError
 
 Array = NDArray[np.float64]
 
-LEAST_REACH = 0.8
+LEAST_REACH = 0.5
 """Share of a function's variance that measurements have to determine for an interval; see `Totals.reach`."""
 
 OUT_OF_REACH = (

@@ -42,6 +42,9 @@ _MOST_STEPS = 100
 _TOLERANCE = 1e-3
 """The h_r are good enough when the residual is this share of the first one."""
 
+_FEW_CELLS = 1500
+"""Equations of so many cells are solved directly."""
+
 _AT_ONCE = 2**22
 """Functions are taken in blocks of about so many values."""
 
@@ -219,7 +222,7 @@ class _Terms:
     def solved(self, target: Array, price: float) -> Array:
         """The h_r that minimise noise plus price times the weighted squares of what they leave of a target.
 
-        By conjugate gradients, for all columns at once. A solution that is not exact is as unbiased.
+        Directly for few cells, otherwise by conjugate gradients. A solution that is not exact is as unbiased.
 
         Args:
             target: shape (n, q).
@@ -228,20 +231,37 @@ class _Terms:
         Returns:
             Shape (size, q), within the interactions' spaces.
         """
+        if self.size <= _FEW_CELLS:
+            solved: Array = np.linalg.solve(self._equations(price), self._gathered(target, price))
+            return self.projected(solved)
+        return self._descended(target, price)
+
+    def _gathered(self, rest: Array, price: float) -> Array:
+        """How much each cell's part would take of a rest, shape (size, q)."""
+        weighed = (rest - self.spread @ rest / self.spread.sum()) * self.spread[:, None]
+        summed: Array = self.cells.T @ weighed
+        return price * self.projected(summed)
+
+    def _equations(self, price: float) -> Array:
+        """The matrix of the equations that the parts solve, shape (size, size)."""
+        weighed = (self.cells.T * self.spread) @ self.cells
+        means = self.cells.T @ self.spread
+        squares = weighed.toarray() - np.outer(means, means / self.spread.sum())
+        projected = self.projected(self.projected(squares).T)
+        projected *= price
+        projected[np.diag_indices(self.size)] += self.sigmas**2
+        return projected
+
+    def _descended(self, target: Array, price: float) -> Array:
+        """An approximate solution by conjugate gradients, for all columns at once."""
         variances = (self.sigmas**2)[:, None]
         scale = 1 / (variances + price * (self.cells.T @ self.spread)[:, None])
-
-        def gathered(rest: Array) -> Array:
-            weighed = (rest - self.spread @ rest / self.spread.sum()) * self.spread[:, None]
-            summed: Array = self.cells.T @ weighed
-            return price * self.projected(summed)
-
         parts = np.zeros((self.size, target.shape[1]))
-        left = gathered(target)
+        left = self._gathered(target, price)
         step = scale * left
         size = first = np.einsum("ij,ij->j", left, step)
         for _ in range(_MOST_STEPS):
-            moved = variances * step + gathered(self.fitted(self.projected(step)))
+            moved = variances * step + self._gathered(self.fitted(self.projected(step)), price)
             along = np.einsum("ij,ij->j", step, moved)
             rate = np.divide(size, along, out=np.zeros_like(size), where=along > 0)
             parts += rate * step
