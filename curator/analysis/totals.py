@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve
 from scipy.sparse import csr_array
 
 from ...common.data.domain import Clique
@@ -232,7 +233,8 @@ class _Terms:
             Shape (size, q), within the interactions' spaces.
         """
         if self.size <= _FEW_CELLS:
-            solved: Array = np.linalg.solve(self._equations(price), self._gathered(target, price))
+            gathered = self._gathered(target, price)
+            solved: Array = solve(self._equations(price), gathered, assume_a="pos")
             return self.projected(solved)
         return self._descended(target, price)
 

@@ -10,7 +10,7 @@ For each kind of question: the share of questions that got an interval; the shar
 the truth; their median width, as a multiple of the interval that the real table gives about the population;
 and how many would contain the truth if they were computed from the synthetic rows as if these were real.
 
-Run: python benchmarks/coverage.py adult --data FOLDER --releases FOLDER [--seeds 200]
+Run: python benchmarks/intervals.py adult --data FOLDER --releases FOLDER [--seeds 200]
 
 FOLDER holds adult, nltcs or titanic, with NAME.csv.gz and domain.json. Releases are kept in the other folder,
 one for each seed, and used again by the next run.
