@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .common.data.workload import Workload
     from .common.errors import BudgetError, DataError, MosaicError
     from .common.privacy.budget import Budget
+    from .curator.analysis.copies import combine
+    from .curator.analysis.estimators.estimates import Estimates
     from .curator.analysis.release import Release, load
     from .curator.certificates.certificate import Certificate
     from .curator.mechanisms.absyn.absyn import ABSyn
@@ -50,6 +52,7 @@ __all__ = [
     "DataError",
     "Domain",
     "DomainWarning",
+    "Estimates",
     "Evaluation",
     "Grid",
     "Independent",
@@ -63,6 +66,7 @@ __all__ = [
     "Synthesizer",
     "Table",
     "Workload",
+    "combine",
     "decode",
     "encode",
     "evaluate",
@@ -88,6 +92,7 @@ _HOMES = {
     "DataError": "common.errors",
     "Domain": "common.data.domain",
     "DomainWarning": "simulations.schemas",
+    "Estimates": "curator.analysis.estimators.estimates",
     "Evaluation": "simulations.evaluation.evaluation",
     "Grid": "simulations.partition",
     "Independent": "curator.mechanisms.independent",
@@ -101,6 +106,7 @@ _HOMES = {
     "Synthesizer": "simulations.synthesize",
     "Table": "common.data.table",
     "Workload": "common.data.workload",
+    "combine": "curator.analysis.copies",
     "decode": "simulations.frames",
     "encode": "simulations.frames",
     "evaluate": "simulations.frame_evaluation",
