@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .common.privacy.budget import Budget
     from .curator.analysis.copies import combine
     from .curator.analysis.estimators.estimates import Estimates
+    from .curator.analysis.queries.answer import Answer
     from .curator.analysis.release import Release, load
     from .curator.certificates.certificate import Certificate
     from .curator.mechanisms.absyn.absyn import ABSyn
@@ -44,6 +45,7 @@ __all__ = [
     "MST",
     "MWEM",
     "ABSyn",
+    "Answer",
     "Budget",
     "BudgetError",
     "Certificate",
@@ -84,6 +86,7 @@ _HOMES = {
     "MST": "curator.mechanisms.mst",
     "MWEM": "curator.mechanisms.mwem",
     "ABSyn": "curator.mechanisms.absyn.absyn",
+    "Answer": "curator.analysis.queries.answer",
     "Budget": "common.privacy.budget",
     "BudgetError": "common.errors",
     "Certificate": "curator.certificates.certificate",

@@ -1,19 +1,19 @@
 """Whether intervals hold: shares of 95 % intervals that contain the real value, over many releases.
 
 Each table is released again and again with other noise (epsilon 1, delta 1e-9, trusted, bins chosen by the
-release), and each release answers the same questions: means of all numbers, shares of a value in groups of at
-least 2 % of the records, coefficients of linear and logistic regressions. Truth is what statsmodels and pandas
-find in the real table; the intervals are of the table. For "generated" each seed makes a new table from a known
-generator, and truth is the generator's: the intervals are of the population.
+release), and each release answers the same questions: means of all numbers, shares of a value in groups of
+at least 2 % of the records, coefficients of linear and logistic regressions. Truth is what statsmodels and
+pandas find in the real table; the intervals are of the table. For "generated" each seed makes a new table
+from a known generator, and truth is the generator's: the intervals are of the population.
 
-For each kind of question: the share of questions that got an interval; the share of intervals that contain the
-truth; their median width, as a multiple of the interval that the real table gives about the population; and how
-many would contain the truth if they were computed from the synthetic rows as if these were real.
+For each kind of question: the share of questions that got an interval; the share of intervals that contain
+the truth; their median width, as a multiple of the interval that the real table gives about the population;
+and how many would contain the truth if they were computed from the synthetic rows as if these were real.
 
 Run: python benchmarks/coverage.py adult --data FOLDER --releases FOLDER [--seeds 200]
 
-FOLDER holds adult, nltcs or titanic, with NAME.csv.gz and domain.json. Releases are kept in the other folder, one
-for each seed, and used again by the next run.
+FOLDER holds adult, nltcs or titanic, with NAME.csv.gz and domain.json. Releases are kept in the other folder,
+one for each seed, and used again by the next run.
 """
 
 from __future__ import annotations

@@ -120,8 +120,11 @@ def _type_of(name: str, kind: Any) -> ColumnType:
     extension = not hasattr(kind, "isbuiltin")
     if isinstance(kind, pd.CategoricalDtype):
         return Listed(tuple(kind.categories.tolist()), bool(kind.ordered))
-    if isinstance(kind, pd.ArrowDtype) and pa.types.is_date(kind.pyarrow_dtype):
-        return Time(False)
+    if isinstance(kind, pd.ArrowDtype):
+        if pa.types.is_date(kind.pyarrow_dtype):
+            return Time(False)
+        if pa.types.is_dictionary(kind.pyarrow_dtype):
+            return Text()
     if types.is_bool_dtype(kind):
         return Flag(extension)
     if types.is_integer_dtype(kind):

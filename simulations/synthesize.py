@@ -113,9 +113,10 @@ def console_for(progress: bool | None) -> Console:
     Args:
         progress: whether to show it; None where there is one of these.
     """
-    if progress is None:
-        return Console(stderr=True)
-    return Console(stderr=True, force_terminal=progress, quiet=not progress)
+    console = Console(stderr=True, quiet=progress is False)
+    if progress and not console.is_jupyter:
+        return Console(stderr=True, force_terminal=True)
+    return console
 
 
 def _ruled(loaded: Loaded, rules: Sequence[RuleLike]) -> Loaded:

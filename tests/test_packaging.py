@@ -21,6 +21,7 @@ ROOT_FILES = ("__init__.py", "command.py", "py.typed", "testing.py")
 OPTIONAL_MODULES = {
     "dp-accounting": "dp_accounting",
     "jinja2": "jinja2",
+    "sqlglot": "sqlglot",
     "networkx": "networkx",
     "numba": "numba",
     "opacus": "opacus",

@@ -16,6 +16,9 @@ _REACH = 40
 _SMALLEST = -20
 """Grids of real numbers without bounds tell apart values from 2^-20 on."""
 
+_SINGLE = 128
+"""Multiples up to so many units have a bin each in a grid without bounds."""
+
 _STEPS = 8
 """Steps of a grid without bounds for each doubling."""
 
@@ -23,13 +26,18 @@ _STEPS = 8
 def unbounded(lattice: Lattice | None) -> NDArray[np.float64]:
     """Edges of a grid for numbers of unknown size: eight bins for each doubling, on both sides of zero.
 
+    Among multiples, small ones have a bin each: ages and hours have values that stand out.
+
     Args:
         lattice: the numbers are its multiples; None for real numbers.
     """
     steps = np.arange((_SMALLEST if lattice is None else 0) * _STEPS, _REACH * _STEPS + 1)
     positive = np.exp2(steps / _STEPS)
     edges = np.concatenate([-positive[::-1], [0.0], positive])
-    return edges if lattice is None else np.unique(lattice.values(np.rint(edges).astype(np.int64)))
+    if lattice is None:
+        return edges
+    multiples = np.concatenate([np.rint(edges), np.arange(-_SINGLE, _SINGLE + 1)])
+    return np.unique(lattice.values(multiples.astype(np.int64)))
 
 
 def runs_of_integers(minimum: int, maximum: int, bins: int) -> NDArray[np.float64]:

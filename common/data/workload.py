@@ -63,7 +63,7 @@ class Workload:
     def in_words(self) -> str:
         """Number and sizes of the marginals, and which attribute matters most, if one does.
 
-        Such as "91 marginals of 2 attributes", or "169 marginals of 2 to 3 attributes, with 5 times the
+        Such as "91 marginals of 2 attributes", or "196 marginals of 2 to 3 attributes, with 5 times the
         weight for those with income".
         """
         sizes = sorted({len(clique) for clique in self.cliques})

@@ -23,7 +23,8 @@ from ...common.data.categorical import CategoricalAttribute, CodedAttribute
 from ...common.data.dates import DateAttribute, TimeAttribute, bins_of
 from ...common.data.domain import Clique, Domain
 from ...common.data.numeric import NumericAttribute
-from ...common.data.values import RawColumn, text_of
+from ...common.data.rules.plain import number_of
+from ...common.data.values import RawColumn, read_numbers, text_of
 from ...common.errors import DataError
 from .condition_text import read_condition
 
@@ -199,31 +200,35 @@ def _labels(attribute: Attribute) -> str:
 
 def _between(attribute: Attribute, found: Range) -> Mask:
     """The codes of a range of codes, of ordered categories, or of categories that are numbers."""
-    if isinstance(attribute, CategoricalAttribute) and not attribute.ordered:
-        places = [
-            float(category)
-            if isinstance(category, (int, float)) and not isinstance(category, bool)
-            else math.nan
-            for category in attribute.categories
-        ]
-        if all(math.isnan(place) for place in places):
-            raise _error(
-                attribute,
-                "expected categories, got a range, which categories without an order do not have; list them, "
-                "or quote a category with dots",
-            )
-    elif isinstance(attribute, (CategoricalAttribute, CodedAttribute)):
-        places = list(map(float, range(attribute.size)))
-    else:
-        raise _error(attribute, f"expected {_labels(attribute)}, got a range; name a value")
-    low, high = (None if end is None else places[_code(attribute, end)] for end in found)
-    held = np.array(
-        [(low is None or place >= low) and (high is None or place <= high) for place in places],
-        dtype=np.bool_,
-    )
+    match attribute:
+        case CategoricalAttribute(ordered=False):
+            places = np.array([number_of(category) for category in attribute.categories])
+            low, high = (_number(attribute, end) for end in found)
+            if np.isnan(places).all():
+                raise _error(
+                    attribute,
+                    "expected categories, got a range, which categories without an order do not have; list "
+                    "them, or quote a category with dots",
+                )
+        case CategoricalAttribute() | CodedAttribute():
+            places = np.arange(attribute.size, dtype=np.float64)
+            low, high = (None if end is None else float(_code(attribute, end)) for end in found)
+        case _:
+            raise _error(attribute, f"expected {_labels(attribute)}, got a range; name a value")
+    held: Mask = ~np.isnan(places)
+    held &= np.ones_like(held) if low is None else places >= low
+    held &= np.ones_like(held) if high is None else places <= high
     if not held.any():
         raise _error(attribute, "expected a range from a lower to a higher value, got an empty one; fix it")
     return held
+
+
+def _number(attribute: Attribute, end: object) -> float | None:
+    """The number at an end of a range of categories; NaN if it is none."""
+    if end is None:
+        return None
+    numbers, unreadable = read_numbers(attribute.name, np.array([end], dtype=object))
+    return math.nan if unreadable[0] else float(numbers[0])
 
 
 def _numbers(attribute: Attribute, bins: NumericAttribute, found: Range) -> tuple[float, float]:

@@ -266,8 +266,11 @@ def _cells(values: Column, spreadsheet_safe: bool) -> pa.Array:
     if pa.types.is_boolean(found.type):
         return pc.if_else(found, "True", "False")
     texts = found.cast(pa.string())
-    if pa.types.is_integer(found.type) or pa.types.is_floating(found.type):
+    if pa.types.is_integer(found.type):
         return texts
+    if pa.types.is_floating(found.type):
+        # As Python writes them: 5.0, not 5.
+        return pc.replace_substring_regex(texts, r"^(-?\d+)$", r"\1.0")
     special = pc.match_substring_regex(texts, _QUOTED)
     if not pc.any(special).as_py():
         return texts

@@ -32,6 +32,7 @@ from ..mechanisms.parts.fitted import FittedModel
 from ..mechanisms.parts.records import SelectedRecords
 from ..mechanisms.parts.released import ReleasedModel
 from ..pgm.conditioning import conditioned
+from ..pgm.junction_tree import JunctionTree, tree_cells
 from ..pgm.model import MarkovRandomField
 from ..pgm.sampling import generate
 from ..pgm.supplemented import SupplementedModel
@@ -56,6 +57,9 @@ RAREST = 1e-4
 
 FEWEST = 20
 """Least number of selected records that have to meet a condition."""
+
+_LARGEST_TREE = 2**22
+"""Most cells of a junction tree that is made of a network (32 MiB)."""
 
 _WORKERS = 2
 
@@ -278,6 +282,9 @@ def _given(
                 f"got fewer; widen it, or {_WITH_A_TREE}"
             )
         return _Chosen(model.table, shares), {}
+    tree = _tree_of(model)
+    if tree is not None:
+        return _given(tree, weights, late)
     clique = model.domain.canonical(weights)
     marginal = model.marginals_within_limits([clique])[0]
     if marginal is not None:
@@ -289,6 +296,22 @@ def _given(
         if table.sum() < RAREST * marginal.sum():
             raise DataError(_RARE)
     return model, weights
+
+
+def _tree_of(model: ReleasedModel) -> MarkovRandomField | None:
+    """The distribution of a network as a junction tree; None if that is too large.
+
+    A product of factors over the network's cliques is Markov with respect to their graph, so it is determined
+    by its marginals of the cliques of a junction tree of the graph.
+    """
+    if tree_cells(model.domain, model.cliques) > _LARGEST_TREE:
+        return None
+    tree = JunctionTree.build(model.domain, model.cliques)
+    beliefs = [found for found in model.marginals_within_limits(tree.cliques) if found is not None]
+    if len(beliefs) < len(tree.cliques):
+        return None
+    shaped = tuple(belief.reshape(shape) for belief, shape in zip(beliefs, tree.shapes, strict=True))
+    return MarkovRandomField(model.domain, tree, shaped, float(shaped[0].sum()), {}, 0.0, 0)
 
 
 _WITH_A_TREE = "release with a mechanism whose model is a junction tree (mosaic, mst, aim)"

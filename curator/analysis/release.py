@@ -139,7 +139,7 @@ class Release:
         return answer(self.published, text, level, of)
 
     def mean(
-        self, column: str, where: Where | None = None, by: Names | None = None, **options: Any
+        self, column: str, where: Mapping[str, Any] | None = None, by: Names | None = None, **options: Any
     ) -> Estimates:
         """The mean of a column, with an interval: see `estimators.means.mean`."""
         from .estimators.means import mean
@@ -147,7 +147,12 @@ class Release:
         return mean(self.published, column, where, by, **options)
 
     def proportion(
-        self, column: str, value: Any, where: Where | None = None, by: Names | None = None, **options: Any
+        self,
+        column: str,
+        value: Any,
+        where: Mapping[str, Any] | None = None,
+        by: Names | None = None,
+        **options: Any,
     ) -> Estimates:
         """The share of rows with a value, with an interval: see `estimators.means.proportion`."""
         from .estimators.means import proportion
@@ -181,10 +186,18 @@ class Release:
         return infer(self.published, lambda frame: fn(as_typed_before(frame, self.types)), columns, **options)
 
     def copies(self, m: int, seed: int | None = None) -> list[pd.DataFrame]:
-        """Tables that differ as the real one may differ from the release: see `copies.copies`."""
+        """Tables that differ as the real one may differ from the release; `combine` puts results together.
+
+        Args:
+            m: number of copies, at least 2; 10 to 20 are usual.
+            seed: makes them reproducible.
+
+        Raises:
+            DataError: there are too few, or the release has no noisy measurements.
+        """
         from .copies import copies
 
-        return [as_typed_before(copy, self.types) for copy in copies(self.published, m, seed)]
+        return [as_typed_before(rows, self.types) for rows in copies(self.published, m, seed)]
 
     def report(self) -> Page:
         """The report for readers: promise, budget, errors, distributions."""

@@ -302,7 +302,9 @@ class _Choice:
         held = [node for node in bins if self._holds(node)]
         held = held or [max(bins, key=lambda node: self._counts.between(*node))]
         (low, _), (_, high) = self._trimmed(held[0], 0), self._trimmed(held[-1], 1)
-        low, high = max(1, low), min(self._grid.cells - 1, high)
+        # Values beyond the grid are clipped too, so that there is a bin in any case.
+        low = min(max(1, low), self._grid.cells - 2)
+        high = max(low + 1, min(self._grid.cells - 1, high))
         pieces = [
             (max(first, a), min(stop, b))
             for a, b in ((0, low), (low, high), (high, self._grid.cells))

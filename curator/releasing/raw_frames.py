@@ -16,7 +16,7 @@ from ...common.data.domain import Domain
 from ...common.data.numeric import NumericAttribute
 from ...common.data.table import Table, encode_table
 from ...common.data.unmodelled import Identifier
-from ...common.data.values import blanked
+from ...common.data.values import blanked, text_of
 from ...common.errors import DataError
 
 
@@ -103,13 +103,13 @@ def _restored(column: pd.Series, kind: Any) -> pd.Series:
 
 
 def _categorical(column: pd.Series, kind: pd.CategoricalDtype) -> pd.Series:
-    """A column of texts or numbers in the categories of a type, whatever they are."""
-    restored = column.astype(kind)
-    if restored.isna().sum() == column.isna().sum():
-        return restored
-    places = {str(category): category for category in kind.categories}
-    cells = [None if pd.isna(cell) else places.get(str(cell), cell) for cell in column]
-    return pd.Series(pd.Categorical(cells, dtype=kind), index=column.index)
+    """A column of the texts of a type's categories, or of these themselves; as it is if it has others."""
+    places = {text_of(category): place for place, category in enumerate(kind.categories)}
+    texts = [text_of(cell) for cell in column.to_numpy(dtype=object, na_value=None)]
+    codes = [places.get(text, -1) for text in texts]
+    if any(code < 0 and text for code, text in zip(codes, texts, strict=True)):
+        return column
+    return pd.Series(pd.Categorical.from_codes(codes, dtype=kind), index=column.index)
 
 
 def _is_time(kind: Any) -> bool:

@@ -73,6 +73,41 @@ def test_without_a_domain_the_release_finds_bounds_and_texts_and_says_so():
     assert set(release.certificate.plan.bins.attributes) == {"age", "town"}
 
 
+def test_columns_of_all_types_come_back_with_their_types(tmp_path):
+    rng = np.random.default_rng(8)
+    days = pd.Series(pd.to_datetime(rng.integers(0, 2**31, 500), unit="s"))
+    rows = pd.DataFrame(
+        {
+            "byte": rng.integers(0, 100, 500).astype(np.uint8),
+            "large": rng.integers(2**61, 2**62, 500),
+            "nullable": pd.array(rng.choice([1, 5, None], 500), dtype="Int64"),
+            "short": rng.normal(0, 1, 500).astype("float32"),
+            "wild": rng.choice([np.nan, np.inf, -np.inf, 1e300, 3.0], 500),
+            "perhaps": pd.array(rng.choice([True, None], 500), dtype="boolean"),
+            "arrow": pd.array(rng.choice(["a", None], 500), dtype="string[pyarrow]"),
+            "objects": pd.Series(rng.choice([1, "x", None], 500), dtype=object),
+            "size": pd.Series(rng.choice(["S", "M"], 500), dtype=pd.CategoricalDtype(["S", "M"], True)),
+            "number": pd.Categorical(rng.choice([3, 1, 2], 500)),
+            "cut": pd.cut(rng.random(500), 3),
+            "nothing": pd.Series([None] * 500, dtype=pd.CategoricalDtype([])),
+            "time": days,
+            "zoned": days.dt.tz_localize("Europe/Berlin", ambiguous="NaT", nonexistent="NaT"),
+            "offset": days.dt.tz_localize("+02:00"),
+            "old": pd.Series([pd.Timestamp("1700-01-01"), pd.NaT] * 250),
+            "day": pd.Series(days.dt.date).astype("date32[day][pyarrow]"),
+        }
+    )
+    with pytest.warns(dpmosaic.DomainWarning):
+        release = synthesize(rows, domain=None, epsilon=50.0)
+    assert release.table.dtypes.to_dict() == rows.dtypes.to_dict()
+    assert release.table["time"].between("1960-01-01", "2050-01-01").mean() > 0.9
+    for table_format in ("csv", "parquet"):
+        release.save(tmp_path / table_format, table_format)
+        loaded = dpmosaic.load(tmp_path / table_format)
+        pd.testing.assert_frame_equal(loaded.table, release.published.frame)
+        assert loaded.rows.digest() == release.rows.digest()
+
+
 def test_the_warning_names_columns_whose_type_lists_categories():
     rows = REAL.astype({"town": "category"})
     with pytest.warns(dpmosaic.DomainWarning, match="categories of town count as public"):

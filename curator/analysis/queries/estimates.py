@@ -30,8 +30,8 @@ _LARGEST = 2**23
 
 _MOST_AT_ONCE = 512
 
-_MOST_WORK = 2**24
-"""Groups times combinations for which intervals are computed, which takes a minute."""
+_MOST_WORK = 2**25
+"""Functions times combinations for which intervals are computed, at most: about a minute."""
 """Functions whose covariances are computed at once."""
 
 
@@ -84,12 +84,11 @@ class Grouped:
     level: float
     population: bool
 
-    @property
-    def obstacle(self) -> str:
-        """Why no interval can be computed; empty if one can."""
+    def obstacle(self, functions: int) -> str:
+        """Why no intervals can be computed from so many functions of each group; empty if they can."""
         if self.evidence is None:
             return NO_EVIDENCE
-        return TOO_MANY if self.size * len(self.groups) > _MOST_WORK else ""
+        return TOO_MANY if self.size * functions * len(self.groups) > _MOST_WORK else ""
 
     def covariance(self, found: Totals) -> Array:
         """The covariance of errors against what is estimated."""
@@ -146,8 +145,8 @@ def sums(grouped: Grouped, values: Array, variances: Array) -> list[Estimate]:
         variances: its variance there, shape (m,).
     """
     released, any_rows = grouped.sums(values), grouped.sums((values != 0) | (variances > 0)) > 0
-    if grouped.obstacle:
-        return [Estimate(value, note=grouped.obstacle) for value in released.tolist()]
+    if obstacle := grouped.obstacle(1):
+        return [Estimate(value, note=obstacle) for value in released.tolist()]
     inside = grouped.inside(values, values) + grouped.sums(variances)
     means, found = grouped.joint.means(values), []
     for groups in grouped.chunks(1):
@@ -180,11 +179,8 @@ def ratios(
     joint = grouped.joint
     weight = np.full(grouped.size, over @ joint.weights) if common else grouped.sums(over)
     released = grouped.sums(values) / np.where(weight > 0, weight, np.nan)
-    if grouped.obstacle:
-        return [
-            Estimate(value, note=NO_ROWS if np.isnan(value) else grouped.obstacle)
-            for value in released.tolist()
-        ]
+    if obstacle := grouped.obstacle(2):
+        return [Estimate(value, note=NO_ROWS if np.isnan(value) else obstacle) for value in released.tolist()]
     share = np.nan_to_num(released)
     means, denominators = joint.means(values), joint.means(over)
     below = grouped.inside(over, over)

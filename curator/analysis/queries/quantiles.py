@@ -75,8 +75,8 @@ def _quantile(
 
     cumulative = np.concatenate([[0.0], np.cumsum(weights)])
     released = cumulative[thresholds + 1] - probability * cumulative[-1]
-    if grouped.obstacle:
-        return Estimate(value_at(released), note=grouped.obstacle)
+    if obstacle := grouped.obstacle(len(thresholds)):
+        return Estimate(value_at(released), note=obstacle)
     above = rows[:, None] * ((places[:, None] <= thresholds) - probability)
     means = joint.means(above)
     inside = (above**2).T @ joint.weights - (means**2).T @ joint.support.weights

@@ -117,3 +117,28 @@ def test_a_part_of_a_column_is_spread_by_the_counts_of_all_of_it():
     rng = np.random.default_rng(1)
     parts = [attribute.decode(codes[k : k + 1000], rng, counts) for k in range(0, 10000, 1000)]
     assert np.allclose(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("lattice", [None, Lattice(1.0)])
+@pytest.mark.parametrize("scale", [Scale.LINEAR, Scale.SYMLOG])
+def test_the_part_of_a_range_is_the_share_of_the_numbers_drawn_inside(scale, lattice):
+    """30000 numbers a bin: shares have a standard deviation below 0.003; five of them for 32 shares."""
+    edges, counts = np.array([0.0, 10.0, 20.0, 40.0, 41.0]), np.array([100, 300, 50, 10])
+    cells = np.stack([edges[:-1], edges[1:]], axis=1)
+    found = Spread(cells, scale, lattice)
+    codes = np.repeat(np.arange(4), 30_000)
+    values = found.drawn(codes, counts, np.random.default_rng(1))
+    for low, high in ((3, 12), (15, 15.9), (35, 60), (7, 7)):
+        first, last = found.ranks(counts, low, high)
+        inside = ((values >= low) & (values <= high)).reshape(4, -1).mean(axis=1)
+        np.testing.assert_allclose(last - first, inside, atol=0.015)
+        for cell in np.flatnonzero(last - first > 1e-9):
+            ranks = np.linspace(first[cell], last[cell], 52)[1:-1]
+            at = found.at(np.full(50, cell), counts, ranks)
+            assert np.all((low <= at) & (at <= high))
+
+
+def test_a_range_between_two_multiples_has_no_numbers():
+    found = Spread(np.array([[0.0, 10.0], [10.0, 20.0]]), Scale.LINEAR, Lattice(5.0))
+    first, last = found.ranks(np.array([1, 1]), 6, 9)
+    assert np.array_equal(first, last)

@@ -208,26 +208,36 @@ def test_selected_records_that_meet_a_condition_are_drawn_and_too_few_are_refuse
         drawing.sample(release, 10, {"b": 3})
 
 
-def test_rows_of_a_network_meet_the_condition_and_a_rare_one_is_refused():
+def network(table):
+    """A network of two attributes with this joint distribution."""
     domain = Domain.coded({"a": 3, "b": 3})
-    table = np.array([[1.0, 2.0, 3.0], [3.0, 0.0, 1.0], [0.01, 5.0, 5.0]])
     a, b = Node("a", 0), Node("b", 0)
     levels = Levels(domain, 2)
     steps = (
         DrawingStep.of(levels, a, (a,), table.sum(axis=1)),
         DrawingStep.of(levels, b, (a, b), table.ravel()),
     )
-    release = release_of(BayesianNetwork(levels, steps, RECORDS))
+    return BayesianNetwork(levels, steps, RECORDS)
+
+
+@pytest.mark.parametrize("largest", [drawing._LARGEST_TREE, 0])
+def test_rows_of_a_network_meet_the_condition_by_a_junction_tree_or_by_selection(monkeypatch, largest):
+    monkeypatch.setattr(drawing, "_LARGEST_TREE", largest)
+    table = np.array([[1.0, 2.0, 3.0], [3.0, 0.0, 1.0], [0.01, 5.0, 5.0]])
+    release = release_of(network(table))
     frame = drawing.sample(release, 20_000, {"b": [0, 1]}, seed=1)
-    wanted = table * [1, 1, 0]
-    found = coded(frame, domain).marginal(("a", "b")).reshape(3, 3)
-    assert far(found, wanted) < 0.015
+    found = coded(frame, release.domain).marginal(("a", "b")).reshape(3, 3)
+    assert far(found, table * [1, 1, 0]) < 0.015
     with pytest.raises(DataError, match="none meets"):
         drawing.sample(release, 10, {"a": 1, "b": 1})
-    rare = np.array([[1e6, 1.0, 0.0], [1e6, 0.0, 0.0], [1e6, 0.0, 0.0]])
-    steps = (steps[0], DrawingStep.of(levels, b, (a, b), rare.ravel()))
+
+
+def test_rows_are_not_selected_by_a_rare_condition(monkeypatch):
+    rare = network(np.array([[1e6, 1.0, 0.0], [1e6, 0.0, 0.0], [1e6, 0.0, 0.0]]))
+    assert set(drawing.sample(release_of(rare), 10, {"b": 1})["a"]) == {0}
+    monkeypatch.setattr(drawing, "_LARGEST_TREE", 0)
     with pytest.raises(DataError, match="junction tree"):
-        drawing.sample(release_of(BayesianNetwork(levels, steps, RECORDS)), 10, {"b": 1})
+        drawing.sample(release_of(rare), 10, {"b": 1})
 
 
 def test_blocks_are_those_of_the_sample_end_to_end(monkeypatch):

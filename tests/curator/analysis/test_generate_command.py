@@ -19,6 +19,7 @@ from dpmosaic.curator.analysis.published import Published
 from dpmosaic.curator.analysis.row_files import write_rows
 from dpmosaic.curator.certificates.verify import CERTIFICATE
 from dpmosaic.curator.pgm.model import MarkovRandomField
+from dpmosaic.curator.releasing.frames import spelled_column
 from dpmosaic.curator.releasing.outputs import MODEL
 from dpmosaic.curator.releasing.table_format import TableFile, TableFormat
 from support.certificates import certificate_form
@@ -80,6 +81,18 @@ def test_a_csv_file_holds_the_rows_that_its_domain_reads_again(release, tmp_path
     for name in DOMAIN:
         expected = np.concatenate([block.table.column(name) for block in blocks])
         np.testing.assert_array_equal(rows.column(name), expected)
+
+
+def test_a_csv_file_is_what_pandas_writes_of_the_same_values(release, tmp_path):
+    path = written(release, tmp_path / "rows.csv", 300)
+    made = drawing.Drawing.of(Published.load(release), 300, None, 1)
+    block = next(iter(made.blocks()))
+    values = {
+        name: DOMAIN[name].decode(block.table.column(name), np.random.default_rng(0)) for name in DOMAIN
+    }
+    values |= block.values | {"id": DOMAIN.unmodelled[0].drawn(300)}
+    frame = pd.DataFrame({name: spelled_column(DOMAIN, name, values[name]) for name in DOMAIN.columns})
+    assert path.read_text() == frame.to_csv(index=False)
 
 
 def test_a_parquet_file_has_the_types_and_values_of_the_data_frame(release, tmp_path, monkeypatch):

@@ -133,6 +133,15 @@ def test_a_release_has_the_estimators(release, name):
     pd.testing.assert_frame_equal(found.frame, expected.frame)
 
 
+def test_copies_have_the_types_of_the_table_and_their_results_are_combined(release):
+    made = release.copies(3, seed=1)
+    assert [len(rows) for rows in made] == [ROWS] * 3
+    kept = [name for name in release.table if name in made[0]]
+    assert all(rows.dtypes.to_dict() == release.table.dtypes[kept].to_dict() for rows in made)
+    found = dpmosaic.combine([rows["share"].mean() for rows in made])
+    assert found.low < found.estimate < found.high
+
+
 def test_a_folder_without_a_table_has_a_model_only(release, tmp_path):
     release.save(tmp_path)
     (tmp_path / "synthetic.csv").unlink()

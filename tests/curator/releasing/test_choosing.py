@@ -115,6 +115,22 @@ def test_whole_numbers_without_bounds_stay_whole():
     assert (domain["x"].encode(values) == table.column("x")).all()
 
 
+def test_a_whole_number_that_stands_out_gets_a_bin_without_bounds():
+    rng = np.random.default_rng(1)
+    hours = np.where(rng.random(20_000) < 0.5, 40, rng.integers(1, 100, 20_000))
+    domain, _ = chosen({"x": {"type": "numeric", "bins": "auto", "integer": True}}, {"x": hours})
+    assert [40, 40] in domain["x"].reach.tolist()
+
+
+@pytest.mark.parametrize("integer", [False, True])
+@pytest.mark.parametrize("value", [-1e15, 1e15])
+def test_numbers_beyond_the_grid_without_bounds_are_clipped(value, integer):
+    entry = {"type": "numeric", "bins": "auto", "integer": integer}
+    domain, table = chosen({"x": entry}, {"x": np.full(5000, value)})
+    assert len(np.unique(table.column("x"))) == 1
+    assert np.sign(domain["x"].minimum) == np.sign(value)
+
+
 def test_numbers_without_bounds_and_hardly_any_records_still_get_bins():
     domain, _ = chosen({"x": {"type": "numeric", "bins": "auto"}}, {"x": np.arange(20.0)})
     assert not domain.open

@@ -1,0 +1,85 @@
+"""`dpmosaic query` on the folder of a release."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import dpmosaic
+from dpmosaic.command import app
+from dpmosaic.common.errors import DataError
+
+ROWS = 2000
+DOMAIN = {
+    "age": {"type": "numeric", "min": 0, "max": 99, "bins": 10, "integer": True},
+    "[town]": ["north", "south"],
+}
+QUERY = 'SELECT "[town]", COUNT(*) AS n, AVG(age) AS age FROM release GROUP BY 1'
+
+
+def table():
+    rng = np.random.default_rng(3)
+    age = rng.integers(0, 100, ROWS)
+    return pd.DataFrame({"age": age, "[town]": np.where(rng.random(ROWS) < age / 100, "north", "south")})
+
+
+@pytest.fixture(scope="module")
+def release():
+    return dpmosaic.synthesize(table(), epsilon=20, domain=DOMAIN, seed=1)
+
+
+@pytest.fixture(scope="module")
+def folder(release, tmp_path_factory):
+    path = tmp_path_factory.mktemp("query") / "release"
+    release.save(path)
+    return path
+
+
+def run(folder, *arguments):
+    found = CliRunner().invoke(app, ["query", str(folder), *arguments], catch_exceptions=False)
+    assert found.exit_code == 0
+    return found.output
+
+
+def test_json_has_numbers_that_hold_those_of_the_table(folder):
+    rows = json.loads(run(folder, QUERY, "--json"))["rows"]
+    expected = table().groupby("[town]").agg(n=("age", "size"), age=("age", "mean"))
+    assert [row["[town]"] for row in rows] == ["north", "south"]
+    for row in rows:
+        for name in ("n", "age"):
+            assert row[name]["low"] < expected[name][row["[town]"]] < row[name]["high"]
+
+
+def test_csv_is_the_frame_of_the_answer(folder, release):
+    frame = pd.read_csv(io.StringIO(run(folder, QUERY, "--csv")))
+    pd.testing.assert_frame_equal(frame, release.query(QUERY).frame)
+
+
+def test_the_table_shows_intervals_and_says_what_they_are(folder):
+    output = run(folder, QUERY, "--level", "0.9", "--population")
+    assert "[town]" in output
+    assert output.count(" to ") >= 4
+    assert "the population of which the table is a sample with probability 0.9." in " ".join(output.split())
+
+
+def test_a_level_and_a_population_change_the_intervals(folder):
+    def width(*options):
+        cell = json.loads(run(folder, "SELECT AVG(age) AS a FROM release", "--json", *options))["rows"][0][
+            "a"
+        ]
+        return cell["high"] - cell["low"]
+
+    assert width("--level", "0.8") < width() < width("--population")
+
+
+def test_one_form_of_output_is_chosen(folder):
+    with pytest.raises(DataError, match="--json or --csv, got both"):
+        run(folder, QUERY, "--json", "--csv")
+
+
+def test_a_folder_without_a_release_is_refused(tmp_path):
+    with pytest.raises(DataError, match="expected the folder of a finished release"):
+        run(tmp_path, QUERY)

@@ -1,0 +1,31 @@
+"""Where a progress bar is shown: in a terminal, and in a notebook that can draw it."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from dpmosaic.curator.mechanisms.parts.fitted import Progress
+from dpmosaic.curator.releasing import progress
+from dpmosaic.curator.releasing.progress import progress_bar
+
+
+def shown_on(**kind):
+    written = io.StringIO()
+    with progress_bar(Console(file=written, width=100, **kind)) as report:
+        report(Progress("a step", ("age", "sex"), 1, 0.5))
+    return written.getvalue()
+
+
+def test_a_terminal_shows_progress():
+    assert "round 1: age x sex" in shown_on(force_terminal=True)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [{"force_terminal": False}, {"force_terminal": True, "quiet": True}, {"force_jupyter": True}],
+    ids=["a file", "a console that is to be quiet", "a notebook without ipywidgets"],
+)
+def test_nothing_is_shown_elsewhere(kind, monkeypatch):
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)
+    assert shown_on(**kind) == ""
