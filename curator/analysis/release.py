@@ -183,7 +183,7 @@ class Release:
         """What a function of a table would return for the real one: see `estimators.jackknife.infer`."""
         from .estimators.jackknife import infer
 
-        return infer(self.published, fn, columns, **options)
+        return infer(self.published, lambda frame: fn(as_typed_before(frame, self.types)), columns, **options)
 
     def copies(self, m: int, seed: int | None = None) -> list[pd.DataFrame]:
         """Tables that differ as the real one may differ from the release; `combine` puts results together.

@@ -23,10 +23,14 @@ class RealTable:
     """
 
     def __init__(self, published: Published, columns: Sequence[str]) -> None:
-        """Args: the release, and the columns on which the functions depend.
+        """Finds the places of the support.
+
+        Args:
+            published: the release.
+            columns: on which the functions depend.
 
         Raises:
-            DataError: the release has no noisy measurements; or a column is unknown, or has no codes.
+            DataError: the release has no noisy measurements, or a column is unknown.
         """
         if published.evidence is None:
             raise DataError(
