@@ -46,6 +46,9 @@ _TOLERANCE = 1e-3
 _FEW_CELLS = 1500
 """Equations of so many cells are solved directly."""
 
+_LEAST_NOISE = 1e-10
+"""Least variance of noise in these equations, as a share of their largest coefficient."""
+
 _AT_ONCE = 2**22
 """Functions are taken in blocks of about so many values."""
 
@@ -251,7 +254,9 @@ class _Terms:
         squares = weighed.toarray() - np.outer(means, means / self.spread.sum())
         projected = self.projected(self.projected(squares).T)
         projected *= price
-        projected[np.diag_indices(self.size)] += self.sigmas**2
+        # What little noise leaves singular gets the least that can be solved.
+        least = _LEAST_NOISE * float(np.max(np.diagonal(projected), initial=0))
+        projected[np.diag_indices(self.size)] += np.maximum(self.sigmas**2, least)
         return projected
 
     def _descended(self, target: Array, price: float) -> Array:
