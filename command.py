@@ -9,6 +9,7 @@ import typer
 
 from .common.errors import MosaicError
 from .common.version import __version__
+from .curator.analysis.copies_command import copies
 from .curator.analysis.generate_command import generate
 from .curator.analysis.query_command import query
 from .curator.command import curator_commands
@@ -43,6 +44,7 @@ app.command()(local_network)
 app.command()(mechanisms)
 app.command()(query)
 app.command()(generate)
+app.command()(copies)
 
 
 def _version(wanted: bool) -> None:

@@ -17,6 +17,9 @@ from ..curator.releasing.table_format import TableFile, TableFormat
 if TYPE_CHECKING:
     from ..curator.analysis.release import Release
 
+COPIES = "copies"
+"""Folder of the copies, in that of the release."""
+
 _STDERR = Console(stderr=True)
 
 
@@ -39,6 +42,10 @@ def synthesize(
     rows: Annotated[
         int | None, typer.Option(help="Number of synthetic rows; by default as many as the table has.")
     ] = None,
+    copies: Annotated[
+        int | None,
+        typer.Option(help="Also write so many copies, for intervals by any software; see `dpmosaic copies`."),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Makes the run reproducible, for tests; the result is not for release.")
     ] = None,
@@ -57,6 +64,7 @@ def synthesize(
 ) -> None:
     """Release a synthetic table from one file, with differential privacy."""
     require_extra("curator")
+    from ..curator.analysis.copies import check_count, check_new, write_copies
     from ..curator.certificates.verify import BINS
     from ..curator.releasing import outputs as files
     from .schemas import DomainWarning
@@ -64,6 +72,9 @@ def synthesize(
 
     table_file = TableFile(table_format, spreadsheet_safe)
     files.check_folder(out, [BINS])
+    if copies is not None:
+        check_count(copies)
+        check_new(out / COPIES)
     with warnings.catch_warnings(record=True) as advice:
         warnings.simplefilter("always", DomainWarning)
         release = run(
@@ -78,6 +89,8 @@ def synthesize(
             seed=seed,
         )
     release.save(out, table_file)
+    if copies is not None:
+        write_copies(release.published, copies, out / COPIES, table_file, seed)
     formulas = files.formula_warning(release.domain, table_file)
     notes = [*(str(one.message) for one in advice), *([] if formulas is None else [formulas])]
     if json_output:

@@ -18,7 +18,9 @@ Source: Raghunathan, Reiter and Rubin, Multiple imputation for statistical discl
 from __future__ import annotations
 
 import itertools
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +37,8 @@ from ..pgm.refinement import MAX_CELLS, refined
 from ..pgm.zeros import zeros_of
 from ..releasing.evidence import Evidence, Known
 from ..releasing.frames import typed
+from ..releasing.outputs import WARNING, write_table, write_text
+from ..releasing.table_format import TableFile
 from .published import Published
 from .totals import kappa_of
 
@@ -58,13 +62,70 @@ def copies(published: Published, m: int, seed: int | None = None) -> list[pd.Dat
     Raises:
         DataError: there are too few, or the release has no noisy measurements.
     """
+    tables, columns, values = _tables(published, m, seed)
+    return [typed(table, columns, values) for table in tables]
+
+
+def write_copies(
+    published: Published, m: int, folder: Path, table_file: TableFile, seed: int | None = None
+) -> None:
+    """Writes copies into a new folder, as 1.csv, 2.csv and so on; the folder is complete or absent.
+
+    Args:
+        published: the release; its labels are written beside the copies.
+        m: number of copies, at least 2.
+        folder: the folder.
+        table_file: how each is written.
+        seed: makes them reproducible.
+
+    Raises:
+        DataError: as `copies`, or the folder exists or cannot be written.
+    """
+    check_new(folder)
+    tables, columns, values = _tables(published, m, seed)
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.absolute().parent) as made:
+            whole = Path(made) / folder.name
+            whole.mkdir()
+            if published.certificate.labels:
+                write_text(whole / WARNING, "\n".join(published.certificate.labels) + "\n")
+            for number, table in enumerate(tables, 1):
+                path = whole / f"{number}.{table_file.table_format.value}"
+                write_table(path, table, columns, values, table_file)
+            whole.rename(folder)
+    except OSError as cause:
+        raise DataError(f"cannot write {folder}: {cause.strerror}; choose another folder") from cause
+
+
+def check_count(m: int) -> None:
+    """Refuses a number of copies that no variance can be computed from.
+
+    Raises:
+        DataError: there are too few.
+    """
     if m < 2:
         raise DataError(f"m: expected at least 2 copies, got {m}; 10 to 20 are usual")
+
+
+def check_new(folder: Path) -> None:
+    """Refuses a folder of copies that exists, before any work is done.
+
+    Raises:
+        DataError: it exists.
+    """
+    if folder.exists():
+        raise DataError(f"{folder} already exists; choose another folder or remove it")
+
+
+def _tables(
+    published: Published, m: int, seed: int | None
+) -> tuple[Iterator[Table], list[str], np.random.Generator]:
+    """Coded copies, their columns, and what draws values inside bins."""
+    check_count(m)
     stream = RandomStream.from_os() if seed is None else RandomStream.from_seed(seed)
     tables = drawn(published, stream.child("copies").generator())
-    columns = [name for name in published.frame.columns if name in published.domain.columns]
-    values = stream.child("values").generator()
-    return [typed(table, columns, values) for table in itertools.islice(tables, m)]
+    columns = [name for name in published.columns if name in published.domain.columns]
+    return itertools.islice(tables, m), columns, stream.child("values").generator()
 
 
 def drawn(published: Published, rng: np.random.Generator) -> Iterator[Table]:

@@ -76,17 +76,23 @@ def write(
     """
     if certificate.labels:
         write_text(folder / WARNING, "\n".join(certificate.labels) + "\n")
-    path = folder / table_file.table_format.file
-    if table_file.table_format is TableFormat.PARQUET:
-        typed(synthetic, columns, rng).to_parquet(path, engine="pyarrow", index=False)
-    else:
-        rows = spelled(synthetic, columns, rng)
-        (with_apostrophes(rows) if table_file.spreadsheet_safe else rows).to_csv(path, index=False)
+    write_table(folder / table_file.table_format.file, synthetic, columns, rng, table_file)
     fitted.model.save(folder / MODEL)
     Evidence.of(fitted.model.domain, certificate.records, fitted.measurements).save(folder / EVIDENCE)
     write_text(folder / _REPORT, release_report(certificate, synthetic))
     names = (table_file.table_format.file, MODEL, EVIDENCE, _REPORT)
     return {name: sha256_of(folder / name) for name in names}
+
+
+def write_table(
+    path: Path, table: Table, columns: Sequence[str], rng: np.random.Generator, table_file: TableFile
+) -> None:
+    """Writes a synthetic table; arguments as of `write`."""
+    if table_file.table_format is TableFormat.PARQUET:
+        typed(table, columns, rng).to_parquet(path, engine="pyarrow", index=False)
+    else:
+        rows = spelled(table, columns, rng)
+        (with_apostrophes(rows) if table_file.spreadsheet_safe else rows).to_csv(path, index=False)
 
 
 def write_certificate(folder: Path, certificate: Certificate) -> None:
