@@ -23,6 +23,9 @@ from .selection import Mask, levels_of, numbers_of, rows_at, rows_where, rows_wi
 Array = NDArray[np.float64]
 
 UNBOUNDED = "no interval: the noise is too large for a group of this size"
+CONSTANT = (
+    "no interval: all rows of the release agree, which says nothing of rows that it lacks; a query answers it"
+)
 EMPTY = "no estimate: the corrected number of records of the group is not positive"
 
 MOST_GROUPS = 200
@@ -136,7 +139,7 @@ def difference(
     made = ratios.difference(one, other, float(correlation))
     apart = step @ np.array([1.0, -1.0])
     reach = found.totals.reach_of(np.nan_to_num(apart)[None])
-    note = found.note(made, float(reach[0]))
+    note = found.note(made, float(reach[0]), bool(found.varies.all()))
     before = found.released[0] - found.released[1]
     low, high = (made.low, made.high) if not note else (np.nan, np.nan)
     return Estimates(
@@ -158,11 +161,12 @@ class _Groups:
 
     Attributes:
         released: the group's means in the release, shape (g,).
+        varies: whether values of a group differ in the release, shape (g,).
         totals: sums over each group of values less its mean in the release; then numbers of records.
     """
 
-    def __init__(self, released: Array, totals: Totals) -> None:
-        self.released, self.totals = released, totals
+    def __init__(self, released: Array, varies: Mask, totals: Totals) -> None:
+        self.released, self.varies, self.totals = released, varies, totals
 
     @classmethod
     def of(cls, table: RealTable, values: Array, groups: Sequence[Mask]) -> _Groups:
@@ -170,7 +174,8 @@ class _Groups:
         released = np.array([filled[mask].mean() for mask in groups])
         tops = [np.where(mask, filled - mean, 0.0) for mask, mean in zip(groups, released, strict=True)]
         functions = np.column_stack([*tops, *(mask.astype(np.float64) for mask in groups)])
-        return cls(released, table.totals(functions))
+        varies = np.array([bool(np.ptp(filled[mask]) > 0) for mask in groups])
+        return cls(released, varies, table.totals(functions))
 
     def ratios(self, of: Target, level: float) -> list[Ratio]:
         """The means of the groups less those of the release."""
@@ -191,10 +196,12 @@ class _Groups:
             step[i, i], step[g + i, i] = 1 / bottom, -value / bottom
         return step
 
-    def note(self, ratio: Ratio, reach: float) -> str:
-        """Why a group has no interval; "" if it has one."""
+    def note(self, ratio: Ratio, reach: float, varies: bool) -> str:
+        """Why an estimate has no interval; "" if it has one."""
         if not np.isfinite(ratio.value):
             return EMPTY
+        if not varies:
+            return CONSTANT
         if reach < LEAST_REACH:
             return OUT_OF_REACH
         return "" if np.isfinite(ratio.low) and np.isfinite(ratio.high) else UNBOUNDED
@@ -220,7 +227,7 @@ def _means(
     made = found.ratios(of, level)
     steps = found.steps([ratio.value for ratio in made])
     reach = found.totals.reach_of(np.nan_to_num(steps.T))
-    notes = [found.note(*each) for each in zip(made, reach, strict=True)]
+    notes = [found.note(*each) for each in zip(made, reach, found.varies, strict=True)]
     ends = np.array(
         [[r.low, r.high] if not note else [np.nan] * 2 for r, note in zip(made, notes, strict=True)]
     )

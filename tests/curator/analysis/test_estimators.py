@@ -171,6 +171,17 @@ def test_what_the_noise_hides_has_no_interval_and_says_why():
     assert np.isfinite(coefficients["school=middle"].low) or np.isfinite(coefficients["school=high"].low)
 
 
+def test_a_group_in_which_all_rows_agree_has_no_interval():
+    agreeing = people(3)
+    agreeing.loc[agreeing["school"] == "low", "owner"] = "no"
+    one = survey(coded(agreeing), measured(coded(REAL), 5.0, 1))
+    found = proportion(one, "owner", "yes", by="school")
+    assert found["school=low"].released == 0
+    assert np.isnan(found["school=low"].low)
+    assert "a query answers it" in found["school=low"].notes[0]
+    assert np.isfinite(found["school=high"].low)
+
+
 def test_what_was_not_measured_has_no_interval():
     one = survey(OTHER, measured(coded(REAL), 1.0, 0, largest=1))
     found = linear(one, "income ~ age")
