@@ -44,6 +44,10 @@ class Survey:
         return self.rows.domain
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.frame.columns)
+
+    @property
     def records(self) -> float:
         return float(self.rows.record_count)
 
