@@ -19,6 +19,7 @@ from ..common.keyring import REQUEST
 from ..common.printable import printable
 from .certificates.certificate import Certificate
 from .certificates.json_values import to_json_values
+from .options import SpreadsheetSafe
 from .parties.home import ATTACHED, CuratorHome
 from .releasing.drafting import draft
 from .releasing.plan import ReleasePlan
@@ -173,12 +174,7 @@ def release(
     table_format: Annotated[
         TableFormat, typer.Option("--format", help="Format of the synthetic table.")
     ] = TableFormat.CSV,
-    spreadsheet_safe: Annotated[
-        bool,
-        typer.Option(
-            "--spreadsheet-safe", help="CSV: write ' before text that a spreadsheet would run as a formula."
-        ),
-    ] = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     json_output: _Json = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Forecast costs and accuracy; charge and measure nothing.")

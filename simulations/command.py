@@ -20,6 +20,7 @@ from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.alignment import Population
 from ..common.protocols.registry import BUILT_IN, MASKED
+from ..curator.options import JsonOutput, SpreadsheetSafe
 from ..curator.releasing.alignment_order import DEFAULT_RHO
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import TableFile, TableFormat
@@ -108,15 +109,8 @@ def simulate(
     table_format: Annotated[
         TableFormat, typer.Option("--format", help="Format of the synthetic table.")
     ] = TableFormat.CSV,
-    spreadsheet_safe: Annotated[
-        bool,
-        typer.Option(
-            "--spreadsheet-safe", help="CSV: write ' before text that a spreadsheet would run as a formula."
-        ),
-    ] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
+    json_output: JsonOutput = False,
 ) -> None:
     """Partition a table over K x S parties, release a synthetic table from them, and compare the two."""
     require_extra("curator")
@@ -179,9 +173,7 @@ def demo(
     page: Annotated[
         Path | None, typer.Option("--report", help="Write an HTML report of the masked release.")
     ] = None,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    json_output: JsonOutput = False,
 ) -> None:
     """Release a bundled health insurance table from two insurers and two clinics, with each protocol."""
     require_extra("demo")

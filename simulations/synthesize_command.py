@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..common.extras import require_extra
+from ..curator.options import JsonOutput, SpreadsheetSafe
 from ..curator.releasing.table_format import TableFile, TableFormat
 
 if TYPE_CHECKING:
@@ -52,15 +53,8 @@ def synthesize(
     table_format: Annotated[
         TableFormat, typer.Option("--format", help="Format of the synthetic table.")
     ] = TableFormat.CSV,
-    spreadsheet_safe: Annotated[
-        bool,
-        typer.Option(
-            "--spreadsheet-safe", help="CSV: write ' before text that a spreadsheet would run as a formula."
-        ),
-    ] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
+    json_output: JsonOutput = False,
 ) -> None:
     """Release a synthetic table from one file, with differential privacy."""
     require_extra("curator")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ...common.extras import require_extra
+from ..options import JsonOutput, SpreadsheetSafe
 from ..releasing.table_format import TableFile, TableFormat
 
 
@@ -20,15 +21,8 @@ def copies(
         TableFormat, typer.Option("--format", help="Format of the copies.")
     ] = TableFormat.CSV,
     seed: Annotated[int | None, typer.Option(help="Makes the copies reproducible.")] = None,
-    spreadsheet_safe: Annotated[
-        bool,
-        typer.Option(
-            "--spreadsheet-safe", help="CSV: write ' before text that a spreadsheet would run as a formula."
-        ),
-    ] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
+    json_output: JsonOutput = False,
 ) -> None:
     """Write synthetic tables that differ as the real table may differ from a release; costs no budget."""
     require_extra("curator")

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ...common.extras import require_extra
+from ..options import JsonOutput, SpreadsheetSafe
 from ..releasing.table_format import TableFile, TableFormat
 
 
@@ -28,15 +29,8 @@ def generate(
         Path | None, typer.Option(help="File to write; generated.csv or generated.parquet by default.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Makes the rows reproducible.")] = None,
-    spreadsheet_safe: Annotated[
-        bool,
-        typer.Option(
-            "--spreadsheet-safe", help="CSV: write ' before text that a spreadsheet would run as a formula."
-        ),
-    ] = False,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
+    json_output: JsonOutput = False,
 ) -> None:
     """Draw rows from a finished release, any number, perhaps under a condition; costs no budget."""
     require_extra("curator")

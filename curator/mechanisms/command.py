@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -12,15 +12,14 @@ from rich.table import Table as Grid
 
 from ...common.extensions import origin
 from ...common.extras import require_extra
+from ..options import JsonOutput
 
 if TYPE_CHECKING:
     from .catalogue import Entry, Parameter
 
 
 def mechanisms(
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    json_output: JsonOutput = False,
 ) -> None:
     """List the mechanisms: what each does, when to use it, over which protocols, what `--set` changes."""
     require_extra("curator")

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from ...curator.options import JsonOutput
 from .catalogue import DATASETS, ELSEWHERE, get
 
 datasets_commands = typer.Typer(help="Public tables for trying out releases.", invoke_without_command=True)
@@ -18,9 +19,7 @@ datasets_commands = typer.Typer(help="Public tables for trying out releases.", i
 @datasets_commands.callback()
 def show(
     context: typer.Context,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    json_output: JsonOutput = False,
 ) -> None:
     """List public tables and where to get them."""
     if context.invoked_subcommand is not None:

@@ -17,6 +17,7 @@ from ...common.data.domain import Domain
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...curator.options import JsonOutput
 
 if TYPE_CHECKING:
     from ...curator.certificates.certificate import Certificate
@@ -54,9 +55,7 @@ def evaluate(
     certificate: Annotated[
         Path | None, typer.Option(help="With --report: the release's certificate, to show its promise.")
     ] = None,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    json_output: JsonOutput = False,
 ) -> None:
     """Compare a synthetic table with the real one. The result depends on real rows: not for publication."""
     if certificate is not None and report is None:

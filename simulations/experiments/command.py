@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 
 from ...common.errors import DataError
 from ...common.extras import require_extra
+from ...curator.options import JsonOutput
 
 if TYPE_CHECKING:
     from .experiment import Experiment
@@ -23,9 +24,7 @@ _STDERR = Console(stderr=True)
 
 @experiment_commands.command("list")
 def list_experiments(
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    json_output: JsonOutput = False,
 ) -> None:
     """List the experiments with the tables and the number of releases that each needs."""
     require_extra("eval")
@@ -76,9 +75,7 @@ def run_experiment(
         bool, typer.Option("--quick", help="Run only a part of the releases, with one seed each.")
     ] = False,
     processes: Annotated[int, typer.Option(help="Number of releases that run in parallel.")] = 2,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    json_output: JsonOutput = False,
 ) -> None:
     """Run the missing releases of an experiment; write its numbers, a figure and a page."""
     require_extra("eval")
