@@ -218,12 +218,12 @@ def _draw(
 ) -> tuple[dict[str, Array], dict[Clique, Array]]:
     """A draw of the real table's margins and pairs, in counts of the synthetic table."""
     rows = float(counts[domain.names[:1]].sum())
-    kappa, scale = kappa_of(evidence), rows / evidence.records
+    scale = rows / evidence.records
 
     def drawn_of(clique: Clique, effects: Array | float = 0.0) -> Array:
         known = evidence.known.get(clique)
-        shape = domain.shape(clique)
-        means, variances = _posterior(counts[clique], shape, known, effects, scale, rows * kappa**2)
+        shape, price = domain.shape(clique), rows * kappa_of(evidence, clique) ** 2
+        means, variances = _posterior(counts[clique], shape, known, effects, scale, price)
         cells = _positive(means, variances, rng)
         found: Array = cells * (rows / cells.sum())
         return found

@@ -11,7 +11,8 @@ has relative errors of size kappa, so that the variance is (N kappa)^2 times the
 chosen to make the sum of both variances small. Whatever they are, the estimate has the stated noise.
 
 kappa is the noise that measuring a typical pair had, in records of L1 norm, as a share of the records: an
-interaction that was left out is one that this noise would have hidden.
+interaction that was left out is one that this noise would have hidden. Where the release's own bound on the
+error of a pair that was not measured is larger, kappa is this bound.
 
 Source: generalised least squares with a random effect (kriging). ADR 49 has the derivation and the evidence.
 """
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +126,7 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
             (q, q); None if they depend on codes alone.
     """
     weights, count = support.weights, values.shape[1]
-    records, kappa = float(weights.sum()), kappa_of(evidence)
+    records, kappa = float(weights.sum()), kappa_of(evidence, support.clique)
     means = weights @ values / records
     centred = values - means
     terms = _Terms.of(evidence, support)
@@ -148,14 +150,23 @@ def totals(evidence: Evidence, support: Support, values: Array, inside: Array | 
     )
 
 
-def kappa_of(evidence: Evidence) -> float:
-    """The relative error of a release where nothing was measured; 1 if no pair was."""
-    lengths = [
-        EXPECTED_L1 * known.sigma * math.sqrt(freedom(shape)) * math.prod(shape)
-        for known, shape in ((one, evidence.domain.shape(clique)) for clique, one in evidence.known.items())
-        if len(shape) == 2
-    ]
-    return min(1.0, max(LEAST_KAPPA, float(np.median(lengths)) / evidence.records)) if lengths else 1.0
+def kappa_of(evidence: Evidence, clique: Clique) -> float:
+    """The relative error of a release in functions of these attributes, where nothing was measured.
+
+    At least the largest bound on the error of a pair among them that was not measured; 1 if such a pair has
+    no bound, or if no pair was measured at all.
+    """
+    lengths = []
+    for pair, known in evidence.known.items():
+        if len(pair) == 2:
+            shape = evidence.domain.shape(pair)
+            lengths.append(EXPECTED_L1 * known.sigma * math.sqrt(freedom(shape)) * math.prod(shape))
+    if not lengths:
+        return 1.0
+    varied = [name for name in clique if evidence.domain[name].size > 1]
+    pairs = [pair for pair in combinations(varied, 2) if pair not in evidence.known]
+    bounds = [evidence.bounds.get(pair, 1.0) for pair in pairs]
+    return min(1.0, max(LEAST_KAPPA, float(np.median(lengths)) / evidence.records, *bounds))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Clique, Domain
 from ...common.data.interactions import interaction
 from ...common.measurement import Measurement
+from ..mechanisms.parts.fitted import FittedModel
 from ..pgm import archive
 
 FORMAT = "dpmosaic evidence 1"
@@ -47,26 +50,34 @@ class Evidence:
         domain: domain of the synthetic table.
         records: number of records of the table, as the release knows it.
         known: measured interactions, of one and more attributes.
+        bounds: of pairs, the release's bounds on the L1 distance between release and table, as shares of the
+            records. Of a pair without one nothing says how far the release is from the table.
     """
 
     domain: Domain
     records: float
     known: Mapping[Clique, Known]
+    bounds: Mapping[Clique, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, domain: Domain, records: float, measurements: Sequence[Measurement]) -> Evidence:
-        """The evidence of these measurements.
+    def of(cls, fitted: FittedModel, records: float) -> Evidence:
+        """The evidence of a release.
 
         Measurements of boxes, those whose noise is not Gaussian and those whose cells have different noise
         are left out: the noise of their interactions is not of the form that intervals need.
         """
-        known: dict[Clique, Known] = {}
-        for measurement in measurements:
+        domain, known = fitted.model.domain, dict[Clique, Known]()
+        for measurement in fitted.measurements:
             if measurement.boxes or not measurement.gaussian or measurement.sigmas is not None:
                 continue
             for clique, found in _interactions_of(domain, measurement):
                 known[clique] = found if clique not in known else known[clique].averaged(found)
-        return cls(domain, records, known)
+        bounds: dict[Clique, float] = {}
+        for bound in fitted.bounds:
+            # A marginal is no further than a larger one that contains it.
+            for pair in combinations(bound.clique, 2):
+                bounds[pair] = min(bounds.get(pair, math.inf), bound.l1 / records)
+        return cls(domain, records, known, bounds)
 
     def save(self, path: str | Path) -> None:
         """Writes one file, as models are written."""
@@ -76,6 +87,7 @@ class Evidence:
             "records": float(self.records),
             "cliques": list(self.known),
             "sigmas": [known.sigma for known in self.known.values()],
+            "bounds": [[*pair, bound] for pair, bound in self.bounds.items()],
         }
         arrays = {f"values_{place}": known.values for place, known in enumerate(self.known.values())}
         archive.write(path, form, arrays)
@@ -100,7 +112,10 @@ class Evidence:
             if values.shape != (domain.cells(named),) or not 0 < float(sigma) < np.inf:
                 raise ValueError("an interaction of another shape, or a sigma that is not positive")
             known[named] = Known(values, float(sigma))
-        return cls(domain, float(form["records"]), known)
+        bounds = {domain.canonical(pair): float(bound) for *pair, bound in form["bounds"]}
+        if not all(0 <= bound < math.inf for bound in bounds.values()):
+            raise ValueError("a bound that is not finite")
+        return cls(domain, float(form["records"]), known, bounds)
 
 
 def _interactions_of(domain: Domain, measurement: Measurement) -> list[tuple[Clique, Known]]:

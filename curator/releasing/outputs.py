@@ -78,7 +78,7 @@ def write(
         write_text(folder / WARNING, "\n".join(certificate.labels) + "\n")
     write_table(folder / table_file.table_format.file, synthetic, columns, rng, table_file)
     fitted.model.save(folder / MODEL)
-    Evidence.of(fitted.model.domain, certificate.records, fitted.measurements).save(folder / EVIDENCE)
+    Evidence.of(fitted, certificate.records).save(folder / EVIDENCE)
     write_text(folder / _REPORT, release_report(certificate, synthetic))
     names = (table_file.table_format.file, MODEL, EVIDENCE, _REPORT)
     return {name: sha256_of(folder / name) for name in names}

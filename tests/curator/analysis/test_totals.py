@@ -92,7 +92,7 @@ def test_noise_and_rest_are_the_minimum(monkeypatch, directly):
     target = functions - real @ functions / real.sum()
     centred = features - spread @ features / spread.sum()
     target_centred = target - spread @ target / spread.sum()
-    price = real.sum() * kappa_of(known) ** 2
+    price = real.sum() * kappa_of(known, DOMAIN.names) ** 2
     squares = centred.T @ (spread[:, None] * centred)
     parts = np.linalg.solve(
         price * squares + 60.0**2 * np.eye(len(squares)),
@@ -168,9 +168,19 @@ def test_kappa_is_the_noise_of_a_typical_pair():
         math.sqrt(2 / math.pi) * sigma * math.sqrt(freedom(DOMAIN.shape(pair))) * DOMAIN.cells(pair)
         for pair, sigma in sigmas.items()
     ]
-    assert kappa_of(Evidence(DOMAIN, records, known)) == pytest.approx(np.median(lengths) / records)
-    assert kappa_of(Evidence(DOMAIN, 1e9, known)) == LEAST_KAPPA
-    assert kappa_of(Evidence(DOMAIN, records, {})) == 1
+    assert kappa_of(Evidence(DOMAIN, records, known), DOMAIN.names) == pytest.approx(
+        np.median(lengths) / records
+    )
+    assert kappa_of(Evidence(DOMAIN, 1e9, known), DOMAIN.names) == LEAST_KAPPA
+    assert kappa_of(Evidence(DOMAIN, records, {}), DOMAIN.names) == 1
+
+
+def test_kappa_is_at_least_the_bound_of_a_pair_that_was_not_measured():
+    known = {("a", "b"): Known(np.zeros(12), 10.0)}
+    looked = Evidence(DOMAIN, 1e9, known, {("b", "c"): 0.3, ("a", "b"): 0.9})
+    assert kappa_of(looked, ("a",)) == kappa_of(looked, ("a", "b")) == LEAST_KAPPA
+    assert kappa_of(looked, ("b", "c")) == 0.3
+    assert kappa_of(looked, ("a", "c")) == kappa_of(looked, DOMAIN.names) == 1
 
 
 def test_repeated_combinations_are_as_good_as_one():
