@@ -19,7 +19,7 @@ from ..common.keyring import REQUEST
 from ..common.printable import printable
 from .certificates.certificate import Certificate
 from .certificates.json_values import to_json_values
-from .options import SpreadsheetSafe
+from .options import Format, SpreadsheetSafe
 from .parties.home import ATTACHED, CuratorHome
 from .releasing.drafting import draft
 from .releasing.plan import ReleasePlan
@@ -171,9 +171,7 @@ def release(
     plan: _PlanFile,
     out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
     home: _Home = None,
-    table_format: Annotated[
-        TableFormat, typer.Option("--format", help="Format of the synthetic table.")
-    ] = TableFormat.CSV,
+    table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: _Json = False,
     dry_run: Annotated[

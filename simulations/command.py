@@ -20,7 +20,7 @@ from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.alignment import Population
 from ..common.protocols.registry import BUILT_IN, MASKED
-from ..curator.options import JsonOutput, SpreadsheetSafe
+from ..curator.options import Format, JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe
 from ..curator.releasing.alignment_order import DEFAULT_RHO
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
 from ..curator.releasing.table_format import TableFile, TableFormat
@@ -52,9 +52,7 @@ def simulate(
     dealers: Annotated[
         int, typer.Option(help="masked: number of dealers, 1 or at least 3; by default the curator deals.")
     ] = 0,
-    mechanism: Annotated[
-        str, typer.Option(help="Name of the mechanism; `dpmosaic mechanisms` lists them.")
-    ] = "mosaic",
+    mechanism: MechanismName = "mosaic",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the mechanism; may be repeated."),
@@ -78,9 +76,7 @@ def simulate(
     adjacency: Annotated[
         str, typer.Option(help="zero-out, replace-one, or with aligned rows add-remove.")
     ] = "zero-out",
-    rows: Annotated[
-        int | None, typer.Option(help="Number of synthetic rows; by default as many as the table has.")
-    ] = None,
+    rows: Rows = None,
     key: Annotated[
         str | None, typer.Option(help="Align rows by this column, which identifies people.")
     ] = None,
@@ -103,12 +99,8 @@ def simulate(
     bins_share: Annotated[
         float, typer.Option(help="Share of the budget that chooses bins where the domain leaves them open.")
     ] = DEFAULT_SHARE,
-    seed: Annotated[
-        int | None, typer.Option(help="Makes the run reproducible, for tests; the result is not for release.")
-    ] = None,
-    table_format: Annotated[
-        TableFormat, typer.Option("--format", help="Format of the synthetic table.")
-    ] = TableFormat.CSV,
+    seed: Seed = None,
+    table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: JsonOutput = False,
 ) -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..common.extras import require_extra
-from ..curator.options import JsonOutput, SpreadsheetSafe
+from ..curator.options import Format, JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe
 from ..curator.releasing.table_format import TableFile, TableFormat
 
 if TYPE_CHECKING:
@@ -33,26 +33,18 @@ def synthesize(
         Path | None,
         typer.Option(help="Domain file; without one, columns are known by their names and types alone."),
     ] = None,
-    mechanism: Annotated[
-        str, typer.Option(help="Name of the mechanism; `dpmosaic mechanisms` lists them.")
-    ] = "mosaic",
+    mechanism: MechanismName = "mosaic",
     target: Annotated[
         str | None, typer.Option(help="Column that others should predict well; it weights the workload.")
     ] = None,
     workload: Annotated[str | None, typer.Option(help="1way, 2way, 3way, or a JSON file; 2way.")] = None,
-    rows: Annotated[
-        int | None, typer.Option(help="Number of synthetic rows; by default as many as the table has.")
-    ] = None,
+    rows: Rows = None,
     copies: Annotated[
         int | None,
         typer.Option(help="Also write so many copies, for intervals by any software; see `dpmosaic copies`."),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Makes the run reproducible, for tests; the result is not for release.")
-    ] = None,
-    table_format: Annotated[
-        TableFormat, typer.Option("--format", help="Format of the synthetic table.")
-    ] = TableFormat.CSV,
+    seed: Seed = None,
+    table_format: Format = TableFormat.CSV,
     spreadsheet_safe: SpreadsheetSafe = False,
     json_output: JsonOutput = False,
 ) -> None:

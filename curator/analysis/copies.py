@@ -39,7 +39,7 @@ from ..releasing.evidence import Evidence, Known
 from ..releasing.frames import typed
 from ..releasing.outputs import WARNING, write_table, write_text
 from ..releasing.table_format import TableFile
-from .published import Published
+from .published import Published, evidence_of
 from .totals import kappa_of
 
 Array = NDArray[np.float64]
@@ -134,12 +134,7 @@ def drawn(published: Published, rng: np.random.Generator) -> Iterator[Table]:
     Raises:
         DataError: the release has no noisy measurements.
     """
-    if published.evidence is None:
-        raise DataError(
-            "expected a release with its noisy measurements (evidence.npz), got one without; "
-            "release the table again with this version, or use another mechanism"
-        )
-    rows, evidence = published.rows, published.evidence
+    rows, evidence = published.rows, evidence_of(published)
     domain, zeros = rows.domain, zeros_of(rows.domain).masks
     pairs = [pair for pair in itertools.combinations(domain.names, 2) if domain.cells(pair) <= MAX_CELLS]
     singles = [(name,) for name in domain.names]

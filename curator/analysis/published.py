@@ -163,6 +163,20 @@ class Published:
         return rows
 
 
+def evidence_of(published: Published) -> Evidence:
+    """The noisy measurements of a release.
+
+    Raises:
+        DataError: it has none.
+    """
+    if published.evidence is None:
+        raise DataError(
+            "expected a release with its noisy measurements (evidence.npz), got one without; "
+            "release the table again with this version, or use another mechanism"
+        )
+    return published.evidence
+
+
 def check_files(folder: Path, certificate: Certificate) -> None:
     """Refuses a folder in which a published file is not the one of the certificate; missing files may be.
 

@@ -92,6 +92,15 @@ class Totals:
     records: float
     kappa: float
 
+    def covariance(self, population: bool) -> Array:
+        """The covariance of the estimates' errors, shape (q, q).
+
+        Args:
+            population: whether they are of the population of which the table is a random sample.
+        """
+        table = self.noise + self.unexplained
+        return table + self.sampling if population else table
+
     @property
     def reach(self) -> Array:
         """`reach_of` each function, shape (q,)."""

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ....common.errors import DataError
-from ..published import Published
+from ..published import Published, evidence_of
 from ..totals import Support, Totals, totals
-from .estimates import Target
 
 Array = NDArray[np.float64]
 
@@ -32,13 +30,8 @@ class RealTable:
         Raises:
             DataError: the release has no noisy measurements, or a column is unknown.
         """
-        if published.evidence is None:
-            raise DataError(
-                "expected a release with its noisy measurements (evidence.npz), got one without; "
-                "release the table again with this version, or use another mechanism"
-            )
         domain = published.domain
-        self._evidence = published.evidence
+        self._evidence = evidence_of(published)
         clique = domain.canonical(dict.fromkeys(columns))
         codes = np.column_stack([published.rows.column(name).astype(np.int64) for name in clique])
         cells = _ranks(codes)
@@ -66,12 +59,6 @@ class RealTable:
         if covariances and np.abs(rest).max(initial=0) > 1e-9 * np.abs(functions).max(initial=0):
             inside = rest.T @ rest * (self.records / self.rows)
         return totals(self._evidence, self._support, means, inside)
-
-
-def covariance(found: Totals, of: Target) -> Array:
-    """The covariance of the errors of estimated sums, shape (q, q)."""
-    errors = found.noise + found.unexplained
-    return errors + found.sampling if of is Target.POPULATION else errors
 
 
 def _ranks(codes: NDArray[np.int64]) -> NDArray[np.int64]:

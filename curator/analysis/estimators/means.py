@@ -16,7 +16,7 @@ from ..published import Published
 from ..totals import Totals
 from . import ratios
 from .estimates import Errors, Estimates, Target
-from .influence import RealTable, covariance
+from .influence import RealTable
 from .ratios import Ratio
 from .selection import Mask, levels_of, numbers_of, rows_at, rows_where, rows_with
 
@@ -134,7 +134,7 @@ def difference(
     one, other = found.ratios(target, level)
     # Of each ratio, the influence of a record on it: its error is linear in that of the sums.
     step = found.steps([one.value, other.value])
-    across = step.T @ covariance(found.totals, target) @ step
+    across = step.T @ found.totals.covariance(target is Target.POPULATION) @ step
     correlation = across[0, 1] / np.sqrt(across[0, 0] * across[1, 1]) if across.diagonal().all() else 0.0
     made = ratios.difference(one, other, float(correlation))
     apart = step @ np.array([1.0, -1.0])
@@ -182,7 +182,7 @@ class _Groups:
         g = len(self.released)
         pairs = np.column_stack([np.arange(g), g + np.arange(g)])
         tops, bottoms = self.totals.values[pairs].T
-        errors = covariance(self.totals, of)[pairs[:, :, None], pairs[:, None, :]]
+        errors = self.totals.covariance(of is Target.POPULATION)[pairs[:, :, None], pairs[:, None, :]]
         values = np.divide(tops, bottoms, out=np.full(g, np.nan), where=bottoms > 0)
         ends = fieller(tops, bottoms, errors, level)
         return [Ratio(*map(float, each)) for each in zip(values, *ends, strict=True)]

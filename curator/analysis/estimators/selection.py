@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from ....common.data.boolean import BooleanAttribute
 from ....common.data.categorical import CategoricalAttribute, CodedAttribute
-from ....common.data.dates import DateAttribute, TimeAttribute
+from ....common.data.dates import TimeAttribute
 from ....common.data.domain import Clique
 from ....common.data.numeric import NumericAttribute
 from ....common.data.values import text_of
 from ....common.errors import DataError
+from ...releasing.raw_frames import raw
 from ..conditions import Condition, Where
 from ..published import Published
 
@@ -42,10 +43,12 @@ def rows_where(published: Published, where: Where | None) -> Selected:
     condition = Condition.of(published.domain, where)
     chosen = np.ones(published.rows.record_count, dtype=bool)
     for name, allowed in condition.allowed.items():
-        if isinstance(published.domain[name], NumericAttribute | DateAttribute):
-            chosen &= condition.holds(name, _numbers_or_units(published, name))
-        else:
+        attribute = published.domain[name]
+        numbers = attribute.within(raw(attribute, published.frame[name]))
+        if numbers is None:
             chosen &= allowed.codes[published.rows.column(name)]
+        else:
+            chosen &= condition.holds(name, numbers)
     return Selected(chosen, condition.clique)
 
 
@@ -104,18 +107,6 @@ def is_numeric(published: Published, name: str) -> bool:
             f"column {name!r}: expected numbers or categories, got dates; leave it out of the regression"
         )
     return isinstance(published.domain[name], NumericAttribute)
-
-
-def _numbers_or_units(published: Published, name: str) -> NDArray[np.float64]:
-    """Numbers, or units since 1970 of dates, NaN if missing."""
-    attribute, column = published.domain[name], published.frame[name]
-    if not isinstance(attribute, DateAttribute):
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    missing = column.isna().to_numpy()
-    times, _ = attribute.moments.read(name, column.astype(object).mask(missing, None).to_numpy())
-    return np.where(
-        missing, np.nan, attribute.moments.counted(np.where(missing, np.datetime64(0, "D"), times))
-    )
 
 
 def _kind(attribute: object) -> str:

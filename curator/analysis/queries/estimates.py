@@ -90,11 +90,6 @@ class Grouped:
             return NO_EVIDENCE
         return TOO_MANY if self.size * functions * len(self.groups) > _MOST_WORK else ""
 
-    def covariance(self, found: Totals) -> Array:
-        """The covariance of errors against what is estimated."""
-        table = found.noise + found.unexplained
-        return table + found.sampling if self.population else table
-
     def sums(self, values: Array) -> Array:
         """The sum over each group of a function of pieces times records; shape (m,) to (groups,)."""
         return self._by_group(self.groups[self.joint.cells], values * self.joint.weights)
@@ -152,7 +147,7 @@ def sums(grouped: Grouped, values: Array, variances: Array) -> list[Estimate]:
     for groups in grouped.chunks(1):
         chosen = grouped.groups[:, None] == groups
         total = grouped.estimated(chosen * means[:, None], np.diag(inside[groups]))
-        low, high = wald(total.values, np.diag(grouped.covariance(total)), grouped.level)
+        low, high = wald(total.values, np.diag(total.covariance(grouped.population)), grouped.level)
         reach = reach_of(total)
         for place, group in enumerate(groups):
             if not any_rows[group]:
@@ -200,7 +195,7 @@ def ratios(
         inside = np.block([[np.diag(part[groups]) for part in row] for row in blocks])
         total = grouped.estimated(np.hstack([top, bottom]), inside)
         count = len(groups)
-        covariance = grouped.covariance(total).reshape(2, count, 2, count)
+        covariance = total.covariance(grouped.population).reshape(2, count, 2, count)
         covariances = np.stack([covariance[:, place, :, place] for place in range(count)])
         more, bottoms = total.values[:count], total.values[count:]
         reach = reach_of(total)

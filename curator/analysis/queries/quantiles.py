@@ -86,7 +86,7 @@ def _quantile(
     nearest = int(np.argmin(np.abs(total.values)))
     if reach_of(total)[nearest] < LEAST_REACH:
         return Estimate(value_at(released), note=OUT_OF_REACH)
-    low, high = wald(total.values, np.diag(grouped.covariance(total)), grouped.level)
+    low, high = wald(total.values, np.diag(total.covariance(grouped.population)), grouped.level)
     # The quantile may be below a threshold unless the sum there is significantly negative.
     return Estimate(value, value_at(high), value_at(np.minimum.accumulate(low[::-1])[::-1]))
 
