@@ -19,12 +19,12 @@ from ..common.keyring import REQUEST
 from ..common.printable import printable
 from .certificates.certificate import Certificate
 from .certificates.json_values import to_json_values
-from .options import Format, SpreadsheetSafe
+from .options import SpreadsheetSafe
 from .parties.home import ATTACHED, CuratorHome
 from .releasing.drafting import draft
 from .releasing.plan import ReleasePlan
 from .releasing.preflight import preflight as run_checks
-from .releasing.table_format import TableFile, TableFormat
+from .releasing.table_format import Format, TableFile, TableFormat
 
 if TYPE_CHECKING:
     from .parties.client import Connection

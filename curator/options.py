@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from .releasing.table_format import TableFormat
-
 MechanismName = Annotated[str, typer.Option(help="Name of the mechanism; `dpmosaic mechanisms` lists them.")]
 
 Rows = Annotated[
@@ -17,8 +15,6 @@ Rows = Annotated[
 Seed = Annotated[
     int | None, typer.Option(help="Makes the run reproducible, for tests; the result is not for release.")
 ]
-
-Format = Annotated[TableFormat, typer.Option("--format", help="Format of the synthetic table.")]
 
 SpreadsheetSafe = Annotated[
     bool,

@@ -20,10 +20,10 @@ from ..common.privacy.budget import Budget
 from ..common.privacy.cost import Adjacency
 from ..common.protocols.alignment.alignment import Population
 from ..common.protocols.registry import BUILT_IN, MASKED
-from ..curator.options import Format, JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe
+from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe
 from ..curator.releasing.alignment_order import DEFAULT_RHO
 from ..curator.releasing.bins_share import DEFAULT_SHARE, check_coded
-from ..curator.releasing.table_format import TableFile, TableFormat
+from ..curator.releasing.table_format import Format, TableFile, TableFormat
 from ..party.sources.source import FileSource
 from .people import Overlap, read_people
 

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..common.extras import require_extra
-from ..curator.options import Format, JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe
-from ..curator.releasing.table_format import TableFile, TableFormat
+from ..curator.options import JsonOutput, MechanismName, Rows, Seed, SpreadsheetSafe
+from ..curator.releasing.table_format import Format, TableFile, TableFormat
 
 if TYPE_CHECKING:
     from ..curator.analysis.release import Release

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Annotated
+
+import typer
 
 from ...common.errors import DataError
 
@@ -18,6 +21,10 @@ class TableFormat(enum.StrEnum):
     def file(self) -> str:
         """File name of the synthetic table."""
         return f"synthetic.{self.value}"
+
+
+Format = Annotated[TableFormat, typer.Option("--format", help="Format of the synthetic table.")]
+"""The option of a command."""
 
 
 @dataclass(frozen=True)
