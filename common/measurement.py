@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .data.boxes import Box
 from .data.domain import Clique
+from .data.grouping import Groups
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Measurement:
         boxes: if not empty, values are sums over these boxes of cells, shape (len(boxes),).
         interaction: whether values are the interaction of a marginal whose cells had noise of scale sigma.
         sigmas: shape (n_r,), float64: standard deviations of the cells if they differ; else None.
+        groups: groups of codes that were counted instead of single codes; values are of their cells.
     """
 
     clique: Clique
@@ -36,6 +38,7 @@ class Measurement:
     boxes: tuple[Box, ...] = ()
     interaction: bool = False
     sigmas: NDArray[np.float64] | None = None
+    groups: Groups = ()
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1:

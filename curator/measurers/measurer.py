@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.data.boxes import Box, box_labels
 from ...common.data.domain import Clique, Domain
+from ...common.data.grouping import Groups, check_groups
 from ...common.errors import DataError
 from ...common.measurement import Measurement
 from ...common.privacy.budget import Accountant, Charge
@@ -27,6 +28,7 @@ class Query:
         step: step of the mechanism, under which the query is charged.
         boxes: disjoint boxes of cells whose sums are measured, instead of single cells.
         interaction: measure only the marginal's interaction, which costs less at the same noise.
+        groups: groups of codes of each attribute, which are counted instead of single codes.
     """
 
     clique: Clique
@@ -34,10 +36,11 @@ class Query:
     step: str
     boxes: tuple[Box, ...] = ()
     interaction: bool = False
+    groups: Groups = ()
 
     def __post_init__(self) -> None:
-        if self.boxes and self.interaction:
-            raise ValueError("a query asks for sums over boxes or for an interaction, not for both")
+        if self.boxes and (self.interaction or self.groups):
+            raise ValueError("a query for sums over boxes can neither be for an interaction nor for groups")
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,7 @@ class Measurer(ABC):
         for query in queries:
             if query.boxes:
                 box_labels(self.domain.shape(query.clique), query.boxes)
+            check_groups(self.domain.shape(query.clique), query.groups)
         charges = [self._charge(query) for query in queries]
         self.charge(*charges)
         return self._answers(queries, charges)
@@ -138,6 +142,7 @@ class Measurer(ABC):
         references: Iterable[NDArray[np.int64]],
         zcdp_rho: Fraction,
         step: str,
+        groups: Sequence[Groups] = (),
     ) -> Scores:
         """Noisy L1 distances between the table's marginals and public references, if `scores_exactly`.
 
@@ -147,6 +152,8 @@ class Measurer(ABC):
                 sequence.
             zcdp_rho: upper limit of the cost of all scores together.
             step: step of the mechanism, under which the scores are charged.
+            groups: for each clique the groups whose marginal is compared, n_r being their number of cells;
+                empty if no attribute of any clique is grouped.
 
         Raises:
             BudgetError: the scores exceed what is left; nothing is charged or measured.
@@ -170,13 +177,16 @@ class Measurer(ABC):
         raise DataError("this protocol finds no labels of open categories; list all categories")
 
     @abstractmethod
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
+    def expected_sigma(
+        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
+    ) -> float:
         """Standard deviation of one cell (root mean square over cells) at this cost, from public facts.
 
         Args:
             clique: attributes of the marginal.
             zcdp_rho: cost of the measurement.
             interaction: measure only the interaction; the deviation is that of cells before projection.
+            groups: groups of codes whose marginal is measured.
         """
 
     @abstractmethod
