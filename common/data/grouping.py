@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 
 Grouping = tuple[int, ...]
-"""The group of each code of an attribute, 0, 1, ... without gaps; empty if each code is a group of its own."""
+"""The group of each code of an attribute, 0, 1, ... without gaps; empty if each code is its own group."""
 
 Groups = tuple[Grouping, ...]
 """A grouping for each attribute of a clique, in its order; empty if no attribute is grouped."""
