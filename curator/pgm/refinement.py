@@ -38,6 +38,9 @@ MAX_LARGER_CELLS = _ALL_CELLS // 2
 _WORK = 1 << 33
 """Largest number of cells that a sweep reads, in a few seconds; in a larger table each takes other rows."""
 
+_WEIGHT_OF_GROUPS = 0.25
+"""Weight of squares of grouped counts, whose noise is larger than that of pairs."""
+
 
 class Grouped(NamedTuple):
     """The wanted counts of groups of codes.
@@ -63,7 +66,7 @@ def refined(
     """Change values where that brings the table's marginals closer to the given ones.
 
     In each of three sweeps over the rows in random order, each value is set to the one with the least sum
-    over marginals and cells of (count - wanted)^2; the sum never increases. The order of rows is kept.
+    over marginals and cells of (count - wanted)^2, a quarter of it for groups; the sum never increases. The order of rows is kept.
 
     Args:
         table: rows that approximate the marginals.
@@ -245,7 +248,7 @@ def _sweep(
                     same = labels[groups + now]
                     over[at + same] -= 1.0
                     for value in range(sizes[a]):
-                        met[value] += over[at + labels[groups + value]]
+                        met[value] += _WEIGHT_OF_GROUPS * over[at + labels[groups + value]]
                     over[at + same] += 1.0
             best, least = now, met[now] - plain - 1e-6
             for value in range(sizes[a]):

@@ -178,8 +178,8 @@ def _larger(facts: PublicFacts) -> tuple[Step, ...]:
     if not triples:
         return ()
     return (
-        Step("larger scores", "Scores of larger marginals", Asks.SCORES, Fraction(12, 1000), triples, times=3),
-        Step("larger", "Selected larger interactions", Asks.INTERACTIONS, Fraction(4, 100), triples, times=3, at_once=min(100, len(triples))),
+        Step("larger scores", "Scores of larger marginals", Asks.SCORES, Fraction(6, 1000), triples, times=3),
+        Step("larger", "Selected larger interactions", Asks.INTERACTIONS, Fraction(15, 1000), triples, times=3, at_once=min(100, len(triples))),
     )
 
 
