@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from .domain import Domain
+from .grouping import Groups, grouped, grouped_shape
 from .rules.values import drawn_together
 from .texts import TextColumn, has_open_categories
 from .values import RawColumn, refuse_rows
@@ -120,28 +122,40 @@ class Table:
         texts = {name: column.take(indices) for name, column in self.texts.items()}
         return Table(self.domain, tuple(column[indices] for column in self.columns), texts)
 
-    def marginal(self, clique: Iterable[str]) -> NDArray[np.int64]:
-        """Exact counts of every combination of codes.
+    def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
+        """Exact counts of every combination of codes, or of groups of codes.
 
         Args:
             clique: the attributes; the empty clique counts all records.
+            groups: groups of the codes of each attribute.
 
         Returns:
             Shape (n_r,), in row-major order of the clique as given.
         """
         names = tuple(clique)
-        counts = np.zeros(self.domain.cells(names), dtype=np.int64)
+        counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
         for start in range(0, self.record_count, ROWS_AT_ONCE):
-            cells = self.cell_codes(names, start, start + ROWS_AT_ONCE)
+            cells = self.cell_codes(names, start, start + ROWS_AT_ONCE, groups)
             counts += np.bincount(cells, minlength=len(counts))
         return counts
 
-    def cell_codes(self, clique: Iterable[str], start: int, stop: int) -> NDArray[np.int64]:
-        """The cell of the clique's marginal that each of the rows start to stop - 1 counts in; int64."""
+    def cell_codes(
+        self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
+    ) -> NDArray[np.int64]:
+        """The cell of the clique's marginal that each of the rows start to stop - 1 counts in; int64.
+
+        Args:
+            clique: the attributes.
+            start: first row.
+            stop: row after the last.
+            groups: groups of the codes of each attribute, of whose marginal the cells are.
+        """
         cells = np.zeros(max(0, min(stop, self.record_count) - start), dtype=np.int64)
-        for name in clique:
-            cells *= self.domain[name].size
-            cells += self.column(name)[start:stop]
+        for place, name in enumerate(clique):
+            labels = groups[place] if groups else ()
+            codes, size = grouped(self.column(name)[start:stop], self.domain[name].size, labels)
+            cells *= size
+            cells += codes
         return cells
 
     def digest(self) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from importlib.metadata import version
 
+from ...common.data.grouping import group_counts
 from ...common.privacy.budget import Accountant
 from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ...common.privacy.cost import Adjacency
@@ -62,6 +63,7 @@ def issue(
         seeded: the noise came from a known seed.
         observers: what noise hides a record from whom (`Measurer.observers`).
     """
+    domain = fitted.model.domain
     labels = [NOT_PRIVATE + not_private] if not_private else []
     labels += [unreviewed_label(plan.unreviewed)] if plan.unreviewed else []
     labels += [SEEDED] if seeded else []
@@ -74,11 +76,14 @@ def issue(
         promise=promised(plan, accountant, not_private is None, cost_factor, observers),
         steps=costs_of_steps(accountant),
         charges=tuple(
-            StatedCharge(c.step, c.clique, c.kind.value, float(c.zcdp_rho), c.sigmas, c.steps)
+            StatedCharge(c.step, c.clique, c.kind.value, float(c.zcdp_rho), c.sigmas, c.steps, c.groups)
             for c in accountant.charges
         ),
         measurements=tuple(
-            StatedMeasurement(m.clique, m.interaction, m.sigma, m.zcdp_rho) for m in fitted.measurements
+            StatedMeasurement(
+                m.clique, m.interaction, m.sigma, m.zcdp_rho, group_counts(domain.shape(m.clique), m.groups)
+            )
+            for m in fitted.measurements
         ),
         selected_by=fitted.selection,
         rounds=fitted.rounds,
