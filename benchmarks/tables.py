@@ -1,21 +1,22 @@
 """Families of generated tables, from a seed: structure that public tables lack, or hide.
 
-A family has variants, each of its own size; `generate` draws a table of a variant and rows apart from it, which
-no release sees. The same variant and seed give the same table. The families:
+A family has variants, each of its own size; `generate` draws a table of a variant, and other rows that no
+release sees. The same variant and seed give the same table. The families:
 
-- `parity`: binary attributes, among them groups of k (3 or 4) of which one is the parity of the others, wrong in
-  one row of ten. Marginals of fewer than k attributes do not show it. The others form a chain, each dependent
-  on the one before.
-- `regions`: a class that depends on where three or four numbers lie: in the boxes of a random tree, or by which
-  of many random centres is the nearest. One class of twenty is random. Three numbers more have no influence.
+- `parity`: binary attributes, among them groups of k (3 or 4) of which one is the parity of the others, wrong
+  in one row of ten. Marginals of fewer than k attributes do not show it. The others form a chain, each
+  dependent on the one before.
+- `regions`: a class that depends on where three or four numbers lie: in which box of a random tree, or to
+  which of many random centres they are nearest. One class of twenty is random. Three more numbers have no
+  influence.
 - `copula`: numbers of 16 bins and a class of 4 with a Gaussian copula in which all depend on all.
 - `latent`: binary attributes that are independent given one of ten hidden classes.
 - `zipf`: six attributes, two of a thousand Zipf-distributed categories; the categories are in hidden groups.
 - `small`: 300 rows of attributes of 2 to 12 values that are independent given one of four hidden classes.
 - `dependent`: attributes of 5 to 12 values, some of them determined by one or two others.
 
-Two halves. Settings of mechanisms are chosen on the variants `CHOSEN_ON` with even seeds; figures are reported
-for the variants `REPORTED` with odd seeds. No variant is in both.
+Two halves. Settings of mechanisms are chosen on the variants `CHOSEN_ON` with even seeds; figures are
+reported for the variants `REPORTED` with odd seeds. No variant is in both.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class Generated:
         table: the private rows.
         holdout: other rows of the same distribution.
         label: attribute to predict from the others; None if the family has none.
-        structure: attributes of the label's marginal of three or more whose smaller marginals do not determine
-            it; empty if the family has none.
+        structure: the label and what it depends on, if their marginal says more than all its pairs; empty if
+            the family has no such marginal.
     """
 
     table: Table
@@ -90,6 +91,11 @@ class Variant:
     rows: int
     draw: Callable[[Rng, int], Drawn]
 
+    @property
+    def structured(self) -> bool:
+        """Whether its tables have a `structure`."""
+        return self.family in ("parity", "regions", "dependent")
+
 
 def generate(name: str, seed: int, rows: int | None = None) -> Generated:
     """A table of a variant.
@@ -119,7 +125,7 @@ def generate(name: str, seed: int, rows: int | None = None) -> Generated:
 
 
 def parity(rng: Rng, rows: int, attributes: int, order: int, groups: int) -> Drawn:
-    """Groups of `order` binary attributes of which the first is the noisy parity of the others; then a chain."""
+    """Groups of binary attributes, the first of each the noisy parity of the others; and a chain."""
     columns: dict[str, Codes] = {}
     for group in range(groups):
         parts = rng.integers(0, 2, (order - 1, rows))
@@ -172,7 +178,7 @@ def small(rng: Rng, rows: int, attributes: int) -> Drawn:
 
 
 def zipf(rng: Rng, rows: int, categories: int, exponent: float) -> Drawn:
-    """Two attributes of many categories in 20 hidden groups; four smaller ones, two of which show the group."""
+    """Two attributes of many categories in 20 hidden groups, and four smaller ones."""
     chances = 1 / np.arange(1, categories + 1) ** exponent
     chances /= chances.sum()
     groups = rng.integers(0, 20, (2, categories))
