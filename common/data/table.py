@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .domain import Domain
+from .counting import ROWS_AT_ONCE, pairs_counted
+from .domain import Clique, Domain
 from .rules.values import drawn_together
 from .texts import TextColumn, has_open_categories
 from .values import RawColumn, refuse_rows
 
-ROWS_AT_ONCE = 2**18
-"""Number of rows of a block when marginals are counted; it bounds temporary memory."""
+_KEPT_CELLS = 2**22
+"""Largest number of counts that a table keeps for later calls (32 MiB)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class Table:
     domain: Domain
     columns: tuple[NDArray[np.unsignedinteger[Any]], ...]
     texts: Mapping[str, TextColumn] = field(default_factory=dict)
+    _kept: dict[Clique, NDArray[np.int64]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.domain):
@@ -135,6 +137,26 @@ class Table:
             cells = self.cell_codes(names, start, start + ROWS_AT_ONCE)
             counts += np.bincount(cells, minlength=len(counts))
         return counts
+
+    def marginals(self, cliques: Iterable[Clique]) -> list[NDArray[np.int64]]:
+        """Several marginals, as by `marginal`, but not to be written to.
+
+        Pairs are counted together, and kept for later calls as far as there is room.
+        """
+        asked = list(cliques)
+        missing = [clique for clique in dict.fromkeys(asked) if clique not in self._kept]
+        pairs = [clique for clique in missing if len(set(clique)) == len(clique) == 2]
+        columns = dict(zip(self.domain.names, self.columns, strict=True))
+        sizes = dict(zip(self.domain.names, self.domain.sizes, strict=True))
+        found = pairs_counted(columns, sizes, pairs)
+        found |= {clique: self.marginal(clique) for clique in missing if clique not in found}
+        room = _KEPT_CELLS - sum(counts.size for counts in self._kept.values())
+        for clique, counts in found.items():
+            counts.flags.writeable = False
+            if counts.size <= room:
+                self._kept[clique] = counts
+                room -= counts.size
+        return [found[clique] if clique in found else self._kept[clique] for clique in asked]
 
     def cell_codes(self, clique: Iterable[str], start: int, stop: int) -> NDArray[np.int64]:
         """The cell of the clique's marginal that each of the rows start to stop - 1 counts in; int64."""

@@ -103,12 +103,17 @@ def _surplus(
     found: list[tuple[int, int, Places]] = []
     cells: list[NDArray[np.float64]] = []
     end = 0
+    names = table.domain.names
+    held: dict[Places, NDArray[np.float64]] = {}
     for places, wanted in marginals.items():
-        if wanted.size > MAX_CELLS or end + len(places) * wanted.size > _ALL_CELLS:
-            continue
+        if wanted.size <= MAX_CELLS and end + len(places) * wanted.size <= _ALL_CELLS:
+            held[places] = wanted
+            end += len(places) * wanted.size
+    end = 0
+    counted = table.marginals(tuple(names[place] for place in places) for places in held)
+    for (places, wanted), counts in zip(held.items(), counted, strict=True):
         shape = [sizes[place] for place in places]
-        codes = np.ravel_multi_index([table.columns[place].astype(np.int64) for place in places], shape)
-        over = (np.bincount(codes, minlength=wanted.size) - wanted).reshape(shape)
+        over = (counts - wanted).reshape(shape)
         if places in masks:
             over[~masks[places]] += _TOO_MANY
         for axis, place in enumerate(places):

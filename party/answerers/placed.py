@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.domain import Domain
-from ...common.data.table import ROWS_AT_ONCE, Table
+from ...common.data.counting import ROWS_AT_ONCE
+from ...common.data.domain import Clique, Domain
+from ...common.data.table import Table
 
 
 class Rows(Protocol):
@@ -28,6 +29,9 @@ class Rows(Protocol):
 
     def marginal(self, clique: Iterable[str]) -> NDArray[np.int64]:
         """Exact counts, shape (n_r,), in row-major order of the clique as given."""
+
+    def marginals(self, cliques: Iterable[Clique]) -> list[NDArray[np.int64]]:
+        """Several marginals, as by `marginal`, but not to be written to."""
 
 
 class PlacedTable:
@@ -82,3 +86,7 @@ class PlacedTable:
         if self._absent:
             counts[-1] = 0
         return counts
+
+    def marginals(self, cliques: Iterable[Clique]) -> list[NDArray[np.int64]]:
+        """See `Rows`."""
+        return [self.marginal(clique) for clique in cliques]
