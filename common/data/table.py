@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .domain import Domain
+from .counting import ROWS_AT_ONCE, pairs_counted
+from .domain import Clique, Domain
 from .grouping import Groups, grouped, grouped_shape
 from .rules.values import drawn_together
 from .texts import TextColumn, has_open_categories
 from .values import RawColumn, refuse_rows
 
-ROWS_AT_ONCE = 2**18
-"""Number of rows of a block when marginals are counted; it bounds temporary memory."""
+_KEPT_CELLS = 2**22
+"""Largest number of counts that a table keeps for later calls (32 MiB)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,7 @@ class Table:
     domain: Domain
     columns: tuple[NDArray[np.unsignedinteger[Any]], ...]
     texts: Mapping[str, TextColumn] = field(default_factory=dict)
+    _kept: dict[Clique, NDArray[np.int64]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.domain):
@@ -138,6 +140,34 @@ class Table:
             cells = self.cell_codes(names, start, start + ROWS_AT_ONCE, groups)
             counts += np.bincount(cells, minlength=len(counts))
         return counts
+
+    def marginals(
+        self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()
+    ) -> list[NDArray[np.int64]]:
+        """Several marginals, as by `marginal`, but not to be written to.
+
+        Pairs of codes are counted together, and kept for later calls as far as there is room.
+
+        Args:
+            cliques: the attributes of each.
+            groups: groups of the codes of each clique's attributes; empty if there are none.
+        """
+        asked = list(cliques)
+        if any(groups):
+            return [self.marginal(clique, of) for clique, of in zip(asked, groups, strict=True)]
+        missing = [clique for clique in dict.fromkeys(asked) if clique not in self._kept]
+        pairs = [clique for clique in missing if len(set(clique)) == len(clique) == 2]
+        columns = dict(zip(self.domain.names, self.columns, strict=True))
+        sizes = dict(zip(self.domain.names, self.domain.sizes, strict=True))
+        found = pairs_counted(columns, sizes, pairs)
+        found |= {clique: self.marginal(clique) for clique in missing if clique not in found}
+        room = _KEPT_CELLS - sum(counts.size for counts in self._kept.values())
+        for clique, counts in found.items():
+            counts.flags.writeable = False
+            if counts.size <= room:
+                self._kept[clique] = counts
+                room -= counts.size
+        return [found[clique] if clique in found else self._kept[clique] for clique in asked]
 
     def cell_codes(
         self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()

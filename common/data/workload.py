@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
+from .compared import counted_in_both
 from .domain import Clique, Domain
 from .table import Table
 
@@ -235,8 +236,10 @@ class Workload:
             raise DataError("an empty table has no marginals to compare; give both tables records")
         scale = real.record_count / synthetic.record_count
         distance = sum(
-            weight * float(np.abs(real.marginal(clique) - scale * synthetic.marginal(clique)).sum())
-            for clique, weight in zip(self.cliques, self.weights, strict=True)
+            weight * float(np.abs(counts - scale * other).sum())
+            for weight, (counts, other) in zip(
+                self.weights, counted_in_both(real, synthetic, self.cliques), strict=True
+            )
         )
         return distance / (len(self.cliques) * real.record_count)
 

@@ -7,12 +7,14 @@ noise. It can be removed, because the model's marginals are known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.counting import pairs_counted
 from ...common.data.grouping import Grouping, Groups
 from ...common.data.table import Table
 from .compiled import compiled
@@ -178,12 +180,16 @@ def _surplus(
     found: list[tuple[int, int, int, Places]] = []
     cells: list[Counts] = []
     end = 0
+    room: dict[Places, Counts] = {}
     for places, counts in wanted.items():
-        if counts.size > MAX_CELLS or end + len(places) * counts.size > _ALL_CELLS:
-            continue
+        if counts.size <= MAX_CELLS and end + len(places) * counts.size <= _ALL_CELLS:
+            room[places] = counts
+            end += len(places) * counts.size
+    end = 0
+    counted = _counted(columns, maps.sizes, room)
+    for places, counts in room.items():
         shape = [maps.sizes[place] for place in places]
-        codes = np.ravel_multi_index([columns[place].astype(np.int64) for place in places], shape)
-        over = (np.bincount(codes, minlength=counts.size) - counts).reshape(shape)
+        over = (counted[places] - counts).reshape(shape)
         if places in masks:
             over[~masks[places]] += _TOO_MANY
         for axis, place in enumerate(places):
@@ -191,6 +197,23 @@ def _surplus(
             cells.append(np.moveaxis(over, axis, -1).ravel())
             end += over.size
     return _views(found, maps), np.concatenate(cells) if cells else np.zeros(0)
+
+
+def _counted(
+    columns: Sequence[NDArray[Any]], sizes: Sequence[int], cliques: Iterable[Places]
+) -> dict[Places, NDArray[np.int64]]:
+    """Counts of the cells of these columns, pairs together."""
+    names = [str(place) for place in range(len(columns))]
+    named = {places: tuple(names[place] for place in places) for places in cliques}
+    by_name = dict(zip(names, columns, strict=True))
+    pairs = [clique for clique in named.values() if len(clique) == 2]
+    found = pairs_counted(by_name, dict(zip(names, sizes, strict=True)), pairs)
+    for places, clique in named.items():
+        if len(places) != 2:
+            shape = [sizes[place] for place in places]
+            codes = np.ravel_multi_index([columns[place].astype(np.int64) for place in places], shape)
+            found[clique] = np.bincount(codes, minlength=math.prod(shape))
+    return {places: found[clique] for places, clique in named.items()}
 
 
 def _views(found: list[tuple[int, int, int, Places]], maps: _Maps) -> _Views:

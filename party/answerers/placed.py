@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...common.data.domain import Domain
+from ...common.data.counting import ROWS_AT_ONCE
+from ...common.data.domain import Clique, Domain
 from ...common.data.grouping import Groups, grouped, grouped_shape
-from ...common.data.table import ROWS_AT_ONCE, Table
+from ...common.data.table import Table
 
 
 class Rows(Protocol):
@@ -32,6 +33,11 @@ class Rows(Protocol):
 
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
         """Exact counts, shape (n_r,), in row-major order of the clique as given, of codes or groups."""
+
+    def marginals(
+        self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()
+    ) -> list[NDArray[np.int64]]:
+        """Several marginals, as by `marginal`, but not to be written to."""
 
 
 class PlacedTable:
@@ -91,3 +97,12 @@ class PlacedTable:
         if self._absent:
             counts[-1] = 0
         return counts
+
+    def marginals(
+        self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()
+    ) -> list[NDArray[np.int64]]:
+        """See `Rows`."""
+        asked = list(cliques)
+        return [
+            self.marginal(clique, of) for clique, of in zip(asked, groups or [()] * len(asked), strict=True)
+        ]

@@ -204,7 +204,7 @@ class LocalScores:
         """The exact scores plus noise."""
         if self._references is None:
             raise DeliveriesLost("the scores need references, which were not delivered; deliver them first")
-        counts = [self._rows.marginal(clique, groups) for clique, groups in self.query.grouped_cliques]
+        counts = self._rows.marginals(self.query.cliques, self.query.groups)
         return noisy_counts(exact_scores(counts, self._references), self.query.sigma, stream)
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.compared import counted_in_both
 from ...common.data.domain import Clique
 from ...common.data.table import Table
 from ...common.errors import DataError
 
-_LARGEST_CODE = 2**62
-
-Counts = NDArray[np.integer[Any]]
+Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -34,27 +32,23 @@ class Distance:
     kl: float
 
 
-def marginal_distance(real: Table, synthetic: Table, clique: Clique) -> Distance:
-    """The distance of one marginal; a clique may have any number of cells, as only occupied ones are counted.
+def marginal_distances(real: Table, synthetic: Table, cliques: Sequence[Clique]) -> list[Distance]:
+    """The distance of each marginal; a clique may have any number of cells, as only occupied ones count.
 
     Source: RandDPGen, section 3.1. The paper does not say over which cells its KL is taken; over the full
     domain it is infinite for every synthetic table that misses a real record. Here it is taken per marginal,
     with half a record added to every cell of the synthetic marginal.
     """
-    cells = real.domain.cells(clique)
-    if cells <= real.record_count + synthetic.record_count:
-        counts: tuple[Counts, Counts] = real.marginal(clique), synthetic.marginal(clique)
-    else:
-        counts = _occupied(real, synthetic, clique)
-    p = counts[0] / real.record_count
-    q = counts[1] / synthetic.record_count
-    smoothed = (counts[1] + 0.5) / (synthetic.record_count + 0.5 * cells)
-    held = p > 0
-    return Distance(
-        clique,
-        total_variation=float(np.abs(p - q).sum() / 2),
-        kl=float((p[held] * np.log(p[held] / smoothed[held])).sum()),
-    )
+    return [
+        _distance(clique, counts, real, synthetic)
+        for clique, counts in zip(cliques, counted_in_both(real, synthetic, cliques), strict=True)
+    ]
+
+
+def marginal_distance(real: Table, synthetic: Table, clique: Clique) -> Distance:
+    """The distance of one marginal; see `marginal_distances`."""
+    (distance,) = marginal_distances(real, synthetic, [clique])
+    return distance
 
 
 def attribute_distances(real: Table, synthetic: Table) -> list[Distance]:
@@ -94,22 +88,17 @@ def check_comparable(real: Table, synthetic: Table) -> None:
 
 def _distances(real: Table, synthetic: Table, k: int) -> list[Distance]:
     check_comparable(real, synthetic)
-    return [marginal_distance(real, synthetic, c) for c in itertools.combinations(real.domain.names, k)]
+    return marginal_distances(real, synthetic, list(itertools.combinations(real.domain.names, k)))
 
 
-def _occupied(real: Table, synthetic: Table, clique: Sequence[str]) -> tuple[Counts, Counts]:
-    """Counts of both tables in the cells that are occupied in either."""
-    codes = np.zeros(real.record_count + synthetic.record_count, dtype=np.int64)
-    bound = 1
-    for name in clique:
-        size = real.domain[name].size
-        if bound * size > _LARGEST_CODE:
-            found, codes = np.unique(codes, return_inverse=True)
-            bound = len(found)
-        codes = codes * size + np.concatenate([real.column(name), synthetic.column(name)])
-        bound *= size
-    found, places = np.unique(codes, return_inverse=True)
-    return (
-        np.bincount(places[: real.record_count], minlength=len(found)),
-        np.bincount(places[real.record_count :], minlength=len(found)),
+def _distance(clique: Clique, counts: tuple[Counts, Counts], real: Table, synthetic: Table) -> Distance:
+    p = counts[0] / real.record_count
+    q = counts[1] / synthetic.record_count
+    cells = real.domain.cells(clique)
+    smoothed = (counts[1] + 0.5) / (synthetic.record_count + 0.5 * cells)
+    held = p > 0
+    return Distance(
+        clique,
+        total_variation=float(np.abs(p - q).sum() / 2),
+        kl=float((p[held] * np.log(p[held] / smoothed[held])).sum()),
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...common.data.domain import Clique, Domain
 from ...common.data.table import Table
-from .distances import marginal_distance
+from .distances import marginal_distances
 
 PRIVATE = "computed from real rows without noise; the privacy promise does not cover it: not for publication"
 """Said wherever metrics are written or shown."""
@@ -58,7 +58,7 @@ def kway_cliques(domain: Domain, k: int) -> list[Clique]:
 
 
 def _kway_error(real: Table, synthetic: Table, k: int) -> KwayError:
-    found = [marginal_distance(real, synthetic, clique) for clique in kway_cliques(real.domain, k)]
+    found = marginal_distances(real, synthetic, kway_cliques(real.domain, k))
     return KwayError(
         k,
         len(found),

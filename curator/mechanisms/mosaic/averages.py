@@ -33,18 +33,17 @@ def unbiased_averages(
     for clique in cliques:
         parts = [part for part in parts_of(clique) if min(domain.shape(part)) > 1]
         shape = domain.shape(clique)
+        measured = {part: observed for part in parts if (observed := known.observed(part)) is not None}
+        if len(measured) < len(parts):
+            continue
         values, variance = np.full(shape, known.records / math.prod(shape)), 0.0
-        for part in parts:
-            observed = known.observed(part)
-            if observed is None:
-                break
+        for part, observed in measured.items():
             size = domain.cells(part)
             spread = [n if name in part else 1 for name, n in zip(clique, shape, strict=True)]
             share = size / math.prod(shape)
             values = values + observed.values.reshape(spread) * share
             noise = observed.variance / freedom(domain.shape(part))
             variance = max(variance, noise * share)
-        else:
-            if variance > 0:
-                averages[clique] = WeightedAverage(values.ravel(), math.sqrt(variance), gaussian)
+        if variance > 0:
+            averages[clique] = WeightedAverage(values.ravel(), math.sqrt(variance), gaussian)
     return averages

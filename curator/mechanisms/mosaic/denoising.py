@@ -10,6 +10,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...pgm.compiled import compiled
+
 Array = NDArray[np.float64]
 
 CHAIN_FROM = 32
@@ -22,6 +24,9 @@ _WORK = 1 << 24
 
 _LEVELS = 128
 """Most levels that come from the noisy counts themselves, besides those near zero."""
+
+_TABLE = 1 << 23
+"""Most cells of the table of counts and levels that these levels may make, 8 bytes each."""
 
 _LOST = 16
 """Bound on the squared error of a noisy count, as a multiple of the variance."""
@@ -70,19 +75,21 @@ def sticky_levels(noisy: Array, variances: Array) -> tuple[Array, Array]:
         variances: variances of the noise, shape (n,); positive.
     """
     levels = _levels(noisy, math.sqrt(float(np.median(variances))))
-    logs = -((noisy[:, None] - levels) ** 2) / (2 * variances[:, None])
-    likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
+    # In place, because it may be large.
+    likelihood = noisy[:, None] - levels
+    likelihood *= likelihood
+    likelihood /= -2 * variances[:, None]
+    likelihood -= likelihood.max(axis=1, keepdims=True)
+    np.exp(likelihood, out=likelihood)
     weights, stays = np.full(len(levels), 1 / len(levels)), 0.5
     before = -math.inf
     for _ in range(min(_SWEEPS, max(_LEAST_SWEEPS, _WORK // likelihood.size))):
-        posterior, jumps, stayed, score = _smoothed(likelihood, weights, stays)
+        means, left, jumps, stayed, score = _smoothed(likelihood, weights, stays, levels)
         weights = jumps / jumps.sum()
         stays = float(np.clip(stayed / (len(noisy) - 1), 1e-3, 0.98))
         if score - before < 1e-3:
             break
         before = score
-    means = posterior @ levels
-    left = (posterior * (levels - means[:, None]) ** 2).sum(axis=1)
     # If levels are far apart relative to the noise, a count may have no level near it.
     lost = (means - noisy) ** 2 > _LOST * variances
     return np.where(lost, noisy, means), np.where(lost, variances, left)
@@ -90,41 +97,66 @@ def sticky_levels(noisy: Array, variances: Array) -> tuple[Array, Array]:
 
 def _levels(noisy: Array, sigma: float) -> Array:
     """A grid of levels: dense near zero, and around the noisy counts."""
-    measured = np.quantile(np.maximum(noisy, 0.0), np.linspace(0, 1, min(len(noisy), _LEVELS)))
+    most = min(len(noisy), _LEVELS, max(2, _TABLE // (3 * len(noisy))))
+    measured = np.quantile(np.maximum(noisy, 0.0), np.linspace(0, 1, most))
     around = [measured, measured + sigma / 2, np.maximum(measured - sigma / 2, 0.0)]
     levels = np.unique(np.concatenate([sigma * np.arange(0, 6, 0.2), *around]))
     return levels[levels <= max(float(measured[-1]), 6 * sigma) + sigma]
 
 
-def _smoothed(likelihood: Array, weights: Array, stays: float) -> tuple[Array, Array, float, float]:
+@compiled
+def _smoothed(
+    likelihood: Array, weights: Array, stays: float, levels: Array
+) -> tuple[Array, Array, Array, float, float]:
     """One forward and one backward pass over the chain.
 
     Args:
         likelihood: likelihood of each noisy count, shape (n, levels).
         weights: probability of each level after a jump, shape (levels,).
         stays: probability that a count stays at the level of the one before.
+        levels: shape (levels,).
 
     Returns:
-        Posterior of each count, shape (n, levels); expected jumps to each level; expected number of stays;
-        log-likelihood of all counts.
+        Posterior means and variances of the counts, shape (n,); expected jumps to each level; expected number
+        of stays; log-likelihood of all counts.
     """
-    count = len(likelihood)
+    count, most = likelihood.shape
     forward, scales = np.empty_like(likelihood), np.empty(count)
-    reached = weights
+    reached = weights.copy()
     for i in range(count):
-        joint = reached * likelihood[i]
-        scales[i] = joint.sum()
-        forward[i] = joint / scales[i]
-        reached = stays * forward[i] + (1 - stays) * weights
-    posterior, jumps, stayed = np.empty_like(likelihood), np.zeros(len(weights)), 0.0
-    ahead = np.ones(len(weights))
+        total = 0.0
+        for k in range(most):
+            forward[i, k] = reached[k] * likelihood[i, k]
+            total += forward[i, k]
+        scales[i] = total
+        for k in range(most):
+            forward[i, k] /= total
+            reached[k] = stays * forward[i, k] + (1 - stays) * weights[k]
+    means, variances = np.empty(count), np.empty(count)
+    jumps, stayed = np.zeros(most), 0.0
+    ahead, posterior = np.ones(most), np.empty(most)
     for i in range(count - 1, -1, -1):
-        posterior[i] = forward[i] * ahead
-        posterior[i] /= posterior[i].sum()
-        if i:
-            seen = likelihood[i] * ahead / scales[i]
-            stayed += float(stays * (forward[i - 1] * seen).sum())
-            jumped = (1 - stays) * weights * seen
-            jumps += jumped
-            ahead = stays * seen + jumped.sum()
-    return posterior, jumps + posterior[0], stayed, float(np.log(scales).sum())
+        total, mean = 0.0, 0.0
+        for k in range(most):
+            posterior[k] = forward[i, k] * ahead[k]
+            total += posterior[k]
+            mean += posterior[k] * levels[k]
+        means[i] = mean / total
+        spread = 0.0
+        for k in range(most):
+            spread += posterior[k] * (levels[k] - means[i]) ** 2
+        variances[i] = spread / total
+        if i == 0:
+            jumps += posterior / total
+            break
+        jumped, kept = 0.0, 0.0
+        for k in range(most):
+            seen = likelihood[i, k] * ahead[k] / scales[i]
+            kept += forward[i - 1, k] * seen
+            jump = (1 - stays) * weights[k] * seen
+            jumps[k] += jump
+            jumped += jump
+            ahead[k] = stays * seen
+        stayed += stays * kept
+        ahead += jumped
+    return means, variances, jumps, stayed, np.log(scales).sum()

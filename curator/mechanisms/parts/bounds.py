@@ -208,11 +208,12 @@ def bounds_of_rows(
         rows: rows drawn from it; their counts are scaled to the number of records.
         records: of the table.
     """
-    marginals = model.marginals_within_limits([bound.clique for bound in bounds])
+    cliques = [bound.clique for bound in bounds]
+    marginals = model.marginals_within_limits(cliques)
     scale = records / rows.record_count
     found = []
-    for bound, marginal in zip(bounds, marginals, strict=True):
+    for bound, marginal, counts in zip(bounds, marginals, rows.marginals(cliques), strict=True):
         assert marginal is not None
-        l1 = bound.l1 + float(np.abs(scale * rows.marginal(bound.clique) - marginal).sum())
+        l1 = bound.l1 + float(np.abs(scale * counts - marginal).sum())
         found.append(replace(bound, l1=l1, total_variation=min(1.0, l1 / (2 * records))))
     return tuple(found)
