@@ -16,6 +16,9 @@ from ...common.errors import DataError
 
 _LARGEST_CODE = 2**62
 
+_COUNTED_CELLS = 16
+"""Up to so many cells for each record, counting all of them is faster than sorting the records."""
+
 Counts = NDArray[np.integer[Any]]
 
 
@@ -108,8 +111,9 @@ def _occupied(real: Table, synthetic: Table, clique: Sequence[str]) -> tuple[Cou
             bound = len(found)
         codes = codes * size + np.concatenate([real.column(name), synthetic.column(name)])
         bound *= size
-    found, places = np.unique(codes, return_inverse=True)
-    return (
-        np.bincount(places[: real.record_count], minlength=len(found)),
-        np.bincount(places[real.record_count :], minlength=len(found)),
-    )
+    if bound > _COUNTED_CELLS * len(codes):
+        found, codes = np.unique(codes, return_inverse=True)
+        bound = len(found)
+    counts = [np.bincount(c, minlength=bound) for c in np.split(codes, [real.record_count])]
+    occupied = np.flatnonzero(counts[0] + counts[1])
+    return counts[0][occupied], counts[1][occupied]
