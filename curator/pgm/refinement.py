@@ -68,7 +68,8 @@ def refined(
     """Change values where that brings the table's marginals closer to the given ones.
 
     In each of three sweeps over the rows in random order, each value is set to the one with the least sum
-    over marginals and cells of (count - wanted)^2, a quarter of it for groups; the sum never increases. The order of rows is kept.
+    over marginals and cells of (count - wanted)^2, a quarter of it for groups; the sum never increases. The
+    order of rows is kept.
 
     Args:
         table: rows that approximate the marginals.

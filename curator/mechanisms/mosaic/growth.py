@@ -33,11 +33,11 @@ _DETECTABLE = 0.1
 _CELLS = 1 << 14
 """Largest number of cells of a grouped marginal."""
 
-_NOISE, _PAID = 0.5, Fraction(1, 20)
+_NOISE, _PAID = 0.35, Fraction(1, 20)
 """Codes are grouped until the noise of a measurement for this share of the budget is below that share of the
 records, in the L1 norm."""
 
-_TESTED, _LEFT = Fraction(1, 50), 0.8
+_TESTED, _LEFT = Fraction(1, 50), 0.65
 """An interaction is worth measuring if this share of the budget takes its predicted error below that share of
 its size."""
 
@@ -91,7 +91,7 @@ def worth_measuring(
 ) -> list[Clique]:
     """The scored interactions that a measurement tells much about, those with the largest gains first.
 
-    Of four and more attributes only large ones are worth it, since no marginal of pairs or triples needs them.
+    Of four and more attributes only large ones are worth it, since no marginal of triples needs them.
     """
     least = 0.0 if len(scored[0]) == 3 else LARGE * measurer.record_count
     rho = measurer.granted * _TESTED

@@ -41,7 +41,7 @@ _LEAST_PART = 1e-6
 LEARNED = 0.1
 """Share of the last measurements for the pairs from which dependencies are learned."""
 
-LARGER = 0.1
+LARGER = 0.15
 """Share of the budget that is kept until larger interactions are scored."""
 
 
@@ -249,7 +249,7 @@ class Run:
         return worth
 
     def _place(self, chosen: Sequence[Clique], model: ReleasedModel) -> None:
-        """Takes large interactions of single codes into the model while it stays small; others stay outside."""
+        """Takes large interactions of single codes into the model while it stays small, and no others."""
         known, larger = self._known, self._larger
         for clique in chosen:
             growth = TreeGrowth(self._domain, [*known.ones, *known.chosen])
@@ -260,16 +260,18 @@ class Run:
                 larger.outside.append(clique)
 
     def _with_larger(self, model: ReleasedModel) -> ReleasedModel:
-        """The model with the marginals of larger interactions, each made from rows adjusted to smaller ones."""
+        """The model with marginals of larger interactions, each made from rows adjusted to smaller ones."""
         larger = self._larger
-        plain = model if isinstance(model, SupplementedModel) else SupplementedModel(model, {})
-        found = replace(plain, grouped=())
+        if isinstance(model, MarkovRandomField):
+            model = SupplementedModel(model, {})
+        assert isinstance(model, SupplementedModel)
+        found = replace(model, grouped=())
         for order in ORDERS:
             cliques = [clique for clique in larger.outside if len(clique) == order]
             if cliques:
                 grouped = larger.marginals(cliques, self._draw(found))
                 found = replace(found, grouped=(*found.grouped, *grouped))
-        return found if found.grouped else model
+        return found
 
     def _draw(self, model: ReleasedModel) -> Table:
         """Rows of an unfinished model."""
