@@ -25,7 +25,6 @@ from unittest.mock import patch
 
 import numpy as np
 from families_exact import exact_rows
-from sklearn.ensemble import HistGradientBoostingClassifier
 from tables import Generated, generate
 from threadpoolctl import threadpool_limits
 
@@ -79,7 +78,8 @@ def figures(cell: Cell, limit_s: float) -> Figures:
 
     Returns:
         "pairs", "triples", "structure" and "accuracy", None where the family has none; of a release
-        "seconds", "cpu_seconds" and "peak_mib" of its process. Or "failed": why there are none.
+        "seconds", "cpu_seconds" and "peak_mib" of its process. Or "failed": why there are none; if it is out
+        of time, with "limit_s".
     """
     spawning = multiprocessing.get_context("spawn")
     reading, writing = spawning.Pipe(duplex=False)
@@ -90,8 +90,9 @@ def figures(cell: Cell, limit_s: float) -> Figures:
         found: Figures = reading.recv()
     except EOFError:
         process.join()
-        late = process.exitcode == -signal.SIGXCPU
-        return {"failed": "out of time" if late else "its process ended"}
+        if process.exitcode == -signal.SIGXCPU:
+            return {"failed": "out of time", "limit_s": limit_s}
+        return {"failed": "its process ended"}
     process.join()
     return found
 
@@ -176,6 +177,9 @@ def structure_cliques(generated: Generated) -> list[Clique]:
 
 def accuracy(train: Table, test: Table, label: str) -> float:
     """The share of test rows whose label gradient boosting predicts right, from codes as numbers."""
+    # Not above, so that it takes no memory while the release runs.
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     known = train.column(label)
     if (known == known[0]).all():
         return float(np.mean(test.column(label) == known[0]))
