@@ -88,13 +88,16 @@ def figures(cell: Cell, limit_s: float) -> Figures:
     writing.close()
     try:
         found: Figures = reading.recv()
+        process.join()
+        return found
     except EOFError:
         process.join()
         if process.exitcode == -signal.SIGXCPU:
             return {"failed": "out of time", "limit_s": limit_s}
         return {"failed": "its process ended"}
-    process.join()
-    return found
+    finally:
+        # Of effect only if this process is interrupted.
+        process.kill()
 
 
 def _run(cell: Cell, limit_s: float, connection: Connection) -> None:
@@ -122,15 +125,17 @@ def _rows(cell: Cell, generated: Generated) -> tuple[Table, Figures]:
     if entry_named(cell.mechanism).needs is not Needs.RECORDS:
         # In rho, because the independent check of epsilon takes longer than many a release.
         budget = dpmosaic.Budget(zcdp_rho=float(budget.granted(gaussian_only=True)))
-    started = time.process_time()
+    begun, cpu_before = time.perf_counter(), time.process_time()
 
-    def use(*_: object) -> Figures:
-        peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return {"cpu_seconds": time.process_time() - started, "peak_mib": peak_kib / 1024}
+    def used(*_: object) -> Figures:
+        return {
+            "seconds": time.perf_counter() - begun,
+            "cpu_seconds": time.process_time() - cpu_before,
+            "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        }
 
-    begun = time.perf_counter()
     # In place of the simulator's own metrics, which are not part of the release.
-    with patch("dpmosaic.simulations.simulate._metrics", lambda *_: use() | {"ended": time.perf_counter()}):
+    with patch("dpmosaic.simulations.simulate._metrics", used):
         made = dpmosaic.simulate(
             generated.table,
             budget=budget,
@@ -139,8 +144,7 @@ def _rows(cell: Cell, generated: Generated) -> tuple[Table, Figures]:
             mechanism=cell.mechanism,
             seed=cell.seed,
         )
-    used = dict(made.metrics)
-    return made.synthetic, {"seconds": used.pop("ended") - begun, **used}
+    return made.synthetic, made.metrics
 
 
 def compared(generated: Generated, rows: Table) -> Figures:
