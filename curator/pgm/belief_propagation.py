@@ -208,7 +208,7 @@ def _build(
     peaks: Array,
     shared: Array,
 ) -> None:
-    """The whole table of a clique, over its largest value for each cell of the separator, and the sums to it."""
+    """The whole table of a clique, over the largest for each cell of the separator, and its sums to that."""
     logs[clique.stages : clique.stages_end] = 0.0
     for number in range(clique.steps, clique.steps_end):
         step = steps[number]
