@@ -12,6 +12,7 @@ from fractions import Fraction
 from .crypto.randomness import KEY_BYTES
 from .data.boxes import Box
 from .data.domain import Clique, Domain
+from .data.grouping import Groups, grouped_shape
 from .history import Mark
 from .labels import LabelSearch
 from .privacy.budget import Budget
@@ -21,7 +22,7 @@ from .protocols.masked.plan import Chain, MaskedPlan
 from .protocols.partition import Partition
 from .protocols.registry import MASKED
 
-PROTOCOL_VERSION = 9
+PROTOCOL_VERSION = 10
 """Incremented with every change that an older party or curator would misread."""
 
 MAX_QUERY_ID = 256
@@ -325,6 +326,7 @@ class MarginalQuery:
             interaction.
         other_sigmas: with RECORD_WISE, if several parties of the slice hold a part of the clique: `sigma` is
             that of the first one in the roster, these are those of the others.
+        groups: groups of codes that are counted instead of single codes.
     """
 
     release_id: str
@@ -335,17 +337,19 @@ class MarginalQuery:
     boxes: tuple[Box, ...] = ()
     interaction: bool = False
     other_sigmas: tuple[float, ...] = ()
+    groups: Groups = ()
 
     def __post_init__(self) -> None:
         if not 0 < len(self.query_id) <= MAX_QUERY_ID or not self.clique:
             raise ValueError(
                 f"a query needs an id of 1 to {MAX_QUERY_ID} characters and at least one attribute"
             )
-        if self.boxes and self.interaction:
-            raise ValueError("a query is for sums over boxes or for an interaction, not for both")
+        if self.boxes and (self.interaction or self.groups):
+            raise ValueError("a query is for sums over boxes or for an interaction or groups, not for both")
         if not all(0 < sigma < math.inf for sigma in self.sigmas):
             raise ValueError("the sigma of a query must be a positive finite number")
-        if self.form is AnswerForm.LABELS and (len(self.clique) > 1 or self.boxes or self.interaction):
+        cells_alone = not (self.boxes or self.interaction or self.groups)
+        if self.form is AnswerForm.LABELS and not (len(self.clique) == 1 and cells_alone):
             raise ValueError("a query for labels is for one attribute")
         if self.other_sigmas and self.form is not AnswerForm.RECORD_WISE:
             raise ValueError("only a query for indicator vectors has several sigmas")
@@ -354,6 +358,10 @@ class MarginalQuery:
     def sigmas(self) -> tuple[float, ...]:
         """The scales of the noise of all parties of the slice that hold a part, in the roster's order."""
         return (self.sigma, *self.other_sigmas)
+
+    def shape(self, domain: Domain) -> tuple[int, ...]:
+        """The shape of the marginal that is asked about: the number of codes or groups of each attribute."""
+        return grouped_shape(domain.shape(self.clique), self.groups)
 
 
 @dataclass(frozen=True)
@@ -368,6 +376,8 @@ class ScoreQuery:
         references: SHA-256 of the references, one clique after the other, as little-endian int64.
         largest_reference: upper bound of the absolute reference of a cell.
         largest_total: upper bound of the sum of a clique's absolute references.
+        groups: for each clique the groups of codes that are counted instead of single codes; empty if no
+            clique has any.
     """
 
     release_id: str
@@ -377,6 +387,7 @@ class ScoreQuery:
     references: bytes
     largest_reference: int
     largest_total: int
+    groups: tuple[Groups, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < len(self.query_id) <= MAX_QUERY_ID or not self.cliques or not all(self.cliques):
@@ -390,6 +401,19 @@ class ScoreQuery:
             raise ValueError("the sigma of a query must be a positive finite number")
         if not 0 <= self.largest_reference <= self.largest_total < 1 << 62:
             raise ValueError("the bounds of a score query must be whole numbers, the total's the larger")
+        if self.groups and len(self.groups) != len(self.cliques):
+            raise ValueError("a score query must have groups for each of its cliques, or for none")
+
+    @property
+    def grouped_cliques(self) -> tuple[tuple[Clique, Groups], ...]:
+        """Each clique with its groups."""
+        return tuple(zip(self.cliques, self.groups or ((),) * len(self.cliques), strict=True))
+
+    def cells(self, domain: Domain) -> tuple[int, ...]:
+        """The number of cells of each marginal that is compared."""
+        return tuple(
+            math.prod(grouped_shape(domain.shape(clique), groups)) for clique, groups in self.grouped_cliques
+        )
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ from ..common.canonical.terms import decode_terms
 from ..common.crypto.randomness import FreshKeys
 from ..common.data.boxes import box_labels
 from ..common.data.domain import Clique
+from ..common.data.grouping import Groups, check_groups, grouped_shape
 from ..common.errors import ProtocolError
 from ..common.messages import (
     PROTOCOL_VERSION,
@@ -156,8 +158,8 @@ class Party(Role[Answerer]):
             BudgetError: it exceeds the grant of the release.
         """
         answerer = self._releases.of(query.release_id)
-        for clique in query.cliques:
-            self._checked(answerer, clique)
+        for clique, groups in query.grouped_cliques:
+            self._checked(answerer, clique, groups)
         answerer.scores.prepare(query, answerer.score_run(query))
 
     def answer_scores(self, query: ScoreQuery) -> Iterator[bytes]:
@@ -208,18 +210,20 @@ class Party(Role[Answerer]):
                 f"the protocol {answerer.account.terms.protocol!r} has no answers of the form "
                 f"{query.form.name}; compare versions"
             )
-        shape = self._checked(answerer, query.clique)
+        shape = self._checked(answerer, query.clique, query.groups)
         if query.boxes:
             box_labels(shape, query.boxes)
         return answerer
 
-    def _checked(self, answerer: Answerer, clique: Clique) -> tuple[int, ...]:
-        """The shape of a clique, if it may be queried."""
+    def _checked(self, answerer: Answerer, clique: Clique, groups: Groups) -> tuple[int, ...]:
+        """The shape of a clique, if it may be queried with these groups."""
         domain = answerer.domain
         if not set(domain.names).issuperset(clique) or domain.canonical(clique) != clique:
             raise ProtocolError("expected attributes that can be queried, in domain order; compare the plan")
-        self._institution.rules.policy.check_cells(domain.cells(clique))
-        return domain.shape(clique)
+        shape = domain.shape(clique)
+        check_groups(shape, groups)
+        self._institution.rules.policy.check_cells(math.prod(grouped_shape(shape, groups)))
+        return shape
 
 
 def _check_choice(chosen: Chosen, accepted: bytes | None) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..common.data.boxes import box_sums
 from ..common.data.domain import Clique
+from ..common.data.grouping import Groups, grouped_shape
 from ..common.data.interactions import interaction
 from ..common.data.table import Table
 from ..common.measurement import Measurement
@@ -59,7 +60,9 @@ class TheoremMeasurer(ShowsMarginals):
         )
         return self._table.marginal(clique)
 
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
+    def expected_sigma(
+        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
+    ) -> float:
         """Scale of the noise, equal in all cells; the theorem has no separate scale for interactions."""
         return math.sqrt(self._factor / (2 * float(zcdp_rho)))
 
@@ -68,14 +71,22 @@ class TheoremMeasurer(ShowsMarginals):
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         sigma = self.expected_sigma(query.clique, query.zcdp_rho)
-        exact = self._table.marginal(query.clique)
+        shape = self.domain.shape(query.clique)
+        exact = self._table.marginal(query.clique, query.groups)
         if query.boxes:
-            exact = box_sums(exact, self.domain.shape(query.clique), query.boxes)
+            exact = box_sums(exact, shape, query.boxes)
         noisy = exact + self._rng.normal(0, sigma, exact.size)
         if query.interaction:
-            noisy = interaction(noisy, self.domain.shape(query.clique))
-        rho = float(charge.zcdp_rho)
-        return Measurement(query.clique, noisy, sigma, rho, boxes=query.boxes, interaction=query.interaction)
+            noisy = interaction(noisy, grouped_shape(shape, query.groups))
+        return Measurement(
+            query.clique,
+            noisy,
+            sigma,
+            float(charge.zcdp_rho),
+            boxes=query.boxes,
+            interaction=query.interaction,
+            groups=query.groups,
+        )
 
 
 class IndicatorMleMeasurer(FederationMeasurer):

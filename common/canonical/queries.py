@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
+from ..data.grouping import Groups
 from ..messages import AlignmentQuery, Asked, MarginalQuery, ScoreQuery
 from .form import flag, integer, items, octets, real, record, text
 
-MARGINAL, MARGINAL_VERSION = "dpmosaic marginal query", 2
-SCORE, SCORE_VERSION = "dpmosaic score query", 1
+MARGINAL, MARGINAL_VERSION, GROUPED_MARGINAL_VERSION = "dpmosaic marginal query", 2, 3
+SCORE, SCORE_VERSION, GROUPED_SCORE_VERSION = "dpmosaic score query", 1, 2
 ALIGNMENT, ALIGNMENT_VERSION = "dpmosaic alignment query", 1
 
 
@@ -35,6 +36,8 @@ def _marginal(query: MarginalQuery) -> bytes:
         flag(query.interaction),
         items(map(real, query.other_sigmas)),
     )
+    if query.groups:
+        return record(MARGINAL, GROUPED_MARGINAL_VERSION, (*fields, _groups(query.groups)))
     return record(MARGINAL, MARGINAL_VERSION, fields)
 
 
@@ -48,7 +51,13 @@ def _score(query: ScoreQuery) -> bytes:
         integer(query.largest_reference),
         integer(query.largest_total),
     )
+    if query.groups:
+        return record(SCORE, GROUPED_SCORE_VERSION, (*fields, items(map(_groups, query.groups))))
     return record(SCORE, SCORE_VERSION, fields)
+
+
+def _groups(groups: Groups) -> bytes:
+    return items(items(map(integer, labels)) for labels in groups)
 
 
 def _alignment(query: AlignmentQuery) -> bytes:

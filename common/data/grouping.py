@@ -46,11 +46,52 @@ def check_groups(shape: Sequence[int], groups: Groups) -> None:
             )
 
 
+def last_code_apart(labels: Grouping) -> bool:
+    """Whether the last code is a group of its own, and the last one; so it is if no code is grouped."""
+    return not labels or (labels[-1] == max(labels) and labels.count(labels[-1]) == 1)
+
+
+def with_last_code_apart(labels: Grouping) -> Grouping:
+    """The same groups of the other codes, and the last code as the last group."""
+    if last_code_apart(labels):
+        return labels
+    numbers = {label: number for number, label in enumerate(sorted(set(labels[:-1])))}
+    return (*(numbers[label] for label in labels[:-1]), len(numbers))
+
+
 def grouped_shape(shape: Sequence[int], groups: Groups) -> tuple[int, ...]:
     """The number of groups of each attribute of a marginal of this shape."""
     if not groups:
         return tuple(shape)
     return tuple(max(labels) + 1 if labels else n for n, labels in zip(shape, groups, strict=True))
+
+
+def group_counts(shape: Sequence[int], groups: Groups) -> tuple[int, ...]:
+    """The number of groups of each attribute; empty if none is grouped."""
+    return grouped_shape(shape, groups) if groups else ()
+
+
+def grouped(
+    codes: NDArray[np.integer[Any]], size: int, labels: Grouping
+) -> tuple[NDArray[np.integer[Any]], int]:
+    """The groups of an attribute's codes, and how many groups there are; the codes themselves if ungrouped.
+
+    Args:
+        codes: of any shape, 0 to size - 1.
+        size: number of codes.
+        labels: the grouping.
+    """
+    return (np.asarray(labels, dtype=np.int64)[codes], max(labels) + 1) if labels else (codes, size)
+
+
+def group_labels(shape: Sequence[int], groups: Groups) -> NDArray[np.int64]:
+    """The cell of the grouped marginal that each cell is part of, shape (n_r,)."""
+    sizes = grouped_shape(shape, groups)
+    labels = np.zeros(tuple(shape), dtype=np.int64)
+    for axis, (size, of_axis) in enumerate(zip(shape, groups or ((),) * len(shape), strict=True)):
+        places, _ = grouped(np.arange(size), size, of_axis)
+        labels = labels * sizes[axis] + places.reshape([-1 if a == axis else 1 for a in range(len(shape))])
+    return labels.ravel()
 
 
 def group_sums(values: NDArray[_Number], shape: Sequence[int], groups: Groups) -> NDArray[_Number]:
@@ -64,12 +105,11 @@ def group_sums(values: NDArray[_Number], shape: Sequence[int], groups: Groups) -
     Returns:
         Shape (number of cells of `grouped_shape`,).
     """
-    cells = values.reshape(shape)
+    cells = values.reshape(tuple(shape))
     for axis, labels in enumerate(groups):
-        if not labels:
-            continue
-        sums = np.zeros((*cells.shape[:axis], max(labels) + 1, *cells.shape[axis + 1 :]), dtype=cells.dtype)
-        at = (slice(None),) * axis
-        np.add.at(sums, (*at, np.asarray(labels)), cells)
-        cells = sums
+        if labels:
+            along = np.moveaxis(cells, axis, 0)
+            sums = np.zeros((max(labels) + 1, *along.shape[1:]), dtype=cells.dtype)
+            np.add.at(sums, np.asarray(labels, dtype=np.int64), along)
+            cells = np.moveaxis(sums, 0, axis)
     return cells.ravel()

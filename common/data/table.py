@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from .counting import ROWS_AT_ONCE, pairs_counted
 from .domain import Clique, Domain
+from .grouping import Groups, grouped, grouped_shape
 from .rules.values import drawn_together
 from .texts import TextColumn, has_open_categories
 from .values import RawColumn, refuse_rows
@@ -122,28 +124,37 @@ class Table:
         texts = {name: column.take(indices) for name, column in self.texts.items()}
         return Table(self.domain, tuple(column[indices] for column in self.columns), texts)
 
-    def marginal(self, clique: Iterable[str]) -> NDArray[np.int64]:
-        """Exact counts of every combination of codes.
+    def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
+        """Exact counts of every combination of codes, or of groups of codes.
 
         Args:
             clique: the attributes; the empty clique counts all records.
+            groups: groups of the codes of each attribute.
 
         Returns:
             Shape (n_r,), in row-major order of the clique as given.
         """
         names = tuple(clique)
-        counts = np.zeros(self.domain.cells(names), dtype=np.int64)
+        counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
         for start in range(0, self.record_count, ROWS_AT_ONCE):
-            cells = self.cell_codes(names, start, start + ROWS_AT_ONCE)
+            cells = self.cell_codes(names, start, start + ROWS_AT_ONCE, groups)
             counts += np.bincount(cells, minlength=len(counts))
         return counts
 
-    def marginals(self, cliques: Iterable[Clique]) -> list[NDArray[np.int64]]:
+    def marginals(
+        self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()
+    ) -> list[NDArray[np.int64]]:
         """Several marginals, as by `marginal`, but not to be written to.
 
-        Pairs are counted together, and kept for later calls as far as there is room.
+        Pairs of codes are counted together, and kept for later calls as far as there is room.
+
+        Args:
+            cliques: the attributes of each.
+            groups: groups of the codes of each clique's attributes; empty if there are none.
         """
         asked = list(cliques)
+        if any(groups):
+            return [self.marginal(clique, of) for clique, of in zip(asked, groups, strict=True)]
         missing = [clique for clique in dict.fromkeys(asked) if clique not in self._kept]
         pairs = [clique for clique in missing if len(set(clique)) == len(clique) == 2]
         columns = dict(zip(self.domain.names, self.columns, strict=True))
@@ -158,12 +169,23 @@ class Table:
                 room -= counts.size
         return [found[clique] if clique in found else self._kept[clique] for clique in asked]
 
-    def cell_codes(self, clique: Iterable[str], start: int, stop: int) -> NDArray[np.int64]:
-        """The cell of the clique's marginal that each of the rows start to stop - 1 counts in; int64."""
+    def cell_codes(
+        self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
+    ) -> NDArray[np.int64]:
+        """The cell of the clique's marginal that each of the rows start to stop - 1 counts in; int64.
+
+        Args:
+            clique: the attributes.
+            start: first row.
+            stop: row after the last.
+            groups: groups of the codes of each attribute, of whose marginal the cells are.
+        """
         cells = np.zeros(max(0, min(stop, self.record_count) - start), dtype=np.int64)
-        for name in clique:
-            cells *= self.domain[name].size
-            cells += self.column(name)[start:stop]
+        for place, name in enumerate(clique):
+            labels = groups[place] if groups else ()
+            codes, size = grouped(self.column(name)[start:stop], self.domain[name].size, labels)
+            cells *= size
+            cells += codes
         return cells
 
     def digest(self) -> str:

@@ -210,14 +210,12 @@ def _widened(cells: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _parsed(rows: list[Any], notation: Notation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    if set(map(type, rows)) == {str} and not notation.decimal_comma:
+    if set(map(type, rows)) == {str} and not notation.decimal_comma and "_" not in "".join(rows):
+        texts = [text or "nan" for text in rows] if "" in rows else rows
         try:
-            plain = np.array([text or "nan" for text in rows], dtype=object).astype(np.float64)
+            return np.array(texts, dtype=object).astype(np.float64), np.zeros(len(rows), dtype=np.bool_)
         except ValueError:
             pass
-        else:
-            if not any("_" in text for text in rows):
-                return plain, np.zeros(len(rows), dtype=np.bool_)
     if notation != PLAIN:
         rows = [notation.number_in(value) if isinstance(value, str) else value for value in rows]
     parsed = list(map(_number, rows))

@@ -52,7 +52,7 @@ class Resharing:
         """Digest of the query."""
         self.shape = score_shape(
             plan,
-            tuple(plan.domain.cells(clique) for clique in query.cliques),
+            query.cells(plan.domain),
             query.sigma,
             query.largest_reference,
             query.largest_total,

@@ -139,8 +139,10 @@ class Charge:
         sigmas: one tuple for each slice: the scales of the noise variables that hide one record of the
             slice, in counts. Empty if the noise is not Gaussian.
         scores: the noise is on L1 distances, not on cells.
+        groups: number of groups of each attribute, if groups of codes were counted; else empty.
         labels: the noise, drawn by one party of each slice, is on the numbers of rows of labels.
-        interaction: shape of the marginal if only its interaction was measured; else empty.
+        interaction: shape of the marginal, of groups if they were counted, if only its interaction was
+            measured; else empty.
         steps: many steps of another kind, declared together; for `SampledGaussian` zcdp_rho is the cost at
             the order of the promise only (`renyi_order`).
     """
@@ -153,6 +155,7 @@ class Charge:
     interaction: tuple[int, ...] = ()
     steps: SampledGaussian | ExponentialSteps | None = None
     labels: bool = False
+    groups: tuple[int, ...] = ()
 
     @property
     def kind(self) -> AnswerKind:

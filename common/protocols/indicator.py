@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..crypto.randomness import RandomStream
 from ..data.boxes import Box, box_sums
 from ..data.domain import Clique
+from ..data.grouping import Groups, grouped_shape
 from ..data.interactions import differences
 from ..data.table import Table
 from ..privacy.cost import grid_of
@@ -54,15 +55,18 @@ def noisy_histogram(
     stream: RandomStream,
     boxes: Sequence[Box] = (),
     interaction: bool = False,
+    groups: Groups = (),
 ) -> NDArray[np.int64]:
     """Run by a party that holds the whole clique: its counts plus noise, in units of 1/grid.
 
-    With boxes, the counts of boxes; with `interaction`, the differences of noisy cells.
+    With boxes, the counts of boxes; with groups, of groups of codes; with `interaction`, the differences of
+    noisy cells.
 
     Guarantee: `gaussian_cost(sigma, adjacency)` for the records of the party's slice, or the cost of the
         interaction.
     """
-    counts, shape = table.marginal(clique), table.domain.shape(clique)
+    shape = grouped_shape(table.domain.shape(clique), groups)
+    counts = table.marginal(clique, groups)
     if boxes:
         counts = box_sums(counts, shape, boxes)
     noisy = noisy_counts(counts, sigma, stream)

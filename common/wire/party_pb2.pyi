@@ -230,7 +230,7 @@ class Box(_message.Message):
     def __init__(self, starts: _Optional[_Iterable[int]] = ..., stops: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MarginalQuery(_message.Message):
-    __slots__ = ("release_id", "query_id", "form", "clique", "sigma", "boxes", "interaction", "other_sigmas")
+    __slots__ = ("release_id", "query_id", "form", "clique", "sigma", "boxes", "interaction", "other_sigmas", "groups")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     FORM_FIELD_NUMBER: _ClassVar[int]
@@ -239,6 +239,7 @@ class MarginalQuery(_message.Message):
     BOXES_FIELD_NUMBER: _ClassVar[int]
     INTERACTION_FIELD_NUMBER: _ClassVar[int]
     OTHER_SIGMAS_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     query_id: str
     form: AnswerForm
@@ -247,7 +248,20 @@ class MarginalQuery(_message.Message):
     boxes: _containers.RepeatedCompositeFieldContainer[Box]
     interaction: bool
     other_sigmas: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., clique: _Optional[_Iterable[str]] = ..., sigma: _Optional[float] = ..., boxes: _Optional[_Iterable[_Union[Box, _Mapping]]] = ..., interaction: _Optional[bool] = ..., other_sigmas: _Optional[_Iterable[float]] = ...) -> None: ...
+    groups: _containers.RepeatedCompositeFieldContainer[Grouping]
+    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., form: _Optional[_Union[AnswerForm, str]] = ..., clique: _Optional[_Iterable[str]] = ..., sigma: _Optional[float] = ..., boxes: _Optional[_Iterable[_Union[Box, _Mapping]]] = ..., interaction: _Optional[bool] = ..., other_sigmas: _Optional[_Iterable[float]] = ..., groups: _Optional[_Iterable[_Union[Grouping, _Mapping]]] = ...) -> None: ...
+
+class Grouping(_message.Message):
+    __slots__ = ("labels",)
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    labels: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, labels: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Groups(_message.Message):
+    __slots__ = ("groupings",)
+    GROUPINGS_FIELD_NUMBER: _ClassVar[int]
+    groupings: _containers.RepeatedCompositeFieldContainer[Grouping]
+    def __init__(self, groupings: _Optional[_Iterable[_Union[Grouping, _Mapping]]] = ...) -> None: ...
 
 class Charged(_message.Message):
     __slots__ = ("signature",)
@@ -264,7 +278,7 @@ class AnswerRequest(_message.Message):
     def __init__(self, query: _Optional[_Union[MarginalQuery, _Mapping]] = ..., charges: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class ScoreQuery(_message.Message):
-    __slots__ = ("release_id", "query_id", "cliques", "sigma", "references", "largest_reference", "largest_total")
+    __slots__ = ("release_id", "query_id", "cliques", "sigma", "references", "largest_reference", "largest_total", "groups")
     RELEASE_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     CLIQUES_FIELD_NUMBER: _ClassVar[int]
@@ -272,6 +286,7 @@ class ScoreQuery(_message.Message):
     REFERENCES_FIELD_NUMBER: _ClassVar[int]
     LARGEST_REFERENCE_FIELD_NUMBER: _ClassVar[int]
     LARGEST_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
     release_id: str
     query_id: str
     cliques: _containers.RepeatedCompositeFieldContainer[Part]
@@ -279,7 +294,8 @@ class ScoreQuery(_message.Message):
     references: bytes
     largest_reference: int
     largest_total: int
-    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., cliques: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sigma: _Optional[float] = ..., references: _Optional[bytes] = ..., largest_reference: _Optional[int] = ..., largest_total: _Optional[int] = ...) -> None: ...
+    groups: _containers.RepeatedCompositeFieldContainer[Groups]
+    def __init__(self, release_id: _Optional[str] = ..., query_id: _Optional[str] = ..., cliques: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., sigma: _Optional[float] = ..., references: _Optional[bytes] = ..., largest_reference: _Optional[int] = ..., largest_total: _Optional[int] = ..., groups: _Optional[_Iterable[_Union[Groups, _Mapping]]] = ...) -> None: ...
 
 class AnswerFrame(_message.Message):
     __slots__ = ("payload", "word_bytes", "last")

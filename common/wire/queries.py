@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..data.grouping import Groups
 from ..errors import ProtocolError
 from ..messages import (
     AnswerForm,
@@ -65,6 +66,7 @@ def _query_message(query: MarginalQuery) -> pb.MarginalQuery:
         boxes=[pb.Box(starts=[a for a, _ in box], stops=[b for _, b in box]) for box in query.boxes],
         interaction=query.interaction,
         other_sigmas=query.other_sigmas,
+        groups=_encoded_groups(query.groups),
     )
 
 
@@ -79,9 +81,18 @@ def _query_of(message: pb.MarginalQuery) -> MarginalQuery:
             boxes=tuple(tuple(zip(box.starts, box.stops, strict=True)) for box in message.boxes),
             interaction=message.interaction,
             other_sigmas=tuple(message.other_sigmas),
+            groups=_decoded_groups(message.groups),
         )
     except ValueError as cause:
         raise ProtocolError(f"expected a consistent query: {cause}; compare versions") from None
+
+
+def _encoded_groups(groups: Groups) -> list[pb.Grouping]:
+    return [pb.Grouping(labels=labels) for labels in groups]
+
+
+def _decoded_groups(groupings: Iterable[pb.Grouping]) -> Groups:
+    return tuple(tuple(grouping.labels) for grouping in groupings)
 
 
 def encode_score_query(query: ScoreQuery) -> bytes:
@@ -94,6 +105,7 @@ def encode_score_query(query: ScoreQuery) -> bytes:
         references=query.references,
         largest_reference=query.largest_reference,
         largest_total=query.largest_total,
+        groups=[pb.Groups(groupings=_encoded_groups(groups)) for groups in query.groups],
     )
     return message.SerializeToString()
 
@@ -110,6 +122,7 @@ def decode_score_query(data: bytes) -> ScoreQuery:
             message.references,
             message.largest_reference,
             message.largest_total,
+            tuple(_decoded_groups(groups.groupings) for groups in message.groups),
         )
     except ValueError as cause:
         raise ProtocolError(f"expected a consistent score query: {cause}; compare versions") from None

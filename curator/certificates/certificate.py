@@ -90,9 +90,11 @@ class Certificate(SignedRecord):
 
     @property
     def sigmas(self) -> Mapping[Clique, float]:
-        """Measured clique -> smallest standard deviation of one count over its measurements."""
+        """Measured clique -> smallest standard deviation of one count over its measurements of codes."""
         found: dict[Clique, float] = {}
         for measured in self.measurements:
+            if measured.groups:
+                continue
             found[measured.clique] = min(measured.sigma, found.get(measured.clique, float("inf")))
         return found
 

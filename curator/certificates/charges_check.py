@@ -108,6 +108,7 @@ def _charged(
             one.kind == AnswerKind.SCORES,
             _shape(one, terms),
             labels=one.kind == AnswerKind.LABELS,
+            groups=one.groups,
         )
         if not priced or booked != priced or float(charge.zcdp_rho) != one.zcdp_rho:
             return None
@@ -125,13 +126,21 @@ def _priced(stated: StatedCharge, terms: ReleaseTerms) -> Costs:
         return ()
     if stated.kind == AnswerKind.SCORES:
         return tuple(score_cost(each[0], unit, len(each)) for each in sigmas if len(set(each)) == 1)
+    sizes = terms.plan.domain.shape(stated.clique)
+    if stated.groups and not (
+        len(stated.groups) == len(sizes)
+        and all(1 <= g <= n for g, n in zip(stated.groups, sizes, strict=True))
+    ):
+        return ()
     shape = _shape(stated, terms)
     return tuple(sum((gaussian_cost(s, unit, shape) for s in each), Fraction(0)) for each in sigmas)
 
 
 def _shape(stated: StatedCharge, terms: ReleaseTerms) -> tuple[int, ...]:
     """The shape of the marginal if only its interaction was measured; else empty."""
-    return terms.plan.domain.shape(stated.clique) if stated.kind == AnswerKind.INTERACTION else ()
+    if stated.kind != AnswerKind.INTERACTION:
+        return ()
+    return stated.groups or terms.plan.domain.shape(stated.clique)
 
 
 def _alike(stated: Any, recomputed: Any) -> bool:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from importlib.metadata import version
 
+from ...common.data.grouping import group_counts
 from ...common.privacy.budget import Accountant
 from ...common.privacy.conversion import gaussian_epsilon, zcdp_epsilon
 from ...common.privacy.cost import Adjacency
@@ -16,7 +17,6 @@ from ...common.version import __version__
 from ..measurers.measurer import Observer
 from ..mechanisms.parts.fitted import FittedModel
 from .certificate import Certificate
-from .composition import composition
 from .privacy_loss import checked_epsilon
 from .statements import (
     Observed,
@@ -49,6 +49,7 @@ def issue(
     cost_factor: int = 1,
     seeded: bool = False,
     observers: Sequence[Observer] = (),
+    opinions: Mapping[float, float | None] | None = None,
 ) -> Certificate:
     """The certificate of a release, without signatures.
 
@@ -61,7 +62,9 @@ def issue(
         cost_factor: what the parties were charged, as a multiple of the accounts (see `indicator-mle`).
         seeded: the noise came from a known seed.
         observers: what noise hides a record from whom (`Measurer.observers`).
+        opinions: `second_opinions` on these accounts, where they are known; None computes them.
     """
+    domain = fitted.model.domain
     labels = [NOT_PRIVATE + not_private] if not_private else []
     labels += [unreviewed_label(plan.unreviewed)] if plan.unreviewed else []
     labels += [SEEDED] if seeded else []
@@ -71,14 +74,17 @@ def issue(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=_versions() | dict(packages or {}),
         plan=plan,
-        promise=promised(plan, accountant, not_private is None, cost_factor, observers),
+        promise=promised(plan, accountant, not_private is None, cost_factor, observers, opinions),
         steps=costs_of_steps(accountant),
         charges=tuple(
-            StatedCharge(c.step, c.clique, c.kind.value, float(c.zcdp_rho), c.sigmas, c.steps)
+            StatedCharge(c.step, c.clique, c.kind.value, float(c.zcdp_rho), c.sigmas, c.steps, c.groups)
             for c in accountant.charges
         ),
         measurements=tuple(
-            StatedMeasurement(m.clique, m.interaction, m.sigma, m.zcdp_rho) for m in fitted.measurements
+            StatedMeasurement(
+                m.clique, m.interaction, m.sigma, m.zcdp_rho, group_counts(domain.shape(m.clique), m.groups)
+            )
+            for m in fitted.measurements
         ),
         selected_by=fitted.selection,
         rounds=fitted.rounds,
@@ -116,6 +122,7 @@ def promised(
     private: bool = True,
     cost_factor: int = 1,
     observers: Sequence[Observer] = (),
+    opinions: Mapping[float, float | None] | None = None,
 ) -> Promise:
     """What was promised and spent.
 
@@ -125,16 +132,22 @@ def promised(
         private: whether the result is differentially private at the stated cost.
         cost_factor: see `issue`.
         observers: see `issue`.
+        opinions: see `issue`.
     """
     budget, really_spent = plan.budget, float(accountant.spent * cost_factor)
     delta = plan.noise_budget.delta
     epsilon_really_spent = None
     if delta is not None and cost_factor > 1:
         epsilon_really_spent = zcdp_epsilon(really_spent, delta)
-    checked = _second_opinions(plan, accountant, observers) if private else {}
+    checked: Mapping[float, float | None] = {}
+    if private:
+        checked = second_opinions(plan, accountant, observers) if opinions is None else opinions
     composed = None
     if private and budget.epsilon is not None and any(charge.steps for charge in accountant.charges):
         assert delta is not None
+        # Late, since it imports dp-accounting, which takes most of a second.
+        from .composition import composition
+
         composed = composition(accountant, budget.epsilon, delta)
     seen = [
         Observed(
@@ -176,10 +189,16 @@ def promised(
     )
 
 
-def _second_opinions(
+def second_opinions(
     plan: StatedPlan, accountant: Accountant, observers: Sequence[Observer]
 ) -> Mapping[float, float | None]:
-    """Epsilon by the privacy loss distribution for each factor of noise; empty without a delta."""
+    """Epsilon by the privacy loss distribution for each factor of noise; empty without a delta.
+
+    Args:
+        plan: what was asked for.
+        accountant: what was charged, in full.
+        observers: see `issue`.
+    """
     delta = plan.noise_budget.delta
     if delta is None:
         return {}

@@ -6,12 +6,15 @@ import math
 from collections import Counter
 from fractions import Fraction
 from functools import reduce
-
-from dp_accounting.pld import privacy_loss_distribution as pld
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ...common.privacy.budget import Accountant
 from ...common.privacy.conversion import gaussian_epsilon
 from ...common.privacy.cost import Adjacency, PrivacyUnit, charged_variance, grid_of
+
+if TYPE_CHECKING:
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 _ROUNDING = 1e-5
 """What rounding losses to multiples of an interval may add to mu^2, as a share of it."""
@@ -97,13 +100,21 @@ def checked_epsilon(
     return min(found, gaussian_epsilon(mu, delta)) if found <= within else float(found)
 
 
+def prepare_check() -> None:
+    """Imports dp-accounting, for a thread that has time before `checked_epsilon` is called."""
+    import_module("dp_accounting.pld.privacy_loss_distribution")
+
+
 def _distribution(
     variables: frozenset[tuple[_Noise, int]],
     factor: float,
     unit: PrivacyUnit,
     interval: float,
     truncated: float,
-) -> pld.PrivacyLossDistribution:
+) -> PrivacyLossDistribution:
+    # Late, since it takes most of a second; see `prepare_check`.
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
     changed = unit.adjacency.squared_sensitivity
     # Gaussians compose to one Gaussian.
     gaussian = sum(

@@ -293,6 +293,7 @@ class StatedCharge:
         zcdp_rho: its cost.
         noise_sigmas_by_slice: scales of the noise variables that hide one record, in counts.
         steps: what is not Gaussian noise of one query.
+        groups: number of groups of each attribute, if groups of codes were counted.
     """
 
     step: str
@@ -301,6 +302,7 @@ class StatedCharge:
     zcdp_rho: float
     noise_sigmas_by_slice: tuple[tuple[float, ...], ...]
     steps: SampledGaussian | ExponentialSteps | None = field(default=None, metadata=OPTIONAL)
+    groups: tuple[int, ...] = field(default=(), metadata=OPTIONAL)
 
     def __post_init__(self) -> None:
         if self.kind not in tuple(AnswerKind):
@@ -316,12 +318,14 @@ class StatedMeasurement:
         interaction: only its interaction.
         sigma: standard deviation of one count.
         zcdp_rho: its cost.
+        groups: number of groups of each attribute, if groups of codes were counted.
     """
 
     clique: Clique
     interaction: bool
     sigma: float
     zcdp_rho: float
+    groups: tuple[int, ...] = field(default=(), metadata=OPTIONAL)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 from ...common.crypto.identity import Identity
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique, Domain
+from ...common.data.grouping import Groups
 from ...common.errors import DataError
 from ...common.messages import ReleaseTerms
 from ...common.privacy.conversion import gaussian_epsilon
@@ -163,10 +164,12 @@ class _Planned:
             return self._plain.scores_exactly
         return bool(masked.evaluators) or len(masked.roster) == 1
 
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
+    def expected_sigma(
+        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
+    ) -> float:
         if self._terms.masked is None:
-            return self._plain.expected_sigma(clique, zcdp_rho, interaction)
-        return masked_sigma(self._terms.masked, self._terms.unit, clique, zcdp_rho, interaction)
+            return self._plain.expected_sigma(clique, zcdp_rho, interaction, groups)
+        return masked_sigma(self._terms.masked, self._terms.unit, clique, zcdp_rho, interaction, groups)
 
     def expected_score_sigma(self, count: int, zcdp_rho: Fraction) -> float:
         factor = 1.0 if self._terms.masked is None else self._terms.masked.noise.factor

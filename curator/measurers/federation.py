@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...common.canonical.queries import encode_asked
 from ...common.data.boxes import box_sums
 from ...common.data.domain import Clique
+from ...common.data.grouping import Groups, group_counts, group_sums, grouped_shape
 from ...common.data.interactions import difference_count, from_differences, interaction
 from ...common.measurement import Measurement
 from ...common.messages import AnswerForm, MarginalQuery, ReleaseTerms
@@ -69,14 +70,17 @@ class FederationMeasurer(ScoringMeasurer):
         self._asking = asking or Asking()
         self._finder = LabelFinder(federation, terms, self._asking)
 
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
+    def expected_sigma(
+        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
+    ) -> float:
         """Root mean square of the standard deviations of the clique's cells, from public facts only."""
-        return self._sigma_of(Query(clique, zcdp_rho, "", interaction=interaction))
+        return self._sigma_of(Query(clique, zcdp_rho, "", interaction=interaction, groups=groups))
 
     def _sigma_of(self, query: Query) -> float:
-        # If the curator adds up the cells of a box, their variances add up too.
-        cells_in_boxes = [math.prod(b - a for a, b in box) for box in query.boxes]
-        cells = sum(cells_in_boxes) / len(cells_in_boxes) if cells_in_boxes else 1
+        # If the curator adds up the cells of a box or of groups, their variances add up too.
+        cells = self.domain.cells(query.clique) / math.prod(self._shape(query))
+        if query.boxes:
+            cells = sum(math.prod(b - a for a, b in box) for box in query.boxes) / len(query.boxes)
         variance = 0.0
         for members, records in zip(self._federation.slices, self._federation.record_counts, strict=True):
             shares = self._shares(members, query)
@@ -88,7 +92,9 @@ class FederationMeasurer(ScoringMeasurer):
         """Whether one party holds the whole table."""
         return self._protocol.scores is registry.Scores.ALWAYS
 
-    def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
+    def _score_charge(
+        self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str, groups: Sequence[Groups]
+    ) -> Charge:
         return score_charge(step, len(cliques), zcdp_rho, self._unit, slices=1)
 
     def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
@@ -110,7 +116,8 @@ class FederationMeasurer(ScoringMeasurer):
         ]
         sigmas = tuple(tuple(share.sigma for share in shares) for shares in slices)
         # One record lies in one slice: slices compose in parallel, and the most expensive one counts.
-        return Charge(query.step, query.clique, max(costs), sigmas, interaction=shape)
+        counted = group_counts(self.domain.shape(query.clique), query.groups)
+        return Charge(query.step, query.clique, max(costs), sigmas, interaction=shape, groups=counted)
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
         self._asked += 1
@@ -118,7 +125,7 @@ class FederationMeasurer(ScoringMeasurer):
         slices = [self._shares(members, query) for members in federation.slices]
 
         def summed() -> NDArray[np.float64]:
-            values = np.zeros(len(query.boxes) or self.domain.cells(query.clique))
+            values = np.zeros(len(query.boxes) or math.prod(self._shape(query)))
             for members, shares, records in zip(
                 federation.slices, slices, federation.record_counts, strict=True
             ):
@@ -130,9 +137,11 @@ class FederationMeasurer(ScoringMeasurer):
         gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)
         if query.interaction:
-            values = interaction(values, self.domain.shape(query.clique))
+            values = interaction(values, self._shape(query))
         rho = float(charge.zcdp_rho)
-        return Measurement(query.clique, values, sigma, rho, gaussian, query.boxes, query.interaction)
+        return Measurement(
+            query.clique, values, sigma, rho, gaussian, query.boxes, query.interaction, groups=query.groups
+        )
 
     def _shares(self, members: Sequence[Member], query: Query) -> list[_Share]:
         parts = indicator.divide(query.clique, [member.attributes for member in members])
@@ -146,7 +155,11 @@ class FederationMeasurer(ScoringMeasurer):
             any(set(query.clique) <= set(member.attributes) for member in members)
             for members in self._federation.slices
         )
-        return self.domain.shape(query.clique) if query.interaction and whole else ()
+        return self._shape(query) if query.interaction and whole else ()
+
+    def _shape(self, query: Query) -> tuple[int, ...]:
+        """The shape of the marginal, of groups if they are counted."""
+        return grouped_shape(self.domain.shape(query.clique), query.groups)
 
     def _sigma(self, rho: Fraction, shape: tuple[int, ...]) -> float:
         """Scale of the noise that a party adds for this part of the budget."""
@@ -164,14 +177,14 @@ class FederationMeasurer(ScoringMeasurer):
     def _slice_values(
         self, members: Sequence[Member], shares: Sequence[_Share], query: Query, records: int
     ) -> NDArray[np.float64]:
-        """A slice's noisy cells or sums over boxes, in counts."""
+        """A slice's noisy cells, of codes or of groups, or sums over boxes, in counts."""
         asked = self._marginal_query(shares, query)
         charges = _charged(members, asked)
         sigmas = [share.sigma for share in shares]
         cells = [self.domain.cells(share.part) for share in shares]
         if self._sums_first(shares):
             shape = self._interaction(query)
-            words = difference_count(shape) if shape else len(query.boxes) or cells[0]
+            words = difference_count(shape) if shape else len(query.boxes) or math.prod(self._shape(query))
             (counts,) = shares[0].member.client.answer(asked, 1, words, 1, charges)
             values = counts.ravel() / grid_of(sigmas[0])
             return from_differences(values, shape) if shape else values
@@ -186,7 +199,9 @@ class FederationMeasurer(ScoringMeasurer):
         held = tuple(name for share in shares for name in share.part)
         axes = [held.index(name) for name in query.clique]
         values = product.reshape(self.domain.shape(held)).transpose(axes).ravel()
-        return box_sums(values, self.domain.shape(query.clique), query.boxes) if query.boxes else values
+        if query.boxes:
+            return box_sums(values, self.domain.shape(query.clique), query.boxes)
+        return group_sums(values, self.domain.shape(query.clique), query.groups)
 
     def _marginal_query(self, shares: Sequence[_Share], query: Query) -> MarginalQuery:
         """The query to the parties of a slice, each of which derives its own part."""
@@ -195,7 +210,8 @@ class FederationMeasurer(ScoringMeasurer):
         sigma, *others = (share.sigma for share in shares)
         asked = MarginalQuery(self._release_id, f"{self._asked:06d}", form, query.clique, sigma)
         if sums_first:
-            return replace(asked, boxes=query.boxes, interaction=bool(self._interaction(query)))
+            whole = bool(self._interaction(query))
+            return replace(asked, boxes=query.boxes, interaction=whole, groups=query.groups)
         return replace(asked, other_sigmas=tuple(others))
 
 

@@ -17,6 +17,7 @@ from ...common.canonical.queries import encode_asked
 from ...common.crypto.randomness import KEY_BYTES
 from ...common.data.boxes import box_sums
 from ...common.data.domain import Clique
+from ...common.data.grouping import Groups, group_counts, grouped_shape, with_last_code_apart
 from ...common.data.interactions import difference_count, from_differences, interaction
 from ...common.errors import BudgetError, DataError
 from ...common.measurement import Measurement
@@ -118,12 +119,17 @@ def _evaluators(parties: int) -> tuple[int, int, int]:
 
 
 def masked_sigma(
-    plan: MaskedPlan, adjacency: Neighbours, clique: Clique, zcdp_rho: Fraction, interaction: bool = False
+    plan: MaskedPlan,
+    adjacency: Neighbours,
+    clique: Clique,
+    zcdp_rho: Fraction,
+    interaction: bool = False,
+    groups: Groups = (),
 ) -> float:
     """Standard deviation of every cell at this cost; infinite if the openings exceed their limit."""
-    if not plan.feasible(clique):
+    if not plan.feasible(clique, groups):
         return math.inf
-    shape = plan.domain.shape(clique) if interaction else ()
+    shape = grouped_shape(plan.domain.shape(clique), groups) if interaction else ()
     return plan.noise.total_sigma(gaussian_sigma(zcdp_rho, adjacency, shape))
 
 
@@ -167,9 +173,18 @@ class MaskedMeasurer(ScoringMeasurer):
         if acceptances:
             self._introduce(acceptances)
 
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
+    def expected_sigma(
+        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
+    ) -> float:
         """Standard deviation of every cell; infinite if the clique's openings exceed their limit."""
-        return masked_sigma(self._plan, self._unit, clique, zcdp_rho, interaction)
+        return masked_sigma(self._plan, self._unit, clique, zcdp_rho, interaction, groups)
+
+    def measurable_groups(self, groups: Groups) -> Groups:
+        """The groups with `absent` apart, where it is the last code; see `Measurer.measurable_groups`."""
+        return tuple(map(with_last_code_apart, groups)) if self._plan.absent else groups
+
+    def _check_groups(self, clique: Clique, groups: Groups) -> None:
+        self._plan.check_groups(clique, groups)
 
     @property
     def scores_exactly(self) -> bool:
@@ -187,9 +202,11 @@ class MaskedMeasurer(ScoringMeasurer):
     def _compared(self, references: Iterable[Integers]) -> Iterable[Integers]:
         return map(without_absent, references) if self._plan.absent else references
 
-    def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
-        for clique in cliques:
-            self._check_feasible(clique)
+    def _score_charge(
+        self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str, groups: Sequence[Groups]
+    ) -> Charge:
+        for clique, of_clique in zip(cliques, groups, strict=True):
+            self._check_feasible(clique, of_clique)
         charge = score_charge(step, len(cliques), zcdp_rho, self._unit, self._plan.slice_count)
         self._check_noise(self._plan.largest(charge.sigmas[0][0], _LARGEST * self.record_count))
         return charge
@@ -199,7 +216,7 @@ class MaskedMeasurer(ScoringMeasurer):
         query = batch.query(self._release_id, f"{self._asked:06d}", sigma)
 
         def scored() -> NDArray[np.float64]:
-            self._prepare(batch.cliques)
+            self._prepare(query.grouped_cliques)
             if self._plan.evaluators:
                 return shared_scores(self._participants, self._plan, query, batch.references)
             return local_scores(self._clients[0], query, batch.references)
@@ -210,25 +227,27 @@ class MaskedMeasurer(ScoringMeasurer):
         return self._plan.noise.factor * sigma
 
     def _charge(self, query: Query) -> Charge:
-        self._check_feasible(query.clique)
-        shape = self._plan.domain.shape(query.clique) if query.interaction else ()
+        self._check_feasible(query.clique, query.groups)
+        sizes = self._plan.domain.shape(query.clique)
+        shape = grouped_shape(sizes, query.groups) if query.interaction else ()
         sigma = gaussian_sigma(query.zcdp_rho, self._unit, shape)
         self._check_noise(self._plan.largest(sigma, interaction=shape))
         # One noise variable hides a record, in any slice.
         sigmas = ((sigma,),) * self._plan.slice_count
         cost = gaussian_cost(sigma, self._unit, shape)
-        return Charge(query.step, query.clique, cost, sigmas, interaction=shape)
+        counted = group_counts(sizes, query.groups)
+        return Charge(query.step, query.clique, cost, sigmas, interaction=shape, groups=counted)
 
     def _answers(self, queries: Sequence[Query], charges: Sequence[Charge]) -> list[Measurement]:
         asked = [self._marginal_query(query, charge) for query, charge in zip(queries, charges, strict=True)]
-        new = [a.clique for a in asked if not self._asking.knows(a.query_id, encode_asked(a))]
+        new = [(a.clique, a.groups) for a in asked if not self._asking.knows(a.query_id, encode_asked(a))]
         self._asking.persist(lambda: self._prepare(new), self._forget)
         return [self._measurement(a, charge) for a, charge in zip(asked, charges, strict=True)]
 
-    def _check_feasible(self, clique: Clique) -> None:
-        if self._plan.feasible(clique):
+    def _check_feasible(self, clique: Clique, groups: Groups) -> None:
+        if self._plan.feasible(clique, groups):
             return
-        longest = max(len(self._plan.chain(clique, n)) for n in range(self._plan.slice_count))
+        longest = max(len(self._plan.chain(clique, n, groups)) for n in range(self._plan.slice_count))
         if self._plan.check and longest > 2:
             raise DataError(
                 f"measuring {', '.join(clique)} needs openings of what three parties hold, which are not "
@@ -245,10 +264,10 @@ class MaskedMeasurer(ScoringMeasurer):
                 "expected noise that fits the plan's ring, got more; allot the query more budget"
             )
 
-    def _prepare(self, cliques: Sequence[Clique]) -> None:
-        """Opens, deals and multiplies what the cliques need and earlier cliques did not."""
+    def _prepare(self, asked: Sequence[tuple[Clique, Groups]]) -> None:
+        """Opens, deals and multiplies what cliques with these groups need and earlier ones did not."""
         for number in range(self._plan.slice_count):
-            chains = dict.fromkeys(self._plan.chain(clique, number) for clique in cliques)
+            chains = dict.fromkeys(self._plan.chain(clique, number, groups) for clique, groups in asked)
             together: dict[Chain, list[Chain]] = {}
             for chain in chains:
                 if len(chain) > 1 and (number, chain) not in self._multiplied:
@@ -354,22 +373,23 @@ class MaskedMeasurer(ScoringMeasurer):
             charge.sigmas[0][0],
             query.boxes,
             query.interaction,
+            groups=query.groups,
         )
 
     def _measurement(self, asked: MarginalQuery, charge: Charge) -> Measurement:
         def counted() -> NDArray[np.float64]:
-            self._prepare([asked.clique])
+            self._prepare([(asked.clique, asked.groups)])
             opened = opened_sum(self._plan.ring, self._shares(asked))
             bounds.check(opened)
             counts = opened / grid_of(asked.sigma)
             counts = from_differences(counts, shape) if asked.interaction else counts
             return counts + self._absent(asked, shape) if self._plan.absent else counts
 
-        shape = self.domain.shape(asked.clique)
+        shape = asked.shape(self.domain)
         bounds = marginal_bounds(
             self._plan,
             asked.sigma,
-            len(asked.boxes) or self.domain.cells(asked.clique),
+            len(asked.boxes) or math.prod(shape),
             boxes=bool(asked.boxes),
             interaction=shape if asked.interaction else (),
         )
@@ -378,7 +398,15 @@ class MaskedMeasurer(ScoringMeasurer):
         if not asked.boxes and not asked.interaction:
             self._learn_size(counts, total)
         rho = float(charge.zcdp_rho)
-        return Measurement(asked.clique, counts, total, rho, boxes=asked.boxes, interaction=asked.interaction)
+        return Measurement(
+            asked.clique,
+            counts,
+            total,
+            rho,
+            boxes=asked.boxes,
+            interaction=asked.interaction,
+            groups=asked.groups,
+        )
 
     def _learn_size(self, counts: NDArray[np.float64], sigma: float) -> None:
         """Improves a noisy number of records by the sum of a noisy marginal."""
@@ -405,9 +433,8 @@ class MaskedMeasurer(ScoringMeasurer):
         self._ordered.clear()
 
     def _shares(self, asked: MarginalQuery) -> Iterator[NDArray[np.int64]]:
-        words = len(asked.boxes) or self.domain.cells(asked.clique)
-        if asked.interaction:
-            words = difference_count(self.domain.shape(asked.clique))
+        shape = asked.shape(self.domain)
+        words = difference_count(shape) if asked.interaction else len(asked.boxes) or math.prod(shape)
         for client in self._clients:
             (answer,) = client.answer(asked, 1, words, 1)
             yield answer[0]

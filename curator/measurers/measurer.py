@@ -40,7 +40,7 @@ class Query:
 
     def __post_init__(self) -> None:
         if self.boxes and (self.interaction or self.groups):
-            raise ValueError("a query for sums over boxes can neither be for an interaction nor for groups")
+            raise ValueError("a query is for sums over boxes or for an interaction or groups, not for both")
 
 
 @dataclass(frozen=True)
@@ -124,14 +124,14 @@ class Measurer(ABC):
         """Noisy marginals, in the order of the queries.
 
         Raises:
-            DataError: a query's attributes or boxes do not fit; nothing is charged or measured.
+            DataError: a query's attributes, boxes or groups do not fit; nothing is charged or measured.
             BudgetError: the queries together exceed what is left; nothing is charged or measured.
             PartyUnavailable: a party does not answer.
         """
         for query in queries:
             if query.boxes:
                 box_labels(self.domain.shape(query.clique), query.boxes)
-            check_groups(self.domain.shape(query.clique), query.groups)
+            self._check_groups(query.clique, query.groups)
         charges = [self._charge(query) for query in queries]
         self.charge(*charges)
         return self._answers(queries, charges)
@@ -156,6 +156,7 @@ class Measurer(ABC):
                 empty if no attribute of any clique is grouped.
 
         Raises:
+            DataError: groups do not fit; nothing is charged or measured.
             BudgetError: the scores exceed what is left; nothing is charged or measured.
             PartyUnavailable: a party does not answer.
         """
@@ -188,6 +189,14 @@ class Measurer(ABC):
             interaction: measure only the interaction; the deviation is that of cells before projection.
             groups: groups of codes whose marginal is measured.
         """
+
+    def measurable_groups(self, groups: Groups) -> Groups:
+        """The groups that are measured in place of these; equal to them unless a code has to be apart."""
+        return groups
+
+    def _check_groups(self, clique: Clique, groups: Groups) -> None:
+        """Raises DataError if groups do not fit a clique."""
+        check_groups(self.domain.shape(clique), groups)
 
     @abstractmethod
     def _charge(self, query: Query) -> Charge:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Clique
+from ...common.data.grouping import Groups
 from ...common.messages import Delivery, DeliveryKind, OpeningRequest, ScoreQuery
 from ...common.privacy.budget import Charge
 from ...common.privacy.cost import Neighbours, grid_of, score_cost, score_sigma
@@ -25,12 +26,16 @@ from .measurer import Measurer, Scores
 _BATCH_CELLS = 1 << 21
 """Largest number of cells of a batch; bounds the memory of every role."""
 
+_BATCH_LABELS = 1 << 19
+"""Largest number of codes whose groups a batch states; bounds its message."""
+
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Cliques that are scored together, with their concatenated references."""
+    """Cliques that are scored together, with their groups and their concatenated references."""
 
     cliques: tuple[Clique, ...]
+    groups: tuple[Groups, ...]
     references: Integers
     totals: tuple[int, ...]
 
@@ -44,29 +49,41 @@ class Batch:
             references_digest([self.references]),
             int(self.references.max()),
             max(self.totals),
+            self.groups if any(self.groups) else (),
         )
 
 
-def batches(cliques: Sequence[Clique], references: Iterable[Integers]) -> Iterator[Batch]:
-    """Cliques and references in batches; each reference is read when its batch is built."""
-    together: list[tuple[Clique, Integers]] = []
-    cells = 0
-    for clique, reference in zip(cliques, references, strict=True):
-        cells += reference.size
-        if together and cells > _BATCH_CELLS:
+def batches(
+    cliques: Sequence[Clique], references: Iterable[Integers], groups: Sequence[Groups] = ()
+) -> Iterator[Batch]:
+    """Cliques and references in batches; each reference is read when its batch is built.
+
+    Args:
+        cliques: attributes in domain order.
+        references: of each clique.
+        groups: of each clique; empty if no clique has any.
+    """
+    together: list[tuple[Clique, Groups, Integers]] = []
+    cells = labels = 0
+    for clique, of_clique, reference in zip(cliques, groups or ((),) * len(cliques), references, strict=True):
+        cells, labels = cells + reference.size, labels + _labels(of_clique)
+        if together and (cells > _BATCH_CELLS or labels > _BATCH_LABELS):
             yield _batch(together)
-            together, cells = [], reference.size
-        together.append((clique, reference))
+            together, cells, labels = [], reference.size, _labels(of_clique)
+        together.append((clique, of_clique, reference))
     if together:
         yield _batch(together)
 
 
-def _batch(together: Sequence[tuple[Clique, Integers]]) -> Batch:
-    return Batch(
-        tuple(clique for clique, _ in together),
-        np.concatenate([reference for _, reference in together]),
-        tuple(int(reference.sum()) for _, reference in together),
-    )
+def _labels(groups: Groups) -> int:
+    """Number of codes whose groups are stated."""
+    return sum(map(len, groups))
+
+
+def _batch(together: Sequence[tuple[Clique, Groups, Integers]]) -> Batch:
+    cliques, groups, references = zip(*together, strict=True)
+    totals = tuple(int(reference.sum()) for reference in references)
+    return Batch(cliques, groups, np.concatenate(references), totals)
 
 
 class ScoringMeasurer(Measurer):
@@ -86,14 +103,19 @@ class ScoringMeasurer(Measurer):
         references: Iterable[Integers],
         zcdp_rho: Fraction,
         step: str,
+        groups: Sequence[Groups] = (),
     ) -> Scores:
         """Noisy L1 distances; see `Measurer.score`."""
         if not self.scores_exactly:
-            return super().score(cliques, references, zcdp_rho, step)
-        charge = self._score_charge(cliques, zcdp_rho, step)
+            return super().score(cliques, references, zcdp_rho, step, groups)
+        of_each = groups or ((),) * len(cliques)
+        for clique, of_clique in zip(cliques, of_each, strict=True):
+            self._check_groups(clique, of_clique)
+        charge = self._score_charge(cliques, zcdp_rho, step, of_each)
         self.charge(charge)
         sigma = charge.sigmas[0][0]
-        values = [self._scored(batch, sigma) for batch in batches(cliques, self._compared(references))]
+        together = batches(cliques, self._compared(references), groups)
+        values = [self._scored(batch, sigma) for batch in together]
         return Scores(np.concatenate(values), self._score_noise(sigma))
 
     def _compared(self, references: Iterable[Integers]) -> Iterable[Integers]:
@@ -101,8 +123,10 @@ class ScoringMeasurer(Measurer):
         return references
 
     @abstractmethod
-    def _score_charge(self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str) -> Charge:
-        """The exact cost of the scores."""
+    def _score_charge(
+        self, cliques: Sequence[Clique], zcdp_rho: Fraction, step: str, groups: Sequence[Groups]
+    ) -> Charge:
+        """The exact cost of the scores of cliques with these groups."""
 
     @abstractmethod
     def _scored(self, batch: Batch, sigma: float) -> NDArray[np.float64]:
@@ -150,8 +174,9 @@ def shared_scores(
     parties = range(len(plan.roster))
     for place in sorted({*parties, *plan.evaluators}):
         clients[place].prepare_scores(query)
-    cells = tuple(plan.domain.cells(clique) for clique in query.cliques)
-    shape = score_shape(plan, cells, query.sigma, query.largest_reference, query.largest_total)
+    shape = score_shape(
+        plan, query.cells(plan.domain), query.sigma, query.largest_reference, query.largest_total
+    )
     assistant, one, two = plan.evaluators
     _send_references(clients[assistant], query, references)
     for place in parties:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...common.data.boxes import Box, box_labels
 from ...common.data.domain import Clique, Domain
+from ...common.data.grouping import Groups, check_groups, group_labels, grouped_shape
 from ...common.errors import ModelError
 from ...common.measurement import Measurement
 
@@ -22,15 +23,16 @@ _LEAST_CELL = 1e-250
 
 @dataclass(frozen=True, eq=False)
 class BoxSums:
-    """Measured sums over boxes of one clique's cells.
+    """Measured sums over boxes, or over groups of codes, of one clique's cells.
 
     Attributes:
         clique: attributes of the marginal.
-        boxes: over which cells are summed.
+        boxes: over which cells are summed; empty for groups.
         cells: position of the clique's cells among those of all cliques.
-        labels: shape (n_r,): the box of each cell; `len(values)` outside all boxes.
-        values: shape (boxes,): the measured sums.
+        labels: shape (n_r,): the sum of each cell; `len(values)` outside all boxes.
+        values: shape (sums,): the measured sums.
         weight: one over the variance of each sum.
+        groups: groups of each attribute's codes over which cells are summed; empty for boxes.
     """
 
     clique: Clique
@@ -39,6 +41,7 @@ class BoxSums:
     labels: NDArray[np.int64]
     values: Array
     weight: float
+    groups: Groups = ()
 
     def sums(self, cells: Array) -> Array:
         """The sum of all cliques' cells over each box."""
@@ -58,7 +61,7 @@ class QuadraticLoss:
         shapes: of each clique.
         values: shape (n,): measured cells of all cliques, one clique after another.
         weights: shape (n,): one over the variance of each cell; 0 where only sums over boxes were measured.
-        boxes: these sums, one entry for each clique and partition of it.
+        boxes: these sums, one entry for each clique and partition of it, into boxes or by groups of codes.
     """
 
     cliques: tuple[Clique, ...]
@@ -74,28 +77,29 @@ class QuadraticLoss:
         A measurement of the empty clique only determines the total, and is ignored.
 
         Raises:
-            DataError: a clique names an unknown attribute, or boxes overlap or leave the domain.
+            DataError: a clique names an unknown attribute, boxes overlap or leave the domain, or groups do
+                not fit.
             ModelError: a clique is not in domain order, or a measurement has another number of cells.
         """
-        sums: dict[tuple[Clique, tuple[Box, ...]], Array] = {}
-        weights: dict[tuple[Clique, tuple[Box, ...]], Array | float] = {}
+        sums: dict[tuple[Clique, tuple[Box, ...], Groups], Array] = {}
+        weights: dict[tuple[Clique, tuple[Box, ...], Groups], Array | float] = {}
         for measurement in measurements:
             _check(domain, measurement)
-            key = (measurement.clique, measurement.boxes)
+            key = (measurement.clique, measurement.boxes, measurement.groups)
             weight = (measurement.sigma if measurement.sigmas is None else measurement.sigmas) ** -2
             if measurement.clique:
                 sums[key] = sums.get(key, 0.0) + weight * measurement.values
                 weights[key] = weights.get(key, 0.0) + weight
-        cliques = tuple(dict.fromkeys(clique for clique, _ in sums))
+        cliques = tuple(dict.fromkeys(clique for clique, _, _ in sums))
         shapes = tuple(domain.shape(clique) for clique in cliques)
         stops = np.cumsum([0, *(math.prod(shape) for shape in shapes)]).tolist()
         cells = {c: slice(a, b) for c, a, b in zip(cliques, stops, stops[1:], strict=False)}
         values, of_cells, coarse = np.zeros(stops[-1]), np.zeros(stops[-1]), []
-        for (clique, boxes), weighted in sums.items():
-            weight, at = weights[clique, boxes], cells[clique]
-            if boxes:
-                labels = box_labels(domain.shape(clique), boxes)
-                coarse.append(BoxSums(clique, boxes, at, labels, weighted / weight, float(weight)))
+        for (clique, boxes, groups), weighted in sums.items():
+            weight, at, shape = weights[clique, boxes, groups], cells[clique], domain.shape(clique)
+            if boxes or groups:
+                labels = box_labels(shape, boxes) if boxes else group_labels(shape, groups)
+                coarse.append(BoxSums(clique, boxes, at, labels, weighted / weight, float(weight), groups))
             else:
                 values[at], of_cells[at] = weighted / weight, weight
         return cls(cliques, shapes, values, of_cells, tuple(coarse))
@@ -221,6 +225,12 @@ def _check(domain: Domain, measurement: Measurement) -> None:
     if measurement.interaction:
         raise ModelError(f"the interaction of {clique} is no marginal; add it to one")
     expected, of_what = domain.cells(clique), "cells"
+    if measurement.groups:
+        check_groups(domain.shape(clique), measurement.groups)
+        expected, of_what = (
+            math.prod(grouped_shape(domain.shape(clique), measurement.groups)),
+            "cells of groups",
+        )
     if measurement.boxes:
         expected, of_what = len(measurement.boxes), "sums over boxes"
     if len(measurement.values) != expected:

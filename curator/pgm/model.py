@@ -18,7 +18,7 @@ from . import archive
 from .junction_tree import JunctionTree
 from .oracle import MarginalOracle
 from .queries import MarginalQueries
-from .refinement import refined
+from .refinement import Grouped, refined
 from .sampling import generate
 from .zeros import zeros_of
 
@@ -88,6 +88,7 @@ class MarkovRandomField:
         rng: np.random.Generator,
         pairs: Mapping[Clique, Array] | None = None,
         larger: Sequence[Clique] = (),
+        grouped: Sequence[Grouped] = (),
     ) -> Table:
         """Synthetic rows by randomised rounding (`sampling`), then adjusted to all pairs (`refinement`).
 
@@ -96,6 +97,7 @@ class MarkovRandomField:
             rng: source of randomness; its seed determines the rows.
             pairs: marginals to use instead of the model's own, in counts of the model.
             larger: larger cliques to whose marginals in the model rows are adjusted too, and to their pairs.
+            grouped: counts of groups of codes, for this number of rows, to which rows are adjusted too.
         """
         table = generate(self, rows, rng)
         masks = dict(zeros_of(self.domain).masks)
@@ -114,7 +116,7 @@ class MarkovRandomField:
         share = rows / self.total
         places = {tuple(map(self.domain.position, clique)): share * wanted[clique] for clique in wanted}
         kept = {tuple(map(self.domain.position, clique)): mask for clique, mask in masks.items()}
-        return refined(table, places, rng, kept)
+        return refined(table, places, rng, kept, grouped)
 
     def marginal(self, clique: Iterable[str]) -> Array:
         """The expected counts of a clique's cells, for any clique.

@@ -174,11 +174,11 @@ def _holds(measured: Sequence[Clique], separator: Clique) -> bool:
 def _summed_to(part: Domain, loss: QuadraticLoss) -> list[Measurement]:
     """The measurements of some attributes: each summed over the others, if any attribute is left.
 
-    A sum of cells has the sum of their variances. Sums over boxes are used only if all their attributes are
-    among these.
+    A sum of cells has the sum of their variances. Sums over boxes or groups are used only if all their
+    attributes are among these.
     """
     found = [
-        Measurement(c.clique, c.values, c.weight**-0.5, zcdp_rho=0.0, boxes=c.boxes)
+        Measurement(c.clique, c.values, c.weight**-0.5, zcdp_rho=0.0, boxes=c.boxes, groups=c.groups)
         for c in loss.boxes
         if set(c.clique) <= set(part.names)
     ]

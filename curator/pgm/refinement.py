@@ -7,17 +7,21 @@ noise. It can be removed, because the model's marginals are known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...common.data.counting import pairs_counted
+from ...common.data.grouping import Grouping, Groups
 from ...common.data.table import Table
 from .compiled import compiled
 
 Places = tuple[int, ...]
 Indices = NDArray[np.int64]
+Counts = NDArray[np.float64]
 
 _SWEEPS = 3
 
@@ -36,17 +40,35 @@ MAX_LARGER_CELLS = _ALL_CELLS // 2
 _WORK = 1 << 33
 """Largest number of cells that a sweep reads, in a few seconds; in a larger table each takes other rows."""
 
+_WEIGHT_OF_GROUPS = 0.25
+"""Weight of squares of grouped counts, whose noise is larger than that of pairs."""
+
+
+class Grouped(NamedTuple):
+    """The wanted counts of groups of codes.
+
+    Attributes:
+        places: positions of the attributes in the domain, in order.
+        groups: the grouping of each of them.
+        counts: shape (n_r,), of the cells of the groups.
+    """
+
+    places: Places
+    groups: Groups
+    counts: Counts
+
 
 def refined(
     table: Table,
-    marginals: Mapping[Places, NDArray[np.float64]],
+    marginals: Mapping[Places, Counts],
     rng: np.random.Generator,
     masks: Mapping[Places, NDArray[np.bool_]] | None = None,
+    grouped: Sequence[Grouped] = (),
 ) -> Table:
     """Change values where that brings the table's marginals closer to the given ones.
 
     In each of three sweeps over the rows in random order, each value is set to the one with the least sum
-    over marginals and cells of (count - wanted)^2; the sum never increases. The order of rows is kept.
+    over marginals and cells of (count - wanted)^2, a quarter of it for groups; the sum never increases. The order of rows is kept.
 
     Args:
         table: rows that approximate the marginals.
@@ -54,23 +76,73 @@ def refined(
             shape (n_r,), which add up to the number of rows. If not all fit into memory, the first are used.
         rng: source of the order of the rows.
         masks: for some of these marginals the cells that rows may have; no value is changed to another one.
+        grouped: wanted counts of groups, which add up to the number of rows; they come before the others.
     """
-    views, over = _surplus(table, marginals, masks or {})
+    columns = [column.copy() for column in table.columns]
+    sizes = np.array(table.domain.sizes, dtype=np.int64)
+    maps = _Maps.of(table.domain.sizes, grouped)
+    views, over = _surplus(maps.columns(columns), maps, marginals, masks or {}, grouped)
     if not len(over):
         return table
-    sizes = np.array(table.domain.sizes, dtype=np.int64)
     row_work = int(np.diff(views.first) @ sizes)
     at_once = min(table.record_count, max(1, _WORK // row_work))
     order = rng.permutation(table.record_count)
-    columns = [column.copy() for column in table.columns]
     for sweep in range(_SWEEPS):
         rows = order.take(np.arange(sweep * at_once, (sweep + 1) * at_once), mode="wrap")
-        codes = np.column_stack([column[rows].astype(np.int32) for column in columns])
-        if not _sweep(codes, sizes, views, over):
+        codes = np.column_stack(maps.columns([column[rows].astype(np.int32) for column in columns]))
+        if not _sweep(codes, sizes, views, maps.starts, maps.labels, maps.mapped, over):
             break
         for place, column in enumerate(columns):
             column[rows] = codes[:, place]
     return Table(table.domain, tuple(columns))
+
+
+class _Maps(NamedTuple):
+    """Columns of groups, which follow those of codes.
+
+    Attributes:
+        sizes: number of codes or groups of each column.
+        keys: attribute and grouping of each column of groups, sorted.
+        mapped: shape (d + 1,): first column of groups of each attribute, where the columns of groups start
+            at 0.
+        starts: shape (columns,): where the labels of each column start; -1 for one of codes.
+        labels: the groups of all codes, column by column.
+    """
+
+    sizes: tuple[int, ...]
+    keys: tuple[tuple[int, Grouping], ...]
+    mapped: Indices
+    starts: Indices
+    labels: Indices
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], grouped: Sequence[Grouped]) -> _Maps:
+        """The columns that these marginals need."""
+        found = {key for one in grouped for key in zip(one.places, one.groups, strict=True) if key[1]}
+        keys = tuple(sorted(found))
+        owners = np.array([place for place, _ in keys], dtype=np.int64)
+        ends = np.cumsum([0, *(len(labels) for _, labels in keys)])[:-1]
+        return cls(
+            (*sizes, *(max(labels) + 1 for _, labels in keys)),
+            keys,
+            np.searchsorted(owners, np.arange(len(sizes) + 1)).astype(np.int64),
+            np.concatenate([np.full(len(sizes), -1), ends]).astype(np.int64),
+            np.array([label for _, labels in keys for label in labels], dtype=np.int64),
+        )
+
+    def columns(self, codes: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        """The columns of codes, then those of groups."""
+        maps = ((place, np.array(labels, dtype=np.int32)) for place, labels in self.keys)
+        return [*codes, *(labels[codes[place]] for place, labels in maps)]
+
+    def column(self, place: int, labels: Grouping) -> int:
+        """The column of an attribute's codes or groups."""
+        return len(self.mapped) - 1 + self.keys.index((place, labels)) if labels else place
+
+    def owner(self, column: int) -> int:
+        """The attribute of a column."""
+        codes = len(self.mapped) - 1
+        return column if column < codes else self.keys[column - codes][0]
 
 
 class _Views(NamedTuple):
@@ -78,9 +150,9 @@ class _Views(NamedTuple):
 
     Attributes:
         first: shape (d + 1,): first view of each attribute.
-        owner: shape (views,): the attribute.
+        owner: shape (views,): the column of the attribute's codes or groups.
         start: shape (views,): its first cell.
-        others: shape (views, k): the marginal's other attributes.
+        others: shape (views, k): the columns of the marginal's other attributes.
         strides: shape (views, k): of the other attributes.
         alike: shape (views, k + 1): the views of the same marginal; -1 for none.
     """
@@ -94,57 +166,85 @@ class _Views(NamedTuple):
 
 
 def _surplus(
-    table: Table,
-    marginals: Mapping[Places, NDArray[np.float64]],
+    columns: Sequence[NDArray[Any]],
+    maps: _Maps,
+    marginals: Mapping[Places, Counts],
     masks: Mapping[Places, NDArray[np.bool_]],
-) -> tuple[_Views, NDArray[np.float64]]:
+    grouped: Sequence[Grouped],
+) -> tuple[_Views, Counts]:
     """The views, and counts minus wanted counts; an excluded cell has too many rows already."""
-    sizes = table.domain.sizes
-    found: list[tuple[int, int, Places]] = []
-    cells: list[NDArray[np.float64]] = []
+    wanted = {places: marginals[places] for places in masks if places in marginals}
+    for one in grouped:
+        wanted[tuple(map(maps.column, one.places, one.groups))] = one.counts
+    wanted |= marginals
+    found: list[tuple[int, int, int, Places]] = []
+    cells: list[Counts] = []
     end = 0
-    names = table.domain.names
-    held: dict[Places, NDArray[np.float64]] = {}
-    for places, wanted in marginals.items():
-        if wanted.size <= MAX_CELLS and end + len(places) * wanted.size <= _ALL_CELLS:
-            held[places] = wanted
-            end += len(places) * wanted.size
+    room: dict[Places, Counts] = {}
+    for places, counts in wanted.items():
+        if counts.size <= MAX_CELLS and end + len(places) * counts.size <= _ALL_CELLS:
+            room[places] = counts
+            end += len(places) * counts.size
     end = 0
-    counted = table.marginals(tuple(names[place] for place in places) for places in held)
-    for (places, wanted), counts in zip(held.items(), counted, strict=True):
-        shape = [sizes[place] for place in places]
-        over = (counts - wanted).reshape(shape)
+    counted = _counted(columns, maps.sizes, room)
+    for places, counts in room.items():
+        shape = [maps.sizes[place] for place in places]
+        over = (counted[places] - counts).reshape(shape)
         if places in masks:
             over[~masks[places]] += _TOO_MANY
         for axis, place in enumerate(places):
-            found.append((place, end, places))
+            found.append((maps.owner(place), place, end, places))
             cells.append(np.moveaxis(over, axis, -1).ravel())
             end += over.size
-    return _views(found, sizes), np.concatenate(cells) if cells else np.zeros(0)
+    return _views(found, maps), np.concatenate(cells) if cells else np.zeros(0)
 
 
-def _views(found: list[tuple[int, int, Places]], sizes: tuple[int, ...]) -> _Views:
-    """The views, given attribute, first cell and marginal of each."""
+def _counted(
+    columns: Sequence[NDArray[Any]], sizes: Sequence[int], cliques: Iterable[Places]
+) -> dict[Places, NDArray[np.int64]]:
+    """Counts of the cells of these columns, pairs together."""
+    names = [str(place) for place in range(len(columns))]
+    named = {places: tuple(names[place] for place in places) for places in cliques}
+    by_name = dict(zip(names, columns, strict=True))
+    pairs = [clique for clique in named.values() if len(clique) == 2]
+    found = pairs_counted(by_name, dict(zip(names, sizes, strict=True)), pairs)
+    for places, clique in named.items():
+        if len(places) != 2:
+            shape = [sizes[place] for place in places]
+            codes = np.ravel_multi_index([columns[place].astype(np.int64) for place in places], shape)
+            found[clique] = np.bincount(codes, minlength=math.prod(shape))
+    return {places: found[clique] for places, clique in named.items()}
+
+
+def _views(found: list[tuple[int, int, int, Places]], maps: _Maps) -> _Views:
+    """The views, given attribute, its column, first cell and columns of the marginal of each."""
     found = sorted(found)
-    most = max((len(places) for _, _, places in found), default=1)
+    most = max((len(places) for *_, places in found), default=1)
     others, strides = (np.zeros((len(found), most - 1), dtype=np.int64) for _ in range(2))
     alike = np.full((len(found), most), -1, dtype=np.int64)
-    numbers = {(places, owner): view for view, (owner, _, places) in enumerate(found)}
-    for view, (owner, _, places) in enumerate(found):
-        stride = sizes[owner]
-        for k, place in enumerate(reversed([place for place in places if place != owner])):
+    numbers = {(places, column): view for view, (_, column, _, places) in enumerate(found)}
+    for view, (_, column, _, places) in enumerate(found):
+        stride = maps.sizes[column]
+        for k, place in enumerate(reversed([place for place in places if place != column])):
             others[view, k], strides[view, k] = place, stride
-            stride *= sizes[place]
+            stride *= maps.sizes[place]
         alike[view, : len(places)] = [numbers[places, place] for place in places]
-    owners = np.array([owner for owner, _, _ in found], dtype=np.int64)
-    first = np.searchsorted(owners, np.arange(len(sizes) + 1)).astype(np.int64)
-    starts = np.array([start for _, start, _ in found], dtype=np.int64)
-    return _Views(first, owners, starts, others, strides, alike)
+    attributes = np.array([owner for owner, *_ in found], dtype=np.int64)
+    first = np.searchsorted(attributes, np.arange(len(maps.mapped))).astype(np.int64)
+    columns = np.array([column for _, column, _, _ in found], dtype=np.int64)
+    starts = np.array([start for _, _, start, _ in found], dtype=np.int64)
+    return _Views(first, columns, starts, others, strides, alike)
 
 
 @compiled
 def _sweep(
-    codes: NDArray[np.int32], sizes: NDArray[np.int64], views: _Views, over: NDArray[np.float64]
+    codes: NDArray[np.int32],
+    sizes: Indices,
+    views: _Views,
+    starts: Indices,
+    labels: Indices,
+    mapped: Indices,
+    over: Counts,
 ) -> int:
     """One pass over all rows of the codes; changes codes and surplus, and returns the number of changes."""
     first, owner, start, others, strides, alike = views
@@ -153,18 +253,27 @@ def _sweep(
     for row in range(len(codes)):
         for a in range(len(sizes)):
             now = codes[row, a]
-            # For each value the sum of the surpluses of the cells in which a row with it counts.
+            # For each value half the change of the sum of squares by one more row with it, where this row
+            # counts no longer: the sum of the surpluses of the cells in which such a row counts.
             met = sums[: sizes[a]]
             met[:] = 0.0
+            plain = 0
             for view in range(first[a], first[a + 1]):
                 at = start[view]
                 for k in range(others.shape[1]):
                     at += strides[view, k] * codes[row, others[view, k]]
-                for value in range(sizes[a]):
-                    met[value] += over[at + value]
-            # Half the change of the sum of squares by another value: its surplus less this one's, plus one
-            # each.
-            best, least = now, met[now] - (first[a + 1] - first[a]) - 1e-6
+                groups = starts[owner[view]]
+                if groups < 0:
+                    plain += 1
+                    for value in range(sizes[a]):
+                        met[value] += over[at + value]
+                else:
+                    same = labels[groups + now]
+                    over[at + same] -= 1.0
+                    for value in range(sizes[a]):
+                        met[value] += _WEIGHT_OF_GROUPS * over[at + labels[groups + value]]
+                    over[at + same] += 1.0
+            best, least = now, met[now] - plain - 1e-6
             for value in range(sizes[a]):
                 if met[value] < least:
                     best, least = value, met[value]
@@ -172,7 +281,11 @@ def _sweep(
                 continue
             changed += 1
             for more in (-1.0, 1.0):
-                codes[row, a] = now if more < 0 else best
+                value = now if more < 0 else best
+                codes[row, a] = value
+                for group in range(mapped[a], mapped[a + 1]):
+                    column = len(sizes) + group
+                    codes[row, column] = labels[starts[column] + value]
                 for view in range(first[a], first[a + 1]):
                     for k in range(alike.shape[1]):
                         same = alike[view, k]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +13,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Clique, Domain
+from ...common.data.grouping import Groups, check_groups, grouped_shape
 from ...common.data.table import Table
 from . import archive
 from .model import MarkovRandomField
+from .refinement import Grouped
 
 Array = NDArray[np.float64]
 
-FORMAT = "dpmosaic supplemented model 2"
+FORMAT = "dpmosaic supplemented model 3"
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedMarginal:
+    """The marginal of groups of codes.
+
+    Attributes:
+        clique: attributes, in domain order.
+        groups: the grouping of each; empty for single codes.
+        counts: shape (n_r,), of the cells of the groups, not negative.
+    """
+
+    clique: Clique
+    groups: Groups
+    counts: Array
+
+    def wanted(self, domain: Domain, share: float) -> Grouped:
+        """What rows are adjusted to, if their number is this share of the total."""
+        places = tuple(map(domain.position, self.clique))
+        return Grouped(places, self.groups or ((),) * len(places), share * self.counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +57,13 @@ class SupplementedModel:
             the model's total.
         larger: cliques of three and more attributes that contain none of the pairs; rows are adjusted to
             their marginals in the model too, not only to its pairs.
+        grouped: marginals of groups of codes to which rows are adjusted too; each sums to the model's total.
     """
 
     model: MarkovRandomField
     pairs: Mapping[Clique, Array]
     larger: tuple[Clique, ...] = ()
+    grouped: tuple[GroupedMarginal, ...] = ()
 
     def __post_init__(self) -> None:
         for clique, marginal in self.pairs.items():
@@ -54,6 +79,14 @@ class SupplementedModel:
                 raise ValueError(f"{clique} is not three or more attributes in domain order")
             if any(pair in self.pairs for pair in itertools.combinations(clique, 2)):
                 raise ValueError(f"a pair of {clique} is not the model's")
+        for one in self.grouped:
+            shape = self.domain.shape(one.clique)
+            check_groups(shape, one.groups)
+            if one.counts.shape != (math.prod(grouped_shape(shape, one.groups)),) or one.counts.min() < 0:
+                raise ValueError(f"the marginal of groups of {one.clique} is one vector of counts")
+            if not np.isclose(one.counts.sum(), self.model.total):
+                raise ValueError(f"the marginal of groups of {one.clique} does not sum to the model's total")
+            one.counts.flags.writeable = False
 
     @property
     def domain(self) -> Domain:
@@ -71,8 +104,9 @@ class SupplementedModel:
         return self.model.size_mb + sum(marginal.size for marginal in self.pairs.values()) * 8 / 2**20
 
     def generate(self, rows: int, rng: np.random.Generator) -> Table:
-        """Rows drawn from the model, then adjusted to pairs, larger marginals and the model's own pairs."""
-        return self.model.generate(rows, rng, self.pairs, self.larger)
+        """Rows drawn from the model, then adjusted to all these marginals and to the model's own pairs."""
+        grouped = [one.wanted(self.domain, rows / self.model.total) for one in self.grouped]
+        return self.model.generate(rows, rng, self.pairs, self.larger, grouped)
 
     def marginal(self, clique: Iterable[str]) -> Array:
         """The expected counts of a clique's cells, from the pairs or else from the model.
@@ -95,7 +129,14 @@ class SupplementedModel:
         """Write model and pairs to one file in numpy's .npz format, without pickled objects."""
         form, arrays = self.model.parts()
         arrays |= {f"pair_{place}": marginal for place, marginal in enumerate(self.pairs.values())}
-        form = {"format": FORMAT, "model": form, "pairs": list(self.pairs), "larger": self.larger}
+        arrays |= {f"grouped_{place}": one.counts for place, one in enumerate(self.grouped)}
+        form = {
+            "format": FORMAT,
+            "model": form,
+            "pairs": list(self.pairs),
+            "larger": self.larger,
+            "grouped": [{"clique": one.clique, "groups": one.groups} for one in self.grouped],
+        }
         archive.write(path, form, arrays)
 
     @classmethod
@@ -116,4 +157,12 @@ class SupplementedModel:
             for place, clique in enumerate(form["pairs"])
         }
         larger = tuple(map(tuple, form["larger"]))
-        return cls(MarkovRandomField.of_parts(form["model"], arrays), pairs, larger)
+        grouped = tuple(
+            GroupedMarginal(
+                tuple(one["clique"]),
+                tuple(map(tuple, one["groups"])),
+                archive.counts(arrays[f"grouped_{place}"]),
+            )
+            for place, one in enumerate(form["grouped"])
+        )
+        return cls(MarkovRandomField.of_parts(form["model"], arrays), pairs, larger, grouped)

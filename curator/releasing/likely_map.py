@@ -67,7 +67,7 @@ def measured_likelihoods(
         records: of each value of the first.
     """
     clique = domain.canonical(columns)
-    known = [found for found in measurements if found.clique == clique and not found.boxes]
+    known = [found for found in measurements if found.clique == clique and not (found.boxes or found.groups)]
     if not known:
         return None
     weighted: Array = np.sum([found.values / found.sigma**2 for found in known], axis=0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,8 +26,9 @@ from ...common.protocols.masked.plan import MaskedPlan
 from ...common.protocols.partition import Partition
 from ...common.protocols.registry import Protocol
 from ..certificates.certificate import Certificate
-from ..certificates.issuing import issue
+from ..certificates.issuing import issue, second_opinions
 from ..certificates.json_values import to_json_values
+from ..certificates.privacy_loss import prepare_check
 from ..certificates.statements import (
     StatedPlan,
     StatedStep,
@@ -184,6 +187,8 @@ def make_release(
 ) -> Released:
     """Makes a release with a measurer.
 
+    The second opinion on epsilon is computed in a thread while the rows are drawn and bounded.
+
     Args:
         order: specification of the release.
         layout: which party holds what.
@@ -194,14 +199,19 @@ def make_release(
         report: called after every step.
     """
     measurer.before = order.before
-    fitted = order.mechanism.run(measurer, order.workload, stream.child("mechanism"), report)
-    # A noisy number improves while the mechanism measures.
-    records = measurer.record_count
-    synthetic = fitted.model.generate(order.rows or records, stream.child("rows").generator())
-    synthetic = obedient(synthetic, fitted, stream.child("rules").generator())
-    fitted = fitted.bounded_for(synthetic, records)
+    with ThreadPoolExecutor(1) as beside:
+        if order.budget.delta is not None:
+            beside.submit(prepare_check)
+        fitted = order.mechanism.run(measurer, order.workload, stream.child("mechanism"), report)
+        plan = stated_plan(order, layout, fitted.steps)
+        opinions = beside.submit(_opinions, plan, measurer)
+        # A noisy number improves while the mechanism measures.
+        records = measurer.record_count
+        synthetic = fitted.model.generate(order.rows or records, stream.child("rows").generator())
+        synthetic = obedient(synthetic, fitted, stream.child("rules").generator())
+        fitted = fitted.bounded_for(synthetic, records)
     certificate = issue(
-        stated_plan(order, layout, fitted.steps),
+        plan,
         measurer.accountant,
         fitted,
         not_private=measurer.not_private,
@@ -209,8 +219,16 @@ def make_release(
         seeded=seeded,
         observers=measurer.observers,
         packages=_packages(order, measurer),
+        opinions=opinions.result(),
     )
     return Released(synthetic, fitted, certificate)
+
+
+def _opinions(plan: StatedPlan, measurer: Measurer) -> Mapping[float, float | None]:
+    """The second opinions on the charges, all of which are made; none where nothing is promised."""
+    if measurer.not_private is not None:
+        return {}
+    return second_opinions(plan, measurer.accountant, measurer.observers)
 
 
 def _packages(order: ReleaseOrder, measurer: Measurer) -> dict[str, str]:

@@ -80,7 +80,7 @@ class Answerer(ABC):
         """The frames of a noisy answer; the query is charged before this returns.
 
         Args:
-            query: query of one of `forms`, with clique and boxes checked against domain and policy.
+            query: query of one of `forms`, with clique, boxes and groups checked against domain and policy.
             charges: what `charge` returned at each party of the slice, if the protocol charges jointly.
 
         Raises:
@@ -138,7 +138,7 @@ class Answerer(ABC):
 
     def interaction_shape(self, query: MarginalQuery) -> tuple[int, ...]:
         """The shape of the marginal if its differences are queried; else empty."""
-        return self.domain.shape(query.clique) if query.interaction else ()
+        return query.shape(self.domain) if query.interaction else ()
 
     def _nothing_aligned(self) -> ProtocolError:
         return ProtocolError(

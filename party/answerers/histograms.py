@@ -17,7 +17,7 @@ from ..account import Account
 
 
 def histogram(account: Account, table: Table, query: MarginalQuery, stream: RandomStream) -> Iterator[bytes]:
-    """The frames of noisy counts of cells or boxes, or of differences of noisy counts.
+    """The frames of noisy counts of cells, boxes or groups, or of differences of noisy counts.
 
     Args:
         account: account of the release.
@@ -25,7 +25,9 @@ def histogram(account: Account, table: Table, query: MarginalQuery, stream: Rand
         query: a charged query.
         stream: noise of the query.
     """
-    counts = noisy_histogram(table, query.clique, query.sigma, stream, query.boxes, query.interaction)
+    counts = noisy_histogram(
+        table, query.clique, query.sigma, stream, query.boxes, query.interaction, query.groups
+    )
     # A difference counts a record once, and sums the noise of 2^k cells.
     cells = 1 << len(query.clique) if query.interaction else 1
     words = word_bytes(table.record_count, query.sigma, cells)

@@ -78,8 +78,10 @@ class IndicatorAnswerer(Answerer):
         Raises:
             ProtocolError: the query does not fit the partition of the slice.
         """
-        if query.form is AnswerForm.RECORD_WISE and (query.boxes or query.interaction):
-            raise ProtocolError("indicator vectors have neither boxes nor interactions; query single cells")
+        if query.form is AnswerForm.RECORD_WISE and (query.boxes or query.interaction or query.groups):
+            raise ProtocolError(
+                "indicator vectors have neither boxes nor groups nor interactions; query single cells"
+            )
         parts = divide(query.clique, [entry.attributes for entry in self._slice])
         if len(parts) != len(query.sigmas):
             raise ProtocolError(

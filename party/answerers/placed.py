@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...common.data.counting import ROWS_AT_ONCE
 from ...common.data.domain import Clique, Domain
+from ...common.data.grouping import Groups, grouped, grouped_shape
 from ...common.data.table import Table
 
 
@@ -24,13 +26,17 @@ class Rows(Protocol):
     def record_count(self) -> int:
         """Number of rows or positions."""
 
-    def cell_codes(self, clique: Iterable[str], start: int, stop: int) -> NDArray[np.int64]:
+    def cell_codes(
+        self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
+    ) -> NDArray[np.int64]:
         """The cell of each of the rows start to stop - 1, int64; -1 for a row of zeros."""
 
-    def marginal(self, clique: Iterable[str]) -> NDArray[np.int64]:
-        """Exact counts, shape (n_r,), in row-major order of the clique as given."""
+    def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
+        """Exact counts, shape (n_r,), in row-major order of the clique as given, of codes or groups."""
 
-    def marginals(self, cliques: Iterable[Clique]) -> list[NDArray[np.int64]]:
+    def marginals(
+        self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()
+    ) -> list[NDArray[np.int64]]:
         """Several marginals, as by `marginal`, but not to be written to."""
 
 
@@ -62,31 +68,41 @@ class PlacedTable:
         """Number of positions."""
         return self._row.size
 
-    def cell_codes(self, clique: Iterable[str], start: int, stop: int) -> NDArray[np.int64]:
+    def cell_codes(
+        self, clique: Iterable[str], start: int, stop: int, groups: Groups = ()
+    ) -> NDArray[np.int64]:
         """The cell of each of the positions start to stop - 1, int64; -1 for a position that has none."""
         rows = self._row[start:stop]
         held = rows >= 0
         cells = np.zeros(rows.size, dtype=np.int64)
-        for name in clique:
+        for place, name in enumerate(clique):
             size = self.domain[name].size
+            codes = np.where(held, self._table.column(name)[rows], size - 1)
+            codes, size = grouped(codes, size, groups[place] if groups else ())
             cells *= size
-            cells += np.where(held, self._table.column(name)[rows], size - 1)
+            cells += codes
         return cells if self._absent else np.where(held, cells, -1)
 
-    def marginal(self, clique: Iterable[str]) -> NDArray[np.int64]:
-        """Exact counts, shape (n_r,), in row-major order of the clique as given.
+    def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
+        """Exact counts, shape (n_r,), in row-major order of the clique as given, of codes or groups.
 
-        Positions at which all attributes are `absent` do not count: dummies are among them.
+        Positions at which all attributes are `absent` do not count: dummies are among them. With groups,
+        `absent` is the last group of every attribute, alone.
         """
         names = tuple(clique)
-        counts = np.zeros(self.domain.cells(names), dtype=np.int64)
+        counts = np.zeros(math.prod(grouped_shape(self.domain.shape(names), groups)), dtype=np.int64)
         for start in range(0, self.record_count, ROWS_AT_ONCE):
-            cells = self.cell_codes(names, start, start + ROWS_AT_ONCE)
+            cells = self.cell_codes(names, start, start + ROWS_AT_ONCE, groups)
             counts += np.bincount(cells[cells >= 0], minlength=len(counts))
         if self._absent:
             counts[-1] = 0
         return counts
 
-    def marginals(self, cliques: Iterable[Clique]) -> list[NDArray[np.int64]]:
+    def marginals(
+        self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()
+    ) -> list[NDArray[np.int64]]:
         """See `Rows`."""
-        return [self.marginal(clique) for clique in cliques]
+        asked = list(cliques)
+        return [
+            self.marginal(clique, of) for clique, of in zip(asked, groups or [()] * len(asked), strict=True)
+        ]

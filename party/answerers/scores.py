@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
-from ...common.data.domain import Clique
 from ...common.errors import DeliveriesLost, ProtocolError
 from ...common.messages import Delivery, DeliveryKind, ScoreQuery
 from ...common.privacy.noise import noisy_counts
@@ -166,7 +165,7 @@ class LocalScores:
     def __init__(self, rows: Rows, query: ScoreQuery) -> None:
         self._rows = rows
         self.query = query
-        self._total_bytes = 8 * sum(map(rows.domain.cells, query.cliques))
+        self._cells = query.cells(rows.domain)
         self._references: NDArray[np.int64] | None = None
 
     @property
@@ -177,12 +176,12 @@ class LocalScores:
     @property
     def memory_bytes(self) -> int:
         """See `ScoreRun`: references, and the counts while they are compared."""
-        return 4 * self._total_bytes
+        return 4 * 8 * sum(self._cells)
 
     @property
     def delivery_bytes(self) -> int:
         """See `ScoreRun`."""
-        return 4 * self._total_bytes
+        return 4 * 8 * sum(self._cells)
 
     def begin(self) -> None:
         """Nothing: the counts are computed when they are compared."""
@@ -195,7 +194,7 @@ class LocalScores:
         """Stores the references."""
         if delivery.kind is not DeliveryKind.SCORE_REFERENCES:
             raise ProtocolError("a single party needs only the references; compare versions")
-        self._references = read_references(self.query, self._rows.domain.cells, chunks)
+        self._references = read_references(self.query, self._cells, chunks)
 
     def bound(self) -> dict[str, str]:
         """Empty: rows and query determine the scores."""
@@ -205,18 +204,16 @@ class LocalScores:
         """The exact scores plus noise."""
         if self._references is None:
             raise DeliveriesLost("the scores need references, which were not delivered; deliver them first")
-        counts = self._rows.marginals(self.query.cliques)
+        counts = self._rows.marginals(self.query.cliques, self.query.groups)
         return noisy_counts(exact_scores(counts, self._references), self.query.sigma, stream)
 
 
-def read_references(
-    query: ScoreQuery, cells: Callable[[Clique], int], chunks: Iterable[bytes]
-) -> NDArray[np.int64]:
+def read_references(query: ScoreQuery, cells: Sequence[int], chunks: Iterable[bytes]) -> NDArray[np.int64]:
     """The references of a query, checked against it.
 
     Args:
         query: the score query.
-        cells: returns the number of cells of a clique.
+        cells: number of cells of each clique.
         chunks: little-endian int64, one clique after the other.
 
     Returns:
@@ -225,8 +222,7 @@ def read_references(
     Raises:
         ProtocolError: they do not match the query.
     """
-    sizes = [cells(clique) for clique in query.cliques]
-    (references,) = row_blocks(chunks, np.dtype("<i8"), 1, sum(sizes), 1)
+    (references,) = row_blocks(chunks, np.dtype("<i8"), 1, sum(cells), 1)
     flat: NDArray[np.int64] = references[0].astype(np.int64)
-    check_references(flat, sizes, query.references, query.largest_reference, query.largest_total)
+    check_references(flat, cells, query.references, query.largest_reference, query.largest_total)
     return flat

@@ -71,17 +71,20 @@ class DealtRelease:
 
         Raises:
             ProtocolError: the plan names another evaluator, or an attribute is unknown.
+            DataError: groups do not fit.
             PolicyError: the query needs more memory than the policy allows.
         """
-        domain, cells = self._plan.domain, 0
-        for clique in query.cliques:
+        domain = self._plan.domain
+        for clique, groups in query.grouped_cliques:
             if not set(domain.names).issuperset(clique) or domain.canonical(clique) != clique:
                 raise ProtocolError(
                     "expected attributes that can be queried, in domain order; compare the plan"
                 )
-            self._policy.check_cells(domain.cells(clique))
-            cells += domain.cells(clique)
-        self._memory.reserve({_SCORES: EVALUATED_WORDS * self._plan.ring.word_bytes * cells})
+            self._plan.check_groups(clique, groups)
+        cells = query.cells(domain)
+        for each in cells:
+            self._policy.check_cells(each)
+        self._memory.reserve({_SCORES: EVALUATED_WORDS * self._plan.ring.word_bytes * sum(cells)})
         self._introduced_dealing().prepare_scores(query)
 
     def open(self, request: OpeningRequest) -> Iterator[bytes]:

@@ -23,6 +23,9 @@ from .dialect import Dialect, find_dialect
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 SUFFIXES = (*DELIMITERS, ".parquet")
 
+_HELD_BYTES = 1 << 24
+"""Size of a text file up to which DuckDB reads it once and holds its cells, instead of reading each column."""
+
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -86,8 +89,8 @@ class FileSource:
     """A CSV (.csv, .tsv, with a header row, perhaps .gz) or Parquet file, read by DuckDB.
 
     Encoding and separator of a CSV are found (`find_dialect`). Every cell is read as the text it is; the
-    empty cell is a missing value. Columns are read and encoded one after the other, in the order of the
-    file's rows, so that memory holds one raw column.
+    empty cell is a missing value. Columns are encoded one after the other, in the order of the file's rows.
+    A Parquet file or a large CSV is also read so, and memory holds one raw column; a small CSV is read once.
     """
 
     path: Path
@@ -145,10 +148,16 @@ class FileSource:
         return self.query(connection, f"SELECT {cell} AS cell FROM file")
 
     def connect(self) -> duckdb.DuckDBPyConnection:
-        """A database in memory with the file as the view `file`, its columns c0, c1, ... in order."""
+        """A database in memory with the file as `file`, its columns c0, c1, ... in order.
+
+        Raises:
+            DataError: as for `query`.
+        """
         connection = duckdb.connect(config=CONFIG)
         names = ", ".join(f"c{place}" for place in range(len(self._names)))
-        self.query(connection, f"CREATE VIEW file ({names}) AS SELECT * FROM {self._scan}")
+        self.query(connection, f"CREATE VIEW scan ({names}) AS SELECT * FROM {self._scan}")
+        held = self._suffix in DELIMITERS and self.path.stat().st_size <= _HELD_BYTES
+        self.query(connection, f"CREATE {'TABLE' if held else 'VIEW'} file AS SELECT * FROM scan")
         return connection
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...common.crypto.randomness import RandomStream
 from ...common.data.domain import Clique
+from ...common.data.grouping import Groups
 from ...common.data.table import Table
 from ...common.errors import DataError
 from ...common.measurement import Measurement
@@ -63,7 +64,9 @@ class FloatMeasurer(Measurer):
         self._table = table
         self._rng = rng
 
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
+    def expected_sigma(
+        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
+    ) -> float:
         """The same in every cell; baselines measure no interactions."""
         return math.sqrt(1 / (2 * float(zcdp_rho)))
 
@@ -92,7 +95,7 @@ class FloatMeasurer(Measurer):
         return Charge(query.step, query.clique, query.zcdp_rho)
 
     def _answer(self, query: Query, charge: Charge) -> Measurement:
-        if query.boxes or query.interaction:
+        if query.boxes or query.interaction or query.groups:
             raise ValueError("baselines measure single cells of whole marginals")
         sigma = self.expected_sigma(query.clique, query.zcdp_rho)
         exact = self._table.marginal(query.clique)

@@ -14,20 +14,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...data.domain import Clique
+from ...data.grouping import Groups, check_groups, last_code_apart
 from ...errors import DataError, ProtocolError
 from ...privacy.cost import grid_of
 from ...privacy.distributed import DistributedNoise
 from ..alignment.alignment import Population
 from ..indicator import divide
 from ..partition import Participant, Partition
+from .columns import MARK, columns_of, groups_of, names_of, width
 from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wanted
 from .one_hot import CHECK, RING_BITS
-from .presence import attributes_of, presence, present_chain
+from .presence import columns_in, presence, present_chain
 from .ring import Ring, Words
 
 Chain = tuple[Clique, ...]
 """Parts of a clique in the order of multiplication, each held by another party of the slice; over aligned
-parties, that of the last part may hold an earlier one too."""
+parties, that of the last part may hold an earlier one too. A part names `columns`."""
 
 MAX_OPENING_BYTES = 1 << 32
 """Largest matrix that a party opens: records times the cells of the parts multiplied so far. Dealt rows of a
@@ -85,6 +87,8 @@ class MaskedPlan(Partition):
                 f"check: expected records and a budget that fit {RING_BITS} bits, got more; lower the "
                 "budget, or leave the check out"
             )
+        if any(name.startswith(MARK) for name in self.domain):
+            raise DataError("expected names of attributes that begin with no control character; rename them")
         # Refuses a number of tolerated collusions that leaves no honest party.
         DistributedNoise(len(self.roster), self.tolerated)
 
@@ -134,7 +138,7 @@ class MaskedPlan(Partition):
         return DistributedNoise(len(self.roster), self.tolerated)
 
     @cached_property
-    def _feasible(self) -> dict[Clique, bool]:
+    def _feasible(self) -> dict[tuple[Clique, Groups], bool]:
         """Cache of `feasible`: selection repeats the same cliques."""
         return {}
 
@@ -175,26 +179,48 @@ class MaskedPlan(Partition):
         """The presence of each party of a slice that chains may contain -> its index in the roster."""
         return self._presences.get(number, {})
 
-    def chain(self, clique: Clique, number: int) -> Chain:
+    def check_groups(self, clique: Clique, groups: Groups) -> None:
+        """Refuses groups that do not fit a clique.
+
+        Raises:
+            DataError: see `grouping.check_groups`; or `absent` is not the last group, alone, although the
+                last cell of a marginal has to be the people for whom all attributes are absent.
+        """
+        check_groups(self.domain.shape(clique), groups)
+        if self.absent and not all(map(last_code_apart, groups)):
+            raise DataError(
+                "groups: over these aligned parties expected the last code, `absent`, as the last group, "
+                "alone; set it apart"
+            )
+
+    def chain(self, clique: Clique, number: int, groups: Groups = ()) -> Chain:
         """The parts of a clique in a slice, in the order of multiplication.
 
         Two parts are in roster order, so that products of the same two parties are computed together. More
         are sorted by their cells, since every product but the last has records times cells entries.
+
+        Args:
+            clique: attributes in domain order.
+            number: of the slice.
+            groups: groups of codes that are counted instead of single codes.
         """
         members = self.members(number)
-        parts = divide(clique, [self.roster[i].attributes for i in members])
+        column = dict(zip(clique, columns_of(clique, groups), strict=True))
+        held = divide(clique, [self.roster[i].attributes for i in members])
+        parts = {j: tuple(column[name] for name in part) for j, part in held.items()}
         if parts and self.presences(number):
             others = [self.roster[place].name for j, place in enumerate(members) if j not in parts]
             return present_chain(self.domain, tuple(parts.values()), others)
         if len(parts) > 2:
-            return tuple(sorted(parts.values(), key=self.domain.cells))
+            return tuple(sorted(parts.values(), key=lambda part: self.cells((part,))))
         return tuple(parts.values())
 
     def holders(self, chain: Chain, number: int) -> tuple[int, ...]:
         """Indices in the roster of the parties that hold the parts of a chain."""
         presences = self.presences(number)
         return tuple(
-            presences[part] if part in presences else self._holder[number, part[0]] for part in chain
+            presences[part] if part in presences else self._holder[number, names_of(part[:1])[0]]
+            for part in chain
         )
 
     def openers(self, chain: Chain, number: int) -> tuple[int, ...]:
@@ -214,7 +240,8 @@ class MaskedPlan(Partition):
             ProtocolError: it is not such a chain.
         """
         presences = self.presences(number)
-        names = [name for part in chain if part not in presences for name in part]
+        columns = tuple(column for part in chain if part not in presences for column in part)
+        names = names_of(columns)
         if (
             len(chain) < parts
             or not all(chain)
@@ -224,10 +251,16 @@ class MaskedPlan(Partition):
             raise ProtocolError(
                 f"expected at least {parts} parts, of attributes of the plan, each once; compare the plan"
             )
+        try:
+            self.check_groups(names, groups_of(columns))
+        except DataError as cause:
+            raise ProtocolError(f"expected groups that fit the plan: {cause}") from None
         holders = self.holders(chain, number)
         for part, place in zip(chain, holders, strict=True):
-            held = tuple(name for name in self.roster[place].attributes if name in part)
-            if part not in (held, *presences):
+            if part in presences:
+                continue
+            asked = names_of(part)
+            if asked != tuple(name for name in self.roster[place].attributes if name in asked):
                 raise ProtocolError("expected parts in domain order, each of one party; compare the plan")
         divided = summed and bool(presences) and len(set(holders)) > 1
         once = holders[:-1] if divided else holders
@@ -236,22 +269,22 @@ class MaskedPlan(Partition):
 
     def cells(self, chain: Chain) -> int:
         """Number of columns of the product of these parts."""
-        return math.prod(self.domain.cells(attributes_of(part)) for part in chain)
+        return math.prod(width(self.domain, column) for part in chain for column in columns_in(part))
 
     def opening_bytes(self, chain: Chain, number: int) -> int:
         """Bytes of the row-wise product of these parts."""
         return self.records(number) * self.cells(chain) * self.ring.word_bytes
 
-    def feasible(self, clique: Clique) -> bool:
+    def feasible(self, clique: Clique, groups: Groups = ()) -> bool:
         """Whether no slice needs an opening for this clique that is too large, or that cannot be checked."""
-        if clique not in self._feasible:
-            self._feasible[clique] = all(
+        if (clique, groups) not in self._feasible:
+            self._feasible[clique, groups] = all(
                 self.opening_bytes(opened, number) <= MAX_OPENING_BYTES
                 and (len(opened) == 1 or not self.check)
                 for number in range(self.slice_count)
-                for opened in _opened(self.chain(clique, number))
+                for opened in _opened(self.chain(clique, number, groups))
             )
-        return self._feasible[clique]
+        return self._feasible[clique, groups]
 
     def largest(self, sigma: float, exact: int | None = None, interaction: Sequence[int] = ()) -> int:
         """Upper bound of the absolute noisy values at this scale, in units of 1/grid.

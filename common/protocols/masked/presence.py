@@ -12,9 +12,11 @@ this share in the clear, and needs the openings of the others only (`products`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from ...data.domain import Clique, Domain
+from .columns import width
 
 _PRESENCE = ""
 """Stands in front of a party's name; no attribute has an empty name."""
@@ -30,8 +32,8 @@ def is_presence(part: Clique) -> bool:
     return part[:1] == (_PRESENCE,)
 
 
-def attributes_of(part: Clique) -> Clique:
-    """The attributes of a part; none of a presence."""
+def columns_in(part: Clique) -> Clique:
+    """The columns of a part; none of a presence."""
     return () if is_presence(part) else part
 
 
@@ -40,14 +42,14 @@ def present_chain(domain: Domain, parts: Sequence[Clique], others: Iterable[str]
 
     Args:
         domain: domain of the plan.
-        parts: parts of the clique, in roster order.
+        parts: parts of the clique, of columns, in roster order.
         others: names of the other parties of the slice, in roster order.
     """
     chain = tuple(map(presence, others))
     if not chain and len(parts) == 2:
         return tuple(parts)
     if len(parts) == 1 and len(parts[0]) > 1:
-        first = min(parts[0], key=lambda name: domain[name].size)
+        first = min(parts[0], key=lambda column: width(domain, column))
         parts = ((first,), tuple(name for name in parts[0] if name != first))
         return (*chain, *parts)
-    return (*chain, *sorted(parts, key=domain.cells))
+    return (*chain, *sorted(parts, key=lambda part: math.prod(width(domain, column) for column in part)))

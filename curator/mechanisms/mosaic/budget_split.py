@@ -78,6 +78,14 @@ class SplitProblem:
         left_out = EXPECTED_L1 * (self.cells * self.deviations).sum(axis=1)
         return parts * (total / max(float(parts.sum()), 1e-300)), importance * (left_out - now)
 
+    def error(self, parts: Array) -> float:
+        """The predicted error of the workload after measuring for these parts of a budget, shape (interactions,)."""
+        precision = self.known + parts / self.price
+        left = self.deviations / np.sqrt(1 + precision[:, None] * self.deviations**2)
+        errors = EXPECTED_L1 * (self.cells * left).sum(axis=1)
+        of_each = np.where(self.marginals >= 0, errors[np.maximum(self.marginals, 0)], 0.0)
+        return float(self.weights @ np.sqrt((of_each**2).sum(axis=1)))
+
     def _solve(self, slopes: Array, amounts: Array, total: float) -> NDArray[np.int64]:
         """Indices of the amounts at which all slopes are equal and the budget is spent."""
         low, high = -80.0, 80.0

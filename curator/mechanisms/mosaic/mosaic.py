@@ -28,6 +28,7 @@ Source: rounds of scored candidates after RandDPGen and AIM; interactions (resid
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ class Mosaic(GaussianMechanism):
             check_smallest(measurer.domain, kept, self.model_limit_mb)
         steps = self._steps(measurer, workload, kept)
         schedule = Schedule(ROUNDS, self.model_limit_mb)
-        return Run(measurer, workload, steps, schedule, report).run()
+        return Run(measurer, workload, steps, schedule, stream, report).run()
 
     def _steps(self, facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
         singles = tuple((name,) for name in facts.domain if facts.domain[name].size > 1)
@@ -116,12 +117,13 @@ class Mosaic(GaussianMechanism):
         if not kept:
             return (first,)
         selecting = _by_scores(facts, workload, kept) if facts.scores_exactly else _survey(facts, kept)
-        left = 1 - first.share - sum(step.share for step in selecting)
+        more = _larger(facts) if facts.scores_exactly and LARGER_ON else ()
+        left = 1 - first.share - sum(step.share for step in (*selecting, *more))
         again = (*singles, *selecting[-1].cliques) if selecting else singles
         # The run splits by predicted error (`budget_split`); a split by these sizes is similar.
         sizes = _sizes(facts.domain, again)
         last = Step("last round", "All interactions once more", Asks.INTERACTIONS, left, again, sizes=sizes)
-        return (first, *selecting, last)
+        return (first, *selecting, *more, last)
 
     def _kept(self, facts: PublicFacts, workload: Workload) -> tuple[Clique, ...]:
         """The candidates that the protocol can measure."""
@@ -165,6 +167,19 @@ def _by_scores(facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...])
             at_once=schedule.most(ROUNDS, len(kept)),
             sizes=_sizes(facts.domain, kept),
         ),
+    )
+
+
+LARGER_ON = True
+def _larger(facts: PublicFacts) -> tuple[Step, ...]:
+    """Scores and measurements of interactions of three and more attributes."""
+    names = [name for name in facts.domain if facts.domain[name].size > 1]
+    triples = tuple(itertools.islice(itertools.combinations(names, 3), 2000))
+    if not triples:
+        return ()
+    return (
+        Step("larger scores", "Scores of larger marginals", Asks.SCORES, Fraction(6, 1000), triples, times=3),
+        Step("larger", "Selected larger interactions", Asks.INTERACTIONS, Fraction(15, 1000), triples, times=3, at_once=min(100, len(triples))),
     )
 
 

@@ -88,7 +88,8 @@ def weighted_average(
     """The estimate of Theorem 5.2; None if no measurement of single cells contains the clique."""
     average = WeightedAverage(np.zeros(domain.cells(clique)), math.inf, True)
     for measurement in measurements:
-        if set(clique) <= set(measurement.clique) and not (measurement.boxes or measurement.interaction):
+        coarse = measurement.boxes or measurement.groups or measurement.interaction
+        if set(clique) <= set(measurement.clique) and not coarse:
             average = average.with_measurement(domain, clique, measurement)
     return average if average.sigma < math.inf else None
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from ....common.data.domain import Clique, Domain
+from ....common.data.grouping import Groups
 from ....common.privacy.cost import MAX_INTERACTION_SIZE
 
 
@@ -111,7 +112,9 @@ class PublicFacts(Protocol):
         """See `Measurer.scores_exactly`."""
         ...
 
-    def expected_sigma(self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False) -> float:
+    def expected_sigma(
+        self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
+    ) -> float:
         """See `Measurer.expected_sigma`."""
         ...
 

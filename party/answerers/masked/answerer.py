@@ -128,7 +128,7 @@ class MaskedAnswerer(Answerer):
         plan, ring = session.plan, session.plan.ring
         if not ring.holds(plan.largest(query.sigma, interaction=interaction)):
             raise ProtocolError("the answer could overflow the plan's ring; plan a release with 64 bits")
-        share = session.share(query.clique)
+        share = session.share(query.clique, query.groups)
         if query.boxes:
             share = box_sums(share, plan.domain.shape(query.clique), query.boxes)
         stream = self.account.charge(query, interaction)

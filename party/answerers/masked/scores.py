@@ -40,8 +40,8 @@ class SharedScores:
         self._session = session
         self._resharing = Resharing(plan, query, session.me, session.peers)
         self._shape = self._resharing.shape
-        for clique in dict.fromkeys(query.cliques):
-            session.check_share(clique)
+        for clique, groups in dict.fromkeys(query.grouped_cliques):
+            session.check_share(clique, groups)
         self._cells = np.zeros(0, dtype=plan.ring.dtype)
         self._cells_digest = ""
         self._evaluates = session.me in plan.evaluators
@@ -65,11 +65,11 @@ class SharedScores:
 
     def begin(self) -> None:
         """Computes the party's cells of all cliques."""
-        session, shares = self._session, {}
-        for clique in dict.fromkeys(self.query.cliques):
+        session, shares, asked = self._session, {}, self.query.grouped_cliques
+        for clique, groups in dict.fromkeys(asked):
             session.processors.check()
-            shares[clique] = session.share(clique)
-        self._cells = np.concatenate([shares[clique] for clique in self.query.cliques])
+            shares[clique, groups] = session.share(clique, groups)
+        self._cells = np.concatenate([shares[each] for each in asked])
         self._cells_digest = digest(self._cells)
         if self._evaluates:
             self._evaluator = ScoreEvaluator(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from ....common.canonical.terms import terms_digest
 from ....common.crypto.randomness import FreshKeys, RandomStream
 from ....common.data.domain import Clique
+from ....common.data.grouping import Groups, grouped_shape
 from ....common.data.interactions import difference_count
 from ....common.dealing.dealing import dealt_labels, pad_stream
 from ....common.dealing.peers import Peers
@@ -17,6 +19,7 @@ from ....common.errors import DeliveriesLost, PolicyError, ProtocolError
 from ....common.messages import Delivery, DeliveryKind, Introduction, ReleaseTerms
 from ....common.privacy.cost import grid_of
 from ....common.protocols.masked import products, reveal
+from ....common.protocols.masked.columns import columns_of, groups_of, names_of, width
 from ....common.protocols.masked.plan import (
     MAX_OPENING_BYTES,
     Chain,
@@ -26,7 +29,7 @@ from ....common.protocols.masked.plan import (
     rectangles,
     spans,
 )
-from ....common.protocols.masked.presence import attributes_of
+from ....common.protocols.masked.presence import columns_in
 from ....common.protocols.masked.ring import Words
 from ....common.wire.streams import row_blocks
 from ...allowance import Allowance
@@ -255,35 +258,43 @@ class MaskedSession:
             for k in range(2, len(chain)):
                 self._forget(chain[:k])
 
-    def check_share(self, clique: Clique) -> None:
+    def check_share(self, clique: Clique, groups: Groups = ()) -> None:
         """Refuses a marginal of which this party has no share yet.
 
         Raises:
+            DataError: the groups do not fit.
             DeliveriesLost: a product was not computed.
         """
-        chain = self.plan.chain(clique, self._slice)
+        self.plan.check_groups(clique, groups)
+        chain = self.plan.chain(clique, self._slice, groups)
         if len(chain) > 1 and self.me in self._holders(chain) and chain not in self._products:
             raise DeliveriesLost("the answer needs a product that was not computed; multiply first")
 
-    def share(self, clique: Clique) -> Words:
+    def share(self, clique: Clique, groups: Groups = ()) -> Words:
         """The party's exact share of a marginal, shape (cells,); all shares sum to the exact counts.
 
         The shares of a cell in which every attribute is `absent` are zero.
 
+        Args:
+            clique: attributes of the marginal.
+            groups: groups of codes that are counted instead of single codes.
+
         Raises:
+            DataError: the groups do not fit.
             DeliveriesLost: a product was not computed.
         """
-        self.check_share(clique)
+        self.check_share(clique, groups)
         ring, domain = self.plan.ring, self.plan.domain
-        chain = self.plan.chain(clique, self._slice)
+        chain = self.plan.chain(clique, self._slice, groups)
         if self.me not in self._holders(chain):
-            return np.zeros(domain.cells(clique), dtype=ring.dtype)
+            return np.zeros(math.prod(grouped_shape(domain.shape(clique), groups)), dtype=ring.dtype)
         if len(chain) == 1:
-            share = ring.words(self._rows.marginal(clique))
+            share = ring.words(self._rows.marginal(clique, groups))
         else:
-            held = [name for part in chain for name in attributes_of(part)]
-            axes = [held.index(name) for name in clique]
-            share = self._products[chain].reshape(domain.shape(held)).transpose(axes).flatten()
+            held = [column for part in chain for column in columns_in(part)]
+            axes = [held.index(column) for column in columns_of(clique, groups)]
+            sizes = [width(domain, column) for column in held]
+            share = self._products[chain].reshape(sizes).transpose(axes).flatten()
         if self.plan.absent:
             share[-1] = 0
         return share
@@ -336,7 +347,8 @@ class MaskedSession:
         return block_rows(self.plan.ring, 4 * self.plan.cells(chain))
 
     def _codes(self, part: Clique, start: int, rows: int) -> NDArray[np.int64]:
-        return self._rows.cell_codes(attributes_of(part), start, start + rows)
+        columns = columns_in(part)
+        return self._rows.cell_codes(names_of(columns), start, start + rows, groups_of(columns))
 
     def _opened(self, chain: Chain, rows: int) -> Iterator[Words]:
         """The sum of the openings of a chain's holders, block by block; a share of this party is in clear."""

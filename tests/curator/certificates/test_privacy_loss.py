@@ -3,6 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy.signal import fftconvolve
 
 from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
@@ -91,13 +92,13 @@ def test_detects_noise_that_is_too_small_by_a_ten_thousandth():
 def test_the_bound_on_rounding_holds_for_coarse_intervals_and_hides_nothing_larger(monkeypatch):
     """With a thousand times the rounding the estimate rises above the promise, but within the bound."""
     monkeypatch.setattr(accounting, "_ROUNDING", 1e-2)
-    original, raw = accounting.pld.PrivacyLossDistribution.get_epsilon_for_delta, []
+    original, raw = pld.PrivacyLossDistribution.get_epsilon_for_delta, []
 
     def watched(self, delta):
         raw.append(original(self, delta))
         return raw[-1]
 
-    monkeypatch.setattr(accounting.pld.PrivacyLossDistribution, "get_epsilon_for_delta", watched)
+    monkeypatch.setattr(pld.PrivacyLossDistribution, "get_epsilon_for_delta", watched)
     assert checked_epsilon(too_little_noise(0), 1e-9, Adjacency.ZERO_OUT) <= 1.0 < raw[-1]
     assert checked_epsilon(too_little_noise(0.01), 1e-9, Adjacency.ZERO_OUT) == raw[-1] > 1.005
 
@@ -151,13 +152,13 @@ def test_more_noise_than_was_charged_gives_the_epsilon_of_a_smaller_charge(adjac
 
 def test_the_noise_factor_widens_the_noise_on_the_charged_grid(monkeypatch):
     computed = []
-    original = accounting.pld.from_discrete_gaussian_mechanism
+    original = pld.from_discrete_gaussian_mechanism
 
     def watched(**options):
         computed.append((options["sigma"], options["sensitivity"]))
         return original(**options)
 
-    monkeypatch.setattr(accounting.pld, "from_discrete_gaussian_mechanism", watched)
+    monkeypatch.setattr(pld, "from_discrete_gaussian_mechanism", watched)
     charge = Charge("m", (), gaussian_cost(3.0, Adjacency.ZERO_OUT), ((3.0,),))
     checked_epsilon(Accountant(Fraction(1), (charge,), charge.zcdp_rho), 1e-6, Adjacency.ZERO_OUT, 4.0)
     assert computed == [(12.0 * grid_of(3.0), grid_of(3.0))]

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.grouping import group_sums
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm import refinement
 from dpmosaic.curator.pgm.estimation import estimate
-from dpmosaic.curator.pgm.refinement import _surplus, _sweep, refined
+from dpmosaic.curator.pgm.refinement import Grouped, _Maps, _surplus, _sweep, refined
 from dpmosaic.curator.pgm.sampling import generate
 
 DOMAIN = Domain.coded({"a": 3, "b": 4, "c": 2, "d": 5})
@@ -33,6 +34,21 @@ def marginals_of(table, cliques=PAIRS):
 def squares(table, wanted):
     found = marginals_of(table, wanted)
     return sum(float(((found[place] - wanted[place]) ** 2).sum()) for place in wanted)
+
+
+def groups_of(table):
+    """Marginals of groups of this table, of two and of three attributes."""
+    kinds = [((0, 3), ((), (0, 1, 1, 0, 2))), ((0, 1, 3), ((0, 0, 1), (1, 0, 1, 1), (0, 0, 1, 1, 1)))]
+    return [Grouped(places, groups, sums_of(table, places, groups)) for places, groups in kinds]
+
+
+def sums_of(table, places, groups):
+    names = [DOMAIN.names[place] for place in places]
+    return group_sums(table.marginal(names).astype(float), DOMAIN.shape(names), groups)
+
+
+def squares_of_groups(table, wanted):
+    return sum(float(((sums_of(table, one.places, one.groups) - one.counts) ** 2).sum()) for one in wanted)
 
 
 def rng():
@@ -73,15 +89,47 @@ def test_after_the_last_sweep_no_single_change_helps(cliques, monkeypatch):
             assert squares(Table.from_codes(DOMAIN, other), wanted) >= least - 1e-5
 
 
+@pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("cliques", [PAIRS, MIXED])
-def test_the_surplus_is_kept_up_to_date(cliques):
+def test_the_surplus_is_kept_up_to_date(cliques, grouped):
     wanted = marginals_of(random_table(300, seed=1), cliques)
-    table = random_table(300, seed=2)
-    codes = np.column_stack(table.columns).astype(np.int32)
-    views, over = _surplus(table, wanted, {})
-    assert refinement._sweep(codes, np.array(DOMAIN.sizes), views, over) > 0
-    counted = _surplus(Table.from_codes(DOMAIN, codes), wanted, {})[1]
+    groups = groups_of(random_table(300, seed=1)) if grouped else []
+    maps = _Maps.of(DOMAIN.sizes, groups)
+    codes = np.column_stack(maps.columns([c.astype(np.int32) for c in random_table(300, seed=2).columns]))
+    views, over = _surplus(list(codes.T), maps, wanted, {}, groups)
+    sizes = np.array(DOMAIN.sizes)
+    assert _sweep(codes, sizes, views, maps.starts, maps.labels, maps.mapped, over) > 0
+    mapped = maps.columns(list(codes.T[: len(DOMAIN)]))
+    assert np.array_equal(np.column_stack(mapped), codes)
+    counted = _surplus(mapped, maps, wanted, {}, groups)[1]
     assert over.tolist() == pytest.approx(counted.tolist(), abs=1e-9)
+
+
+def test_after_the_last_sweep_no_single_change_helps_groups_either(monkeypatch):
+    monkeypatch.setattr(refinement, "_SWEEPS", 100)
+    groups, wanted = groups_of(random_table(40, seed=1)), marginals_of(random_table(40, seed=1))
+
+    def total(table):
+        return squares(table, wanted) + squares_of_groups(table, groups)
+
+    table = refined(random_table(40, seed=2), wanted, rng(), grouped=groups)
+    least = total(table)
+    codes = np.column_stack(table.columns).astype(int)
+    for row, place in itertools.product(range(40), range(4)):
+        for value in range(DOMAIN.sizes[place]):
+            other = codes.copy()
+            other[row, place] = value
+            assert total(Table.from_codes(DOMAIN, other)) >= least - 1e-5
+
+
+def test_rows_come_to_marginals_of_groups_that_no_pair_determines():
+    """The parity of three groups, from independent rows."""
+    parity = np.array([[[100.0, 0], [0, 100]], [[0, 100], [100, 0]]])
+    wanted = Grouped((0, 1, 3), ((0, 1, 1), (0, 0, 1, 1), (1, 0, 1, 0, 0)), parity.ravel())
+    rows = np.random.default_rng(1).integers(0, DOMAIN.sizes, (400, 4))
+    before = Table.from_codes(DOMAIN, rows)
+    after = refined(before, {}, rng(), grouped=[wanted])
+    assert squares_of_groups(after, [wanted]) < 0.01 * squares_of_groups(before, [wanted])
 
 
 def test_a_table_that_fits_is_not_changed():
@@ -101,9 +149,9 @@ def test_each_sweep_of_a_large_table_reads_some_rows_and_none_twice(monkeypatch)
     before = random_table(1000, seed=2)
     looked = []
 
-    def looking(codes, sizes, views, over):
+    def looking(codes, *others):
         looked.append(codes.copy())
-        return _sweep(codes, sizes, views, over)
+        return _sweep(codes, *others)
 
     monkeypatch.setattr(refinement, "_sweep", looking)
     after = refined(before, marginals_of(random_table(1000, seed=1)), rng())

@@ -9,7 +9,7 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.protocols.alignment.alignment import Alignment, Population
 from dpmosaic.common.protocols.masked.plan import MaskedPlan, labels
-from dpmosaic.common.protocols.masked.presence import attributes_of, is_presence, presence
+from dpmosaic.common.protocols.masked.presence import columns_in, is_presence, presence
 from dpmosaic.common.protocols.masked.ring import Ring
 from dpmosaic.common.protocols.partition import RosterEntry
 from support.messages import DEALERS
@@ -75,12 +75,12 @@ def test_every_party_holds_a_part_and_only_the_last_part_may_be_held_by_one_that
         openers = plan.openers(chain, 1)
         assert set(openers) == set(holders) - {holders[-1]}
         assert plan.cells(chain) == DOMAIN.cells(clique)
-        assert sorted(name for part in chain for name in attributes_of(part)) == sorted(clique)
+        assert sorted(name for part in chain for name in columns_in(part)) == sorted(clique)
 
 
 def test_a_presence_is_of_no_attribute_and_has_labels_of_its_own():
     assert presence("b") != ("b",)
-    assert attributes_of(presence("b")) == ()
+    assert columns_in(presence("b")) == ()
     assert not is_presence(("b",))
     assert labels((presence("b"),)) != labels((("b",),))
     assert plan_of("abc d").cells((presence("d1"),)) == 1
