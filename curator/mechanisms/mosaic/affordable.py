@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 
 from ....common.data.domain import Clique, Domain
+from ...pgm.zeros import zeros_of
 from ..parts.allocation import EXPECTED_L1
 from ..parts.steps import PublicFacts, measurable_as_interaction
 
@@ -42,25 +43,32 @@ _S_PER_QUERY_MB = 1.2e-3
 record that it is counted in, and for each candidate and MiB of the model, over all steps of a release."""
 
 
-def affordable(facts: PublicFacts, candidates: Sequence[Clique], seconds: float) -> list[Clique]:
-    """The candidates that a release can afford, in the given order.
+def useful(facts: PublicFacts, candidates: Sequence[Clique]) -> list[Clique]:
+    """The candidates whose noise is not useless: rule 1."""
+    return [clique for clique in candidates if _noise(facts, clique) <= _USELESS * facts.record_count]
+
+
+def affordable(facts: PublicFacts, cliques: Sequence[Clique], seconds: float) -> list[Clique]:
+    """The cliques that a release can afford, in the given order: rule 2.
+
+    Pairs from which dependencies are learned come first.
 
     Args:
         facts: public facts of the release.
-        candidates: cliques of two and more attributes that can be measured; each after its subsets.
+        cliques: cliques that can be measured.
         seconds: time limit of the release.
     """
-    domain, records = facts.domain, facts.record_count
-    useful = [clique for clique in candidates if _noise(facts, clique) <= _USELESS * records]
+    domain = facts.domain
+    needed = {*zeros_of(domain).learned}
     left, cells = _CANDIDATES * seconds, MAX_CELLS
     kept: set[Clique] = set()
-    for clique in sorted(useful, key=lambda clique: _order(domain, clique))[:MAX_CANDIDATES]:
-        left -= seconds_of(domain, [clique], records)
+    for clique in sorted(cliques, key=lambda c: (c not in needed, *_order(domain, c)))[:MAX_CANDIDATES]:
+        left -= seconds_of(domain, [clique], facts.record_count)
         cells -= domain.cells(clique)
         if left < 0 or cells < 0:
             break
         kept.add(clique)
-    return [clique for clique in useful if clique in kept]
+    return [clique for clique in cliques if clique in kept]
 
 
 def seconds_of(domain: Domain, candidates: Sequence[Clique], records: int) -> float:

@@ -58,6 +58,10 @@ LEARNED = 0.1
 """Share of the last measurements for the pairs from which dependencies are learned."""
 
 
+PATIENCE = 256
+"""A round ends when so many of the most promising candidates in a row make the model too large."""
+
+
 class Run:
     """One run.
 
@@ -171,7 +175,7 @@ class Run:
         chosen: list[Clique] = []
         while len(chosen) < most:
             growth = TreeGrowth(self._domain, [*known.ones, *known.chosen, *chosen])
-            place = growth.first_within(promising, limit_mb)
+            place = growth.first_within(promising[:PATIENCE], limit_mb)
             if place is None:
                 break
             chosen.append(promising[place])
