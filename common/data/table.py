@@ -141,9 +141,7 @@ class Table:
             counts += np.bincount(cells, minlength=len(counts))
         return counts
 
-    def marginals(
-        self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()
-    ) -> list[NDArray[np.int64]]:
+    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
         """Several marginals, as by `marginal`, but not to be written to.
 
         Pairs of codes are counted together, and kept for later calls as far as there is room.

@@ -37,7 +37,7 @@ _ALL_CELLS = 1 << 25
 MAX_LARGER_CELLS = _ALL_CELLS // 2
 """Largest number of them for marginals of three and more attributes, so that there is room for pairs."""
 
-_WORK = 1 << 33
+_WORK = 1 << 31
 """Largest number of cells that a sweep reads, in a few seconds; in a larger table each takes other rows."""
 
 _WEIGHT_OF_GROUPS = 0.25

@@ -34,9 +34,7 @@ class Rows(Protocol):
     def marginal(self, clique: Iterable[str], groups: Groups = ()) -> NDArray[np.int64]:
         """Exact counts, shape (n_r,), in row-major order of the clique as given, of codes or groups."""
 
-    def marginals(
-        self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()
-    ) -> list[NDArray[np.int64]]:
+    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
         """Several marginals, as by `marginal`, but not to be written to."""
 
 
@@ -98,9 +96,7 @@ class PlacedTable:
             counts[-1] = 0
         return counts
 
-    def marginals(
-        self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()
-    ) -> list[NDArray[np.int64]]:
+    def marginals(self, cliques: Iterable[Clique], groups: Sequence[Groups] = ()) -> list[NDArray[np.int64]]:
         """See `Rows`."""
         asked = list(cliques)
         return [

@@ -48,7 +48,11 @@ from ..parts.fitted import FittedModel, Report
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
+<<<<<<< HEAD
 from .growth import ORDERS, most_scored
+=======
+from .affordable import SECONDS, affordable, model_mb, useful
+>>>>>>> 58502891905e51930ea9ef7e9e328ce928ea6caf
 from .run import Run
 
 ROUNDS = 4
@@ -83,8 +87,9 @@ class Mosaic(GaussianMechanism):
 
     Attributes:
         max_model_mb: limit of the junction tree's size; grows to this with the rounds.
-        time_limit: seconds for fitting on two cores; lowers the limit of the model's size accordingly. It
-            estimates work and does not read the clock, so that a resumed release makes the same choices.
+        time_limit: seconds of the release, 60 by default; limits the candidates (`affordable`) and the model's
+            size. It estimates work and does not read the clock, so that a resumed release makes the same
+            choices.
     """
 
     name: ClassVar[str] = "mosaic"
@@ -103,6 +108,10 @@ class Mosaic(GaussianMechanism):
         limit = math.inf if self.time_limit is None else self.time_limit * _MB_PER_S
         return min(self.max_model_mb, limit)
 
+    @property
+    def _seconds(self) -> float:
+        return self.time_limit or SECONDS
+
     def steps(self, facts: PublicFacts, workload: Workload) -> tuple[Step, ...]:
         """See `Mechanism.steps`; without candidates, one-way marginals get the whole budget."""
         return self._steps(facts, workload, self._kept(facts, workload))
@@ -116,10 +125,11 @@ class Mosaic(GaussianMechanism):
             ModelError: the smallest candidate makes too large a model; nothing has been measured.
         """
         kept = self._kept(measurer, workload)
+        limit_mb = min(self.model_limit_mb, model_mb(len(kept), self._seconds))
         if kept:
-            check_smallest(measurer.domain, kept, self.model_limit_mb)
+            check_smallest(measurer.domain, kept, limit_mb)
         steps = self._steps(measurer, workload, kept)
-        schedule = Schedule(ROUNDS, self.model_limit_mb)
+        schedule = Schedule(ROUNDS, limit_mb)
         return Run(measurer, workload, steps, schedule, stream, report).run()
 
     def _steps(self, facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
@@ -128,7 +138,9 @@ class Mosaic(GaussianMechanism):
         first = Step("one-way", "One-way marginals", Asks.INTERACTIONS, one_way, singles, singles)
         if not kept:
             return (first,)
-        selecting = _by_scores(facts, workload, kept) if facts.scores_exactly else _survey(facts, kept)
+        selecting = (
+            _by_scores(facts, workload, kept, self._seconds) if facts.scores_exactly else _survey(facts, kept)
+        )
         more = _larger(facts) if facts.scores_exactly and LARGER_ON else ()
         left = 1 - first.share - sum(step.share for step in (*selecting, *more))
         again = (*singles, *selecting[-1].cliques) if selecting else singles
@@ -138,9 +150,9 @@ class Mosaic(GaussianMechanism):
         return (first, *selecting, *more, last)
 
     def _kept(self, facts: PublicFacts, workload: Workload) -> tuple[Clique, ...]:
-        """The candidates that the protocol can measure."""
+        """The candidates that the protocol can measure and the release can afford."""
         found = candidates(facts.domain, workload, self.model_limit_mb)
-        return tuple(measurable_cliques(facts, found))
+        return tuple(affordable(facts, useful(facts, measurable_cliques(facts, found)), self._seconds))
 
 
 def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[Clique]:
@@ -154,9 +166,11 @@ def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[
     ]
 
 
-def _by_scores(facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
+def _by_scores(
+    facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...], seconds: float
+) -> tuple[Step, ...]:
     """Rounds that score candidates and measure some, and the scores of the released model."""
-    wanted = measurable_cliques(facts, workload.cliques)
+    wanted = affordable(facts, measurable_cliques(facts, workload.cliques), seconds)
     scored = tuple(dict.fromkeys([*kept, *wanted]))
     schedule = Schedule(ROUNDS, math.inf)
     return (
@@ -182,6 +196,12 @@ def _by_scores(facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...])
     )
 
 
+<<<<<<< HEAD
+=======
+LARGER_ON = True
+
+
+>>>>>>> 58502891905e51930ea9ef7e9e328ce928ea6caf
 def _larger(facts: PublicFacts) -> tuple[Step, ...]:
     """Rounds that score interactions of three and more attributes, beyond the workload, and measure some.
 
@@ -197,15 +217,26 @@ def _larger(facts: PublicFacts) -> tuple[Step, ...]:
     scores, rounds = Fraction(LARGER_SCORES), Fraction(LARGER_ROUNDS)
     few = min(len(triples), _MOST_EXPECTED)
     return (
+<<<<<<< HEAD
         Step("larger scores", "Scores of larger marginals", Asks.SCORES, scores, tuple(triples), times=times),
+=======
+        Step("larger scores", "Scores of larger marginals", Asks.SCORES, Fraction(6, 1000), triples, times=3),
+>>>>>>> 58502891905e51930ea9ef7e9e328ce928ea6caf
         Step(
             "larger",
             "Selected larger interactions",
             Asks.INTERACTIONS,
+<<<<<<< HEAD
             rounds,
             tuple(triples),
             times=times,
             at_once=few,
+=======
+            Fraction(15, 1000),
+            triples,
+            times=3,
+            at_once=min(100, len(triples)),
+>>>>>>> 58502891905e51930ea9ef7e9e328ce928ea6caf
         ),
     )
 

@@ -45,6 +45,10 @@ LARGER = 0.15
 """Share of the budget that is kept until larger interactions are scored."""
 
 
+PATIENCE = 256
+"""A round ends when so many of the most promising candidates in a row make the model too large."""
+
+
 class Run:
     """One run.
 
@@ -158,7 +162,7 @@ class Run:
         chosen: list[Clique] = []
         while len(chosen) < most:
             growth = TreeGrowth(self._domain, [*known.ones, *known.chosen, *chosen])
-            place = growth.first_within(promising, limit_mb)
+            place = growth.first_within(promising[:PATIENCE], limit_mb)
             if place is None:
                 break
             chosen.append(promising[place])

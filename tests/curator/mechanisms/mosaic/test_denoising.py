@@ -67,11 +67,13 @@ def test_the_passes_over_the_chain_agree_with_a_sum_over_all_its_paths():
                 posterior[i, path[i]] += chance
             for i, stay in enumerate(kept, start=1):
                 jumps[path[i]] += chance * (not stay)
-    found = _smoothed(likelihood, weights, stays)
-    assert np.allclose(found[0], posterior / total)
-    assert np.allclose(found[1], jumps / total)
-    assert found[2] == pytest.approx(stayed / total)
-    assert found[3] == pytest.approx(np.log(total))
+    levels, posterior = np.array([0.0, 2.0, 7.0]), posterior / total
+    found = _smoothed(likelihood, weights, stays, levels)
+    assert np.allclose(found[0], posterior @ levels)
+    assert np.allclose(found[1], posterior @ levels**2 - (posterior @ levels) ** 2)
+    assert np.allclose(found[2], jumps / total)
+    assert found[3] == pytest.approx(stayed / total)
+    assert found[4] == pytest.approx(np.log(total))
 
 
 def test_attributes_of_few_values_keep_the_variance_of_their_noise():
