@@ -22,10 +22,11 @@ ORDERS = (3, 4, 5)
 """Numbers of attributes of larger interactions."""
 
 MOST_SCORED = 2000
-"""Most cliques that are scored at once; each takes a few ms."""
+"""Most cliques that are scored at once."""
 
-_COUNTED = 1 << 30
-"""Most rows times cliques that are counted for the scores of a round, in a few seconds."""
+_SHARE, _S_PER_CLIQUE, _S_PER_RECORD = 0.05, 3e-3, 1e-8
+"""Share of a release's time for the scores of a round, and their estimated processor seconds for each clique,
+and for each record that is counted in one."""
 
 _DETECTABLE = 0.1
 """So many cliques are scored at once that the noise of each stays below this share of the records."""
@@ -48,35 +49,36 @@ _ROWS = 1 << 14, 1 << 17
 """Fewest and most rows of an unfinished model."""
 
 
-def most_scored(records: int, rho: float) -> int:
+def most_scored(records: int, rho: float, seconds: float) -> int:
     """How many cliques can be scored at once: a record changes all their distances.
 
     Args:
         records: number of records.
         rho: budget of all scores together, zCDP.
+        seconds: time limit of the release.
     """
     detectable = 2 * rho * (_DETECTABLE * records) ** 2
-    return int(min(MOST_SCORED, detectable, _COUNTED / max(records, 1)))
+    in_time = _SHARE * seconds / (_S_PER_CLIQUE + _S_PER_RECORD * records)
+    return int(min(MOST_SCORED, detectable, in_time))
 
 
 def candidates_within(
-    measurer: Measurer, larger: Larger, order: int, rows: Table, rho: Fraction, without: Collection[Clique]
+    measurer: Measurer, larger: Larger, order: int, rows: Table, most: int, without: Collection[Clique]
 ) -> list[Clique]:
-    """The candidates of so many attributes that can be scored with this budget and measured.
+    """The candidates of so many attributes that are scored: that can be grouped and measured.
 
     Args:
         measurer: measurer of the run.
         larger: larger interactions so far; gets the groups of the candidates.
         order: number of attributes.
         rows: rows of the model so far.
-        rho: budget of all scores together.
+        most: largest number of candidates.
         without: cliques that are no candidates.
     """
     records, granted = measurer.record_count, measurer.granted
     some = measurer.domain.names[:1]
     sigma = measurer.expected_sigma(some, granted * _PAID)
     cells = min(float(_CELLS), _NOISE * records / (EXPECTED_L1 * sigma))
-    most = most_scored(records, float(rho))
     found: list[Clique] = []
     for clique in larger.find(order, rows, cells, without):
         if len(found) == most:

@@ -1,8 +1,8 @@
 """Interactions of three and more attributes that no workload names, where pairs do not explain the table.
 
-They are scored and measured in groups of codes (`grouping`), since few records are in single cells of so many
-attributes. The reference of a score or an estimate is the marginal of rows of the model, adjusted to all that is
-known before, so an interaction is what is still missing.
+They are scored and measured in groups of codes (`grouping`), since few records are in single cells of so
+many attributes. The reference of a score or an estimate is the marginal of rows of the model, adjusted to
+all that is known before, so an interaction is what is still missing.
 
 All estimates are post-processing of noisy values.
 """

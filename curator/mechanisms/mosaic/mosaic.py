@@ -48,11 +48,8 @@ from ..parts.fitted import FittedModel, Report
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
-<<<<<<< HEAD
-from .growth import ORDERS, most_scored
-=======
 from .affordable import SECONDS, affordable, model_mb, useful
->>>>>>> 58502891905e51930ea9ef7e9e328ce928ea6caf
+from .growth import ORDERS, most_scored
 from .run import Run
 
 ROUNDS = 4
@@ -74,8 +71,6 @@ LARGER_ROUNDS = 0.015
 
 _MOST_EXPECTED = 10
 """Number of larger interactions that a forecast expects in a round, at most."""
-
-LARGER_ON = True
 
 _MB_PER_S = 0.5
 """Limit of the model's MiB for each second: about a thousand iterations of at most 2 ms for each MiB."""
@@ -130,7 +125,7 @@ class Mosaic(GaussianMechanism):
             check_smallest(measurer.domain, kept, limit_mb)
         steps = self._steps(measurer, workload, kept)
         schedule = Schedule(ROUNDS, limit_mb)
-        return Run(measurer, workload, steps, schedule, stream, report).run()
+        return Run(measurer, workload, steps, schedule, self._seconds, stream, report).run()
 
     def _steps(self, facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
         singles = tuple((name,) for name in facts.domain if facts.domain[name].size > 1)
@@ -141,7 +136,7 @@ class Mosaic(GaussianMechanism):
         selecting = (
             _by_scores(facts, workload, kept, self._seconds) if facts.scores_exactly else _survey(facts, kept)
         )
-        more = _larger(facts) if facts.scores_exactly and LARGER_ON else ()
+        more = _larger(facts, self._seconds) if facts.scores_exactly else ()
         left = 1 - first.share - sum(step.share for step in (*selecting, *more))
         again = (*singles, *selecting[-1].cliques) if selecting else singles
         # The run splits by predicted error (`budget_split`); a split by these sizes is similar.
@@ -196,13 +191,7 @@ def _by_scores(
     )
 
 
-<<<<<<< HEAD
-=======
-LARGER_ON = True
-
-
->>>>>>> 58502891905e51930ea9ef7e9e328ce928ea6caf
-def _larger(facts: PublicFacts) -> tuple[Step, ...]:
+def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
     """Rounds that score interactions of three and more attributes, beyond the workload, and measure some.
 
     The steps name triples, of which later rounds ask for unions.
@@ -210,33 +199,22 @@ def _larger(facts: PublicFacts) -> tuple[Step, ...]:
     names = [name for name in facts.domain if facts.domain[name].size > 1]
     times = len(ORDERS)
     rho = float(facts.granted) * LARGER_SCORES / times
-    most = most_scored(facts.record_count, rho)
+    most = most_scored(facts.record_count, rho, seconds)
     triples = measurable_cliques(facts, list(itertools.islice(itertools.combinations(names, 3), most)))
     if not triples:
         return ()
     scores, rounds = Fraction(LARGER_SCORES), Fraction(LARGER_ROUNDS)
     few = min(len(triples), _MOST_EXPECTED)
     return (
-<<<<<<< HEAD
         Step("larger scores", "Scores of larger marginals", Asks.SCORES, scores, tuple(triples), times=times),
-=======
-        Step("larger scores", "Scores of larger marginals", Asks.SCORES, Fraction(6, 1000), triples, times=3),
->>>>>>> 58502891905e51930ea9ef7e9e328ce928ea6caf
         Step(
             "larger",
             "Selected larger interactions",
             Asks.INTERACTIONS,
-<<<<<<< HEAD
             rounds,
             tuple(triples),
             times=times,
             at_once=few,
-=======
-            Fraction(15, 1000),
-            triples,
-            times=3,
-            at_once=min(100, len(triples)),
->>>>>>> 58502891905e51930ea9ef7e9e328ce928ea6caf
         ),
     )
 

@@ -30,7 +30,7 @@ from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
 from ..parts.steps import Step, by_name, measurable_as_interaction
 from .averages import unbiased_averages
 from .effects import Effect
-from .growth import ORDERS, candidates_within, drawn_rows, worth_measuring
+from .growth import ORDERS, candidates_within, drawn_rows, most_scored, worth_measuring
 from .knowledge import Knowledge
 from .larger import LARGE, Larger
 from .outside import pairs_outside, supplemented
@@ -57,6 +57,7 @@ class Run:
         workload: marginals to preserve, with weights.
         steps: result of `Mosaic.steps`.
         schedule: schedule of the rounds.
+        seconds: time limit of the release.
         stream: randomness of rows of unfinished models.
         report: called with the progress after every step.
     """
@@ -67,6 +68,7 @@ class Run:
         workload: Workload,
         steps: tuple[Step, ...],
         schedule: Schedule,
+        seconds: float,
         stream: RandomStream,
         report: Report,
     ) -> None:
@@ -76,6 +78,7 @@ class Run:
         self._steps = steps
         self._named = by_name(steps)
         self._schedule = schedule
+        self._seconds = seconds
         self._stream = stream
         self._report = report
         self._known = Knowledge(measurer.domain, measurer.record_count, measurer.before)
@@ -216,7 +219,8 @@ class Run:
         rows = self._draw(model)
         for number, order in enumerate(ORDERS, start=1):
             rho = self._budget(scores.name)
-            wanted = candidates_within(self._measurer, larger, order, rows, rho, self._workload.cliques)
+            most = most_scored(self._measurer.record_count, float(rho), self._seconds)
+            wanted = candidates_within(self._measurer, larger, order, rows, most, self._workload.cliques)
             if not wanted and order > ORDERS[0]:
                 break
             if not wanted:

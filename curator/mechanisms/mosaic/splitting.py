@@ -23,8 +23,8 @@ _LEFT = 0.7
 """Share of the noise's variance of an interaction that remains after all marginals are fitted together."""
 
 TOLERATED, _FOR_LARGE = 0.01, 0.1
-"""Larger interactions may raise the predicted error of the workload by the first share, or by the second of the
-largest one's share of the records if that is more: what a table mostly consists of is worth more."""
+"""Larger interactions may raise the predicted error of the workload by the first share, or by the second of
+the largest one's share of the records if that is more: what a table mostly consists of is worth more."""
 
 _WEIGHTS = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 """Weights of a larger interaction beside the workload's marginals; the first that is tolerated counts."""
