@@ -22,9 +22,11 @@ Array = NDArray[np.float64]
 _LEFT = 0.7
 """Share of the noise's variance of an interaction that remains after all marginals are fitted together."""
 
-TOLERATED, _FOR_LARGE = 0.01, 0.1
-"""Larger interactions may raise the predicted error of the workload by the first share, or by the second of
-the largest one's share of the records if that is more: what a table mostly consists of is worth more."""
+TOLERATED = 0.01
+"""Share by which larger interactions may raise the predicted error of the workload,"""
+_DOMINANT, _FOR_DOMINANT = 0.25, 0.15
+"""or the second of these times what the largest one exceeds the first by, as a share of the records: what a
+table mostly consists of is worth more."""
 
 _WEIGHTS = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 """Weights of a larger interaction beside the workload's marginals; the first that is tolerated counts."""
@@ -67,7 +69,8 @@ class Splitting:
         alone = self._problem(cliques)
         parts, _ = alone.split(total)
         largest = max((self._larger.size(clique) for clique in more), default=0.0)
-        tolerated = max(TOLERATED, _FOR_LARGE * largest / self._measurer.record_count)
+        exceeds = largest / self._measurer.record_count - _DOMINANT
+        tolerated = max(TOLERATED, _FOR_DOMINANT * exceeds)
         limit = (1 + tolerated) * alone.error(parts)
         for weight in _WEIGHTS if more else ():
             both, _ = self._problem(cliques, more, weight).split(total)
