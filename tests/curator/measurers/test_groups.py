@@ -298,3 +298,21 @@ def test_an_answer_is_recalled_only_for_the_same_groups(protocol, grid):
         measurer.measure([Query(clique, Fraction(1), "test", groups=groups)])
     assert len(set(described)) == 3
     assert described[0] == described[-1]
+
+
+@pytest.mark.parametrize("grid", ["1x2", "1x3", "2x2"])
+def test_a_mask_hides_one_matrix_only_whatever_the_groups(grid, monkeypatch):
+    hidden, opening = {}, products.opening
+
+    def opened(matrix, mask):
+        assert hidden.setdefault(mask.tobytes(), matrix.tobytes()) == matrix.tobytes()
+        return opening(matrix, mask)
+
+    monkeypatch.setattr(products, "opening", opened)
+    measurer = measurer_of("masked", grid, Fraction(1), table_of())
+    clique = ("a", "c", "d")
+    several = [groups_of(clique), (), ((0, 1, 1, 0), (), ()), ((1, 0, 0, 1), (), ()), ((0, 1, 0, 1), (), ())]
+    for groups in several:
+        measurer.measure([Query(clique, Fraction(1, 9), "test", groups=groups)])
+    # Four ways to count a, and two to count (c, d).
+    assert len(hidden) >= 6
