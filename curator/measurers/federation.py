@@ -132,7 +132,9 @@ class FederationMeasurer(ScoringMeasurer):
                 values += self._slice_values(members, shares, query, records)
             return values
 
-        described = b"".join(encode_asked(self._marginal_query(shares, query)) for shares in slices)
+        # What the curator adds up decides the answer too.
+        asked = (self._marginal_query(shares, query) for shares in slices)
+        described = b"".join(encode_asked(replace(a, boxes=query.boxes, groups=query.groups)) for a in asked)
         values = self._asking.ask(f"{self._asked:06d}", described, summed, _nothing_delivered)
         gaussian = all(self._sums_first(shares) for shares in slices)
         sigma = self._sigma_of(query)

@@ -37,8 +37,8 @@ class CertifiedPairs:
 
     @cached_property
     def measured(self) -> frozenset[Pair]:
-        """The pairs that were measured, as a marginal or inside a larger one."""
-        return self._inside(measured.clique for measured in self.certificate.measurements)
+        """The pairs that were measured in single codes, as a marginal or inside a larger one."""
+        return self._inside(m.clique for m in self.certificate.measurements if not m.groups)
 
     def together(self, pair: Pair) -> bool:
         """Whether one party of every slice holds both attributes."""

@@ -55,6 +55,19 @@ class ProtocolContract:
         for measurement in found:
             assert np.allclose(measurement.values, table.marginal(measurement.clique), atol=0.5)
 
+    def test_groups_of_codes_are_counted_in_place_of_codes(self, protocol: Protocol, grid: str) -> None:
+        """Marginal and interaction, at the cost of the shape of the groups."""
+        table = Table.from_codes(Domain.coded({"a": 4, "b": 2}), np.tile([[0, 0], [1, 1], [3, 0]], (30, 1)))
+        measurer = self._measurer(protocol, grid, 3 * _EXACT, table)
+        queries = [
+            Query(("a",), _EXACT, "test", interaction=alone, groups=((1, 0, 0, 1),))
+            for alone in (False, True)
+        ]
+        marginal, interaction = measurer.measure(queries)
+        assert np.allclose(marginal.values, [30, 60], atol=0.5)
+        assert np.allclose(interaction.values, [-15, 15], atol=0.5)
+        assert {charge.interaction for charge in measurer.accountant.charges} == {(), (2,)}
+
     def test_noise_has_the_deviation_that_is_stated(self, protocol: Protocol, grid: str) -> None:
         """4,000 cells; a sample deviation is off by more than 6 % in 1 of 10^7 runs of a correct program."""
         table = Table.from_codes(Domain.coded({"a": 4000, "b": 2}), np.zeros((50, 2), dtype=np.int64))

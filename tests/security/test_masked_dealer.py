@@ -66,7 +66,7 @@ def test_after_a_restart_a_party_that_was_dealt_other_words_does_not_answer_the_
     monkeypatch.setattr(Dealing, "_products", wrong)
     measurer._asked = 0
     charge = measurer.accountant.charges[0]
-    measurer._prepare([LONG])
+    measurer._prepare([(LONG, ())])
     with pytest.raises(ProtocolError, match="answered from other values"):
         measurer._answer(query, charge)
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == spent
@@ -81,7 +81,7 @@ def test_after_a_restart_parties_that_were_dealt_the_same_words_give_the_same_su
     dies(curator)
     measurer._forget()
     measurer._asked = 0
-    measurer._prepare([LONG])
+    measurer._prepare([(LONG, ())])
     again = measurer._answer(query, measurer.accountant.charges[0])
     assert again.values.tolist() == first.values.tolist()
     assert [ledger.spent(RELEASE_ID) for ledger in ledgers] == spent

@@ -158,9 +158,9 @@ def test_coins_are_fresh_for_every_opening(monkeypatch):
         relay(self, sender, request, recipient)
 
     monkeypatch.setattr(PartyClient, "relay_dealt", seen)
-    measurer._prepare([DOMAIN.names])
+    measurer._prepare([(DOMAIN.names, ())])
     measurer._forget()
-    measurer._prepare([DOMAIN.names])
+    measurer._prepare([(DOMAIN.names, ())])
     assert len(set(coins)) == len(coins) == 4
 
 

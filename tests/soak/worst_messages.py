@@ -18,6 +18,7 @@ from dpmosaic.common.errors import MosaicError
 from dpmosaic.common.frames import FRAME_BYTES
 from dpmosaic.common.history import START, Mark
 from dpmosaic.common.messages import Acceptance, Introduction, ScoreQuery
+from dpmosaic.common.protocols.masked.columns import columns_of
 from dpmosaic.common.protocols.partition import Partition, RosterEntry
 from dpmosaic.common.wire import codec, queries
 from dpmosaic.common.wire import party_pb2 as pb
@@ -64,6 +65,7 @@ def opened(**changes):
 ACCEPTANCE = Acceptance(b"", b"", Mark(1, bytes(32)))
 PAIR = pb.Chain(parts=[pb.Part(attributes=["b"]), pb.Part(attributes=["c"])])
 REPEATED = ["a"] * 330_000
+(COLUMN,) = columns_of(("a",), ((0, 1) * 250_000,))
 MESSAGES = {
     "Describe": (),
     "Accept, 11,000 slices": (terms(11_000, 1),),
@@ -75,11 +77,14 @@ MESSAGES = {
     "Answer, an attribute 330,000 times": (marginal(clique=REPEATED),),
     "Answer, a box 130,000 times": (marginal(boxes=[pb.Box(starts=[0], stops=[1])] * 130_000),),
     "Answer, 500,000 empty boxes": (marginal(boxes=[pb.Box()] * 500_000),),
+    "Answer, groups of 1,000,000 codes": (marginal(groups=[pb.Grouping(labels=[0, 1] * 500_000)]),),
+    "Answer, 500,000 empty groupings": (marginal(groups=[pb.Grouping()] * 500_000),),
     "Answer, an id of 1 MiB": (marginal(query_id="q" * MB),),
     "Multiply, a chain 65,000 times": (multiplied(*[PAIR] * 65_000),),
     "Multiply, 500,000 empty chains": (multiplied(*[pb.Chain()] * 500_000),),
     "Multiply, 500,000 empty parts": (multiplied(pb.Chain(parts=[pb.Part()] * 500_000)),),
     "Open, an attribute 330,000 times": (opened(chain=[pb.Part(attributes=REPEATED)]),),
+    "Open, a column of 500,000 groups": (opened(chain=[pb.Part(attributes=[COLUMN])]),),
     "PrepareScores, 65,536 cells 2,000 times": (scored("s", "a", 2_000),),
     "PrepareScores, 2 cells 170,000 times": (scored("t", "b", 170_000),),
 }

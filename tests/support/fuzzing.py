@@ -112,8 +112,11 @@ def release_of(protocol):
     boxes = (((0, 2), (0, 1)), ((2, 3), (0, 2)))
     measurer.measure([Query(("a",), rho, "s"), Query(("a", "b"), rho, "s", boxes=boxes)])
     measurer.measure([Query(("a", "c"), rho, "s", interaction=True), Query(("a", "b", "c"), rho, "s")])
+    groups = ((0, 1, 0), ())
+    measurer.measure([Query(("a", "c"), rho, "s", groups=groups)])
     if measurer.scores_exactly:
         measurer.score([("a", "c")], [np.arange(6)], rho, "s")
+        measurer.score([("a", "c")], [np.arange(4)], rho, "s", [groups])
     for member in agreement.federation.members:
         member.client.probe(0)
         member.client.certify(Claim(proposal.release_id, bytes(32), 2.0))

@@ -19,8 +19,8 @@ _MARK = "\x1d"
 _DIGITS = 9
 """More digits than the number of a group has."""
 
-_KEPT = 4096
-"""Number of columns whose groups are remembered."""
+_KEPT, _KEPT_SIZE = 1024, 2048
+"""Number and length of columns whose groups are remembered: at most some 20 MB, whatever is asked."""
 
 
 def columns_of(clique: Clique, groups: Groups) -> Clique:
@@ -52,7 +52,6 @@ def _column(name: str, labels: Grouping) -> str:
     return _MARK.join(("", ",".join(map(str, labels)), name))
 
 
-@lru_cache(maxsize=_KEPT)
 def _read(column: str) -> tuple[str, Grouping]:
     """The attribute and the groups of a column.
 
@@ -61,6 +60,15 @@ def _read(column: str) -> tuple[str, Grouping]:
     """
     if not column.startswith(_MARK):
         return column, ()
+    return _short(column) if len(column) <= _KEPT_SIZE else _parsed(column)
+
+
+@lru_cache(maxsize=_KEPT)
+def _short(column: str) -> tuple[str, Grouping]:
+    return _parsed(column)
+
+
+def _parsed(column: str) -> tuple[str, Grouping]:
     stated, _, name = column[1:].partition(_MARK)
     numbers = stated.split(",")
     labels = tuple(map(int, numbers)) if all(n.isdecimal() and len(n) <= _DIGITS for n in numbers) else ()

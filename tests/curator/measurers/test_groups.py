@@ -12,7 +12,11 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.errors import DataError, MosaicError
 from dpmosaic.common.protocols.alignment.alignment import Population
 from dpmosaic.common.protocols.masked import products
+from dpmosaic.curator.measurers import masked
 from dpmosaic.curator.measurers.measurer import Query
+from dpmosaic.curator.parties.asking import Asking
+from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.parties.journal import NoJournal
 from dpmosaic.simulations.contracts.trial import Trial
 from support.aligned import AlignedRelease, People
 from support.parties import random_table
@@ -256,3 +260,59 @@ def test_openings_have_as_many_columns_as_there_are_groups(monkeypatch):
     assert sorted(widths) == [6, 6]
     measurer.measure([Query(DOMAIN.names, EXACT / 2, "test", interaction=True, groups=groups)])
     assert len(widths) == 2
+
+
+def test_products_of_many_columns_are_asked_in_several_messages(monkeypatch):
+    """Each with at most 40 bytes of names: a column of c with its groups has 12, one of a 10."""
+    asked, multiply = [], PartyClient.multiply
+
+    def multiplied(client, request):
+        asked.append(sum(len(name) for chain in request.chains for part in chain for name in part))
+        multiply(client, request)
+
+    monkeypatch.setattr(PartyClient, "multiply", multiplied)
+    monkeypatch.setattr(masked, "_MOST_NAMED", 40)
+    table, pairs = table_of(), [("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")]
+    measurer = measurer_of("masked", "1x2", EXACT, table)
+    found = measurer.measure([Query(c, EXACT / 4, "test", groups=groups_of(c)) for c in pairs])
+    for clique, measurement in zip(pairs, found, strict=True):
+        np.testing.assert_allclose(measurement.values, mapped(table, GROUPS).marginal(clique), atol=0.5)
+    assert len(asked) > 2
+    assert max(asked) <= 40
+
+
+@pytest.mark.parametrize("grid", ["1x1", "1x2"])
+@pytest.mark.parametrize("protocol", ["indicator", "masked"])
+def test_an_answer_is_recalled_only_for_the_same_groups(protocol, grid):
+    """Also where the curator adds up the cells, so that parties get the same query."""
+    described = []
+
+    class Answers(NoJournal):
+        def keep(self, query_id, query, answered):
+            described.append(query)
+
+    table, clique = table_of(), ("a", "c")
+    for groups in [groups_of(clique), ((0, 0, 1, 1), ()), (), groups_of(clique)]:
+        measurer = measurer_of(protocol, grid, Fraction(1), table)
+        measurer._asking = Asking(Answers())
+        measurer.measure([Query(clique, Fraction(1), "test", groups=groups)])
+    assert len(set(described)) == 3
+    assert described[0] == described[-1]
+
+
+@pytest.mark.parametrize("grid", ["1x2", "1x3", "2x2"])
+def test_a_mask_hides_one_matrix_only_whatever_the_groups(grid, monkeypatch):
+    hidden, opening = {}, products.opening
+
+    def opened(matrix, mask):
+        assert hidden.setdefault(mask.tobytes(), matrix.tobytes()) == matrix.tobytes()
+        return opening(matrix, mask)
+
+    monkeypatch.setattr(products, "opening", opened)
+    measurer = measurer_of("masked", grid, Fraction(1), table_of())
+    clique = ("a", "c", "d")
+    several = [groups_of(clique), (), ((0, 1, 1, 0), (), ()), ((1, 0, 0, 1), (), ()), ((0, 1, 0, 1), (), ())]
+    for groups in several:
+        measurer.measure([Query(clique, Fraction(1, 9), "test", groups=groups)])
+    # Four ways to count a, and two to count (c, d).
+    assert len(hidden) >= 6
