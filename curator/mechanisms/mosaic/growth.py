@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Sequence
 from fractions import Fraction
@@ -38,9 +39,11 @@ _NOISE, _PAID = 0.35, Fraction(1, 20)
 """Codes are grouped until the noise of a measurement for this share of the budget is below that share of the
 records, in the L1 norm."""
 
-_TESTED, _LEFT = Fraction(1, 50), 0.65
-"""An interaction is worth measuring if this share of the budget takes its predicted error below that share of
-its size."""
+_TESTED = Fraction(1, 50)
+"""Share of the budget for which an interaction must tell much to be selected."""
+
+_LEFT = 0.8
+"""A measurement tells much if it takes the predicted error below this share of the interaction's size."""
 
 _MOST_CHOSEN = 100
 """Most interactions that are selected at once; each takes rows longer to adjust."""
@@ -83,6 +86,7 @@ def candidates_within(
     for clique in larger.find(order, rows, cells, without):
         if len(found) == most:
             break
+        larger.groups[clique] = measurer.measurable_groups(larger.groups[clique])
         if math.isfinite(measurer.expected_sigma(clique, granted, True, larger.groups[clique])):
             found.append(clique)
     return found
@@ -91,24 +95,26 @@ def candidates_within(
 def worth_measuring(
     measurer: Measurer, larger: Larger, scored: Sequence[Clique], gains: NDArray[np.float64]
 ) -> list[Clique]:
-    """The scored interactions that a measurement tells much about, those with the largest gains first.
+    """The scored interactions that a measurement would tell much about, those with the largest gains first.
 
     Of four and more attributes only large ones are worth it, since no marginal of triples needs them.
     """
     least = 0.0 if len(scored[0]) == 3 else LARGE * measurer.record_count
     rho = measurer.granted * _TESTED
-    worth = []
-    for place in np.argsort(-gains, kind="stable").tolist():
-        clique = scored[place]
-        sigma = measurer.expected_sigma(clique, rho, True, larger.groups[clique])
-        variance = sigma**2 * freedom(larger.shape(clique))
-        deviations = larger.effects[clique].deviations(measurer.record_count)
-        left = deviations / np.sqrt(1 + deviations**2 / variance)
-        if left.sum() <= _LEFT * deviations.sum() and larger.size(clique) >= least:
-            worth.append(clique)
-        if len(worth) == _MOST_CHOSEN:
-            break
-    return worth
+    ranked = (scored[place] for place in np.argsort(-gains, kind="stable").tolist())
+    worth = (c for c in ranked if larger.size(c) >= least and tells_much(measurer, larger, c, rho))
+    return list(itertools.islice(worth, _MOST_CHOSEN))
+
+
+def tells_much(measurer: Measurer, larger: Larger, clique: Clique, rho: Fraction) -> bool:
+    """Whether measuring a scored interaction for this cost takes its predicted error well below its size."""
+    if rho <= 0:
+        return False
+    sigma = measurer.expected_sigma(clique, rho, True, larger.groups[clique])
+    variance = sigma**2 * freedom(larger.shape(clique))
+    deviations = larger.effects[clique].deviations(measurer.record_count)
+    left = deviations / np.sqrt(1 + deviations**2 / variance)
+    return float(left.sum()) <= _LEFT * float(deviations.sum())
 
 
 def drawn_rows(model: ReleasedModel, records: int, stream: RandomStream) -> Table:

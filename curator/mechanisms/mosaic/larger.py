@@ -59,6 +59,7 @@ class Larger:
         self.effects: dict[Clique, Effect] = {}
         self.outside: list[Clique] = []
         self.inside: list[Clique] = []
+        self._shares: dict[str, Array] = {}
 
     @property
     def chosen(self) -> list[Clique]:
@@ -86,10 +87,11 @@ class Larger:
             most_cells: largest number of cells of a grouped marginal.
             without: cliques that are no candidates.
         """
-        shares = {name: rows.marginal((name,)) / rows.record_count for name in self._domain}
+        if not self._shares:
+            self._shares = {name: rows.marginal((name,)) / rows.record_count for name in self._domain}
         found: list[Clique] = []
         for clique in self._triples() if order == 3 else self._unions(order):
-            groups = groups_within(self._domain, clique, shares, most_cells)
+            groups = groups_within(self._domain, clique, self._shares, most_cells)
             if groups is not None and clique not in without:
                 self.groups[clique] = groups
                 found.append(clique)

@@ -30,7 +30,7 @@ from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
 from ..parts.steps import Step, by_name, measurable_as_interaction
 from .averages import unbiased_averages
 from .effects import Effect
-from .growth import ORDERS, candidates_within, drawn_rows, most_scored, worth_measuring
+from .growth import ORDERS, candidates_within, drawn_rows, most_scored, tells_much, worth_measuring
 from .knowledge import Knowledge
 from .larger import LARGE, Larger
 from .outside import pairs_outside, supplemented
@@ -251,9 +251,15 @@ class Run:
         gains = self._splitting.gains(cliques, total, [*before, *scored])[-len(scored) :]
         worth = worth_measuring(self._measurer, self._larger, scored, gains)
         while worth:
-            if self._splitting.split(cliques, total, [*before, *worth])[1]:
+            parts, tolerated = self._splitting.split(cliques, total, [*before, *worth])
+            if not tolerated:
+                worth = worth[: len(worth) // 2]
+                continue
+            paid = zip(worth, map(Fraction, parts[-len(worth) :].tolist()), strict=True)
+            kept = [c for c, rho in paid if tells_much(self._measurer, self._larger, c, rho)]
+            if len(kept) == len(worth):
                 break
-            worth = worth[: len(worth) // 2]
+            worth = kept
         return worth
 
     def _place(self, chosen: Sequence[Clique], model: ReleasedModel) -> None:
