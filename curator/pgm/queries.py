@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from ...common.errors import ModelError
 from .elimination import bits
 from .junction_tree import JunctionTree
 from .reduction import Reduction
+from .stages import segments_of
 
 Array = NDArray[np.float64]
 
@@ -23,6 +24,10 @@ LARGEST_TABLE_CELLS = 2**26
 """Largest number of cells of an intermediate table (512 MiB)."""
 _HELD_CELLS = 2**25
 """Largest total number of cells of the tables that are kept for later cliques of the same call."""
+_LARGE_CELLS = 2**12
+"""From larger tables, few attributes are summed in stages, through tables that other cliques need too."""
+_FEW = 4
+"""Largest number of attributes for that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,10 +153,33 @@ class MarginalQueries:
         key = (place, place, wanted)
         if key in self._held:
             return self._held[key]
-        belief = self._beliefs[place]
-        axes = [axis for axis, v in enumerate(bits(self._tree.masks[place])) if not wanted >> v & 1]
-        values = Reduction.of(belief.shape, axes).sum(belief).reshape(self._shape(wanted, wanted))
-        return self._hold(key, _Factor(wanted, values))
+        found = _Factor(self._tree.masks[place], self._beliefs[place])
+        for mask in (*self._between(found.mask, wanted), wanted):
+            key = (place, place, mask)
+            if key in self._held:
+                found = self._held[key]
+                continue
+            axes = [axis for axis, v in enumerate(bits(found.mask)) if not mask >> v & 1]
+            values = Reduction.of(found.values.shape, axes).sum(found.values)
+            found = self._hold(key, _Factor(mask, values.reshape(self._shape(mask, mask))))
+        return found
+
+    def _between(self, mask: int, wanted: int) -> Iterator[int]:
+        """The attributes of smaller and smaller tables from which few wanted attributes are summed.
+
+        Attributes are cut into one segment more than are wanted, and the largest segment without wanted
+        attributes is left out, so that many cliques share a table.
+        """
+        few = wanted.bit_count() <= _FEW
+        while few and self._cells(mask) > _LARGE_CELLS:
+            order = [v for v in bits(mask) if self._tree.domain.sizes[v] > 1]
+            segments = segments_of(order, wanted.bit_count() + 1, self._tree.domain.sizes)
+            without = [sum(1 << v for v in segment) for segment in segments]
+            without = [segment for segment in without if not segment & wanted]
+            if not without:
+                return
+            mask &= ~max(without, key=self._cells)
+            yield mask
 
     def _contract(self, left: _Factor, right: _Factor, keep: int) -> _Factor:
         """Multiply two tables and sum over the attributes not in `keep`, which are in both."""

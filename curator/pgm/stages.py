@@ -55,6 +55,17 @@ def staged(
     return math.prod(shape) * FASTEST + _time(stage, shape, sources), stage
 
 
+def segments_of(axes: Sequence[int], count: int, shape: Sequence[int]) -> list[tuple[int, ...]]:
+    """Consecutive axes, at most `count` segments of about equally many cells."""
+    whole, before = math.log(_cells(axes, shape)), 0.0
+    segments: list[list[int]] = [[] for _ in range(count)]
+    for axis in axes:
+        length = math.log(shape[axis])
+        segments[min(int((before + length / 2) / whole * count), count - 1)].append(axis)
+        before += length
+    return [tuple(segment) for segment in segments if segment]
+
+
 def _stage(
     axes: tuple[int, ...],
     members: Sequence[int],
@@ -83,7 +94,7 @@ def _grouped(
     sources: Sequence[frozenset[int]],
 ) -> list[list[int]]:
     """The sources to add directly, and groups of the others, each without axes in one of `count` segments."""
-    segments = _segments(axes, count, shape)
+    segments = segments_of(axes, count, shape)
     groups: list[list[int]] = [[] for _ in range(len(segments) + 1)]
     # The largest segment first: a table without it is the smallest.
     order = sorted(range(len(segments)), key=lambda place: -_cells(segments[place], shape))
@@ -92,17 +103,6 @@ def _grouped(
         groups[next(without, -1) + 1].append(member)
     alone = [group[0] for group in groups[1:] if len(group) == 1]
     return [groups[0] + alone, *(group for group in groups[1:] if len(group) > 1)]
-
-
-def _segments(axes: tuple[int, ...], count: int, shape: Sequence[int]) -> list[tuple[int, ...]]:
-    """Consecutive axes, at most `count` segments of about equally many cells."""
-    whole, before = math.log(_cells(axes, shape)), 0.0
-    segments: list[list[int]] = [[] for _ in range(count)]
-    for axis in axes:
-        length = math.log(shape[axis])
-        segments[min(int((before + length / 2) / whole * count), count - 1)].append(axis)
-        before += length
-    return [tuple(segment) for segment in segments if segment]
 
 
 def _guess(

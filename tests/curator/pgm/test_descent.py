@@ -112,6 +112,20 @@ def test_it_stops_once_ten_moves_gain_little() -> None:
     assert counts[0] < counts[1] < counts[2] < 300
 
 
+def test_it_stops_once_ten_moves_gain_little_beside_the_loss_that_noise_contributes() -> None:
+    # Exact marginals: the least loss is 0. Noise would contribute a half for each of the 29 cells.
+    table = np.random.default_rng(5).dirichlet(np.ones(24)).reshape(DOMAIN.sizes) * 1e4
+    axes = {c: tuple(axis for axis, name in enumerate(DOMAIN.names) if name not in c) for c in PAIRS}
+    oracle, loss = problem({c: table.sum(axis=axes[c]).ravel() for c in PAIRS}, 1e4, sigma=10.0)
+    found = descend(oracle, loss, np.zeros(29), 500, 1e-2)
+    assert found.converged
+    gains = []
+    for last in (found.moves - 1, found.moves):
+        losses = [descend(oracle, loss, np.zeros(29), moves, 0.0).end.loss for moves in (last - 10, last)]
+        gains.append(losses[0] - losses[1])
+    assert gains[1] <= 1e-2 * 29 / 2 < gains[0]
+
+
 def test_it_never_ends_above_its_start() -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)

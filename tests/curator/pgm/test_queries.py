@@ -12,6 +12,7 @@ from dpmosaic.curator.pgm import queries
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.oracle import MarginalOracle
 from dpmosaic.curator.pgm.queries import MarginalQueries
+from dpmosaic.curator.pgm.reduction import Reduction
 
 Array = NDArray[np.float64]
 Joint = Callable[[Domain, Mapping[Clique, Array]], Array]
@@ -48,7 +49,11 @@ def test_every_marginal_is_that_of_the_joint_table(
         np.testing.assert_allclose(alone, expected, rtol=1e-9, atol=1e-10)
 
 
-def test_marginals_across_random_trees_are_those_of_the_joint_table(joint: Joint, summed: Summed) -> None:
+@pytest.mark.parametrize("large", [1, 20, queries._LARGE_CELLS])
+def test_marginals_across_random_trees_are_those_of_the_joint_table(
+    large: int, joint: Joint, summed: Summed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "_LARGE_CELLS", large)
     for seed in range(30):
         rng = np.random.default_rng(seed)
         domain = Domain.coded({f"x{i}": int(rng.integers(1, 4)) for i in range(rng.integers(2, 9))})
@@ -64,6 +69,27 @@ def test_marginals_across_random_trees_are_those_of_the_joint_table(joint: Joint
             np.testing.assert_allclose(
                 together.marginal(clique), summed(domain, table, clique), rtol=1e-9, atol=1e-10
             )
+
+
+@pytest.mark.parametrize(("k", "passes"), [(2, 4), (3, 8)])
+def test_many_cliques_inside_a_large_one_are_summed_in_a_few_passes_over_it(
+    k: int, passes: int, summed: Summed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    domain = Domain.coded({f"x{i:02}": 2 for i in range(16)})
+    belief = np.random.default_rng(0).random(domain.sizes)
+    read, of = [0], Reduction.of
+
+    def counted(shape: tuple[int, ...], axes: list[int]) -> Reduction:
+        read[0] += math.prod(shape)
+        return of(shape, axes)
+
+    monkeypatch.setattr(Reduction, "of", counted)
+    monkeypatch.setattr(queries, "_LARGE_CELLS", 2**6)
+    asked = MarginalQueries(JunctionTree.build(domain, [domain.names]), [belief])
+    for clique in itertools.combinations(domain.names, k):
+        np.testing.assert_allclose(asked.marginal(clique), summed(domain, belief, clique), rtol=1e-9)
+    # One by one it would be as many passes as there are cliques: 120 and 560.
+    assert read[0] < passes * 2**16
 
 
 def test_separator_values_without_mass_contribute_nothing() -> None:
