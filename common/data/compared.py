@@ -14,6 +14,9 @@ Counts = NDArray[np.int64]
 
 _LARGEST_CODE = 2**62
 
+_COUNTED_CELLS = 4
+"""Up to so many cells for each record, counting all of them is faster than sorting the records."""
+
 _CELLS_AT_ONCE = 2**21
 """Largest number of cells that are counted together; it bounds temporary memory."""
 
@@ -32,7 +35,7 @@ def counted_in_both(
     cells = 0
     for clique in cliques:
         size = real.domain.cells(clique)
-        if size > real.record_count + synthetic.record_count:
+        if size > _COUNTED_CELLS * (real.record_count + synthetic.record_count):
             yield from _counted(real, synthetic, together)
             together, cells = [], 0
             yield _occupied(real, synthetic, clique)

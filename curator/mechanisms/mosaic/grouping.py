@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,15 @@ from ....common.data.grouping import Grouping, Groups
 Array = NDArray[np.float64]
 
 _FEW = 10
-"""Attributes of more codes, which are rarely classes, are grouped before others,"""
+"""Attributes of more codes are grouped before those of at most so many, which are often classes,"""
 _LEAST = 4
-"""down to this number of groups."""
+"""down to so many groups."""
 
 
 def groups_within(
     domain: Domain, clique: Clique, shares: Mapping[str, Array], most_cells: float
 ) -> Groups | None:
     """Groups of nearly equal shares, so few that their marginal has at most so many cells.
-
-    Attributes whose codes have an order lose groups first, down to three, because neighbours are alike.
 
     Args:
         domain: domain of the table.
@@ -40,57 +38,73 @@ def groups_within(
     """
     sizes = {name: domain[name].size for name in clique}
     many = [name for name in clique if sizes[name] > _FEW]
-    for names, least in ((many, _LEAST), (clique, 2)):
-        while math.prod(sizes.values()) > most_cells:
-            largest = max(names, key=sizes.__getitem__, default=None)
-            if largest is None or sizes[largest] <= least:
-                break
-            sizes[largest] -= 1
+    sizes = _capped(sizes, many, _LEAST, most_cells)
+    sizes = _capped(sizes, clique, 2, most_cells)
     if math.prod(sizes.values()) > most_cells:
         return None
     found = tuple(_grouping(domain[name], shares[name], size) for name, size in sizes.items())
     return found if any(found) else ()
 
 
-def has_order(attribute: Attribute) -> bool:
-    """Whether neighbouring codes are alike: of numbers, dates and ordered categories."""
-    if isinstance(attribute, CategoricalAttribute):
-        return attribute.ordered
-    return not isinstance(attribute, BooleanAttribute)
+def neighbours(shares: Sequence[float] | Array, groups: int) -> Grouping:
+    """At most so many groups of neighbouring codes with nearly equal shares; at least two.
+
+    A code with more than a group's share leaves the rest to be divided among the other groups.
+
+    Args:
+        shares: of at least two codes.
+        groups: at least two.
+    """
+    left, open_groups = float(np.sum(shares)), groups
+    labels: list[int] = []
+    held = 0.0
+    for code, share in enumerate(np.asarray(shares, dtype=float).tolist()):
+        wanted = left / open_groups
+        # A new group starts if that brings the one before closer to its share, and at the last chance.
+        closer = held > 0 and open_groups > 1 and abs(held - wanted) <= abs(held + share - wanted)
+        if labels and (closer or (code == len(shares) - 1 and labels[-1] == 0)):
+            left, open_groups, held = left - held, open_groups - 1, 0.0
+            labels.append(labels[-1] + 1)
+        else:
+            labels.append(labels[-1] if labels else 0)
+        held += share
+    return tuple(labels)
+
+
+def largest_alone(shares: Sequence[float] | Array, groups: int) -> Grouping:
+    """The codes with the largest shares each by itself, and all others together in the last group."""
+    order = np.argsort(-np.asarray(shares), kind="stable")
+    alone = {code: place for place, code in enumerate(sorted(order[: groups - 1].tolist()))}
+    return tuple(alone.get(code, groups - 1) for code in range(len(shares)))
+
+
+def _capped(
+    sizes: Mapping[str, int], names: Collection[str], least: int, most_cells: float
+) -> dict[str, int]:
+    """The sizes with the largest limit, at least `least`, for these attributes that leaves few enough cells."""
+    low, high = least, max((sizes[name] for name in names), default=least)
+
+    def within(limit: int) -> dict[str, int]:
+        return {name: min(size, limit) if name in names else size for name, size in sizes.items()}
+
+    while low < high:
+        middle = (low + high + 1) // 2
+        if math.prod(within(middle).values()) <= most_cells:
+            low = middle
+        else:
+            high = middle - 1
+    return within(low)
 
 
 def _grouping(attribute: Attribute, shares: Array, groups: int) -> Grouping:
     """So many groups of an attribute's codes, or fewer if single codes hold much."""
     if groups >= attribute.size:
         return ()
-    if has_order(attribute):
-        return neighbours(shares, groups)
-    return largest_alone(shares, groups)
+    return neighbours(shares, groups) if _has_order(attribute) else largest_alone(shares, groups)
 
 
-def neighbours(shares: Sequence[float] | Array, groups: int) -> Grouping:
-    """At most so many groups, and at least two, of neighbouring codes with nearly equal shares.
-
-    A code with more than its group's share leaves the rest to be divided among the others.
-    """
-    left, open_groups = float(np.sum(shares)), groups
-    labels, group, held = [], 0, 0.0
-    last = len(shares) - 1
-    for code, share in enumerate(shares):
-        wanted = left / open_groups
-        # Start a new group if that brings the one before closer to its share.
-        if held and open_groups > 1 and abs(held - wanted) <= abs(held + share - wanted):
-            left, open_groups, group, held = left - held, open_groups - 1, group + 1, 0.0
-        elif code == last and not group and held >= 0 and code:
-            group += 1
-        labels.append(group)
-        held += float(share)
-    return tuple(labels)
-
-
-def largest_alone(shares: Sequence[float] | Array, groups: int) -> Grouping:
-    """The largest codes each by itself, and all others together."""
-    order = np.argsort(-np.asarray(shares), kind="stable")
-    alone = sorted(order[: groups - 1].tolist())
-    label = {code: place for place, code in enumerate(alone)}
-    return tuple(label.get(code, groups - 1) for code in range(len(shares)))
+def _has_order(attribute: Attribute) -> bool:
+    """Whether neighbouring codes may be alike: of numbers, dates, plain codes and ordered categories."""
+    if isinstance(attribute, CategoricalAttribute):
+        return attribute.ordered
+    return not isinstance(attribute, BooleanAttribute)

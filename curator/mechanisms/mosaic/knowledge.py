@@ -107,10 +107,12 @@ class Knowledge:
             targets.append(_target(clique, values, sigmas))
         for clique in sorted(self.chosen, key=len):
             effect = self.effects[clique]
-            margins = [
-                (axes, believed[tuple(clique[axis] for axis in axes)])
+            smaller = {
+                axes: tuple(clique[axis] for axis in axes)
                 for axes in itertools.combinations(range(len(clique)), len(clique) - 1)
-            ]
+            }
+            # Larger interactions that no workload names can be in the model without all their parts.
+            margins = [(axes, believed[part]) for axes, part in smaller.items() if part in believed]
             effect = replace(effect, reference=raked(effect.reference, effect.shape, margins))
             self.effects[clique] = effect
             values, sigmas = effect.estimate(self.records)

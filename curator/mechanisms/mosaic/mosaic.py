@@ -49,6 +49,7 @@ from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
 from .affordable import SECONDS, affordable, model_mb, useful
+from .growth import ORDERS, most_scored
 from .run import Run
 
 ROUNDS = 4
@@ -61,6 +62,17 @@ ROUND = 0.03
 
 SURVEY = 0.3
 """Share of the budget for measuring all pairs if there are no scores."""
+
+LARGER_SCORES = 0.006
+"""Share of the budget for scores of interactions that no workload names."""
+
+LARGER_ROUNDS = 0.015
+"""Share of the budget for their first measurements."""
+
+_MOST_EXPECTED = 10
+"""Number of larger interactions that a forecast expects in a round, at most."""
+
+LARGER_ON = True
 
 _MB_PER_S = 0.5
 """Limit of the model's MiB for each second: about a thousand iterations of at most 2 ms for each MiB."""
@@ -181,25 +193,30 @@ def _by_scores(
     )
 
 
-LARGER_ON = True
-
-
 def _larger(facts: PublicFacts) -> tuple[Step, ...]:
-    """Scores and measurements of interactions of three and more attributes."""
+    """Rounds that score interactions of three and more attributes, beyond the workload, and measure some.
+
+    The steps name triples, of which later rounds ask for unions.
+    """
     names = [name for name in facts.domain if facts.domain[name].size > 1]
-    triples = tuple(itertools.islice(itertools.combinations(names, 3), 2000))
+    times = len(ORDERS)
+    rho = float(facts.granted) * LARGER_SCORES / times
+    most = most_scored(facts.record_count, rho)
+    triples = measurable_cliques(facts, list(itertools.islice(itertools.combinations(names, 3), most)))
     if not triples:
         return ()
+    scores, rounds = Fraction(LARGER_SCORES), Fraction(LARGER_ROUNDS)
+    few = min(len(triples), _MOST_EXPECTED)
     return (
-        Step("larger scores", "Scores of larger marginals", Asks.SCORES, Fraction(6, 1000), triples, times=3),
+        Step("larger scores", "Scores of larger marginals", Asks.SCORES, scores, tuple(triples), times=times),
         Step(
             "larger",
             "Selected larger interactions",
             Asks.INTERACTIONS,
-            Fraction(15, 1000),
-            triples,
-            times=3,
-            at_once=min(100, len(triples)),
+            rounds,
+            tuple(triples),
+            times=times,
+            at_once=few,
         ),
     )
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique
-from ....common.data.grouping import grouped_shape
-from ....common.data.interactions import freedom
 from ....common.data.table import Table
 from ....common.data.workload import Workload
 from ....common.measurement import Measurement
@@ -31,31 +29,20 @@ from ..parts.schedule import Schedule
 from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
 from ..parts.steps import Step, by_name, measurable_as_interaction
 from .averages import unbiased_averages
-from .budget_split import SplitProblem, interactions_of
 from .effects import Effect
-from .knowledge import Knowledge, parts_of
-from .larger import Larger, most_cells, most_scored
+from .growth import ORDERS, candidates_within, drawn_rows, worth_measuring
+from .knowledge import Knowledge
+from .larger import LARGE, Larger
 from .outside import pairs_outside, supplemented
-from .views import CLASSES, classes_of
-
-_LEFT = 0.7
-"""Share of the noise's variance of an interaction that remains after all marginals are fitted together."""
+from .splitting import Splitting
 
 _LEAST_PART = 1e-6
 
-LARGER = 0.1
-ORDERS = (3, 4, 5)
-WEIGHTS = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
-TOLERATED = 0.01
-MOST_CHOSEN = 100
-DRAFT_ROWS = 1 << 17
-TEST = 0.02
-LEFT = 0.8
-LARGE = 0.05
-DEBUG = False
-
 LEARNED = 0.1
 """Share of the last measurements for the pairs from which dependencies are learned."""
+
+LARGER = 0.1
+"""Share of the budget that is kept until larger interactions are scored."""
 
 
 PATIENCE = 256
@@ -70,6 +57,7 @@ class Run:
         workload: marginals to preserve, with weights.
         steps: result of `Mosaic.steps`.
         schedule: schedule of the rounds.
+        stream: randomness of rows of unfinished models.
         report: called with the progress after every step.
     """
 
@@ -82,16 +70,17 @@ class Run:
         stream: RandomStream,
         report: Report,
     ) -> None:
-        self._stream = stream
         self._measurer = measurer
         self._domain = measurer.domain
         self._workload = workload
         self._steps = steps
         self._named = by_name(steps)
         self._schedule = schedule
+        self._stream = stream
         self._report = report
         self._known = Knowledge(measurer.domain, measurer.record_count, measurer.before)
         self._larger = Larger(self._known)
+        self._splitting = Splitting(measurer, self._known, self._larger, workload)
         self._used: list[Measurement] = []
         self._rounds: list[Round] = []
 
@@ -105,10 +94,8 @@ class Run:
         scored: Mapping[Clique, ScoredDistance] = {}
         if more:
             draft = self._rounds_by_scores(draft) if by_scores else self._survey(draft)
-            model = self._measure_again(draft)
+            model = self._last_round(draft)
             self._report_progress("last round", self._schedule.rounds)
-            if "larger scores" in self._named:
-                model = self._with_larger(model)
         if by_scores:
             scored = self._last_scores(model)
         selection = SELECTED_BY if by_scores else "noisy interactions of pairs" if more else ""
@@ -120,7 +107,7 @@ class Run:
             averages=unbiased_averages(self._known, self._workload.cliques, self._used),
             scored=scored,
             rounds=self._rounds,
-            selected=self._known.chosen,
+            selected=[*self._known.chosen, *self._larger.outside],
             selection=selection,
         )
 
@@ -167,7 +154,7 @@ class Run:
         total = float(self._measurer.accountant.remaining - reserved)
         cliques = [*known.ones, *known.effects]
         known.learn_sizes()
-        _, gains = self._problem(cliques).split(total)
+        gains = self._splitting.gains(cliques, total)
         gain = dict(zip(cliques, gains, strict=True))
         before, needed = {*known.chosen}, {*zeros_of(self._domain).learned}
         others = [c for c in known.effects if c not in before and (gain[c] > 0 or c in needed)]
@@ -183,130 +170,119 @@ class Run:
             promising = promising[place + 1 :]
         return chosen
 
-    def _measure_again(self, model: MarkovRandomField) -> ReleasedModel:
-        """Spends the rest, except for the last scores, where it improves the workload most.
-
-        Pairs that do not fit into the model are measured too, if that is worth it.
-        """
+    def _last_round(self, model: MarkovRandomField) -> ReleasedModel:
+        """Measures all interactions once more, and larger ones if they are found; the last fit."""
         kept = self._budget("scores") if "scores" in self._named else Fraction(0)
-        if "larger scores" in self._named:
-            kept += self._measurer.granted * Fraction(LARGER)
-        self._spend(kept)
-        return self._released(model)
+        if "larger" not in self._named:
+            self._measure_again(kept)
+            return self._released(model, FINAL)
+        self._measure_again(kept + self._measurer.granted * Fraction(LARGER))
+        draft = self._larger_rounds(self._released(model, DRAFT))
+        self._measure_again(kept)
+        return self._with_larger(self._released(draft, FINAL))
 
-    def _spend(self, kept: Fraction) -> None:
-        """Measures all interactions once more, for all that is left of the budget except for `kept`."""
-        known = self._known
+    def _measure_again(self, kept: Fraction) -> None:
+        """Spends the rest, except for what is kept, where it improves the workload most.
+
+        Pairs that do not fit into the model are measured too, if that is worth it, and larger interactions.
+        """
+        known, larger = self._known, self._larger
         left = self._measurer.accountant.remaining - kept
         budget = float(left) * (1 - 1e-9)
         known.learn_sizes()
-        cliques = [*known.ones, *known.chosen, *pairs_outside(known)]
+        cliques = self._of_workload()
         learned = [pair for pair in zeros_of(self._domain).learned if pair in known.chosen]
         reserved = LEARNED * budget if learned else 0.0
-        parts, _ = self._split_with_larger(cliques, budget - reserved)
-        cliques += self._larger.chosen
+        parts, _ = self._splitting.split(cliques, budget - reserved, larger.chosen)
         for pair in learned:
             parts[cliques.index(pair)] += reserved / len(learned)
         paid = {
             clique: Fraction(float(part))
-            for clique, part in zip(cliques, parts, strict=True)
+            for clique, part in zip([*cliques, *larger.chosen], parts, strict=True)
             if part > _LEAST_PART * float(left)
         }
         if paid:
             self._measure(list(paid), list(paid.values()), self._named["last round"].name)
 
-    def _released(self, model: MarkovRandomField | SupplementedModel) -> ReleasedModel:
-        """The last fit, with the marginals to which rows are adjusted."""
+    def _released(self, model: ReleasedModel, tolerance: float) -> ReleasedModel:
+        """A fit from this model, with the pairs and larger marginals to which rows are adjusted."""
         start = model.model if isinstance(model, SupplementedModel) else model
-        return supplemented(self._fit(start, FINAL), self._known, self._workload)
+        assert isinstance(start, MarkovRandomField)
+        return supplemented(self._fit(start, tolerance), self._known, self._workload)
 
-    def _with_larger(self, model: ReleasedModel) -> ReleasedModel:
-        """Looks for larger interactions, measures those that are worth it, and spends the rest."""
-        larger, records = self._larger, self._measurer.record_count
-        scores, step = self._named["larger scores"], self._named["larger"]
-        rows = self._draft_rows(model)
-        for place, order in enumerate(ORDERS):
-            rho = scores.budget(self._measurer.granted)
-            sigma = self._measurer.expected_sigma(step.cliques[0], self._measurer.granted * Fraction(1, 20))
-            cells = most_cells(records, sigma)
-            most = most_scored(records, float(rho))
-            wanted = larger.find(order, rows, cells, most, self._workload.cliques)
-            if not wanted:
+    def _larger_rounds(self, model: ReleasedModel) -> ReleasedModel:
+        """Scores interactions of three attributes, then of ever more, and measures the large ones."""
+        larger, scores, step = self._larger, self._named["larger scores"], self._named["larger"]
+        rows = self._draw(model)
+        for number, order in enumerate(ORDERS, start=1):
+            rho = self._budget(scores.name)
+            wanted = candidates_within(self._measurer, larger, order, rows, rho, self._workload.cliques)
+            if not wanted and order > ORDERS[0]:
                 break
+            if not wanted:
+                continue
             references = larger.references(wanted, rows)
+            whole = (np.rint(reference).astype(np.int64) for reference in references)
             groups = [larger.groups[clique] for clique in wanted]
-            found = self._measurer.score(wanted, references, rho, scores.name, groups)
-            larger.score(wanted, references, found.values, found.sigma, rows.record_count)
+            found = self._measurer.score(wanted, whole, rho, scores.name, groups)
+            larger.score(wanted, references, found, rows.record_count)
+            self._report_progress(scores.name, number)
             chosen = self._select_larger(wanted)
-            if DEBUG: print("order", order, len(wanted), "sigma", found.sigma, "cells", cells, "chosen", [(c, larger.shape(c), round(larger._size(c)/records,3)) for c in chosen[:4]], len(chosen))
             if not chosen:
                 break
-            larger.chosen += chosen
-            self._measure(chosen, allocate(step.budget(self._measurer.granted), [math.prod(larger.shape(c)) for c in chosen]), step.name)
-            self._report_progress("larger", place)
-            rows = self._draft_rows(self._adjusted(model, rows))
-        self._spend(self._budget("scores"))
-        model = self._released(model)
-        for order in ORDERS:
-            if any(len(c) == order for c in larger.chosen):
-                rows = self._draft_rows(model)
-                model = self._adjusted(model, rows, order)
-        if DEBUG:
-            for c in larger.chosen[:5]: print("final", c, larger.shape(c), round(larger._size(c)/records,4), larger.effects[c].observed.variance**.5)
+            self._place(chosen, model)
+            sizes = [math.prod(larger.shape(clique)) for clique in chosen]
+            self._measure(chosen, allocate(self._budget(step.name), sizes), step.name)
+            self._report_progress(step.name, number)
+            if {*chosen} & {*larger.inside}:
+                model = self._released(model, DRAFT)
+            model = self._with_larger(model)
+            rows = self._draw(model)
         return model
 
     def _select_larger(self, scored: Sequence[Clique]) -> list[Clique]:
-        """The candidates with the largest gains; so many that the workload's error rises little."""
-        known = self._known
-        cliques = [*known.ones, *known.chosen, *pairs_outside(known)]
-        total = float(self._measurer.accountant.remaining)
-        _, gains = self._problem(cliques, scored, 1.0).split(total)
-        order = np.argsort(-gains[len(cliques) :], kind="stable")
-        test = self._measurer.granted * Fraction(TEST)
-        worth = [scored[i] for i in order if self._worth(scored[i], test)]
-        if len(scored[0]) > 3:
-            least = LARGE * self._measurer.record_count
-            worth = [c for c in worth if self._larger._size(c) >= least]
-        most = min(MOST_CHOSEN, len(worth))
-        while most:
-            chosen = worth[:most]
-            _, weight = self._split_with_larger(cliques, total, chosen)
-            if weight:
-                return chosen
-            most //= 2
-        return []
+        """The interactions with the largest gains, so many that the workload's error rises little."""
+        cliques, total = self._of_workload(), float(self._measurer.accountant.remaining)
+        before = self._larger.chosen
+        gains = self._splitting.gains(cliques, total, [*before, *scored])[-len(scored) :]
+        worth = worth_measuring(self._measurer, self._larger, scored, gains)
+        while worth:
+            if self._splitting.split(cliques, total, [*before, *worth])[1]:
+                break
+            worth = worth[: len(worth) // 2]
+        return worth
 
-    def _worth(self, clique, rho):
+    def _place(self, chosen: Sequence[Clique], model: ReleasedModel) -> None:
+        """Takes large interactions of single codes into the model while it stays small; others stay outside."""
+        known, larger = self._known, self._larger
+        for clique in chosen:
+            growth = TreeGrowth(self._domain, [*known.ones, *known.chosen])
+            large = not larger.groups[clique] and larger.size(clique) >= LARGE * known.records
+            if large and growth.first_within([clique], self._schedule.max_model_mb) is not None:
+                larger.move_inside(clique, model.marginal(clique))
+            else:
+                larger.outside.append(clique)
+
+    def _with_larger(self, model: ReleasedModel) -> ReleasedModel:
+        """The model with the marginals of larger interactions, each made from rows adjusted to smaller ones."""
         larger = self._larger
-        sigma = self._measurer.expected_sigma(clique, rho, interaction=True, groups=larger.groups[clique])
-        noise = (sigma**2 * freedom(larger.shape(clique)))
-        d = larger.effects[clique].deviations(self._measurer.record_count)
-        return float((d / np.sqrt(1 + d**2 / noise)).sum()) <= LEFT * float(d.sum())
+        plain = model if isinstance(model, SupplementedModel) else SupplementedModel(model, {})
+        found = replace(plain, grouped=())
+        for order in ORDERS:
+            cliques = [clique for clique in larger.outside if len(clique) == order]
+            if cliques:
+                grouped = larger.marginals(cliques, self._draw(found))
+                found = replace(found, grouped=(*found.grouped, *grouped))
+        return found if found.grouped else model
 
-    def _split_with_larger(self, cliques, total, more=()):
-        """The split"""
-        larger = [*self._larger.chosen, *more]
-        problem = self._problem(cliques)
-        parts, _ = problem.split(total)
-        least = problem.error(parts)
-        for weight in WEIGHTS if larger else ():
-            both, _ = self._problem(cliques, larger, weight).split(total)
-            if problem.error(both[: len(cliques)]) <= (1 + TOLERATED) * least:
-                if DEBUG: print(len(larger), "weight", weight, "error", problem.error(both[: len(cliques)])/least, "share", both[len(cliques):].sum()/total)
-                return both, weight
-        return np.append(parts, np.zeros(len(larger))), 0.0
+    def _draw(self, model: ReleasedModel) -> Table:
+        """Rows of an unfinished model."""
+        return drawn_rows(model, self._measurer.record_count, self._stream)
 
-    def _draft_rows(self, model: ReleasedModel) -> Table:
-        rows = min(DRAFT_ROWS, max(DRAFT_ROWS // 4, 2 * self._measurer.record_count))
-        return model.generate(rows, self._stream.child("rows", str(len(self._larger.chosen))).generator())
-
-    def _adjusted(self, model: ReleasedModel, rows: Table, order: int | None = None) -> SupplementedModel:
-        cliques = [c for c in self._larger.chosen if order is None or len(c) == order]
-        grouped = tuple(self._larger.marginals(rows, cliques))
-        if isinstance(model, SupplementedModel):
-            before = tuple(g for g in model.grouped if g.clique not in cliques)
-            return replace(model, grouped=(*before, *grouped))
-        return SupplementedModel(model, {}, (), grouped)
+    def _of_workload(self) -> list[Clique]:
+        """Interactions in the model and pairs outside it, without larger ones."""
+        known, inside = self._known, {*self._larger.inside}
+        return [*known.ones, *(c for c in known.chosen if c not in inside), *pairs_outside(known)]
 
     def _last_scores(self, model: ReleasedModel) -> dict[Clique, ScoredDistance]:
         """Scores of the released model on the workload, with the rest of the budget."""
@@ -328,57 +304,23 @@ class Run:
         )
 
     def _measure(self, cliques: Sequence[Clique], parts: Sequence[Fraction], step: str) -> list[Measurement]:
-        groups = self._larger.groups
+        grouped = self._larger.effects
+        groups = [self._larger.groups[clique] if clique in grouped else () for clique in cliques]
         queries = [
-            Query(
-                clique,
-                rho,
-                step,
-                interaction=measurable_as_interaction(self._domain.shape(clique)),
-                groups=groups.get(clique, ()),
-            )
-            for clique, rho in zip(cliques, parts, strict=True)
+            Query(clique, rho, step, interaction=self._alone(clique), groups=of)
+            for clique, rho, of in zip(cliques, parts, groups, strict=True)
         ]
         found = self._measurer.measure(queries)
-        self._known.measure([one for one in found if one.clique not in self._larger.effects])
-        self._larger.measure([one for one in found if one.clique in self._larger.effects])
+        self._larger.measure([one for one in found if one.clique in grouped])
+        self._known.measure([one for one in found if one.clique not in grouped])
         self._used += found
         return found
 
-    def _problem(
-        self, cliques: Sequence[Clique], larger: Sequence[Clique] = (), weight: float = 0.0
-    ) -> SplitProblem:
-        """The budget split problem of these interactions for the workload."""
-        known, records = self._known, self._measurer.record_count
-        every = [*cliques, *larger]
-        deviations, cells = np.zeros((len(every), CLASSES)), np.zeros((len(every), CLASSES))
-        precision, price = np.zeros(len(every)), np.zeros(len(every))
-        probe = self._measurer.accountant.remaining / len(every)
-        for i, clique in enumerate(every):
-            groups = self._larger.groups[clique] if i >= len(cliques) else ()
-            shape = grouped_shape(self._domain.shape(clique), groups)
-            if i >= len(cliques):
-                effect = self._larger.effects[clique]
-                deviations[i], cells[i] = classes_of(effect.deviations(records))
-                precision[i] = 0.0 if effect.observed is None else 1 / effect.observed.variance
-            elif len(clique) == 1:
-                deviations[i, 0], cells[i, 0] = records, shape[0]
-            else:
-                deviations[i], cells[i] = classes_of(known.effects[clique].deviations(records))
-            if i < len(cliques):
-                precision[i] = known.precision(clique)
-            sigma = self._measurer.expected_sigma(
-                clique, probe, interaction=measurable_as_interaction(shape), groups=groups
-            )
-            left = _LEFT if len(clique) > 1 else 1.0
-            price[i] = left * sigma**2 * freedom(shape) * float(probe)
-        place = {clique: i for i, clique in enumerate(cliques)}
-        wanted = [
-            [place[part] for part in parts_of(clique) if part in place] for clique in self._workload.cliques
-        ]
-        wanted += [[len(cliques) + i] for i in range(len(larger))]
-        weights = np.append(self._workload.weights, np.full(len(larger), weight))
-        return SplitProblem(deviations, cells, precision, price, interactions_of(wanted), weights)
+    def _alone(self, clique: Clique) -> bool:
+        """Whether a clique's interaction can be measured without the whole marginal."""
+        grouped = clique in self._larger.effects
+        shape = self._larger.shape(clique) if grouped else self._domain.shape(clique)
+        return measurable_as_interaction(shape)
 
     def _fit(self, warm_start: MarkovRandomField | None, tolerance: float) -> MarkovRandomField:
         """Fits a model to the current estimates of its marginals."""

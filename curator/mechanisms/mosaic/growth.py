@@ -1,0 +1,115 @@
+"""Which larger interactions are scored and measured, by public facts and noisy values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.crypto.randomness import RandomStream
+from ....common.data.domain import Clique
+from ....common.data.interactions import freedom
+from ....common.data.table import Table
+from ...measurers.measurer import Measurer
+from ..parts.allocation import EXPECTED_L1
+from ..parts.released import ReleasedModel
+from .larger import LARGE, Larger
+
+ORDERS = (3, 4, 5)
+"""Numbers of attributes of larger interactions."""
+
+MOST_SCORED = 2000
+"""Most cliques that are scored at once; each takes a few ms."""
+
+_COUNTED = 1 << 30
+"""Most rows times cliques that are counted for the scores of a round, in a few seconds."""
+
+_DETECTABLE = 0.1
+"""So many cliques are scored at once that the noise of each stays below this share of the records."""
+
+_CELLS = 1 << 14
+"""Largest number of cells of a grouped marginal."""
+
+_NOISE, _PAID = 0.5, Fraction(1, 20)
+"""Codes are grouped until the noise of a measurement for this share of the budget is below that share of the
+records, in the L1 norm."""
+
+_TESTED, _LEFT = Fraction(1, 50), 0.8
+"""An interaction is worth measuring if this share of the budget takes its predicted error below that share of
+its size."""
+
+_MOST_CHOSEN = 100
+"""Most interactions that are selected at once; each takes rows longer to adjust."""
+
+_ROWS = 1 << 14, 1 << 17
+"""Fewest and most rows of an unfinished model."""
+
+
+def most_scored(records: int, rho: float) -> int:
+    """How many cliques can be scored at once: a record changes all their distances.
+
+    Args:
+        records: number of records.
+        rho: budget of all scores together, zCDP.
+    """
+    detectable = 2 * rho * (_DETECTABLE * records) ** 2
+    return int(min(MOST_SCORED, detectable, _COUNTED / max(records, 1)))
+
+
+def candidates_within(
+    measurer: Measurer, larger: Larger, order: int, rows: Table, rho: Fraction, without: Collection[Clique]
+) -> list[Clique]:
+    """The candidates of so many attributes that can be scored with this budget and measured.
+
+    Args:
+        measurer: measurer of the run.
+        larger: larger interactions so far; gets the groups of the candidates.
+        order: number of attributes.
+        rows: rows of the model so far.
+        rho: budget of all scores together.
+        without: cliques that are no candidates.
+    """
+    records, granted = measurer.record_count, measurer.granted
+    some = measurer.domain.names[:1]
+    sigma = measurer.expected_sigma(some, granted * _PAID)
+    cells = min(float(_CELLS), _NOISE * records / (EXPECTED_L1 * sigma))
+    most = most_scored(records, float(rho))
+    found: list[Clique] = []
+    for clique in larger.find(order, rows, cells, without):
+        if len(found) == most:
+            break
+        if math.isfinite(measurer.expected_sigma(clique, granted, True, larger.groups[clique])):
+            found.append(clique)
+    return found
+
+
+def worth_measuring(
+    measurer: Measurer, larger: Larger, scored: Sequence[Clique], gains: NDArray[np.float64]
+) -> list[Clique]:
+    """The scored interactions that a measurement tells much about, those with the largest gains first.
+
+    Of four and more attributes only large ones are worth it, since no marginal of pairs or triples needs them.
+    """
+    least = 0.0 if len(scored[0]) == 3 else LARGE * measurer.record_count
+    rho = measurer.granted * _TESTED
+    worth = []
+    for place in np.argsort(-gains, kind="stable").tolist():
+        clique = scored[place]
+        sigma = measurer.expected_sigma(clique, rho, True, larger.groups[clique])
+        variance = sigma**2 * freedom(larger.shape(clique))
+        deviations = larger.effects[clique].deviations(measurer.record_count)
+        left = deviations / np.sqrt(1 + deviations**2 / variance)
+        if left.sum() <= _LEFT * deviations.sum() and larger.size(clique) >= least:
+            worth.append(clique)
+        if len(worth) == _MOST_CHOSEN:
+            break
+    return worth
+
+
+def drawn_rows(model: ReleasedModel, records: int, stream: RandomStream) -> Table:
+    """Rows of an unfinished model, twice as many as records if they are neither few nor very many."""
+    fewest, most = _ROWS
+    return model.generate(min(most, max(fewest, 2 * records)), stream.child("larger").generator())
