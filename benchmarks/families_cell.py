@@ -25,7 +25,6 @@ from unittest.mock import patch
 
 import numpy as np
 from families_exact import exact_rows
-from sklearn.ensemble import HistGradientBoostingClassifier
 from tables import Generated, generate
 from threadpoolctl import threadpool_limits
 
@@ -79,7 +78,8 @@ def figures(cell: Cell, limit_s: float) -> Figures:
 
     Returns:
         "pairs", "triples", "structure" and "accuracy", None where the family has none; of a release
-        "seconds", "cpu_seconds" and "peak_mib" of its process. Or "failed": why there are none.
+        "seconds", "cpu_seconds" and "peak_mib" of its process. Or "failed": why there are none; if it is out
+        of time, with "limit_s".
     """
     spawning = multiprocessing.get_context("spawn")
     reading, writing = spawning.Pipe(duplex=False)
@@ -88,12 +88,16 @@ def figures(cell: Cell, limit_s: float) -> Figures:
     writing.close()
     try:
         found: Figures = reading.recv()
+        process.join()
+        return found
     except EOFError:
         process.join()
-        late = process.exitcode == -signal.SIGXCPU
-        return {"failed": "out of time" if late else "its process ended"}
-    process.join()
-    return found
+        if process.exitcode == -signal.SIGXCPU:
+            return {"failed": "out of time", "limit_s": limit_s}
+        return {"failed": "its process ended"}
+    finally:
+        # Of effect only if this process is interrupted.
+        process.kill()
 
 
 def _run(cell: Cell, limit_s: float, connection: Connection) -> None:
@@ -121,15 +125,17 @@ def _rows(cell: Cell, generated: Generated) -> tuple[Table, Figures]:
     if entry_named(cell.mechanism).needs is not Needs.RECORDS:
         # In rho, because the independent check of epsilon takes longer than many a release.
         budget = dpmosaic.Budget(zcdp_rho=float(budget.granted(gaussian_only=True)))
-    started = time.process_time()
+    begun, cpu_before = time.perf_counter(), time.process_time()
 
-    def use(*_: object) -> Figures:
-        peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return {"cpu_seconds": time.process_time() - started, "peak_mib": peak_kib / 1024}
+    def used(*_: object) -> Figures:
+        return {
+            "seconds": time.perf_counter() - begun,
+            "cpu_seconds": time.process_time() - cpu_before,
+            "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        }
 
-    begun = time.perf_counter()
     # In place of the simulator's own metrics, which are not part of the release.
-    with patch("dpmosaic.simulations.simulate._metrics", lambda *_: use() | {"ended": time.perf_counter()}):
+    with patch("dpmosaic.simulations.simulate._metrics", used):
         made = dpmosaic.simulate(
             generated.table,
             budget=budget,
@@ -138,8 +144,7 @@ def _rows(cell: Cell, generated: Generated) -> tuple[Table, Figures]:
             mechanism=cell.mechanism,
             seed=cell.seed,
         )
-    used = dict(made.metrics)
-    return made.synthetic, {"seconds": used.pop("ended") - begun, **used}
+    return made.synthetic, made.metrics
 
 
 def compared(generated: Generated, rows: Table) -> Figures:
@@ -176,6 +181,9 @@ def structure_cliques(generated: Generated) -> list[Clique]:
 
 def accuracy(train: Table, test: Table, label: str) -> float:
     """The share of test rows whose label gradient boosting predicts right, from codes as numbers."""
+    # Not above, so that it takes no memory while the release runs.
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     known = train.column(label)
     if (known == known[0]).all():
         return float(np.mean(test.column(label) == known[0]))

@@ -55,6 +55,9 @@ _LARGEST = 3
 _LEAST_PARTIES = 3
 """With so many parties, all evaluators of scores are parties; with two, evaluator 0 is the first dealer."""
 
+_MOST_NAMED = 1 << 19
+"""Largest number of bytes of the columns that one message names, unless it names a single chain."""
+
 _INTERACTION = 3
 """The ring has room for interactions of at most this many attributes."""
 
@@ -275,7 +278,8 @@ class MaskedMeasurer(ScoringMeasurer):
                     # and freed after the multiplication.
                     together.setdefault(chain[:-1] if len(chain) > 2 else (), []).append(chain)
             for group in together.values():
-                self._multiply(group, number)
+                for piece in _pieces(group):
+                    self._multiply(piece, number)
 
     def _compare_order(self, number: int) -> None:
         """The parties of a slice compare the order of their records, unless they did."""
@@ -438,6 +442,19 @@ class MaskedMeasurer(ScoringMeasurer):
         for client in self._clients:
             (answer,) = client.answer(asked, 1, words, 1)
             yield answer[0]
+
+
+def _pieces(chains: Sequence[Chain]) -> Iterator[list[Chain]]:
+    """The chains in messages of limited size: the columns of grouped attributes have long names."""
+    piece, size = list[Chain](), 0
+    for chain in chains:
+        named = sum(len(column.encode()) for part in chain for column in part)
+        if piece and size + named > _MOST_NAMED:
+            yield piece
+            piece, size = [], 0
+        piece.append(chain)
+        size += named
+    yield piece
 
 
 def _noisy_size(plan: MaskedPlan, unit: PrivacyUnit) -> NoisySize | None:

@@ -26,7 +26,7 @@ from .measurer import Measurer, Scores
 _BATCH_CELLS = 1 << 21
 """Largest number of cells of a batch; bounds the memory of every role."""
 
-_BATCH_LABELS = 1 << 19
+_BATCH_LABELS = 1 << 18
 """Largest number of codes whose groups a batch states; bounds its message."""
 
 

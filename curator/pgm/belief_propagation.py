@@ -1,11 +1,12 @@
 """Message passing in a junction tree, compiled: from log-potentials to marginals of the measured cliques.
 
-No table of a clique's size is stored, and no exponential computed for each of its cells: a clique is a
-product of three smaller tables (see `layout`), and each of its sums to one of them is a matrix product.
+Where that pays, no table of a clique's size is stored, and no exponential computed for each of its cells: a
+clique is a product of three smaller tables (see `layout`), and each of its sums to one of them is a matrix
+product. The whole table of other cliques is built from smaller ones in stages (see `stages`).
 
-Tables are kept as logarithms until a maximum is subtracted: in S that of each cell of the separator, in B and
-E that of each row. So messages are exact for potentials of any range, unless two tables contradict each other
-within one run by more than e^230.
+Tables are kept as logarithms until a maximum is subtracted: in S and whole tables that of each cell of the
+separator, in B and E that of each row. So messages are exact for potentials of any range, unless two tables
+contradict each other within one run by more than e^230.
 
 The file is long because compiled functions that call each other have to be in one file (`compiled`).
 
@@ -21,23 +22,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiled import compiled
-from .layout import Integers, Layout, Records, Sizes
+from .layout import CONSTANT, CONTIGUOUS, GATHERED, Integers, Layout, Records, Sizes
 
 Array = NDArray[np.float64]
 
 _LEAST = -230.0
-"""Logarithm of the least value of a row of B or E over its largest, and of S over its largest for the
-separator's cell: products of three neither overflow nor underflow, and smaller values are negligible."""
+"""Logarithm of the least value of a row of B or E over its largest, and of S or a whole table over its
+largest for the separator's cell: products of three neither overflow nor underflow, and smaller values are
+negligible."""
 
 
 class Workspace(NamedTuple):
     """Memory that the kernels write.
 
     Attributes:
-        logs: shape (potentials + messages,): log-potentials, then messages to the root.
+        logs: shape (potentials + messages + stages,): log-potentials, messages to the root, smaller tables of
+            cliques that are stored whole.
         sums: same shape: the corresponding marginals.
         collected: shape (messages,): sums of the pass to the root; later the factors to multiply them by.
-        tables: S, B and E of all cliques.
+        tables: S, B and E of all cliques, or the whole table.
         gathered: sums to the tables of one clique.
         peaks: logarithm of the largest scale for each cell of a separator.
     """
@@ -52,8 +55,8 @@ class Workspace(NamedTuple):
     @classmethod
     def of(cls, sizes: Sizes) -> Workspace:
         """Memory for a layout."""
-        both = sizes.potentials + sizes.messages
-        lengths = (both, both, sizes.messages, sizes.tables, sizes.largest, sizes.messages)
+        logs = sizes.potentials + sizes.messages + sizes.stages
+        lengths = (logs, logs, sizes.messages, sizes.tables, sizes.largest, sizes.messages)
         return cls(*(np.zeros(length) for length in lengths))
 
 
@@ -112,18 +115,21 @@ def pass_messages(layout: Layout, work: Workspace, total: float) -> float:
 
     Assumes (not enforced): potentials are finite.
     """
-    cliques, sources, maps = layout
+    cliques, sources, steps, maps = layout
     logs, sums, collected, tables, gathered, peaks = work
-    potentials = len(logs) - len(collected)
+    potentials = cliques[0].separator
     log_partition = 0.0
     for place in range(len(cliques) - 1, -1, -1):
         clique = cliques[place]
         shared = collected[clique.separator - potentials :][: clique.separator_cells]
         message = logs[clique.separator :][: clique.separator_cells]
-        _prepare(clique, sources, maps, logs, tables, peaks)
-        _sum_to(clique, 0, tables, gathered)
         shared[:] = 0.0
-        _scatter(clique, 0, clique.row, clique.column, False, maps, gathered, shared)
+        if clique.rows > 0:
+            _build(clique, sources, steps, maps, logs, tables, peaks, shared)
+        else:
+            _prepare(clique, sources, maps, logs, tables, peaks)
+            _sum_to(clique, 0, tables, gathered)
+            _scatter(clique, 0, clique.row, clique.column, GATHERED, maps, gathered, shared)
         for cell in range(len(message)):
             message[cell] = peaks[cell] + logarithm(shared[cell])
         if len(message) == 1:
@@ -135,6 +141,9 @@ def pass_messages(layout: Layout, work: Workspace, total: float) -> float:
         for cell in range(len(ratios)):
             marginal = total if len(ratios) == 1 else sums[clique.separator + cell]
             ratios[cell] = marginal / ratios[cell]
+        if clique.rows > 0:
+            _take_apart(clique, sources, steps, maps, ratios, tables, sums)
+            continue
         _multiply(clique, maps, ratios, tables)
         for table in range(3):
             summed = False
@@ -149,12 +158,131 @@ def pass_messages(layout: Layout, work: Workspace, total: float) -> float:
                         table,
                         source.row,
                         source.column,
-                        source.straight == 1,
+                        source.kind,
                         maps,
                         gathered,
                         sums[source.cells :],
                     )
     return log_partition
+
+
+@compiled
+def _add(cells: Array, along: Integers, kind: int, line: Array) -> None:
+    """Add the cells of a source to a row of a table."""
+    if kind == CONTIGUOUS:
+        for i in range(len(line)):
+            line[i] += cells[i]
+    elif kind == CONSTANT:
+        value = cells[0]
+        for i in range(len(line)):
+            line[i] += value
+    else:
+        for i in range(len(line)):
+            line[i] += cells[along[i]]
+
+
+@compiled
+def _add_back(line: Array, along: Integers, kind: int, cells: Array) -> None:
+    """Add a row of a table to the cells of a source."""
+    if kind == CONTIGUOUS:
+        for i in range(len(line)):
+            cells[i] += line[i]
+    elif kind == CONSTANT:
+        total = 0.0
+        for i in range(len(line)):
+            total += line[i]
+        cells[0] += total
+    else:
+        for i in range(len(line)):
+            cells[along[i]] += line[i]
+
+
+@compiled
+def _build(
+    clique: Any,
+    sources: Records,
+    steps: Records,
+    maps: Integers,
+    logs: Array,
+    tables: Array,
+    peaks: Array,
+    shared: Array,
+) -> None:
+    """The whole table of a clique, over the largest for each cell of the separator, and its sums to that."""
+    logs[clique.stages : clique.stages_end] = 0.0
+    for number in range(clique.steps, clique.steps_end):
+        step = steps[number]
+        along = maps[step.column :]
+        for row in range(step.rows):
+            line = logs[step.target + row * step.columns :][: step.columns]
+            _add(logs[step.cells + maps[step.row + row] :], along, step.kind, line)
+    rows, columns = clique.rows, clique.columns
+    across = maps[clique.column :]
+    peaks[: clique.separator_cells] = -math.inf
+    for row in range(rows):
+        line = tables[clique.whole + row * columns :][:columns]
+        line[:] = 0.0
+        for number in range(clique.sources, clique.sources_end):
+            source = sources[number]
+            _add(logs[source.cells + maps[source.row + row] :], maps[source.column :], source.kind, line)
+        own = peaks[maps[clique.row + row] :]
+        if clique.kind == CONTIGUOUS:
+            for i in range(columns):
+                own[i] = max(own[i], line[i])
+        else:
+            for i in range(columns):
+                own[across[i]] = max(own[across[i]], line[i])
+    for row in range(rows):
+        line = tables[clique.whole + row * columns :][:columns]
+        own = peaks[maps[clique.row + row] :]
+        if clique.kind == CONTIGUOUS:
+            for i in range(columns):
+                line[i] = exponential(max(line[i] - own[i], _LEAST))
+        elif clique.kind == CONSTANT:
+            peak = own[0]
+            for i in range(columns):
+                line[i] = exponential(max(line[i] - peak, _LEAST))
+        else:
+            for i in range(columns):
+                line[i] = exponential(max(line[i] - own[across[i]], _LEAST))
+        _add_back(line, across, clique.kind, shared[maps[clique.row + row] :])
+
+
+@compiled
+def _take_apart(
+    clique: Any,
+    sources: Records,
+    steps: Records,
+    maps: Integers,
+    ratios: Array,
+    tables: Array,
+    sums: Array,
+) -> None:
+    """Multiply a whole table by a number for each cell of the separator, and sum it to its sources."""
+    columns = clique.columns
+    across = maps[clique.column :]
+    for row in range(clique.rows):
+        line = tables[clique.whole + row * columns :][:columns]
+        factors = ratios[maps[clique.row + row] :]
+        if clique.kind == CONTIGUOUS:
+            for i in range(columns):
+                line[i] *= factors[i]
+        elif clique.kind == CONSTANT:
+            factor = factors[0]
+            for i in range(columns):
+                line[i] *= factor
+        else:
+            for i in range(columns):
+                line[i] *= factors[across[i]]
+        for number in range(clique.sources, clique.sources_end):
+            source = sources[number]
+            _add_back(line, maps[source.column :], source.kind, sums[source.cells + maps[source.row + row] :])
+    for number in range(clique.steps_end - 1, clique.steps - 1, -1):
+        step = steps[number]
+        along = maps[step.column :]
+        for row in range(step.rows):
+            line = sums[step.target + row * step.columns :][: step.columns]
+            _add_back(line, along, step.kind, sums[step.cells + maps[step.row + row] :])
 
 
 @compiled
@@ -180,13 +308,7 @@ def _prepare(clique: Any, sources: Records, maps: Integers, logs: Array, tables:
         along = maps[source.column :]
         for row in range(rows):
             line = tables[begin + row * columns :][:columns]
-            cells = logs[source.cells + maps[source.row + row] :]
-            if source.straight:
-                for i in range(columns):
-                    line[i] += cells[i]
-            else:
-                for i in range(columns):
-                    line[i] += cells[along[i]]
+            _add(logs[source.cells + maps[source.row + row] :], along, source.kind, line)
     outer, middle = clique.outer, clique.middle
     scales = tables[clique.scales :][: clique.batch * outer * middle]
     for row in range(clique.batch * outer):
@@ -329,7 +451,7 @@ def _scatter(
     table: int,
     row_map: int,
     column_map: int,
-    straight: bool,
+    kind: int,
     maps: Integers,
     gathered: Array,
     cells: Array,
@@ -338,13 +460,7 @@ def _scatter(
     _, rows, columns = _extent(clique, table)
     along = maps[column_map:]
     for row in range(rows):
-        line, target = gathered[row * columns :][:columns], cells[maps[row_map + row] :]
-        if straight:
-            for i in range(columns):
-                target[i] += line[i]
-        else:
-            for i in range(columns):
-                target[along[i]] += line[i]
+        _add_back(gathered[row * columns :][:columns], along, kind, cells[maps[row_map + row] :])
 
 
 @compiled
@@ -362,6 +478,8 @@ def write_belief(layout: Layout, work: Workspace, place: int, belief: Array) -> 
     """The marginal of a clique, after `pass_messages`; shape (batch, outer, middle, run)."""
     clique = layout.cliques[place]
     outer, middle, run = clique.outer, clique.middle, clique.run
+    if clique.rows > 0:
+        belief[0, 0, 0, :] = work.tables[clique.whole :][: clique.rows * clique.columns]
     for row in range(clique.batch * outer):
         wide = work.tables[clique.wide + row * run :][:run]
         for column in range(middle):

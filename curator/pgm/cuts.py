@@ -36,10 +36,17 @@ def cut(shape: Sequence[int], sources: Sequence[frozenset[int]], separator: froz
         sources: axes of its factors.
         separator: axes shared with the parent; not all.
     """
+    return timed_cut(shape, sources, separator)[1]
+
+
+def timed_cut(
+    shape: Sequence[int], sources: Sequence[frozenset[int]], separator: frozenset[int]
+) -> tuple[float, Cut]:
+    """The same cut and its estimated time in nanoseconds, 0 for small cliques."""
     everything = range(len(shape))
     if math.prod(shape) <= _WHOLE:
         rest = tuple(axis for axis in everything if axis not in separator)
-        return Cut((), tuple(sorted(separator)), (), rest)
+        return 0.0, Cut((), tuple(sorted(separator)), (), rest)
     axes = [axis for axis in everything if shape[axis] > 1]
     sizes = [shape[axis] for axis in axes]
     touched = [
@@ -47,9 +54,10 @@ def cut(shape: Sequence[int], sources: Sequence[frozenset[int]], separator: froz
     ]
     clique = _Clique(sizes, touched[:-1], touched[-1])
     begun = sorted((clique.time(parts), parts) for parts in _beginnings(len(sizes)))
-    _, best = min(_descend(*start, clique) for start in begun[:3])
+    time, best = min(_descend(*start, clique) for start in begun[:3])
     part_of = dict(zip(axes, best, strict=True))
-    return Cut(*(tuple(axis for axis in everything if part_of.get(axis, 0) == part) for part in range(4)))
+    parts = (tuple(axis for axis in everything if part_of.get(axis, 0) == part) for part in range(4))
+    return time, Cut(*parts)
 
 
 def table_of(touched: Set[int]) -> int:

@@ -26,8 +26,8 @@ _FARTHEST = 5.0
 """Largest change of a potential in one move: beyond it, a quadratic model of the loss is meaningless."""
 _PROBE = 1e-6
 """Largest change of a potential in a difference quotient."""
-_NOISE_FLOOR = 1e-6
-"""Losses below this for each cell are not distinguished: they are of the order of the noise."""
+_NOISE_LOSS = 0.5
+"""Loss that noise contributes for each cell; smaller losses are not distinguished."""
 _MISSING = 10.0
 """A stall is not the end if the slope predicts a decrease of this many times the tolerance."""
 
@@ -89,7 +89,8 @@ def descend(
         loss: of their marginals.
         start: shape (n,): initial potentials.
         max_iterations: largest number of moves.
-        tolerance: stop when ten moves lower the loss by less than this share of it.
+        tolerance: stop when ten moves lower the loss by less than this share of it, or of what noise
+            contributes if that is more: half of the number of cells.
 
     Returns:
         the result. The latest call of the oracle is not at its end point.
@@ -102,7 +103,7 @@ def descend(
     losses = [here.loss]
     covariance = 1.0 / (oracle.total * loss.largest_weight), np.empty(0)
     moves, cellwise, turned, converged = 0, False, False, False
-    floor = _NOISE_FLOOR * len(start)
+    floor = _NOISE_LOSS * len(start)
     while moves < max_iterations:
         guess = (1.0 / len(loss.cliques), _inverse_diagonal(loss, here)) if cellwise else covariance
         there = _search(oracle, loss, here, memory.direction(here, *guess))

@@ -46,7 +46,8 @@ def estimate(
         total: number of records.
         warm_start: earlier model with whose potentials the fit begins.
         max_iterations: largest number of moves.
-        tolerance: stop when ten moves lower the loss by less than this share of it.
+        tolerance: stop when ten moves lower the loss by less than this share of it, or of half of the number
+            of measured cells if that is more.
         max_model_mb: of beliefs; a fit also takes about 25 times the memory of the measured cells.
     """
     problem = Problem.of(domain, measurements, total=total, warm_start=warm_start, max_model_mb=max_model_mb)

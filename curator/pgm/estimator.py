@@ -42,7 +42,8 @@ class Estimator(Protocol):
             total: number of records; by default estimated from the measurements.
             warm_start: earlier model of the same domain, from which the fit starts.
             max_iterations: largest number of steps.
-            tolerance: stop when the relative decrease of the loss is small.
+            tolerance: stop when the decrease of the loss is small relative to it, or to what noise contributes
+                if that is more.
             max_model_mb: largest model to fit, in MiB of its beliefs.
 
         Raises:

@@ -31,7 +31,7 @@ class BoxSums:
         cells: position of the clique's cells among those of all cliques.
         labels: shape (n_r,): the sum of each cell; `len(values)` outside all boxes.
         values: shape (sums,): the measured sums.
-        weight: one over the variance of each sum.
+        weight: one over the variance of each sum, shape (sums,) if they differ.
         groups: groups of each attribute's codes over which cells are summed; empty for boxes.
     """
 
@@ -40,7 +40,7 @@ class BoxSums:
     cells: slice
     labels: NDArray[np.int64]
     values: Array
-    weight: float
+    weight: Array | float
     groups: Groups = ()
 
     def sums(self, cells: Array) -> Array:
@@ -99,7 +99,7 @@ class QuadraticLoss:
             weight, at, shape = weights[clique, boxes, groups], cells[clique], domain.shape(clique)
             if boxes or groups:
                 labels = box_labels(shape, boxes) if boxes else group_labels(shape, groups)
-                coarse.append(BoxSums(clique, boxes, at, labels, weighted / weight, float(weight), groups))
+                coarse.append(BoxSums(clique, boxes, at, labels, weighted / weight, weight, groups))
             else:
                 values[at], of_cells[at] = weighted / weight, weight
         return cls(cliques, shapes, values, of_cells, tuple(coarse))
@@ -110,7 +110,7 @@ class QuadraticLoss:
         loss = 0.5 * dot(step, self.weights * step)
         for coarse in self.boxes:
             over = coarse.sums(marginals) - coarse.values
-            loss += 0.5 * coarse.weight * dot(over, over)
+            loss += 0.5 * dot(over, np.asarray(coarse.weight * over))
         return loss
 
     def gradient(self, marginals: Array) -> Array:
@@ -126,13 +126,13 @@ class QuadraticLoss:
         rows = self.weights * marginals**2
         for coarse in self.boxes:
             cells = marginals[coarse.cells]
-            rows[coarse.cells] += coarse.weight * cells * coarse.at_cells(coarse.sums(marginals))
+            rows[coarse.cells] += cells * coarse.at_cells(coarse.weight * coarse.sums(marginals))
         return rows
 
     @property
     def largest_weight(self) -> float:
         """Largest weight of a cell or a sum."""
-        return max([float(self.weights.max()), *(coarse.weight for coarse in self.boxes)])
+        return max([float(self.weights.max()), *(float(np.max(coarse.weight)) for coarse in self.boxes)])
 
     @property
     def count(self) -> int:
@@ -174,12 +174,13 @@ class QuadraticLoss:
         floor = np.where(single, least / np.sqrt(np.where(single, self.weights, 1.0)), _LEAST_CELL)
         for coarse in self.boxes:
             sizes = np.bincount(coarse.labels, minlength=len(coarse.values) + 1)
-            share = least / math.sqrt(coarse.weight) / sizes[coarse.labels]
+            floors = np.broadcast_to(least / np.sqrt(coarse.weight), coarse.values.shape)
+            share = coarse.at_cells(floors, _LEAST_CELL) / sizes[coarse.labels]
             floor[coarse.cells] = np.where(single[coarse.cells], floor[coarse.cells], share)
         modelled = np.maximum(marginals, floor)
         measured = np.where(single, np.maximum(self.values, floor), modelled)
         for coarse in self.boxes:
-            wanted = np.maximum(coarse.values, least / math.sqrt(coarse.weight))
+            wanted = np.maximum(coarse.values, least / np.sqrt(coarse.weight))
             ratios = wanted / np.maximum(coarse.sums(measured), _LEAST_CELL)
             ratio = np.where(single[coarse.cells], 1.0, coarse.at_cells(ratios, 1.0))
             measured[coarse.cells] *= ratio

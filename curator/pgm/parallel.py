@@ -40,7 +40,7 @@ from ...common.measurement import Measurement
 from .estimation import estimate
 from .estimator import Problem
 from .junction_tree import JunctionTree
-from .loss import QuadraticLoss, split
+from .loss import BoxSums, QuadraticLoss, split
 from .model import MarkovRandomField
 from .oracle import MarginalOracle
 from .reconcile import reconcile
@@ -177,11 +177,7 @@ def _summed_to(part: Domain, loss: QuadraticLoss) -> list[Measurement]:
     A sum of cells has the sum of their variances. Sums over boxes or groups are used only if all their
     attributes are among these.
     """
-    found = [
-        Measurement(c.clique, c.values, c.weight**-0.5, zcdp_rho=0.0, boxes=c.boxes, groups=c.groups)
-        for c in loss.boxes
-        if set(c.clique) <= set(part.names)
-    ]
+    found = [_as_measured(c) for c in loss.boxes if set(c.clique) <= set(part.names)]
     for clique, values, weights in zip(
         loss.cliques, split(loss.values, loss.shapes), split(loss.weights, loss.shapes), strict=True
     ):
@@ -192,6 +188,20 @@ def _summed_to(part: Domain, loss: QuadraticLoss) -> list[Measurement]:
             sigma = math.sqrt(float(variances.mean()))
             found.append(Measurement(kept, sums, sigma, zcdp_rho=0.0, sigmas=np.sqrt(variances)))
     return found
+
+
+def _as_measured(sums: BoxSums) -> Measurement:
+    """The measurement of these sums."""
+    variances = 1.0 / np.asarray(sums.weight)
+    return Measurement(
+        sums.clique,
+        sums.values,
+        math.sqrt(float(variances.mean())),
+        zcdp_rho=0.0,
+        boxes=sums.boxes,
+        sigmas=np.sqrt(variances) if variances.ndim else None,
+        groups=sums.groups,
+    )
 
 
 def _fitted(

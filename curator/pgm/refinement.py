@@ -32,16 +32,16 @@ _TOO_MANY = 1e12
 MAX_CELLS = 1 << 20
 """Rows are not adjusted to larger marginals, in whose cells there is rarely more than one row."""
 
-_ALL_CELLS = 1 << 25
+ALL_CELLS = 1 << 25
 """Largest number of cells in memory, 8 bytes each; every marginal is stored once for each attribute."""
 
-MAX_LARGER_CELLS = _ALL_CELLS // 2
+MAX_LARGER_CELLS = ALL_CELLS // 2
 """Largest number of them for marginals of three and more attributes, so that there is room for pairs."""
 
 WORK = 1 << 31
 """Largest number of cells that a sweep reads, in a few seconds; in a larger table each takes other rows."""
 
-_CELLS_PER_VIEW = 4
+_CELLS_PER_VIEW = 12
 """To find the cells of a marginal takes as long as to read so many."""
 
 _WEIGHT_OF_GROUPS = 0.25
@@ -72,7 +72,8 @@ def refined(
     """Change values where that brings the table's marginals closer to the given ones.
 
     In each of three sweeps over the rows in random order, each value is set to the one with the least sum
-    over marginals and cells of (count - wanted)^2, a quarter of it for groups; the sum never increases. The order of rows is kept.
+    over marginals and cells of (count - wanted)^2, a quarter of it for groups; the sum never increases. The
+    order of rows is kept.
 
     Args:
         table: rows that approximate the marginals.
@@ -186,7 +187,7 @@ def _surplus(
     end = 0
     room: dict[Places, Counts] = {}
     for places, counts in wanted.items():
-        if counts.size <= MAX_CELLS and end + len(places) * counts.size <= _ALL_CELLS:
+        if counts.size <= MAX_CELLS and end + len(places) * counts.size <= ALL_CELLS:
             room[places] = counts
             end += len(places) * counts.size
     end = 0

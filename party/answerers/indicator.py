@@ -80,7 +80,7 @@ class IndicatorAnswerer(Answerer):
         """
         if query.form is AnswerForm.RECORD_WISE and (query.boxes or query.interaction or query.groups):
             raise ProtocolError(
-                "indicator vectors have neither boxes nor groups nor interactions; query single cells"
+                "indicator vectors have neither boxes nor interactions nor groups; query single cells"
             )
         parts = divide(query.clique, [entry.attributes for entry in self._slice])
         if len(parts) != len(query.sigmas):

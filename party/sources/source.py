@@ -24,7 +24,7 @@ DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 SUFFIXES = (*DELIMITERS, ".parquet")
 
 _HELD_BYTES = 1 << 24
-"""Size of a text file up to which DuckDB reads it once and holds its cells, instead of reading each column."""
+"""Size of a CSV up to which DuckDB reads it once and holds its cells, not for each column."""
 
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,

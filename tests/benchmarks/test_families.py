@@ -43,7 +43,20 @@ def test_a_run_prints_the_comparison_and_resumes_from_its_file(tmp_path, capsys)
 
 
 def test_a_release_beyond_its_limit_is_out_of_time():
-    assert figures(Cell("latent60", "trusted", 1.0, 1, "randdpgen"), 0.0) == {"failed": "out of time"}
+    found = figures(Cell("latent60", "trusted", 1.0, 1, "randdpgen"), 0.0)
+    assert found == {"failed": "out of time", "limit_s": 0.0}
+
+
+def test_a_cell_that_was_out_of_time_is_run_again_with_a_larger_limit(tmp_path, monkeypatch):
+    out, ran = tmp_path / "results.json", []
+    monkeypatch.setattr(
+        "families.figures",
+        lambda cell, limit_s: ran.append(limit_s) or {"failed": "out of time", "limit_s": limit_s},
+    )
+    asked = ["small8", "--epsilon", "1", "--seeds", "1", "--mechanism", "mst", "--out", str(out)]
+    for limit in ("10", "10", "20", "20"):
+        main([*asked, "--limit", limit])
+    assert ran == [10.0, 10.0, 20.0, 20.0]
 
 
 def test_a_refused_release_says_why():

@@ -45,6 +45,9 @@ def least_loss(domain: Domain, measurements: Sequence[Measurement], total: float
         code = np.ravel_multi_index(tuple(cells[axes]), domain.shape(m.clique))
         if m.boxes:
             code = box_labels(domain.shape(m.clique), m.boxes)[code]
+        if m.groups:
+            mapped = [np.asarray(g)[c] if g else c for g, c in zip(m.groups, cells[axes], strict=True)]
+            code = np.ravel_multi_index(tuple(mapped), [int(places.max()) + 1 for places in mapped])
         rows.append((np.arange(len(m.values))[:, None] == code) / m.sigma)
         targets.append(m.values / m.sigma)
     # The total as one more measurement, far more exact than any other.

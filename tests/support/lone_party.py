@@ -1,5 +1,6 @@
 """One party with its own rows, in a release by the protocol `indicator`."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -41,8 +42,8 @@ def started(table, ledger, policy=POLICY, seed=1):
 def asked(party, query, rows=1):
     """The answer in counts, shape (rows, cells, or differences of an interaction)."""
     domain = party.describe().domain
-    cells = len(query.boxes) or domain.cells(query.clique)
+    cells = len(query.boxes) or math.prod(query.shape(domain))
     if query.interaction:
-        cells = difference_count(domain.shape(query.clique))
+        cells = difference_count(query.shape(domain))
     integers = list(decode_answer(party.answer(query), rows, cells, 64))
     return np.concatenate(integers) / grid_of(query.sigma)

@@ -212,6 +212,7 @@ MATCHING_TERMS = st.builds(
 TERMS = UNMASKED_TERMS | MASKED_TERMS | MATCHING_TERMS
 BOXES = st.lists(st.lists(st.tuples(WORDS, WORDS), max_size=3).map(tuple), max_size=3).map(tuple)
 COUNTED = [AnswerForm.HISTOGRAM, AnswerForm.RECORD_WISE, AnswerForm.SHARE]
+GROUPS = st.lists(st.lists(WORDS, max_size=3).map(tuple), max_size=3).map(tuple)
 QUERIES = (
     st.builds(
         MarginalQuery,
@@ -237,7 +238,8 @@ QUERIES = (
         form=st.sampled_from(COUNTED),
         clique=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
         sigma=POSITIVE,
-        interaction=st.just(True),
+        interaction=st.booleans(),
+        groups=GROUPS,
     )
     | st.builds(
         MarginalQuery,
@@ -273,6 +275,11 @@ SCORE_QUERIES = st.builds(
     st.lists(st.lists(TEXTS, min_size=1, max_size=3).map(tuple), min_size=1, max_size=3).map(tuple),
     POSITIVE,
     st.binary(min_size=32, max_size=32),
+)
+SCORE_QUERIES |= st.builds(
+    lambda query, groups: replace(query, groups=groups * len(query.cliques)),
+    SCORE_QUERIES,
+    GROUPS.map(lambda groups: (groups,)),
 )
 
 DESCRIPTION = PartyDescription(
@@ -324,3 +331,5 @@ DELIVERY = Delivery(
     "r", DeliveryKind.OPENING, CHAIN, 2, "q", 3, b"c" * 32, (CHAIN, (("a",), ("b",))), owner=1
 )
 SCORE_QUERY = ScoreQuery("r", "q", (("a", "b"), ("c",)), 2.5, b"h" * 32, 7, 9)
+GROUPED = replace(QUERY, boxes=(), groups=((0, 1, 1), ()))
+GROUPED_SCORES = replace(SCORE_QUERY, groups=(((0, 1, 1), ()), ()))

@@ -13,8 +13,11 @@ from ...data.domain import Clique, Domain
 from ...data.grouping import Grouping, Groups
 from ...errors import ProtocolError
 
-MARK = "\x1d"
-"""Begins the column of a grouped attribute; no attribute of a plan begins with it."""
+_MARK = "\x1d"
+"""Begins the column of a grouped attribute, and of one whose name begins with it."""
+
+_DIGITS = 9
+"""More digits than the number of a group has."""
 
 _KEPT = 4096
 """Number of columns whose groups are remembered."""
@@ -22,9 +25,8 @@ _KEPT = 4096
 
 def columns_of(clique: Clique, groups: Groups) -> Clique:
     """The column of each attribute of a clique."""
-    if not groups:
-        return clique
-    return tuple(_column(name, labels) for name, labels in zip(clique, groups, strict=True))
+    of_each = groups or ((),) * len(clique)
+    return tuple(_column(name, labels) for name, labels in zip(clique, of_each, strict=True))
 
 
 def names_of(columns: Clique) -> Clique:
@@ -45,7 +47,9 @@ def width(domain: Domain, column: str) -> int:
 
 
 def _column(name: str, labels: Grouping) -> str:
-    return MARK.join(("", ",".join(map(str, labels)), name)) if labels else name
+    if not labels and not name.startswith(_MARK):
+        return name
+    return _MARK.join(("", ",".join(map(str, labels)), name))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -55,11 +59,11 @@ def _read(column: str) -> tuple[str, Grouping]:
     Raises:
         ProtocolError: it is not what `_column` writes.
     """
-    if not column.startswith(MARK):
+    if not column.startswith(_MARK):
         return column, ()
-    stated, _, name = column[1:].partition(MARK)
-    digits = stated.split(",")
-    labels = tuple(map(int, digits)) if all(d.isascii() and d.isdigit() for d in digits) else ()
+    stated, _, name = column[1:].partition(_MARK)
+    numbers = stated.split(",")
+    labels = tuple(map(int, numbers)) if all(n.isdecimal() and len(n) <= _DIGITS for n in numbers) else ()
     if _column(name, labels) != column:
         raise ProtocolError("expected the name of an attribute, with its groups if any; compare versions")
     return name, labels

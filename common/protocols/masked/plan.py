@@ -21,7 +21,7 @@ from ...privacy.distributed import DistributedNoise
 from ..alignment.alignment import Population
 from ..indicator import divide
 from ..partition import Participant, Partition
-from .columns import MARK, columns_of, groups_of, names_of, width
+from .columns import columns_of, groups_of, names_of, width
 from .dealers import DealerEntry, check_collusions, check_dealers, dealers_wanted
 from .one_hot import CHECK, RING_BITS
 from .presence import columns_in, presence, present_chain
@@ -87,8 +87,6 @@ class MaskedPlan(Partition):
                 f"check: expected records and a budget that fit {RING_BITS} bits, got more; lower the "
                 "budget, or leave the check out"
             )
-        if any(name.startswith(MARK) for name in self.domain):
-            raise DataError("expected names of attributes that begin with no control character; rename them")
         # Refuses a number of tolerated collusions that leaves no honest party.
         DistributedNoise(len(self.roster), self.tolerated)
 

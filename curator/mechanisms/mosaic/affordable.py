@@ -19,6 +19,7 @@ from ...pgm.refinement import SWEEPS, WORK
 from ...pgm.zeros import zeros_of
 from ..parts.allocation import EXPECTED_L1
 from ..parts.steps import PublicFacts, measurable_as_interaction
+from .growth import rows_drawn
 
 SECONDS = 60.0
 """Time limit of a release without one."""
@@ -39,8 +40,8 @@ _QUERIES = 0.25
 _LARGER = 0.5
 """Share of the time for adjusting the rows of unfinished models, if larger interactions are looked for."""
 
-_DRAFTS, _DRAWN = 6, 2
-"""Number of unfinished models of which rows are drawn, and rows for each record."""
+_DRAFTS = 6
+"""Number of unfinished models of which rows are drawn."""
 
 _S_PER_CANDIDATE = 4e-3
 _S_PER_CELL = 2e-6
@@ -96,7 +97,7 @@ def affords_larger(facts: PublicFacts, seconds: float) -> bool:
     """Whether there is time to look for interactions larger than those of the workload."""
     sizes = [size for size in facts.domain.sizes if size > 1]
     cells_of_row = (len(sizes) - 1) * sum(sizes)
-    adjusted = min(WORK, _DRAWN * facts.record_count * cells_of_row)
+    adjusted = min(WORK, rows_drawn(facts.record_count) * cells_of_row)
     return _DRAFTS * SWEEPS * adjusted * _S_PER_ADJUSTED <= _LARGER * seconds
 
 

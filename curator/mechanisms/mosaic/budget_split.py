@@ -79,7 +79,7 @@ class SplitProblem:
         return parts * (total / max(float(parts.sum()), 1e-300)), importance * (left_out - now)
 
     def error(self, parts: Array) -> float:
-        """The predicted error of the workload after measuring for these parts of a budget, shape (interactions,)."""
+        """The predicted error of the workload if each interaction gets its part, shape (interactions,)."""
         precision = self.known + parts / self.price
         left = self.deviations / np.sqrt(1 + precision[:, None] * self.deviations**2)
         errors = EXPECTED_L1 * (self.cells * left).sum(axis=1)

@@ -81,7 +81,7 @@ def largest_alone(shares: Sequence[float] | Array, groups: int) -> Grouping:
 def _capped(
     sizes: Mapping[str, int], names: Collection[str], least: int, most_cells: float
 ) -> dict[str, int]:
-    """The sizes with the largest limit, at least `least`, for these attributes that leaves few enough cells."""
+    """The sizes with the largest limit for these attributes that leaves few enough cells, or else `least`."""
     low, high = least, max((sizes[name] for name in names), default=least)
 
     def within(limit: int) -> dict[str, int]:

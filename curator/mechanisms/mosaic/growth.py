@@ -22,10 +22,11 @@ ORDERS = (3, 4, 5)
 """Numbers of attributes of larger interactions."""
 
 MOST_SCORED = 2000
-"""Most cliques that are scored at once; each takes a few ms."""
+"""Most cliques that are scored at once."""
 
-_COUNTED = 1 << 30
-"""Most rows times cliques that are counted for the scores of a round, in a few seconds."""
+_SHARE, _S_PER_CLIQUE, _S_PER_RECORD = 0.05, 3e-3, 1e-8
+"""Share of a release's time for the scores of a round, and their estimated processor seconds for each clique,
+and for each record that is counted in one."""
 
 _DETECTABLE = 0.1
 """So many cliques are scored at once that the noise of each stays below this share of the records."""
@@ -33,11 +34,11 @@ _DETECTABLE = 0.1
 _CELLS = 1 << 14
 """Largest number of cells of a grouped marginal."""
 
-_NOISE, _PAID = 0.5, Fraction(1, 20)
+_NOISE, _PAID = 0.35, Fraction(1, 20)
 """Codes are grouped until the noise of a measurement for this share of the budget is below that share of the
 records, in the L1 norm."""
 
-_TESTED, _LEFT = Fraction(1, 50), 0.8
+_TESTED, _LEFT = Fraction(1, 50), 0.65
 """An interaction is worth measuring if this share of the budget takes its predicted error below that share of
 its size."""
 
@@ -48,35 +49,36 @@ _ROWS = 1 << 14, 1 << 17
 """Fewest and most rows of an unfinished model."""
 
 
-def most_scored(records: int, rho: float) -> int:
+def most_scored(records: int, rho: float, seconds: float) -> int:
     """How many cliques can be scored at once: a record changes all their distances.
 
     Args:
         records: number of records.
         rho: budget of all scores together, zCDP.
+        seconds: time limit of the release.
     """
     detectable = 2 * rho * (_DETECTABLE * records) ** 2
-    return int(min(MOST_SCORED, detectable, _COUNTED / max(records, 1)))
+    in_time = _SHARE * seconds / (_S_PER_CLIQUE + _S_PER_RECORD * records)
+    return int(min(MOST_SCORED, detectable, in_time))
 
 
 def candidates_within(
-    measurer: Measurer, larger: Larger, order: int, rows: Table, rho: Fraction, without: Collection[Clique]
+    measurer: Measurer, larger: Larger, order: int, rows: Table, most: int, without: Collection[Clique]
 ) -> list[Clique]:
-    """The candidates of so many attributes that can be scored with this budget and measured.
+    """The candidates of so many attributes that are scored: that can be grouped and measured.
 
     Args:
         measurer: measurer of the run.
         larger: larger interactions so far; gets the groups of the candidates.
         order: number of attributes.
         rows: rows of the model so far.
-        rho: budget of all scores together.
+        most: largest number of candidates.
         without: cliques that are no candidates.
     """
     records, granted = measurer.record_count, measurer.granted
     some = measurer.domain.names[:1]
     sigma = measurer.expected_sigma(some, granted * _PAID)
     cells = min(float(_CELLS), _NOISE * records / (EXPECTED_L1 * sigma))
-    most = most_scored(records, float(rho))
     found: list[Clique] = []
     for clique in larger.find(order, rows, cells, without):
         if len(found) == most:
@@ -91,7 +93,7 @@ def worth_measuring(
 ) -> list[Clique]:
     """The scored interactions that a measurement tells much about, those with the largest gains first.
 
-    Of four and more attributes only large ones are worth it, since no marginal of pairs or triples needs them.
+    Of four and more attributes only large ones are worth it, since no marginal of triples needs them.
     """
     least = 0.0 if len(scored[0]) == 3 else LARGE * measurer.record_count
     rho = measurer.granted * _TESTED
@@ -109,7 +111,12 @@ def worth_measuring(
     return worth
 
 
+def rows_drawn(records: int) -> int:
+    """Number of rows of an unfinished model."""
+    fewest, most = _ROWS
+    return min(most, max(fewest, 2 * records))
+
+
 def drawn_rows(model: ReleasedModel, records: int, stream: RandomStream) -> Table:
     """Rows of an unfinished model, twice as many as records if they are neither few nor very many."""
-    fewest, most = _ROWS
-    return model.generate(min(most, max(fewest, 2 * records)), stream.child("larger").generator())
+    return model.generate(rows_drawn(records), stream.child("larger").generator())

@@ -1,8 +1,8 @@
 """Interactions of three and more attributes that no workload names, where pairs do not explain the table.
 
-They are scored and measured in groups of codes (`grouping`), since single cells of so many attributes hold few
-records. The reference of a score or an estimate is the marginal of rows of the model, adjusted to all that is
-known before, so an interaction is what is still missing.
+They are scored and measured in groups of codes (`grouping`), since few records are in single cells of so
+many attributes. The reference of a score or an estimate is the marginal of rows of the model, adjusted to
+all that is known before, so an interaction is what is still missing.
 
 All estimates are post-processing of noisy values.
 """
@@ -98,7 +98,7 @@ class Larger:
     def references(self, cliques: Sequence[Clique], rows: Table) -> list[Array]:
         """The marginals of the rows, scaled to the number of records."""
         counts = rows.marginals(cliques, [self.groups[clique] for clique in cliques])
-        return [found * (self._records / rows.record_count) for found in counts]
+        return [found.astype(float) * (self._records / rows.record_count) for found in counts]
 
     def score(
         self, cliques: Sequence[Clique], references: Sequence[Array], scores: Scores, rows: int

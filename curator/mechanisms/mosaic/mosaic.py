@@ -72,8 +72,6 @@ LARGER_ROUNDS = 0.015
 _MOST_EXPECTED = 10
 """Number of larger interactions that a forecast expects in a round, at most."""
 
-LARGER_ON = True
-
 _MB_PER_S = 0.5
 """Limit of the model's MiB for each second: about a thousand iterations of at most 2 ms for each MiB."""
 
@@ -127,7 +125,7 @@ class Mosaic(GaussianMechanism):
             check_smallest(measurer.domain, kept, limit_mb)
         steps = self._steps(measurer, workload, kept)
         schedule = Schedule(ROUNDS, limit_mb)
-        return Run(measurer, workload, steps, schedule, stream, report).run()
+        return Run(measurer, workload, steps, schedule, self._seconds, stream, report).run()
 
     def _steps(self, facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
         singles = tuple((name,) for name in facts.domain if facts.domain[name].size > 1)
@@ -138,8 +136,8 @@ class Mosaic(GaussianMechanism):
         selecting = (
             _by_scores(facts, workload, kept, self._seconds) if facts.scores_exactly else _survey(facts, kept)
         )
-        affords = LARGER_ON and affords_larger(facts, self._seconds)
-        more = _larger(facts) if facts.scores_exactly and affords else ()
+        in_time = affords_larger(facts, self._seconds)
+        more = _larger(facts, self._seconds) if facts.scores_exactly and in_time else ()
         left = 1 - first.share - sum(step.share for step in (*selecting, *more))
         again = (*singles, *selecting[-1].cliques) if selecting else singles
         # The run splits by predicted error (`budget_split`); a split by these sizes is similar.
@@ -194,7 +192,7 @@ def _by_scores(
     )
 
 
-def _larger(facts: PublicFacts) -> tuple[Step, ...]:
+def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
     """Rounds that score interactions of three and more attributes, beyond the workload, and measure some.
 
     The steps name triples, of which later rounds ask for unions.
@@ -202,7 +200,7 @@ def _larger(facts: PublicFacts) -> tuple[Step, ...]:
     names = [name for name in facts.domain if facts.domain[name].size > 1]
     times = len(ORDERS)
     rho = float(facts.granted) * LARGER_SCORES / times
-    most = most_scored(facts.record_count, rho)
+    most = most_scored(facts.record_count, rho, seconds)
     triples = measurable_cliques(facts, list(itertools.islice(itertools.combinations(names, 3), most)))
     if not triples:
         return ()

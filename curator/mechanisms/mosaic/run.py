@@ -30,7 +30,7 @@ from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
 from ..parts.steps import Step, by_name, measurable_as_interaction
 from .averages import unbiased_averages
 from .effects import Effect
-from .growth import ORDERS, candidates_within, drawn_rows, worth_measuring
+from .growth import ORDERS, candidates_within, drawn_rows, most_scored, worth_measuring
 from .knowledge import Knowledge
 from .larger import LARGE, Larger
 from .outside import pairs_outside, supplemented
@@ -41,7 +41,7 @@ _LEAST_PART = 1e-6
 LEARNED = 0.1
 """Share of the last measurements for the pairs from which dependencies are learned."""
 
-LARGER = 0.1
+LARGER = 0.15
 """Share of the budget that is kept until larger interactions are scored."""
 
 
@@ -57,6 +57,7 @@ class Run:
         workload: marginals to preserve, with weights.
         steps: result of `Mosaic.steps`.
         schedule: schedule of the rounds.
+        seconds: time limit of the release.
         stream: randomness of rows of unfinished models.
         report: called with the progress after every step.
     """
@@ -67,6 +68,7 @@ class Run:
         workload: Workload,
         steps: tuple[Step, ...],
         schedule: Schedule,
+        seconds: float,
         stream: RandomStream,
         report: Report,
     ) -> None:
@@ -76,6 +78,7 @@ class Run:
         self._steps = steps
         self._named = by_name(steps)
         self._schedule = schedule
+        self._seconds = seconds
         self._stream = stream
         self._report = report
         self._known = Knowledge(measurer.domain, measurer.record_count, measurer.before)
@@ -216,7 +219,8 @@ class Run:
         rows = self._draw(model)
         for number, order in enumerate(ORDERS, start=1):
             rho = self._budget(scores.name)
-            wanted = candidates_within(self._measurer, larger, order, rows, rho, self._workload.cliques)
+            most = most_scored(self._measurer.record_count, float(rho), self._seconds)
+            wanted = candidates_within(self._measurer, larger, order, rows, most, self._workload.cliques)
             if not wanted and order > ORDERS[0]:
                 break
             if not wanted:
@@ -253,7 +257,7 @@ class Run:
         return worth
 
     def _place(self, chosen: Sequence[Clique], model: ReleasedModel) -> None:
-        """Takes large interactions of single codes into the model while it stays small; others stay outside."""
+        """Takes large interactions of single codes into the model while it stays small, and no others."""
         known, larger = self._known, self._larger
         for clique in chosen:
             growth = TreeGrowth(self._domain, [*known.ones, *known.chosen])
@@ -264,16 +268,18 @@ class Run:
                 larger.outside.append(clique)
 
     def _with_larger(self, model: ReleasedModel) -> ReleasedModel:
-        """The model with the marginals of larger interactions, each made from rows adjusted to smaller ones."""
+        """The model with marginals of larger interactions, each made from rows adjusted to smaller ones."""
         larger = self._larger
-        plain = model if isinstance(model, SupplementedModel) else SupplementedModel(model, {})
-        found = replace(plain, grouped=())
+        if isinstance(model, MarkovRandomField):
+            model = SupplementedModel(model, {})
+        assert isinstance(model, SupplementedModel)
+        found = replace(model, grouped=())
         for order in ORDERS:
             cliques = [clique for clique in larger.outside if len(clique) == order]
             if cliques:
                 grouped = larger.marginals(cliques, self._draw(found))
                 found = replace(found, grouped=(*found.grouped, *grouped))
-        return found if found.grouped else model
+        return found
 
     def _draw(self, model: ReleasedModel) -> Table:
         """Rows of an unfinished model."""

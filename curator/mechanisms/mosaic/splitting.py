@@ -22,8 +22,9 @@ Array = NDArray[np.float64]
 _LEFT = 0.7
 """Share of the noise's variance of an interaction that remains after all marginals are fitted together."""
 
-TOLERATED = 0.01
-"""Largest share by which larger interactions may raise the predicted error of the workload."""
+TOLERATED, _FOR_LARGE = 0.01, 0.1
+"""Larger interactions may raise the predicted error of the workload by the first share, or by the second of
+the largest one's share of the records if that is more: what a table mostly consists of is worth more."""
 
 _WEIGHTS = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 """Weights of a larger interaction beside the workload's marginals; the first that is tolerated counts."""
@@ -58,14 +59,16 @@ class Splitting:
             cliques: interactions of the workload.
             total: budget, zCDP; positive.
             more: larger interactions. Each counts as a marginal of its own, as far as this raises the
-                workload's predicted error by at most `TOLERATED`.
+                workload's predicted error by little (`TOLERATED`).
 
         Returns:
             The parts of `cliques`, then of `more`; and whether `more` has a part.
         """
         alone = self._problem(cliques)
         parts, _ = alone.split(total)
-        limit = (1 + TOLERATED) * alone.error(parts)
+        largest = max((self._larger.size(clique) for clique in more), default=0.0)
+        tolerated = max(TOLERATED, _FOR_LARGE * largest / self._measurer.record_count)
+        limit = (1 + tolerated) * alone.error(parts)
         for weight in _WEIGHTS if more else ():
             both, _ = self._problem(cliques, more, weight).split(total)
             if alone.error(both[: len(cliques)]) <= limit:

@@ -137,8 +137,11 @@ class MaskedAnswerer(Answerer):
 
     def score_run(self, query: ScoreQuery) -> ScoreRun:
         """Scores computed with the other parties, or locally by a single party."""
-        if len(_plan(self.account.terms).roster) > 1:
+        plan = _plan(self.account.terms)
+        if len(plan.roster) > 1:
             return SharedScores(self._introduced_session(), query)
+        for clique, groups in query.grouped_cliques:
+            plan.check_groups(clique, groups)
         return LocalScores(self._rows(), query)
 
     def _introduced_session(self) -> MaskedSession:

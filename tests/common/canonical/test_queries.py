@@ -11,7 +11,14 @@ from hypothesis import example, given
 
 from dpmosaic.common.canonical.queries import encode_asked, query_digest
 from dpmosaic.common.messages import AlignmentQuery, AnswerForm, MarginalQuery, ScoreQuery
-from support.messages import QUERIES, QUERY, SCORE_QUERIES, SCORE_QUERY
+from support.messages import (
+    GROUPED,
+    GROUPED_SCORES,
+    QUERIES,
+    QUERY,
+    SCORE_QUERIES,
+    SCORE_QUERY,
+)
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "canonical.json").read_text())
 
@@ -32,6 +39,7 @@ def test_marginal_queries_have_the_bytes_of_the_vectors(vector):
         pairs(value["boxes"]),
         value["interaction"],
         tuple(value["other_sigmas"]),
+        tuple(map(tuple, value.get("groups", ()))),
     )
     assert encode_asked(query).hex() == vector["bytes"]
     assert query_digest(query) == vector["sha256"]
@@ -42,6 +50,7 @@ def test_score_queries_have_the_bytes_of_the_vectors(vector):
     value = dict(vector["value"])
     value["cliques"] = tuple(map(tuple, value["cliques"]))
     value["references"] = bytes.fromhex(value["references"])
+    value["groups"] = tuple(tuple(map(tuple, groups)) for groups in value.get("groups", ()))
     query = ScoreQuery(**value)
     assert encode_asked(query).hex() == vector["bytes"]
     assert query_digest(query) == vector["sha256"]
@@ -98,6 +107,19 @@ def test_every_sigma_changes_the_bytes_of_a_query():
 def test_an_interaction_changes_the_bytes_of_a_query():
     marginal = replace(QUERY, boxes=())
     assert encode_asked(replace(marginal, interaction=True)) != encode_asked(marginal)
+
+
+@pytest.mark.parametrize("query", [GROUPED, replace(GROUPED, interaction=True)])
+@pytest.mark.parametrize(
+    "groups", [(), ((0, 1, 1),), ((), (0, 1, 1)), ((0, 1), (1,)), ((0, 1, 0), ()), ((), ())]
+)
+def test_groups_change_the_bytes_of_a_query(query, groups):
+    assert encode_asked(replace(query, groups=groups)) != encode_asked(query)
+
+
+@pytest.mark.parametrize("groups", [(), ((), ((0, 1, 1),)), (((0, 1, 1),), ()), (((), (0, 1, 1)), ())])
+def test_groups_change_the_bytes_of_a_score_query(groups):
+    assert encode_asked(replace(GROUPED_SCORES, groups=groups)) != encode_asked(GROUPED_SCORES)
 
 
 @given(SCORE_QUERIES, SCORE_QUERIES)

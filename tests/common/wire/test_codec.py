@@ -20,6 +20,8 @@ from support.messages import (
     DELIVERY,
     DESCRIPTION,
     DESCRIPTIONS,
+    GROUPED,
+    GROUPED_SCORES,
     INTRODUCTION,
     INTRODUCTIONS,
     MARK,
@@ -45,6 +47,8 @@ def decode_header(data):
 MESSAGES = {
     "description": (codec.encode_description, codec.decode_description, DESCRIPTION, DESCRIPTIONS),
     "query": (queries.encode_query, queries.decode_query, QUERY, QUERIES),
+    "grouped query": (queries.encode_query, queries.decode_query, GROUPED, QUERIES),
+    "grouped scores": (queries.encode_score_query, queries.decode_score_query, GROUPED_SCORES, SCORE_QUERIES),
     "score query": (queries.encode_score_query, queries.decode_score_query, SCORE_QUERY, SCORE_QUERIES),
     "acceptance": (codec.encode_acceptance, codec.decode_acceptance, ACCEPTANCE, ACCEPTANCES),
     "introduction": (codec.encode_introduction, codec.decode_introduction, INTRODUCTION, INTRODUCTIONS),

@@ -68,6 +68,8 @@ def test_a_message_of_an_unknown_kind_or_with_coins_of_another_length_is_refused
         {"boxes": [pb.Box(starts=[0], stops=[])]},
         {"boxes": [pb.Box(starts=[0], stops=[1]), pb.Box(starts=[1], stops=[2, 3])]},
         {"boxes": [pb.Box(starts=[0], stops=[1])], "interaction": True},
+        {"boxes": [pb.Box(starts=[0], stops=[1])], "groups": [pb.Grouping(labels=[0, 1])]},
+        {"form": 4, "groups": [pb.Grouping(labels=[0, 1])]},
     ],
 )
 def test_an_inconsistent_query_is_refused(fields):
@@ -88,6 +90,7 @@ def test_an_inconsistent_query_is_refused(fields):
         {"sigma": float("inf")},
         {"largest_reference": 3},
         {"largest_total": 2**62},
+        {"groups": [pb.Groups(), pb.Groups()]},
         {"largest_reference": 2**64 - 1, "largest_total": 2**64 - 1},
     ],
 )

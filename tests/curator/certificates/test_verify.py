@@ -4,7 +4,7 @@ Parties sign the digest of a certificate that they do not see. A curator that de
 valid signatures on anything: here every altered certificate is signed again by all parties.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -24,9 +24,13 @@ from dpmosaic.common.statement import Claim, Statement, first_link, next_link, s
 from dpmosaic.curator.certificates.certificate import Certificate
 from dpmosaic.curator.certificates.statements import Signatures
 from dpmosaic.curator.certificates.verify import sha256_of, sign_terms, verify_certificate
+from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.curator.mechanisms.catalogue import mechanism_named
+from dpmosaic.curator.mechanisms.independent import Independent
+from dpmosaic.curator.mechanisms.parts.ending import ended
 from dpmosaic.curator.parties.asking import Asking
 from dpmosaic.curator.parties.dealer import CuratorDealer
+from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.releasing.agreement import agree
 from dpmosaic.curator.releasing.journalled import signatures_of
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
@@ -43,13 +47,25 @@ DEALERS = ("dealer-1", "dealer-2", "dealer-3")
 IDENTITIES = {name: Identity.from_seed(TRIAL.keys.child_key("identity", name)) for name in (*NAMES, *DEALERS)}
 
 
+@dataclass(frozen=True)
+class Grouping(Independent):
+    """Measures the interaction of a pair with two values of one attribute as a group, and nothing else."""
+
+    def run(self, measurer, workload, stream, report):
+        """See `Mechanism.run`."""
+        query = Query(("a", "b"), measurer.granted, "one-way", interaction=True, groups=((0, 1, 1), ()))
+        found = measurer.measure([query])
+        model = estimate(measurer.domain, [], total=measurer.record_count)
+        return ended(measurer, self.steps(measurer, workload), model, found, averages={})
+
+
 def certified(dealers, mechanism):
     """The certificate of a release over four parties and so many dealers; without any, the curator deals."""
     order = ReleaseOrder(
         DOMAIN,
         MASKED,
         Adjacency.ZERO_OUT,
-        mechanism_named(mechanism),
+        mechanism,
         Workload.parse(DOMAIN, "2way"),
         Budget(epsilon=1.0, delta=1e-9),
     )
@@ -72,13 +88,19 @@ def certified(dealers, mechanism):
 @pytest.fixture(scope="module")
 def signed():
     """A certificate of a release that scored and measured; the curator dealt."""
-    return certified(0, "mosaic")
+    return certified(0, mechanism_named("mosaic"))
 
 
 @pytest.fixture(scope="module")
 def dealt():
     """A certificate that three dealers signed too."""
-    return certified(3, "independent")
+    return certified(3, mechanism_named("independent"))
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    """A certificate of a release that measured groups of codes."""
+    return certified(0, Grouping())
 
 
 def federation(curator=SIGNER, **others):
@@ -130,6 +152,21 @@ def test_verifies_a_certificate_that_three_dealers_signed_and_says_who_would_hav
     assert {f"dealer {name}" for name in DEALERS} <= set(lines)
     assert "dealer curator" not in lines
     assert "Two of dealer-1, dealer-2 and dealer-3 together with a party of a slice" in lines["trust"].finding
+
+
+def test_verifies_a_certificate_of_groups_by_the_cost_of_their_shape(grouped):
+    lines = list(verify_certificate(grouped, federation()))
+    assert all(line.passed for line in lines), [line for line in lines if not line.passed]
+    (charge,), (measured,) = grouped.charges, grouped.measurements
+    assert (charge.kind, charge.clique, charge.groups) == ("interaction", ("a", "b"), (2, 2))
+    assert (measured.clique, measured.groups) == (("a", "b"), (2, 2))
+    assert Certificate.from_json(grouped.to_json()) == grouped
+    assert grouped.sigmas == {}
+
+
+@pytest.mark.parametrize("groups", [[], [3, 2], [2], [2, 2, 2], [2, 4], [0, 2]])
+def test_detects_groups_that_the_cost_does_not_fit(grouped, groups):
+    assert failed(signed_again(changed(grouped, ("charges", 0, "groups"), groups))) == {"charges"}
 
 
 @pytest.mark.parametrize(

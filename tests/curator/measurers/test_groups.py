@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from dpmosaic.common.data.domain import Domain
-from dpmosaic.common.data.grouping import grouped_shape
+from dpmosaic.common.data.grouping import group_sums, grouped_shape
 from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
-from dpmosaic.common.errors import DataError
+from dpmosaic.common.errors import DataError, MosaicError
+from dpmosaic.common.protocols.alignment.alignment import Population
+from dpmosaic.common.protocols.masked import products
 from dpmosaic.curator.measurers.measurer import Query
 from dpmosaic.simulations.contracts.trial import Trial
+from support.aligned import AlignedRelease, People
 from support.parties import random_table
 
 DOMAIN = Domain.coded({"a": 4, "b": 3, "c": 5, "d": 4})
@@ -151,3 +154,105 @@ def test_nothing_has_the_size_of_the_cells_of_single_codes(protocol, grid):
     (found,) = measurer.measure([Query(domain.names, EXACT, "test", groups=(halves,) * 4)])
     exact = mapped(table, dict.fromkeys("wxyz", halves)).marginal(domain.names)
     np.testing.assert_allclose(found.values, exact, atol=0.5)
+
+
+ALIGNED = [["abcd"], ["ac bd"], ["ab c d", "abcd"]]
+HUGE = Fraction(10**7)
+
+
+def with_absent(groups):
+    """The groups of each attribute with `absent` as the last group, alone."""
+    return {name: (*labels, max(labels) + 1) if labels else () for name, labels in groups.items()}
+
+
+def counted(people, population, clique, groups):
+    """Exact counts of groups: sums over those of codes."""
+    absent = int(population is Population.ANYWHERE)
+    exact = people.anywhere(clique) if absent else people.everywhere(clique)
+    shape = tuple(people.domain[name].size + absent for name in clique)
+    grouped = tuple(groups[name] for name in clique)
+    return group_sums(exact, shape, grouped), grouped
+
+
+@pytest.mark.parametrize("population", Population)
+@pytest.mark.parametrize("grid", ALIGNED, ids=" / ".join)
+@pytest.mark.parametrize("alone", [False, True])
+def test_aligned_parties_count_groups_of_the_same_people(population, grid, alone):
+    people = People(DOMAIN, grid)
+    groups = with_absent(GROUPS) if population is Population.ANYWHERE else GROUPS
+    measurer = AlignedRelease(people, population, HUGE).measurer()
+    expected, queries = [], []
+    for clique in CLIQUES[:-1]:
+        counts, grouped = counted(people, population, clique, groups)
+        shape = grouped_shape(measurer.domain.shape(clique), grouped)
+        expected.append(interaction(counts.astype(float), shape) if alone else counts)
+        queries.append(Query(clique, HUGE / 4, "test", interaction=alone, groups=grouped))
+    for measurement, exact in zip(measurer.measure(queries), expected, strict=True):
+        np.testing.assert_allclose(measurement.values, exact, atol=0.3)
+
+
+@pytest.mark.parametrize("population", Population)
+@pytest.mark.parametrize("grid", ALIGNED, ids=" / ".join)
+def test_scores_of_groups_over_aligned_parties_leave_out_people_with_nothing(population, grid):
+    people = People(DOMAIN, grid)
+    groups = with_absent(GROUPS) if population is Population.ANYWHERE else GROUPS
+    measurer = AlignedRelease(people, population, HUGE).measurer()
+    found = [counted(people, population, clique, groups) for clique in CLIQUES[:-1]]
+    references = [np.arange(counts.size, dtype=np.int64) for counts, _ in found]
+    scores = measurer.score(CLIQUES[:-1], references, HUGE / 2, "test", [grouped for _, grouped in found])
+    for (counts, _), reference, score in zip(found, references, scores.values, strict=True):
+        differences = np.abs(counts - reference)
+        expected = differences[:-1].sum() if population is Population.ANYWHERE else differences.sum()
+        assert round(score) == expected
+
+
+@pytest.mark.parametrize("labels", [(0, 1, 1, 0, 0), (1, 0, 0, 2, 1), (2, 1, 1, 2, 0)])
+@pytest.mark.parametrize("grid", [["abcd"], ["ac bd"]], ids=" / ".join)
+def test_groups_in_which_absent_is_not_alone_and_last_are_refused_and_can_be_mended(labels, grid):
+    people = People(DOMAIN, grid)
+    measurer = AlignedRelease(people, Population.ANYWHERE, HUGE).measurer()
+    with pytest.raises(DataError, match="set it apart"):
+        measurer.measure([Query(("a",), HUGE / 4, "test", groups=(labels,))])
+    with pytest.raises(DataError, match="set it apart"):
+        measurer.score([("a",)], [np.zeros(3, dtype=np.int64)], HUGE / 4, "test", [(labels,)])
+    assert measurer.accountant.charges == ()
+    mended = measurer.measurable_groups((labels,))
+    (found,) = measurer.measure([Query(("a",), HUGE / 4, "test", groups=mended)])
+    exact = group_sums(people.anywhere(("a",)), (5,), mended)
+    assert np.rint(found.values).tolist() == exact.tolist()
+
+
+@pytest.mark.parametrize("labels", [(0, 1, 1, 0, 0), (2, 1, 1, 2, 0)])
+@pytest.mark.parametrize("grid", [["abcd"], ["ac bd"]], ids=" / ".join)
+def test_a_party_refuses_groups_in_which_absent_is_not_alone(labels, grid, monkeypatch):
+    """Asked by a curator that does not check."""
+    people = People(DOMAIN, grid)
+    release = AlignedRelease(people, Population.ANYWHERE, HUGE)
+    measurer = release.measurer()
+    monkeypatch.setattr(measurer, "_check_groups", lambda clique, groups: None)
+    with pytest.raises(MosaicError, match="set it apart"):
+        measurer.measure([Query(("a",), HUGE / 4, "test", groups=(labels,))])
+    with pytest.raises(MosaicError, match="set it apart"):
+        measurer.score([("a",)], [np.zeros(max(labels) + 1, dtype=np.int64)], HUGE / 4, "test", [(labels,)])
+
+
+def test_elsewhere_any_groups_are_measurable():
+    measurer = measurer_of("masked", "1x2", Fraction(1), table_of())
+    assert measurer.measurable_groups(((1, 0, 0, 0),)) == ((1, 0, 0, 0),)
+
+
+def test_openings_have_as_many_columns_as_there_are_groups(monkeypatch):
+    """Of the parts of both parties; a part of the same groups is opened once."""
+    widths, opening = [], products.opening
+
+    def opened(matrix, mask):
+        widths.append(matrix.shape[1])
+        return opening(matrix, mask)
+
+    monkeypatch.setattr(products, "opening", opened)
+    measurer = measurer_of("masked", "1x2", EXACT, table_of())
+    groups = groups_of(("a", "b", "c", "d"))
+    measurer.measure([Query(DOMAIN.names, EXACT / 2, "test", groups=groups)])
+    assert sorted(widths) == [6, 6]
+    measurer.measure([Query(DOMAIN.names, EXACT / 2, "test", interaction=True, groups=groups)])
+    assert len(widths) == 2

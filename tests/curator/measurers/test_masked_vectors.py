@@ -101,9 +101,9 @@ def spied(monkeypatch, seeds):
         seen.dealt |= {chain: words.tolist() for chain, words in dealt.items()}
         return dealt
 
-    def share_seen(self, query):
-        seen.shares.append(share(self, query).tolist())
-        return share(self, query)
+    def share_seen(self, *asked):
+        seen.shares.append(share(self, *asked).tolist())
+        return share(self, *asked)
 
     def seeded(self, *names):
         # The vectors give this key, not the seed.

@@ -8,6 +8,7 @@ import pytest
 
 from dpmosaic.common.data.boxes import Box, box_sums
 from dpmosaic.common.data.domain import Clique, Domain
+from dpmosaic.common.data.grouping import group_sums
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.estimation import estimate
 from support.fits import Array, Summed, least_loss, loss_of, noisy
@@ -115,3 +116,32 @@ def test_a_warm_start_with_sums_over_boxes_reaches_the_same_loss(summed: Summed)
     assert warm.loss == pytest.approx(
         estimate(domain, measurements, total=1000.0, tolerance=1e-7).loss, rel=1e-3
     )
+
+
+@pytest.mark.parametrize("sigma", [1.0, 400.0])
+def test_with_counts_of_groups_the_loss_is_the_least_that_any_joint_table_has(
+    shape: tuple[Domain, list[Clique]], sigma: float, summed: Summed
+) -> None:
+    domain, cliques = shape
+    rng = np.random.default_rng(int(sigma))
+    fine, _ = noisy(domain, [*((name,) for name in domain), *cliques], summed, sigma)
+    measurements = [*fine[: len(domain)], *(grouped(domain, m, rng) for m in fine[len(domain) :])]
+    model = estimate(domain, measurements, total=1000.0, max_iterations=5000, tolerance=1e-7)
+    reached = [
+        group_sums(marginal, domain.shape(m.clique), m.groups)
+        for marginal, m in zip(model.marginals([m.clique for m in measurements]), measurements, strict=True)
+    ]
+    best = least_loss(domain, measurements, 1000.0)
+    assert best * (1 - 1e-6) - 1e-6 <= loss_of(reached, measurements) <= best * 1.002 + 1e-3
+
+
+def grouped(domain: Domain, measurement: Measurement, rng: np.random.Generator) -> Measurement:
+    """The same over random groups, some of which are single codes."""
+    shape = domain.shape(measurement.clique)
+    groups = tuple(
+        tuple(np.unique(rng.permutation(np.arange(n) % max(2, n - 1)), return_inverse=True)[1].tolist())
+        if n > 2
+        else ()
+        for n in shape
+    )
+    return replace(measurement, values=group_sums(measurement.values, shape, groups), groups=groups)

@@ -1,11 +1,17 @@
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpmosaic.common.data.boxes import Box
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm.loss import QuadraticLoss, minimum_variance_total
+
+Array = NDArray[np.float64]
 
 DOMAIN = Domain.coded({"a": 2, "b": 3})
 
@@ -213,3 +219,72 @@ def test_refuses_measurements_that_do_not_fit_the_domain() -> None:
         QuadraticLoss.of(DOMAIN, [Measurement(("a",), np.array([1.0, -1.0]), 1.0, 0.0, interaction=True)])
     with pytest.raises(DataError, match="overlaps another box"):
         QuadraticLoss.of(DOMAIN, [over_boxes([LEFT, ((0, 1), (0, 3))], [1, 2])])
+
+
+def of_groups(values: list[float], sigma: float = 1.0, **fields: Any) -> Measurement:
+    """Of the clique (a, b), with the first and the last value of b as one group."""
+    return Measurement(
+        ("a", "b"), np.array(values, dtype=float), sigma, 0.0, groups=((), (1, 0, 1)), **fields
+    )
+
+
+def of_cells_of_groups(marginal: Array) -> Array:
+    cells = marginal.reshape(2, 3)
+    return np.stack([cells[:, 1], cells[:, 0] + cells[:, 2]], axis=1).ravel()
+
+
+def test_counts_of_groups_count_by_the_formula() -> None:
+    parts = [measured(("a",), [1, 5], 2.0), of_groups([6, 4, 1, 3], 0.5)]
+    loss = QuadraticLoss.of(DOMAIN, parts)
+    marginals = np.array([2.0, 4.0, 3.0, 1.0, 7.0, 2.0, 1.5, 5.0])
+    off = of_cells_of_groups(marginals[2:]) - [6, 4, 1, 3]
+    assert loss.of_marginals(marginals) == pytest.approx((1 + 1) / (2 * 4) + np.sum(off**2) / (2 * 0.25))
+    assert loss.count == 2 + 4
+    step = 1e-6
+    slopes = [
+        (loss.of_marginals(marginals + step * unit) - loss.of_marginals(marginals - step * unit)) / (2 * step)
+        for unit in np.eye(8)
+    ]
+    np.testing.assert_allclose(loss.gradient(marginals), slopes, rtol=1e-6, atol=1e-6)
+
+
+def test_counts_of_groups_may_deviate_differently() -> None:
+    sigmas = np.array([1.0, 2.0, 0.5, 4.0])
+    loss = QuadraticLoss.of(DOMAIN, [of_groups([6, 4, 1, 3], 2.0, sigmas=sigmas), of_groups([5, 5, 5, 5])])
+    (merged,) = loss.boxes
+    weights = sigmas**-2 + 1
+    np.testing.assert_allclose(merged.weight, weights)
+    np.testing.assert_allclose(merged.values, (sigmas**-2 * [6, 4, 1, 3] + [5, 5, 5, 5]) / weights)
+    marginals = np.array([3.0, 1.0, 7.0, 2.0, 1.5, 5.0])
+    off = of_cells_of_groups(marginals) - merged.values
+    assert loss.of_marginals(marginals) == pytest.approx(np.sum(weights * off**2) / 2)
+    assert loss.largest_weight == pytest.approx(5.0)
+    hessian = np.zeros((6, 6))
+    for group, weight in zip(([1], [0, 2], [4], [3, 5]), weights, strict=True):
+        hessian[np.ix_(group, group)] += weight
+    np.testing.assert_allclose(loss.bend(marginals), marginals * (hessian @ marginals))
+
+
+def test_initial_cells_of_groups_are_distributed_as_in_the_model() -> None:
+    loss = QuadraticLoss.of(DOMAIN, [of_groups([10, 6, -4, 9], 2.0, sigmas=np.array([1.0, 1.0, 2.0, 1.0]))])
+    target, _ = loss.fulfilled(np.array([3.0, 1.0, 1.0, 2.0, 1.5, 1.0]), 0.5)
+    # The third sum is raised to half of its own deviation.
+    np.testing.assert_allclose(target, [4.5, 10.0, 1.5, 6.0, 1.0, 3.0])
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3], [1, 2, 3, 4, 5, 6]])
+def test_groups_of_another_number_of_cells_are_refused(values: list[float]) -> None:
+    with pytest.raises(ModelError, match="expected 4 cells of groups"):
+        QuadraticLoss.of(DOMAIN, [of_groups(values)])
+
+
+def test_groups_that_do_not_fit_the_domain_are_refused() -> None:
+    wrong = replace(of_groups([1, 2, 3, 4]), groups=((), (0, 1)))
+    with pytest.raises(DataError, match="a group for each of 3 codes"):
+        QuadraticLoss.of(DOMAIN, [wrong])
+
+
+def test_counts_of_groups_say_the_total() -> None:
+    assert minimum_variance_total([of_groups([6, 4, 1, 3], 2.0), measured(("a",), [6, 8], 2.0)]) == (
+        pytest.approx(14.0)
+    )

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dpmosaic.common.data.domain import Clique, Domain
 from dpmosaic.common.errors import ModelError
-from dpmosaic.curator.pgm import cuts
+from dpmosaic.curator.pgm import cuts, layout, stages
 from dpmosaic.curator.pgm.belief_propagation import exponential, logarithm
 from dpmosaic.curator.pgm.compiled import compiled
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
@@ -60,6 +60,43 @@ def test_marginals_do_not_depend_on_how_cliques_are_cut(
         check(domain, cliques, potentials, joint, summed)
 
 
+@pytest.mark.parametrize("scale", [2.0, 30.0])
+def test_marginals_do_not_depend_on_whether_cliques_are_stored_whole(
+    scale: float, joint: Joint, summed: Summed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (layout, stages):
+        monkeypatch.setattr(module, "FASTEST", -1e6)
+    monkeypatch.setattr(cuts, "_WHOLE", 1)
+    split_further = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        monkeypatch.setattr(stages, "_FEW", int(rng.integers(1, 40)))
+        # Prices at random lead to rows of all lengths.
+        for price in ("_RUN", "_MEMBER", "_ROW"):
+            monkeypatch.setattr(stages, price, rng.uniform(0, 10))
+        domain = Domain.coded({f"x{i}": int(rng.integers(1, 4)) for i in range(rng.integers(2, 10))})
+        every = [c for k in range(1, 4) for c in itertools.combinations(domain.names, k)]
+        cliques = [every[i] for i in rng.permutation(len(every))[: rng.integers(1, 20)]]
+        potentials = rng.normal(scale=scale, size=sum(map(domain.cells, cliques)))
+        check(domain, cliques, potentials, joint, summed)
+        found, _, _ = layout.lay_out(JunctionTree.build(domain, cliques), cliques)
+        assert (found.cliques["rows"] > 0).all()
+        split_further += len(found.steps)
+    assert split_further > 100
+
+
+def test_large_neighbours_of_binary_attributes_agree_with_the_joint_table(
+    joint: Joint, summed: Summed
+) -> None:
+    domain = Domain.coded({f"x{i:02}": 2 for i in range(16)})
+    # A band of pairs: each clique of the tree shares all but one attribute with the next.
+    names = domain.names
+    cliques = [(names[i], names[j]) for i in range(16) for j in range(i + 1, min(i + 12, 16))]
+    assert (layout.lay_out(JunctionTree.build(domain, cliques), cliques)[0].cliques["rows"] > 0).any()
+    potentials = np.random.default_rng(0).normal(size=4 * len(cliques))
+    check(domain, cliques, potentials, joint, summed)
+
+
 def test_cliques_of_thousands_of_cells_agree_with_the_joint_table(joint: Joint, summed: Summed) -> None:
     domain = Domain.coded({"a": 17, "b": 40, "c": 12, "d": 2, "e": 9})
     pairs = list(itertools.combinations(domain.names, 2))
@@ -68,8 +105,15 @@ def test_cliques_of_thousands_of_cells_agree_with_the_joint_table(joint: Joint, 
     check(domain, cliques, potentials, joint, summed)
 
 
-def test_potentials_of_neighbours_may_contradict_each_other_by_any_amount() -> None:
+@pytest.mark.parametrize("whole", [False, True])
+def test_potentials_of_neighbours_may_contradict_each_other_by_any_amount(
+    whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Against the largest cell e^-1000 is 0; against the largest of its separator value it is not.
+    if whole:
+        monkeypatch.setattr(cuts, "_WHOLE", 1)
+        for module in (layout, stages):
+            monkeypatch.setattr(module, "FASTEST", -1e6)
     domain = Domain.coded({"a": 2, "b": 2, "c": 2})
     cliques: list[Clique] = [("a", "b"), ("b", "c")]
     oracle = MarginalOracle(JunctionTree.build(domain, cliques), cliques, 1.0)

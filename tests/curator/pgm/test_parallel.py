@@ -9,6 +9,7 @@ from scipy.optimize import nnls
 
 from dpmosaic.common.data.boxes import box_sums
 from dpmosaic.common.data.domain import Clique, Domain
+from dpmosaic.common.data.grouping import group_sums
 from dpmosaic.common.errors import ModelError
 from dpmosaic.common.measurement import Measurement
 from dpmosaic.curator.pgm import parallel
@@ -92,6 +93,25 @@ def test_sums_over_boxes_are_fitted_in_the_clique_that_holds_their_attributes(su
     )
     assert joint.loss * (1 - 1e-6) <= apart.loss <= joint.loss * 1.1
     np.testing.assert_allclose(box_sums(apart.marginal(("a", "b")), (4, 3), boxes), sums, atol=20)
+
+
+def test_counts_of_groups_are_fitted_in_the_clique_that_holds_their_attributes(summed: Summed) -> None:
+    """The chain above with groups of codes in place of boxes, and a deviation for each count."""
+    domain = Domain.coded({"a": 4, "b": 3, "c": 3})
+    table = np.random.default_rng(0).dirichlet(np.full(36, 30.0)).reshape(domain.sizes) * 1e6
+    groups = ((0, 1, 1, 0), (0, 1, 0))
+    sums = group_sums(summed(domain, table, ("a", "b")), (4, 3), groups) + np.array([9.0, -4, 11, 5])
+    sigmas = np.array([4.0, 5.0, 6.0, 5.0])
+    measurements = [
+        *noisy(domain, table, [("b",), ("b", "c")], summed, [10.0, 20.0]),
+        Measurement(("a", "b"), sums, 5.0, 0.0, groups=groups, sigmas=sigmas),
+    ]
+    joint, apart = (
+        fit(domain, measurements, total=1e6, max_iterations=5000, tolerance=1e-8)
+        for fit in (estimate, estimate_in_parallel)
+    )
+    assert joint.loss * (1 - 1e-6) <= apart.loss <= joint.loss * 1.25
+    np.testing.assert_allclose(group_sums(apart.marginal(("a", "b")), (4, 3), groups), sums, atol=20)
 
 
 def test_a_sum_of_cells_has_the_sum_of_their_variances() -> None:

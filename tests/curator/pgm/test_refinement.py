@@ -146,7 +146,7 @@ def test_without_marginals_nothing_changes(monkeypatch):
 
 def test_each_sweep_of_a_large_table_reads_some_rows_and_none_twice(monkeypatch):
     # A row has four attributes of 14 codes together, each in three pairs.
-    monkeypatch.setattr(refinement, "WORK", 3 * (14 + 4 * 4) * 30)
+    monkeypatch.setattr(refinement, "WORK", 3 * (14 + 4 * 12) * 30)
     before = random_table(1000, seed=2)
     looked = []
 

@@ -56,9 +56,10 @@ def test_measurements_of_one_interaction_are_averaged_by_their_variances():
 
 def test_noise_that_is_not_alike_in_all_cells_is_left_out():
     boxed = Measurement(("a",), np.array([1.0]), 1.0, 0.1, boxes=(((0, 2),),))
+    grouped = Measurement(("a",), np.array([1.0, 2.0]), 1.0, 0.1, groups=((0, 1, 1),))
     products = Measurement(("a",), np.arange(3.0), 1.0, 0.1, gaussian=False)
     uneven = Measurement(("a",), np.arange(3.0), 1.0, 0.1, sigmas=np.array([1.0, 2.0, 3.0]))
-    assert not Evidence.of(fitted(boxed, products, uneven), 100.0).known
+    assert not Evidence.of(fitted(boxed, grouped, products, uneven), 100.0).known
 
 
 def test_the_bound_of_a_pair_is_the_least_that_a_marginal_with_it_has():

@@ -11,13 +11,15 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, PolicyError
-from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.common.privacy.budget import Accountant, Budget, Charge
 from dpmosaic.common.privacy.cost import Adjacency
 from dpmosaic.common.protocols.registry import INDICATOR, MASKED, TRUSTED
+from dpmosaic.curator.certificates.privacy_loss import checked_epsilon
 from dpmosaic.curator.certificates.statements import StatedStep
 from dpmosaic.curator.mechanisms.independent import Independent
 from dpmosaic.curator.mechanisms.parts.steps import Asks, Step
 from dpmosaic.curator.parties.client import PartyClient
+from dpmosaic.curator.releasing import release as module
 from dpmosaic.curator.releasing.agreement import Proposal, agree
 from dpmosaic.curator.releasing.release import Layout, ReleaseOrder, make_release
 from dpmosaic.simulations.contracts.trial import Trial
@@ -65,6 +67,28 @@ def test_one_stream_gives_one_table_and_bounds_on_its_rows():
     assert one.synthetic.digest() == again.synthetic.digest()
     assert one.certificate.error_bounds == one.fitted.bounds
     assert one.synthetic.record_count == 60
+
+
+def test_the_certificate_states_the_second_opinion_on_all_charges():
+    released = made(replace(order(), budget=Budget(1.0, 1e-6)))
+    charges = tuple(
+        Charge(stated.step, stated.clique, Fraction(stated.zcdp_rho), stated.noise_sigmas_by_slice)
+        for stated in released.certificate.charges
+    )
+    spent = Accountant(Fraction(1)).charge(*charges)
+    expected = checked_epsilon(spent, 1e-6, Adjacency.ZERO_OUT)
+    promise = released.certificate.promise
+    assert len(charges) == 2
+    assert promise.epsilon_by_privacy_loss_distribution == pytest.approx(expected, rel=1e-9)
+
+
+def test_an_error_of_the_second_opinion_is_not_lost(monkeypatch):
+    def failing(*_):
+        raise OverflowError("too much")
+
+    monkeypatch.setattr(module, "second_opinions", failing)
+    with pytest.raises(OverflowError, match="too much"):
+        made(order())
 
 
 def test_states_a_known_seed_and_the_real_cost_of_the_parties():

@@ -13,6 +13,7 @@ from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.numeric import NumericAttribute
 from dpmosaic.common.data.table import decode_table
 from dpmosaic.common.errors import DataError
+from dpmosaic.party.sources import source as module
 from dpmosaic.party.sources.source import FileSource, open_source, read_table
 
 NASTY = [
@@ -125,6 +126,13 @@ def test_parquet_types_reach_the_domain(parquet):
     assert parquet.columns() == ("whole", "real", "flag", "day", "price", "wide")
 
 
+@pytest.fixture(params=["read once", "read for each column"])
+def _often(request, monkeypatch):
+    if request.param == "read for each column":
+        monkeypatch.setattr(module, "_HELD_BYTES", -1)
+
+
+@pytest.mark.usefixtures("_often")
 def test_rows_keep_the_order_of_the_file(tmp_path):
     count = 300_000
     body = "".join(f"{row % 251},{row}\n" for row in range(count))
@@ -171,6 +179,7 @@ def test_a_file_is_found_by_its_exact_name(tmp_path, name):
         (b'a,b,c\n1,"secret"x,3\n4,5,6\n', 2),
     ],
 )
+@pytest.mark.usefixtures("_often")
 def test_a_malformed_row_is_refused_by_its_line_without_its_content(tmp_path, content, line):
     source = write(tmp_path / "rows.csv", content)
     with pytest.raises(DataError, match=rf"^rows\.csv, line {line}: expected 3 cells in UTF-8") as refusal:
