@@ -67,6 +67,7 @@ class FederationMeasurer(ScoringMeasurer):
         self._unit = terms.unit
         self._record_wise = record_wise
         self._asked = 0
+        self._sigmas: dict[tuple[tuple[int, ...], Fraction, bool, Groups], float] = {}
         self._asking = asking or Asking()
         self._finder = LabelFinder(federation, terms, self._asking)
 
@@ -74,7 +75,14 @@ class FederationMeasurer(ScoringMeasurer):
         self, clique: Clique, zcdp_rho: Fraction, interaction: bool = False, groups: Groups = ()
     ) -> float:
         """Root mean square of the standard deviations of the clique's cells, from public facts only."""
-        return self._sigma_of(Query(clique, zcdp_rho, "", interaction=interaction, groups=groups))
+        query = Query(clique, zcdp_rho, "", interaction=interaction, groups=groups)
+        if self._record_wise or any(len(members) > 1 for members in self._federation.slices):
+            return self._sigma_of(query)
+        # Each slice has its records in one place, so only the shape counts.
+        key = (self.domain.shape(clique), zcdp_rho, interaction, groups)
+        if key not in self._sigmas:
+            self._sigmas[key] = self._sigma_of(query)
+        return self._sigmas[key]
 
     def _sigma_of(self, query: Query) -> float:
         # If the curator adds up the cells of a box or of groups, their variances add up too.

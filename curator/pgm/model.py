@@ -18,13 +18,16 @@ from . import archive
 from .junction_tree import JunctionTree
 from .oracle import MarginalOracle
 from .queries import MarginalQueries
-from .refinement import Grouped, refined
+from .refinement import ALL_CELLS, MAX_CELLS, Grouped, refined
 from .sampling import generate
 from .zeros import zeros_of
 
 Array = NDArray[np.float64]
 
 FORMAT = "dpmosaic model 1"
+
+_MOST_PAIRS = 20_000
+"""Most pairs of the model to which rows are adjusted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +112,10 @@ class MarkovRandomField:
                 wanted[clique] = marginal
                 covered |= {*itertools.combinations(clique, 2)}
         # Given pairs come first: if not all fit, these are the ones that the drawn rows lack.
-        others = [pair for pair in itertools.combinations(self.domain.names, 2) if pair not in covered]
+        others = _within_room(
+            self.domain,
+            [pair for pair in itertools.combinations(self.domain.names, 2) if pair not in covered],
+        )
         for clique, marginal in zip(others, self.marginals_within_limits(others), strict=True):
             if marginal is not None:
                 wanted[clique] = marginal
@@ -224,3 +230,19 @@ class MarkovRandomField:
             int(form["iterations"]),
             bool(form["converged"]),
         )
+
+
+def _within_room(domain: Domain, pairs: Sequence[Clique]) -> list[Clique]:
+    """The pairs that rows can be adjusted to: of too many, those nearest in the domain."""
+    if len(pairs) > _MOST_PAIRS:
+        place = {name: number for number, name in enumerate(domain.names)}
+        apart = sorted(pairs, key=lambda pair: place[pair[1]] - place[pair[0]])
+        nearest = {*apart[:_MOST_PAIRS]}
+        pairs = [pair for pair in pairs if pair in nearest]
+    room, found = ALL_CELLS, []
+    for pair in pairs:
+        cells = domain.cells(pair)
+        if cells <= MAX_CELLS and len(pair) * cells <= room:
+            room -= len(pair) * cells
+            found.append(pair)
+    return found

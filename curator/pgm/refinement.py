@@ -23,7 +23,8 @@ Places = tuple[int, ...]
 Indices = NDArray[np.int64]
 Counts = NDArray[np.float64]
 
-_SWEEPS = 3
+SWEEPS = 3
+"""Number of sweeps over the rows."""
 
 _TOO_MANY = 1e12
 """Surplus of an excluded cell: more than any counts, and few enough that counts are exact beside it."""
@@ -31,14 +32,17 @@ _TOO_MANY = 1e12
 MAX_CELLS = 1 << 20
 """Rows are not adjusted to larger marginals, in whose cells there is rarely more than one row."""
 
-_ALL_CELLS = 1 << 25
+ALL_CELLS = 1 << 25
 """Largest number of cells in memory, 8 bytes each; every marginal is stored once for each attribute."""
 
-MAX_LARGER_CELLS = _ALL_CELLS // 2
+MAX_LARGER_CELLS = ALL_CELLS // 2
 """Largest number of them for marginals of three and more attributes, so that there is room for pairs."""
 
-_WORK = 1 << 31
+WORK = 1 << 31
 """Largest number of cells that a sweep reads, in a few seconds; in a larger table each takes other rows."""
+
+_CELLS_PER_VIEW = 12
+"""To find the cells of a marginal takes as long as to read so many."""
 
 _WEIGHT_OF_GROUPS = 0.25
 """Weight of squares of grouped counts, whose noise is larger than that of pairs."""
@@ -85,10 +89,10 @@ def refined(
     views, over = _surplus(maps.columns(columns), maps, marginals, masks or {}, grouped)
     if not len(over):
         return table
-    row_work = int(np.diff(views.first) @ sizes)
-    at_once = min(table.record_count, max(1, _WORK // row_work))
+    row_work = int(np.diff(views.first) @ (sizes + _CELLS_PER_VIEW))
+    at_once = min(table.record_count, max(1, WORK // row_work))
     order = rng.permutation(table.record_count)
-    for sweep in range(_SWEEPS):
+    for sweep in range(SWEEPS):
         rows = order.take(np.arange(sweep * at_once, (sweep + 1) * at_once), mode="wrap")
         codes = np.column_stack(maps.columns([column[rows].astype(np.int32) for column in columns]))
         if not _sweep(codes, sizes, views, maps.starts, maps.labels, maps.mapped, over):
@@ -183,7 +187,7 @@ def _surplus(
     end = 0
     room: dict[Places, Counts] = {}
     for places, counts in wanted.items():
-        if counts.size <= MAX_CELLS and end + len(places) * counts.size <= _ALL_CELLS:
+        if counts.size <= MAX_CELLS and end + len(places) * counts.size <= ALL_CELLS:
             room[places] = counts
             end += len(places) * counts.size
     end = 0

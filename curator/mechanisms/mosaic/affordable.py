@@ -15,9 +15,11 @@ import math
 from collections.abc import Sequence
 
 from ....common.data.domain import Clique, Domain
+from ...pgm.refinement import SWEEPS, WORK
 from ...pgm.zeros import zeros_of
 from ..parts.allocation import EXPECTED_L1
 from ..parts.steps import PublicFacts, measurable_as_interaction
+from .growth import rows_drawn
 
 SECONDS = 60.0
 """Time limit of a release without one."""
@@ -35,12 +37,20 @@ _CANDIDATES = 0.5
 _QUERIES = 0.25
 """Share of the time for marginals of the model."""
 
+_LARGER = 0.5
+"""Share of the time for adjusting the rows of unfinished models, if larger interactions are looked for."""
+
+_DRAFTS = 6
+"""Number of unfinished models of which rows are drawn."""
+
 _S_PER_CANDIDATE = 4e-3
 _S_PER_CELL = 2e-6
 _S_PER_RECORD = 5e-9
 _S_PER_QUERY_MB = 1.2e-3
+_S_PER_ADJUSTED = 2e-9
 """Processor seconds of one core, measured at 2.5 GHz: for each candidate, for each of its cells, for each
-record that it is counted in, and for each candidate and MiB of the model, over all steps of a release."""
+record that it is counted in, and for each candidate and MiB of the model, over all steps of a release; and for
+each cell that a sweep over rows reads."""
 
 
 def useful(facts: PublicFacts, candidates: Sequence[Clique]) -> list[Clique]:
@@ -81,6 +91,14 @@ def seconds_of(domain: Domain, candidates: Sequence[Clique], records: int) -> fl
 def model_mb(candidates: int, seconds: float) -> float:
     """Largest size of a model whose marginals of all candidates can be computed in time, in MiB."""
     return math.inf if not candidates else _QUERIES * seconds / (candidates * _S_PER_QUERY_MB)
+
+
+def affords_larger(facts: PublicFacts, seconds: float) -> bool:
+    """Whether there is time to look for interactions larger than those of the workload."""
+    sizes = [size for size in facts.domain.sizes if size > 1]
+    cells_of_row = (len(sizes) - 1) * sum(sizes)
+    adjusted = min(WORK, rows_drawn(facts.record_count) * cells_of_row)
+    return _DRAFTS * SWEEPS * adjusted * _S_PER_ADJUSTED <= _LARGER * seconds
 
 
 def _noise(facts: PublicFacts, clique: Clique) -> float:

@@ -117,7 +117,12 @@ def tells_much(measurer: Measurer, larger: Larger, clique: Clique, rho: Fraction
     return float(left.sum()) <= _LEFT * float(deviations.sum())
 
 
+def rows_drawn(records: int) -> int:
+    """Number of rows of an unfinished model."""
+    fewest, most = _ROWS
+    return min(most, max(fewest, 2 * records))
+
+
 def drawn_rows(model: ReleasedModel, records: int, stream: RandomStream) -> Table:
     """Rows of an unfinished model, twice as many as records if they are neither few nor very many."""
-    fewest, most = _ROWS
-    return model.generate(min(most, max(fewest, 2 * records)), stream.child("larger").generator())
+    return model.generate(rows_drawn(records), stream.child("larger").generator())

@@ -48,7 +48,7 @@ from ..parts.fitted import FittedModel, Report
 from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
-from .affordable import SECONDS, affordable, model_mb, useful
+from .affordable import SECONDS, affordable, affords_larger, model_mb, useful
 from .growth import ORDERS, most_scored
 from .run import Run
 
@@ -136,7 +136,8 @@ class Mosaic(GaussianMechanism):
         selecting = (
             _by_scores(facts, workload, kept, self._seconds) if facts.scores_exactly else _survey(facts, kept)
         )
-        more = _larger(facts, self._seconds) if facts.scores_exactly else ()
+        in_time = affords_larger(facts, self._seconds)
+        more = _larger(facts, self._seconds) if facts.scores_exactly and in_time else ()
         left = 1 - first.share - sum(step.share for step in (*selecting, *more))
         again = (*singles, *selecting[-1].cliques) if selecting else singles
         # The run splits by predicted error (`budget_split`); a split by these sizes is similar.

@@ -77,7 +77,7 @@ def test_no_row_enters_an_excluded_cell_and_those_in_one_leave_it(cliques):
 
 @pytest.mark.parametrize("cliques", [PAIRS, MIXED])
 def test_after_the_last_sweep_no_single_change_helps(cliques, monkeypatch):
-    monkeypatch.setattr(refinement, "_SWEEPS", 100)
+    monkeypatch.setattr(refinement, "SWEEPS", 100)
     wanted = marginals_of(random_table(40, seed=1), cliques)
     table = refined(random_table(40, seed=2), wanted, rng())
     least = squares(table, wanted)
@@ -106,7 +106,7 @@ def test_the_surplus_is_kept_up_to_date(cliques, grouped):
 
 
 def test_after_the_last_sweep_no_single_change_helps_groups_either(monkeypatch):
-    monkeypatch.setattr(refinement, "_SWEEPS", 100)
+    monkeypatch.setattr(refinement, "SWEEPS", 100)
     groups, wanted = groups_of(random_table(40, seed=1)), marginals_of(random_table(40, seed=1))
 
     def total(table):
@@ -145,7 +145,8 @@ def test_without_marginals_nothing_changes(monkeypatch):
 
 
 def test_each_sweep_of_a_large_table_reads_some_rows_and_none_twice(monkeypatch):
-    monkeypatch.setattr(refinement, "_WORK", 3 * 14 * 30)
+    # A row has four attributes of 14 codes together, each in three pairs.
+    monkeypatch.setattr(refinement, "WORK", 3 * (14 + 4 * 12) * 30)
     before = random_table(1000, seed=2)
     looked = []
 

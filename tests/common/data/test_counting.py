@@ -1,0 +1,70 @@
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.data import counting
+from dpmosaic.common.data.counting import pairs_counted
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table, code_dtype
+
+SIZES = {"a": 2, "b": 3, "c": 2, "d": 40, "e": 1, "f": 300, "g": 5}
+
+
+def columns(rows, seed=0):
+    rng = np.random.default_rng(seed)
+    return {name: rng.integers(0, size, rows).astype(code_dtype(size)) for name, size in SIZES.items()}
+
+
+def by_hand(codes, pair):
+    cells = Counter(zip(*(codes[name].tolist() for name in pair), strict=True))
+    return [cells[cell] for cell in itertools.product(*(range(SIZES[name]) for name in pair))]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 50, 5000])
+@pytest.mark.parametrize("rows_at_once", [7, 2**18])
+def test_counts_of_pairs_are_those_by_hand(monkeypatch, rows, rows_at_once):
+    monkeypatch.setattr(counting, "ROWS_AT_ONCE", max(rows_at_once, rows // 20))
+    codes = columns(rows)
+    pairs = list(itertools.combinations(SIZES, 2))
+    found = pairs_counted(codes, SIZES, pairs)
+    assert list(found) == pairs
+    for pair, counts in found.items():
+        assert counts.dtype == np.int64
+        assert counts.tolist() == by_hand(codes, pair)
+
+
+def test_a_pair_may_be_asked_for_in_either_order_and_alone():
+    codes = columns(100)
+    for pair in (("d", "a"), ("a", "d"), ("f", "d")):
+        assert pairs_counted(codes, SIZES, [pair])[pair].tolist() == by_hand(codes, pair)
+    assert pairs_counted(codes, SIZES, []) == {}
+
+
+def table(rows=500):
+    codes = columns(rows)
+    return Table(Domain.coded(SIZES), tuple(codes.values()))
+
+
+def test_several_marginals_of_a_table_are_those_one_by_one():
+    cliques = [("a", "b"), ("d",), ("f", "d"), ("a", "c", "g"), (), ("a", "b")]
+    rows = table()
+    for _ in range(2):
+        for clique, counts in zip(cliques, rows.marginals(cliques), strict=True):
+            assert counts.tolist() == rows.marginal(clique).tolist()
+
+
+def test_kept_counts_cannot_be_changed():
+    (counts,) = table().marginals([("a", "b")])
+    with pytest.raises(ValueError, match="read-only"):
+        counts[0] = 1
+
+
+def test_a_table_keeps_counts_only_as_far_as_there_is_room(monkeypatch):
+    monkeypatch.setattr("dpmosaic.common.data.table._KEPT_CELLS", 100)
+    rows = table()
+    pairs = list(itertools.combinations(SIZES, 2))
+    for _ in range(2):
+        assert [counts.sum() for counts in rows.marginals(pairs)] == [500] * len(pairs)
+    assert 0 < sum(counts.size for counts in rows._kept.values()) <= 100
