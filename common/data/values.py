@@ -213,7 +213,8 @@ def _parsed(rows: list[Any], notation: Notation) -> tuple[NDArray[np.float64], N
     if set(map(type, rows)) == {str} and not notation.decimal_comma and "_" not in "".join(rows):
         texts = [text or "nan" for text in rows] if "" in rows else rows
         try:
-            return np.array(texts, dtype=object).astype(np.float64), np.zeros(len(rows), dtype=np.bool_)
+            numbers = np.fromiter(map(float, texts), dtype=np.float64, count=len(rows))
+            return numbers, np.zeros(len(rows), dtype=np.bool_)
         except ValueError:
             pass
     if notation != PLAIN:

@@ -12,6 +12,7 @@ import numpy as np
 from ...common.data.attribute import Attribute
 from ...common.data.dates import bins_of
 from ...common.data.domain import Domain
+from ...party.sources.source import open_source
 from .values import Array, Values
 
 QUANTILES = (0.01, 0.25, 0.5, 0.75, 0.99)
@@ -76,12 +77,7 @@ class NumberDistance:
 
 def number_distances(real: Values, synthetic: Values) -> list[NumberDistance]:
     """The distance of every attribute that holds numbers, the largest Kolmogorov distance first."""
-    found = [
-        _distance(attribute, real.numbers[attribute.name], synthetic.numbers[attribute.name])
-        for attribute in real.table.domain.attributes
-        if attribute.name in real.numbers
-    ]
-    return sorted(found, key=lambda distance: -distance.kolmogorov)
+    return _furthest_first(real.table.domain, real.numbers, synthetic.numbers)
 
 
 def main_figures(real: str | Path, synthetic: str | Path, domain: Domain) -> dict[str, Any]:
@@ -90,23 +86,41 @@ def main_figures(real: str | Path, synthetic: str | Path, domain: Domain) -> dic
     Args:
         real: file of the real table.
         synthetic: file of the synthetic table.
-        domain: of both.
+        domain: of both; every value has a code in it.
 
     Raises:
-        DataError: a file cannot be read, or holds a value without a code.
+        DataError: a file cannot be read.
     """
     names = [one.name for one in domain.attributes if one.within(np.empty(0)) is not None]
     if not names:
         return {}
-    numbers = domain.project(names)
+    held = domain.project(names)
     return {
         one.name: {
             "kolmogorov": one.kolmogorov,
             "zeros": {"real": one.atoms["0"][0], "synthetic": one.atoms["0"][1]},
             "mean": {"real": one.real.mean, "synthetic": one.synthetic.mean},
         }
-        for one in number_distances(Values.read(real, numbers), Values.read(synthetic, numbers))
+        for one in _furthest_first(held, _numbers(real, held), _numbers(synthetic, held))
     }
+
+
+def _numbers(path: str | Path, domain: Domain) -> dict[str, Array]:
+    """The numbers in a file, by the names of attributes that all hold numbers."""
+    read = zip(domain.attributes, open_source(path).cells(domain), strict=True)
+    found = ((attribute.name, attribute.within(cells)) for attribute, cells in read)
+    return {name: numbers for name, numbers in found if numbers is not None}
+
+
+def _furthest_first(
+    domain: Domain, real: Mapping[str, Array], synthetic: Mapping[str, Array]
+) -> list[NumberDistance]:
+    found = [
+        _distance(attribute, real[attribute.name], synthetic[attribute.name])
+        for attribute in domain.attributes
+        if attribute.name in real
+    ]
+    return sorted(found, key=lambda distance: -distance.kolmogorov)
 
 
 def distribution_gaps(real: Array, synthetic: Array) -> tuple[float, float | None]:

@@ -9,7 +9,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import pdtr
 
 from ....common.data.domain import Clique, Domain
 from ....common.measurement import Measurement
@@ -79,6 +78,9 @@ def sampling_distance(expected: Array, rounded: bool) -> float:
 
     This is the expected distance of a sampled table whose attributes are independent.
     """
+    # Late: other mechanisms need nothing of SciPy, which takes a tenth of a second.
+    from scipy.special import pdtr
+
     reference = np.rint(expected) if rounded else expected
     below = np.floor(reference)
     # E|X - r| = m - r + 2 E max(0, r - X), and k P(X = k) = m P(X = k - 1).
