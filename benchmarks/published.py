@@ -68,7 +68,7 @@ def workload_error(k: int) -> Callable[[Table, Released, int], Figures]:
 
 
 def total_variations(real: Table, release: Released, seed: int) -> Figures:
-    """As the code of PrivMRF: total variation distance, mean over 300 marginals, or all if there are fewer."""
+    """As the code of PrivMRF: mean total variation distance of 300 marginals, or of all if they are fewer."""
     return {f"{error.k}-way": error.total_variation for error in kway_errors(real, release(real), (3, 4, 5))}
 
 
@@ -108,7 +108,7 @@ def run(
 ) -> None:
     """Runs and writes the cells of a table that are missing, and prints each."""
     table: Table | None = None
-    for epsilon in asked.epsilon or protocol.epsilons:
+    for epsilon in [one for one in protocol.epsilons if one in (asked.epsilon or protocol.epsilons)]:
         for mechanism in [one for one in protocol.mechanisms if one in asked.mechanism]:
             for seed in range(1, asked.seeds + 1):
                 key = f"{name}/{folder.name}/{epsilon:g}/{mechanism}/{seed}"
