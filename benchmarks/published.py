@@ -5,11 +5,11 @@ what differs. One cell is one release: a protocol of measurement, a table, an ep
 Cells in the file of `--out` are not run again, so that a stopped run resumes.
 
 Run: python benchmarks/published.py FOLDER... [--out published.json] [--protocol NAME...] [--epsilon E...]
-    [--mechanism NAME...] [--seeds 3] [--markdown]
+    [--mechanism NAME...] [--seeds 3] [--markdown] [--page docs/published.md]
 
 A FOLDER is called adult, nltcs, titanic or br2000, and holds NAME.csv.gz (or .csv, .parquet) and domain.json;
-folders of other names are left out. `--markdown` prints the tables of docs/published.md from the cells of the
-file, after the missing ones of the folders given, if any, have been run.
+folders of other names are left out. After the missing cells of the folders, if any, were run, `--markdown`
+prints the tables of all cells in the file, and `--page` puts them in place of those of the page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from published_tab_pe import measured_as_tab_pe
-from published_tables import markdown
+from published_tables import markdown, refreshed
 
 import dpmosaic
 from dpmosaic.common.data.domain import Domain
@@ -91,7 +91,7 @@ PROTOCOLS = {
 
 
 def main() -> None:
-    """Runs the missing cells, then prints the tables if asked."""
+    """Runs the missing cells, then prints or places the tables if asked."""
     asked = _arguments()
     cells = json.loads(asked.out.read_text(encoding="utf-8")) if asked.out.exists() else {}
     for folder in asked.folders:
@@ -101,6 +101,9 @@ def main() -> None:
                 run(folder, name, protocol, asked, cells)
     if asked.markdown:
         print(markdown(cells))
+    if asked.page:
+        page = refreshed(asked.page.read_text(encoding="utf-8"), cells)
+        asked.page.write_text(page, encoding="utf-8")
 
 
 def run(
@@ -159,6 +162,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--mechanism", nargs="+", choices=MECHANISMS, default=MECHANISMS)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--page", type=Path)
     return parser.parse_args()
 
 

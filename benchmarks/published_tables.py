@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -32,6 +33,18 @@ def markdown(cells: Mapping[str, Mapping[str, float]]) -> str:
     """
     found = {title: (of_papers(protocol), ours(cells, protocol)) for protocol, title in TITLES.items()}
     return "\n\n".join(table(title, *values) for title, values in found.items() if any(values))
+
+
+def refreshed(page: str, cells: Mapping[str, Mapping[str, float]]) -> str:
+    """The page, with each table in place of the one under the same title."""
+    for printed in markdown(cells).split("\n\n**"):
+        title = "**" + printed.removeprefix("**").split("\n", 1)[0]
+        page = re.sub(
+            re.escape(title) + r"\n\n(\|.*\n)+",
+            lambda found, new=printed: "**" + new.removeprefix("**") + "\n",
+            page,
+        )
+    return page
 
 
 def of_papers(protocol: str) -> Values:

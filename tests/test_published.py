@@ -113,6 +113,16 @@ def test_the_page_has_the_papers_numbers_as_they_are_printed(benchmark):
     assert [line for line in printed.splitlines() if line.startswith("|") and line not in page] == []
 
 
+def test_a_refreshed_page_has_new_figures_and_its_own_words(benchmark):
+    tables = benchmark("published_tables")
+    page = f"# Title\n\nBefore.\n\n{tables.markdown({})}\n\nAfter.\n"
+    cells = {"pairs/nltcs/1/mosaic/1": {"L1": 0.002}, "pairs/nltcs/1/mosaic/2": {"L1": 0.004}}
+    new = tables.refreshed(page, cells)
+    assert "| `mosaic` | ours |  |  |  |  | 0.003 |  |  |  |  |\n" in new
+    assert tables.refreshed(new, {}) == page
+    assert [line for line in page.splitlines() if line not in new.splitlines()] == []
+
+
 def test_the_codings_of_the_aim_paper_have_its_domain_sizes(benchmark):
     # McKenna and others, table 3: adult 4e16, titanic 9e7.
     for name, cells in (("adult", 4e16), ("titanic", 9e7)):
