@@ -78,20 +78,25 @@ def table(title: str, papers: Values, mine: Values) -> str:
     """One table: a column for each table, epsilon and metric, a line for each mechanism."""
     columns = list(dict.fromkeys(column for of in (papers, mine) for one in of.values() for column in one))
     columns.sort(key=lambda column: (list(NAMES).index(column[0]), float(column[1])))
-    lines = [["", "", *_headings(columns)], ["---"] * (len(columns) + 2)]
+    lines = [["", "", *_headings(columns, named="epsilon" in title)], ["---"] * (len(columns) + 2)]
     for whose, values in (("paper", papers), ("ours", mine)):
         for name, of in values.items():
             lines.append([name, whose, *(f"{of[c]:.3g}" if c in of else "" for c in columns)])
     return "\n".join([f"**{title}**", "", *(f"| {' | '.join(line)} |" for line in lines)])
 
 
-def _headings(columns: Sequence[Column]) -> list[str]:
-    """What distinguishes the columns: a table's name stands above its first column alone."""
-    epsilons, metrics = ({column[place] for column in columns} for place in (1, 2))
+def _headings(columns: Sequence[Column], named: bool) -> list[str]:
+    """What distinguishes the columns: a table's name stands above its first column alone.
+
+    Args:
+        columns: of the table.
+        named: whether the title says epsilon.
+    """
+    metrics = {column[2] for column in columns}
     headings, last = [], ""
     for name, epsilon, metric in columns:
         words = [NAMES[name]] if name != last and len({c[0] for c in columns}) > 1 else []
-        words += [epsilon] if len(epsilons) > 1 else []
+        words += [] if named else [epsilon]
         words += [metric] if len(metrics) > 1 else []
         headings.append(" ".join(words))
         last = name
