@@ -5,11 +5,11 @@ what differs. One cell is one release: a protocol of measurement, a table, an ep
 Cells in the file of `--out` are not run again, so that a stopped run resumes.
 
 Run: python benchmarks/published.py FOLDER... [--out published.json] [--protocol NAME...] [--epsilon E...]
-    [--mechanism NAME...] [--seeds 3] [--markdown]
+    [--mechanism NAME...] [--seeds 3] [--markdown] [--page docs/published.md]
 
 A FOLDER is called adult, nltcs, titanic or br2000, and holds NAME.csv.gz (or .csv, .parquet) and domain.json;
-folders of other names are left out. `--markdown` prints the tables of docs/published.md from the cells of the
-file, after the missing ones of the folders given, if any, have been run.
+folders of other names are left out. After the missing cells of the folders, if any, were run, `--markdown`
+prints the tables of all cells in the file, and `--page` puts them in place of those of the page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from published_tab_pe import measured_as_tab_pe
-from published_tables import markdown
+from published_tables import markdown, refreshed
 
 import dpmosaic
 from dpmosaic.common.data.domain import Domain
@@ -68,7 +68,7 @@ def workload_error(k: int) -> Callable[[Table, Released, int], Figures]:
 
 
 def total_variations(real: Table, release: Released, seed: int) -> Figures:
-    """As the code of PrivMRF: total variation distance, mean over 300 marginals, or all if there are fewer."""
+    """As the code of PrivMRF: mean total variation distance of 300 marginals, or of all if they are fewer."""
     return {f"{error.k}-way": error.total_variation for error in kway_errors(real, release(real), (3, 4, 5))}
 
 
@@ -91,7 +91,7 @@ PROTOCOLS = {
 
 
 def main() -> None:
-    """Runs the missing cells, then prints the tables if asked."""
+    """Runs the missing cells, then prints or places the tables if asked."""
     asked = _arguments()
     cells = json.loads(asked.out.read_text(encoding="utf-8")) if asked.out.exists() else {}
     for folder in asked.folders:
@@ -101,6 +101,9 @@ def main() -> None:
                 run(folder, name, protocol, asked, cells)
     if asked.markdown:
         print(markdown(cells))
+    if asked.page:
+        page = refreshed(asked.page.read_text(encoding="utf-8"), cells)
+        asked.page.write_text(page, encoding="utf-8")
 
 
 def run(
@@ -108,7 +111,7 @@ def run(
 ) -> None:
     """Runs and writes the cells of a table that are missing, and prints each."""
     table: Table | None = None
-    for epsilon in asked.epsilon or protocol.epsilons:
+    for epsilon in [one for one in protocol.epsilons if one in (asked.epsilon or protocol.epsilons)]:
         for mechanism in [one for one in protocol.mechanisms if one in asked.mechanism]:
             for seed in range(1, asked.seeds + 1):
                 key = f"{name}/{folder.name}/{epsilon:g}/{mechanism}/{seed}"
@@ -159,6 +162,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--mechanism", nargs="+", choices=MECHANISMS, default=MECHANISMS)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--page", type=Path)
     return parser.parse_args()
 
 

@@ -90,7 +90,7 @@ def mean_wasserstein(real: Table, other: Table, k: int, rng: np.random.Generator
 
 
 def wasserstein(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
-    """The distance between two sets of as many points each, shape (N, k): the mean over their best pairing."""
+    """The distance between two sets of as many points, shape (N, k): the mean over their best pairing."""
     from scipy.optimize import linear_sum_assignment
     from scipy.spatial.distance import cdist
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -32,6 +33,18 @@ def markdown(cells: Mapping[str, Mapping[str, float]]) -> str:
     """
     found = {title: (of_papers(protocol), ours(cells, protocol)) for protocol, title in TITLES.items()}
     return "\n\n".join(table(title, *values) for title, values in found.items() if any(values))
+
+
+def refreshed(page: str, cells: Mapping[str, Mapping[str, float]]) -> str:
+    """The page, with each table in place of the one under the same title."""
+    for printed in markdown(cells).split("\n\n**"):
+        title = "**" + printed.removeprefix("**").split("\n", 1)[0]
+        page = re.sub(
+            re.escape(title) + r"\n\n(\|.*\n)+",
+            lambda found, new=printed: "**" + new.removeprefix("**") + "\n",
+            page,
+        )
+    return page
 
 
 def of_papers(protocol: str) -> Values:
@@ -65,20 +78,25 @@ def table(title: str, papers: Values, mine: Values) -> str:
     """One table: a column for each table, epsilon and metric, a line for each mechanism."""
     columns = list(dict.fromkeys(column for of in (papers, mine) for one in of.values() for column in one))
     columns.sort(key=lambda column: (list(NAMES).index(column[0]), float(column[1])))
-    lines = [["", "", *_headings(columns)], ["---"] * (len(columns) + 2)]
+    lines = [["", "", *_headings(columns, named="epsilon" in title)], ["---"] * (len(columns) + 2)]
     for whose, values in (("paper", papers), ("ours", mine)):
         for name, of in values.items():
             lines.append([name, whose, *(f"{of[c]:.3g}" if c in of else "" for c in columns)])
     return "\n".join([f"**{title}**", "", *(f"| {' | '.join(line)} |" for line in lines)])
 
 
-def _headings(columns: Sequence[Column]) -> list[str]:
-    """What distinguishes the columns: a table's name stands above its first column alone."""
-    epsilons, metrics = ({column[place] for column in columns} for place in (1, 2))
+def _headings(columns: Sequence[Column], named: bool) -> list[str]:
+    """What distinguishes the columns: a table's name stands above its first column alone.
+
+    Args:
+        columns: of the table.
+        named: whether the title says epsilon.
+    """
+    metrics = {column[2] for column in columns}
     headings, last = [], ""
     for name, epsilon, metric in columns:
         words = [NAMES[name]] if name != last and len({c[0] for c in columns}) > 1 else []
-        words += [epsilon] if len(epsilons) > 1 else []
+        words += [] if named else [epsilon]
         words += [metric] if len(metrics) > 1 else []
         headings.append(" ".join(words))
         last = name
