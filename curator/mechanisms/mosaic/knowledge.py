@@ -80,6 +80,11 @@ class Knowledge:
                 before.scored_again(*score) if before else Effect(self.domain.shape(clique), *score)
             )
 
+    def refer(self, clique: Clique, cells: NDArray[np.float64]) -> None:
+        """Sets the reference of an interaction that is not scored: the model's current cells, shape (n_r,)."""
+        known = self.effects.get(clique) or Effect(self.domain.shape(clique), cells)
+        self.effects[clique] = replace(known, reference=cells)
+
     def measure(self, found: Sequence[Measurement]) -> None:
         """Adds measured interactions; each is averaged with earlier measurements of it."""
         for measurement in found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +26,6 @@ from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
 from ..parts.steps import Step, by_name, measurable_as_interaction
 from .averages import unbiased_averages
 from .budget_split import SplitProblem, interactions_of
-from .effects import Effect
 from .knowledge import Knowledge, parts_of
 from .outside import pairs_outside, supplemented
 from .views import CLASSES, classes_of
@@ -69,6 +68,7 @@ class Run:
         self._known = Knowledge(measurer.domain, measurer.record_count, measurer.before)
         self._used: list[Measurement] = []
         self._rounds: list[Round] = []
+        self._surveyed: dict[Clique, Measurement] = {}
 
     def run(self) -> FittedModel:
         """Spends the whole grant."""
@@ -79,7 +79,8 @@ class Run:
         model: ReleasedModel = draft
         scored: Mapping[Clique, ScoredDistance] = {}
         if more:
-            draft = self._rounds_by_scores(draft) if by_scores else self._survey(draft)
+            self._survey(draft)
+            draft = self._rounds_by_scores(draft) if by_scores else self._rounds_by_survey(draft)
             model = self._measure_again(draft)
             self._report_progress("last round", self._schedule.rounds)
         if by_scores:
@@ -107,29 +108,47 @@ class Run:
             self._report_progress("scores", number)
             most = self._schedule.most(number, len(rounds.cliques))
             reserved = budget * (scores.times - number)
+            self._refer(model, self._surveyed)
             chosen = self._select(most, self._schedule.limit_mb(number), reserved)
             if chosen:
                 self._known.chosen += chosen
-                parts = allocate(self._budget("round"), [sizes[clique] for clique in chosen])
-                found = self._measure(chosen, parts, rounds.name)
+                new = [clique for clique in chosen if clique not in self._surveyed]
+                parts = allocate(self._budget("round"), [sizes[clique] for clique in new])
+                found = [self._surveyed[clique] for clique in chosen if clique in self._surveyed]
+                found += self._measure(new, parts, rounds.name) if new else []
                 after = self._fit(model, DRAFT)
                 self._rounds += rounds_of(found, model, after)
                 model = after
                 self._report_progress("round", number)
         return model
 
-    def _survey(self, model: MarkovRandomField) -> MarkovRandomField:
-        """Without scores: measures pairs, and selects by these measurements."""
+    def _survey(self, model: MarkovRandomField) -> None:
+        """Measures pairs that are not scored."""
         pairs = list(self._named["survey"].cliques) if "survey" in self._named else []
-        for clique, cells in zip(pairs, model.marginals_within_limits(pairs), strict=True):
-            if cells is not None:
-                self._known.effects[clique] = Effect(self._domain.shape(clique), cells)
-        found = {m.clique: m for m in self._take("survey")} if pairs else {}
+        self._refer(model, pairs)
+        self._surveyed = {m.clique: m for m in self._take("survey")} if pairs else {}
         self._report_progress("survey", 1)
-        self._known.chosen = self._select(len(pairs), self._schedule.max_model_mb, Fraction(0))
-        after = self._fit(model, DRAFT)
-        self._rounds += rounds_of([found[clique] for clique in self._known.chosen], model, after)
-        return after
+
+    def _refer(self, model: MarkovRandomField, pairs: Iterable[Clique]) -> None:
+        """Takes the model's current marginals as references of pairs that are not in it."""
+        inside = {*self._known.chosen}
+        outside = [clique for clique in pairs if clique not in inside]
+        for clique, cells in zip(outside, model.marginals_within_limits(outside), strict=True):
+            if cells is not None:
+                self._known.refer(clique, cells)
+
+    def _rounds_by_survey(self, model: MarkovRandomField) -> MarkovRandomField:
+        """Without scores: selects among the measured pairs those that the model does not explain."""
+        for number in range(1, self._schedule.rounds + 1):
+            self._refer(model, self._surveyed)
+            most = self._schedule.most(number, len(self._surveyed))
+            chosen = self._select(most, self._schedule.limit_mb(number), Fraction(0))
+            if chosen:
+                self._known.chosen += chosen
+                after = self._fit(model, DRAFT)
+                self._rounds += rounds_of([self._surveyed[clique] for clique in chosen], model, after)
+                model = after
+        return model
 
     def _select(self, most: int, limit_mb: float, reserved: Fraction) -> list[Clique]:
         """Greedy selection of the candidates with the largest gains that keep the model small enough.
