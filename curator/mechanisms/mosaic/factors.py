@@ -2,16 +2,16 @@
 
 If attributes are independent given a hidden class, or given a few hidden normal variables of which they are
 linear, the interactions of all pairs have few factors in common: that of a and b is A_a S A_b^T, with one
-matrix A_a of k columns for each attribute and a diagonal S of signs. Stacked, the interactions are the blocks
-off the diagonal of a symmetric matrix of low rank, that of multiple correspondence analysis. The blocks on the
-diagonal are unknown, and those of unmeasured pairs too.
+matrix A_a of k columns for each attribute and a diagonal S of signs. Stacked, the interactions are the
+blocks off the diagonal of a symmetric matrix of low rank, that of multiple correspondence analysis. The
+blocks on the diagonal are unknown, and those of unmeasured pairs too.
 
 Along the eigenvectors of each attribute's covariance (`axes`), scaled by its roots, entries of the matrix are
 
     x_ij = a_i S a_j + e_ij + noise,    a_i ~ N(0, diag(l)),    e_ij ~ N(0, w),
 
-with the known variance of each pair's noise. Variational Bayes finds normal posteriors of all a_i; l and w are
-learned, so factors that the noise hides vanish. A pair is foreseen by a fit that leaves its measurement out.
+with the known variance of each pair's noise. Variational Bayes finds normal posteriors of all a_i; l and w
+are learned, so factors that the noise hides vanish. A pair is foreseen without its own measurement.
 
 Source: multiple correspondence analysis, Greenacre, "Correspondence analysis of multivariate categorical data
     by weighted least-squares" (1988); variational matrix factorisation, Lim and Teh, "Variational Bayesian
@@ -68,7 +68,13 @@ class Blocks:
     noise: Array
 
     @classmethod
-    def of(cls, margins: Mapping[str, Array], axes: Mapping[str, Axis], observed: Mapping[Clique, Observed], records: float) -> Blocks:
+    def of(
+        cls,
+        margins: Mapping[str, Array],
+        axes: Mapping[str, Axis],
+        observed: Mapping[Clique, Observed],
+        records: float,
+    ) -> Blocks:
         """The blocks of measured pairs.
 
         Args:
@@ -109,7 +115,7 @@ class Blocks:
         return slice(int(first), int(last))
 
     def cells(self, fitted: Array, pair: Clique) -> Array:
-        """A pair's block of a matrix of this form, as an interaction's shares of the records, shape (n_r,)."""
+        """A pair's block of such a matrix, as an interaction's shares of the records, shape (n_r,)."""
         rows, columns = (self.of_attribute(name) for name in pair)
         block = fitted[rows, columns] * np.outer(self.roots[rows], self.roots[columns])
         first, second = (self.axes[name].vectors for name in pair)
@@ -117,7 +123,10 @@ class Blocks:
 
 
 def foreseen(
-    margins: Mapping[str, Array], axes: Mapping[str, Axis], observed: Mapping[Clique, Observed], records: float
+    margins: Mapping[str, Array],
+    axes: Mapping[str, Axis],
+    observed: Mapping[Clique, Observed],
+    records: float,
 ) -> dict[Clique, Array]:
     """Every pair's interaction, foreseen from the measured interactions of other pairs.
 
@@ -155,6 +164,8 @@ def factors(values: Array, noise: Array, owners: NDArray[np.int64]) -> Array:
         owners: for each row the attribute, ascending; entries of one attribute are unknown. Shape (m,).
     """
     seen = np.isfinite(noise)
+    if not seen.any():
+        return np.zeros_like(values)
     values = np.where(seen, values, 0.0)
     noise = np.where(seen, noise, 1.0)
     other, means, signs = _start(values, noise, seen)

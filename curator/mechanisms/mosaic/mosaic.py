@@ -2,13 +2,13 @@
 
 1. One-way marginals are measured for a tenth of the budget (`ONE_WAY`) and denoised (`denoising`), together
    with those that a release before published, if any. They give the first model.
-2. Pairs whose measurement costs hardly more than their score, such as those of two binary attributes, are
-   all measured once (`SMALL_SURVEY`).
-3. In each of a few rounds (`ROUNDS`), all other candidates are scored: noisy L1 distances between the table and
-   the model, 3 % of the budget for all rounds together (`SCORES`). Candidates are the workload's marginals and
-   their subsets of two and more attributes, each after its own subsets are measured. They are selected by
-   their gain in a split of the remaining budget over all interactions (`budget_split`), best first, as long
-   as the model stays within its size. Each is measured for the first time (`ROUND`), and the model is fitted.
+2. If scores are poor, pairs whose measurement costs hardly more than their score, such as those of two binary
+   attributes, are all measured once (`SMALL_SURVEY`).
+3. In each of a few rounds (`ROUNDS`), the other candidates are scored: noisy L1 distances between the table
+   and the model, 3 % of the budget for all rounds together (`SCORES`). Candidates are the workload's
+   marginals and their subsets of two and more attributes, each after its own subsets are measured. They are
+   selected by their gain in a split of the remaining budget over all interactions (`budget_split`), best
+   first, as long as the model stays within its size. Each is measured for the first time (`ROUND`), and the model is fitted.
 4. The rest of the budget measures all interactions once more, split to minimise the predicted error of the
    workload, and also pairs that do not fit into the model (`outside`). Drawn rows are adjusted to these, and
    to the model's estimates of the workload's larger marginals (`pgm/supplemented`).
@@ -19,8 +19,8 @@ is smaller. The model is fitted to marginals: the model's earlier prediction, ra
 of its margins, plus the posterior mean of the interaction (`effects`), with a weight for each cell. The
 covariance of cells along an attribute is learned from all its interactions (`covariances`).
 
-If the protocol gives no scores, steps 2 and 3 are replaced by one measurement of all pairs that noise does not
-dominate (`SURVEY`).
+If the protocol gives no scores, steps 2 and 3 are replaced by one measurement of all pairs that noise does
+not dominate (`SURVEY`).
 
 All noise is Gaussian, so accounting is exact (Gaussian differential privacy); the rest is post-processing.
 
@@ -66,8 +66,11 @@ SMALL_SURVEY = 0.2
 """Share of the budget for measuring pairs instead of scoring them, if these are all candidates."""
 
 MOST_NOISE = 2
-"""Pairs are measured instead of scored if the noise of their cells is at most about this multiple of that of a
-score at the same cost."""
+"""Pairs may be measured instead of scored if the noise of their cells is at most about this multiple of that
+of a score at the same cost."""
+
+POOR_SCORE = 0.1
+"""They are if the noise of a score exceeds this share of the records; better scores select better."""
 
 _MB_PER_S = 0.5
 """Limit of the model's MiB for each second: about a thousand iterations of at most 2 ms for each MiB."""
@@ -152,22 +155,22 @@ def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[
 def cheap(domain: Domain, clique: Clique) -> bool:
     """Whether a pair is measured instead of scored.
 
-    At cost rho, the noise of a score has scale 1 / sqrt(2 rho). That of the interaction of n x m values has an
-    expected L1 norm of (n - 1) (m - 1) sqrt(2 / pi) times as much. Unlike a score, it also helps the estimate.
+    At cost rho, the noise of a score has scale 1 / sqrt(2 rho). That of the interaction of n x m values has
+    an expected L1 norm of (n - 1) (m - 1) sqrt(2 / pi) times as much. It also helps the estimate.
     """
     return len(clique) == 2 and math.prod(size - 1 for size in domain.shape(clique)) <= MOST_NOISE
 
 
 def _selecting(facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
-    """One measurement of cheap pairs, and rounds that score the other candidates."""
+    """Rounds that score candidates; where scores are poor, one measurement of cheap pairs before."""
     small = tuple(clique for clique in kept if cheap(facts.domain, clique))
+    each = facts.granted * Fraction(SCORES) / ((ROUNDS + 1) * len(kept))
+    if not small or facts.expected_sigma(small[0], each) <= POOR_SCORE * facts.record_count:
+        return _by_scores(facts, workload, kept)
     others = tuple(clique for clique in kept if not cheap(facts.domain, clique))
     share = Fraction(SMALL_SURVEY) * Fraction(len(small), len(kept))
     survey = Step("survey", "Interactions of small pairs", Asks.INTERACTIONS, share, small, small)
-    return (
-        *((survey,) if small else ()),
-        *(_by_scores(facts, workload, others) if others else ()),
-    )
+    return (survey, *(_by_scores(facts, workload, others) if others else ()))
 
 
 def _by_scores(facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...]) -> tuple[Step, ...]:

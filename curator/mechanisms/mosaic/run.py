@@ -80,7 +80,7 @@ class Run:
         scored: Mapping[Clique, ScoredDistance] = {}
         if more:
             self._survey(draft)
-            draft = self._rounds_by_scores(draft) if by_scores else self._rounds_by_survey(draft)
+            draft = self._rounds_by_scores(draft) if by_scores else self._select_surveyed(draft)
             model = self._measure_again(draft)
             self._report_progress("last round", self._schedule.rounds)
         if by_scores:
@@ -137,18 +137,13 @@ class Run:
             if cells is not None:
                 self._known.refer(clique, cells)
 
-    def _rounds_by_survey(self, model: MarkovRandomField) -> MarkovRandomField:
-        """Without scores: selects among the measured pairs those that the model does not explain."""
-        for number in range(1, self._schedule.rounds + 1):
-            self._refer(model, self._surveyed)
-            most = self._schedule.most(number, len(self._surveyed))
-            chosen = self._select(most, self._schedule.limit_mb(number), Fraction(0))
-            if chosen:
-                self._known.chosen += chosen
-                after = self._fit(model, DRAFT)
-                self._rounds += rounds_of([self._surveyed[clique] for clique in chosen], model, after)
-                model = after
-        return model
+    def _select_surveyed(self, model: MarkovRandomField) -> MarkovRandomField:
+        """Without scores: selects among the measured pairs."""
+        most = len(self._surveyed)
+        self._known.chosen = self._select(most, self._schedule.max_model_mb, Fraction(0))
+        after = self._fit(model, DRAFT)
+        self._rounds += rounds_of([self._surveyed[clique] for clique in self._known.chosen], model, after)
+        return after
 
     def _select(self, most: int, limit_mb: float, reserved: Fraction) -> list[Clique]:
         """Greedy selection of the candidates with the largest gains that keep the model small enough.
@@ -254,7 +249,7 @@ class Run:
     def _fit(self, warm_start: MarkovRandomField | None, tolerance: float) -> MarkovRandomField:
         """Fits a model to the current estimates of its marginals."""
         total = self._measurer.record_count
-        targets = self._known.targets()
+        targets = self._known.targets(last=tolerance == FINAL)
         return estimate(self._domain, targets, total=total, warm_start=warm_start, tolerance=tolerance)
 
     def _budget(self, name: str) -> Fraction:
