@@ -95,6 +95,7 @@ class Effect:
         observed: average of its measurements; None without any.
         typical: m, the mean of D over similar interactions, as a share of the records; infinite if unknown.
         axes: covariances along each attribute; empty if cells are modelled as independent.
+        coupling: see `expected_variances`.
         foreseen: what other interactions lead to expect; None if nothing.
     """
 
@@ -106,6 +107,7 @@ class Effect:
     observed: Observed | None = None
     typical: float = math.inf
     axes: tuple[Axis, ...] = ()
+    coupling: Array | None = None
     foreseen: Foreseen | None = None
 
     def scored_again(
@@ -174,7 +176,7 @@ class Effect:
         )
         if not self.axes:
             return View(self._profile(), away, self.observed.variance, free)
-        profile = np.sqrt(expected_variances(self.axes)).ravel()
+        profile = np.sqrt(expected_variances(self.axes, self.coupling)).ravel()
         coefficients = along(away.reshape(self.shape), [axis.vectors.T for axis in self.axes]).ravel()
         return View(profile, coefficients, self.observed.variance / free, axes=self.axes)
 

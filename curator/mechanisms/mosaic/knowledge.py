@@ -20,7 +20,7 @@ from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
 from ..parts.consistency import raked
 from .axes import expected_axis
-from .covariances import MAX_VALUES, has_shape, learned_axes
+from .covariances import MAX_VALUES, couples, has_shape, learned_axes, learned_coupling
 from .denoising import denoised
 from .effects import LEAST_VARIANCE, Effect, Foreseen, Observed, believed, typical_size
 from .factors import foreseen
@@ -154,15 +154,21 @@ class Knowledge:
         return (weights * noisy + other * published.values) / (weights + other), 1 / (weights + other)
 
     def _learn_axes(self) -> None:
-        """Learns the covariances along each attribute from all measurements."""
+        """Learns the covariances along each attribute, and their coupling, from all measurements."""
         measured = {
             clique: effect
             for clique, effect in self.effects.items()
             if effect.observed is not None and has_shape(effect)
         }
         axes = learned_axes(measured, self.records)
-        for clique, effect in measured.items():
-            self.effects[clique] = replace(effect, axes=tuple(axes[name] for name in clique))
+        known = {
+            clique: replace(effect, axes=tuple(axes[name] for name in clique), coupling=None)
+            for clique, effect in measured.items()
+        }
+        pairs = [effect for effect in known.values() if couples(effect)]
+        coupling = learned_coupling(pairs, self.records)
+        for clique, effect in known.items():
+            self.effects[clique] = replace(effect, coupling=coupling) if couples(effect) else effect
 
     def _foresee(self) -> None:
         """Foresees each pair from the others, and learns how near measured pairs are to that."""
@@ -176,7 +182,9 @@ class Knowledge:
         }
         for clique, effect in pairs.items():
             axes |= dict(zip(clique, effect.axes, strict=False))
-        measured = {clique: e.observed for clique, e in pairs.items() if e.observed is not None}
+        measured: dict[Clique, Observed] = {
+            clique: e.observed for clique, e in pairs.items() if e.observed is not None
+        }
         found = foreseen(
             {name: margins[name] for name in self.domain if name in axes}, axes, measured, self.records
         )

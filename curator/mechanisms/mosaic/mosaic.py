@@ -8,7 +8,8 @@
    and the model, 3 % of the budget for all rounds together (`SCORES`). Candidates are the workload's
    marginals and their subsets of two and more attributes, each after its own subsets are measured. They are
    selected by their gain in a split of the remaining budget over all interactions (`budget_split`), best
-   first, as long as the model stays within its size. Each is measured for the first time (`ROUND`), and the model is fitted.
+   first, as long as the model stays within its size. Each is measured for the first time (`ROUND`), and the
+   model is fitted.
 4. The rest of the budget measures all interactions once more, split to minimise the predicted error of the
    workload, and also pairs that do not fit into the model (`outside`). Drawn rows are adjusted to these, and
    to the model's estimates of the workload's larger marginals (`pgm/supplemented`).
