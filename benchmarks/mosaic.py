@@ -28,6 +28,7 @@ from dpmosaic.common.data.interactions import interaction
 from dpmosaic.common.data.table import Table
 from dpmosaic.curator.measurers.federation import FederationMeasurer
 from dpmosaic.curator.mechanisms.mosaic import knowledge, mosaic, outside, run
+from dpmosaic.curator.mechanisms.mosaic.axes import RANKS
 from dpmosaic.curator.mechanisms.mosaic.budget_split import SplitProblem
 from dpmosaic.curator.mechanisms.mosaic.denoising import onto_simplex
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect
@@ -74,6 +75,13 @@ PARTS: dict[str, list[Any]] = {
     "references are not raked": [patch.object(of, "raked", _unraked) for of in (knowledge, outside)],
     "interactions are not shrunk": [patch.object(Effect, "estimate", _unshrunk)],
     "cells are modelled as independent": [patch.object(knowledge, "has_shape", lambda effect: False)],
+    "coefficients are not coupled": [
+        patch.object(knowledge, "learned_coupling", lambda pairs, records: np.ones((RANKS, RANKS)))
+    ],
+    "pairs are not foreseen from others": [
+        patch.object(knowledge, "foreseen", lambda margins, axes, observed, records: {})
+    ],
+    "small pairs are scored": [patch.object(mosaic, "POOR_SCORE", math.inf)],
     "no typical size is learned": [
         patch.object(knowledge, "typical_size", lambda effects, records: math.inf)
     ],

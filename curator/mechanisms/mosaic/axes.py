@@ -27,6 +27,9 @@ _SMOOTH = 0.7
 _CORRELATION_LENGTH = 0.5
 """Distance, as a share of the records, at which the prior correlation is 1 / e."""
 
+RANKS = 6
+"""Number of ranks of coefficients that are told apart."""
+
 _LEAST_COUNT = 1.0
 _NEGLIGIBLE = 1e-12
 
@@ -80,8 +83,13 @@ def along(values: Array, matrices: Sequence[Array]) -> Array:
     return values
 
 
-def expected_variances(axes: Sequence[Axis]) -> Array:
+def expected_variances(axes: Sequence[Axis], coupling: Array | None = None) -> Array:
     """Variances of the coefficients of an interaction whose expected L1 norm is 1.
+
+    Args:
+        axes: one for each attribute.
+        coupling: of two attributes, factors of the variances by the ranks of both coefficients, the largest
+            first, shape (RANKS, RANKS); the last ones are those of all further ranks.
 
     Returns:
         Shape (n_1 - 1, n_2 - 1, ...).
@@ -89,5 +97,14 @@ def expected_variances(axes: Sequence[Axis]) -> Array:
     variances = axes[0].variances
     for axis in axes[1:]:
         variances = np.multiply.outer(variances, axis.variances)
-    norm = EXPECTED_L1 * math.prod(float(np.sqrt(np.diag(axis.covariance)).sum()) for axis in axes)
+    if coupling is None or len(axes) != 2:
+        norm = EXPECTED_L1 * math.prod(float(np.sqrt(np.diag(axis.covariance)).sum()) for axis in axes)
+    else:
+        variances = variances * coupling[np.ix_(*(ranks(axis) for axis in axes))]
+        norm = EXPECTED_L1 * float(np.sqrt(along(variances, [axis.vectors**2 for axis in axes])).sum())
     return np.asarray(variances / norm**2)
+
+
+def ranks(axis: Axis) -> NDArray[np.int64]:
+    """Ranks of the coefficients by their variances, 0 for the largest, at most RANKS - 1; shape (n - 1,)."""
+    return np.minimum(np.arange(len(axis.variances))[::-1], RANKS - 1)

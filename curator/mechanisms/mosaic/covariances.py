@@ -4,19 +4,23 @@ Expectation maximisation: given the covariances of all attributes, every interac
 variances of its coefficients. Their squares, divided by the expected variances along the other attributes,
 estimate the covariance along one attribute. The prior counts as `_EXPECTED` independent observations.
 
+If two numbers are correlated, the largest coefficient of one goes with the largest of the other, the second
+with the second, and hardly any others (a normal copula has only these, by Mehler's formula). The product of
+covariances does not say so. What it lacks is learned as one factor for each two ranks, from all pairs.
+
 Source: the flip-flop of Dutilleul, "The MLE algorithm for the matrix normal distribution" (1999), with noise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from ....common.data.domain import Clique
 from ..parts.consistency import onto
-from .axes import Array, Axis, expected_axis, expected_variances
+from .axes import RANKS, Array, Axis, expected_axis, expected_variances, ranks
 from .effects import Effect
 
 MAX_VALUES = 512
@@ -24,6 +28,8 @@ MAX_VALUES = 512
 
 _STEPS = 4
 _EXPECTED = 30.0
+_UNCOUPLED = 10.0
+"""Number of coefficients of each two ranks for which the prior of no coupling counts."""
 
 
 def has_shape(effect: Effect) -> bool:
@@ -49,7 +55,7 @@ def learned_axes(effects: Mapping[Clique, Effect], records: float) -> dict[str, 
         sums = {name: _EXPECTED * axis.covariance for name, axis in expected.items()}
         views = dict.fromkeys(expected, _EXPECTED)
         for clique, effect in effects.items():
-            known = replace(effect, axes=tuple(axes[name] for name in clique))
+            known = replace(effect, axes=tuple(axes[name] for name in clique), coupling=None)
             for name, (scatter, count) in zip(clique, _scatters(known, records), strict=True):
                 sums[name] = sums[name] + scatter
                 views[name] += count
@@ -62,7 +68,7 @@ def _scatters(effect: Effect, records: float) -> Iterator[tuple[Array, int]]:
     scales, weights = effect.sizes(records)
     shape = [len(axis.variances) for axis in effect.axes]
     means, variances = (part.reshape(shape) for part in effect.views[-1].posterior(scales, weights))
-    expected = float(weights @ scales**2) * expected_variances(effect.axes)
+    expected = float(weights @ scales**2) * expected_variances(effect.axes, effect.coupling)
     for place, axis in enumerate(effect.axes):
         count = len(axis.variances)
         # The attribute's own factor of the expected variance cancels.
@@ -71,3 +77,35 @@ def _scatters(effect: Effect, records: float) -> Iterator[tuple[Array, int]]:
         unsure = np.moveaxis(variances, place, 0).reshape(count, -1)
         inner = (seen * scale) @ seen.T + np.diag((unsure * scale).sum(axis=1))
         yield axis.vectors @ inner @ axis.vectors.T, scale.shape[1]
+
+
+def couples(effect: Effect) -> bool:
+    """Whether it is a pair of which both attributes have several coefficients."""
+    return len(effect.shape) == 2 and min(effect.shape) > 2 and has_shape(effect)
+
+
+def learned_coupling(effects: Collection[Effect], records: float) -> Array:
+    """Factors of the variances of coefficients by the ranks of both; see `expected_variances`.
+
+    Args:
+        effects: measured pairs with axes that `couples`.
+        records: number of records.
+
+    Returns:
+        Shape (RANKS, RANKS), symmetric; all ones without pairs.
+    """
+    coupling = np.ones((RANKS, RANKS))
+    for _ in range(_STEPS):
+        sums, counts = np.full((2, RANKS, RANKS), _UNCOUPLED)
+        for effect in effects:
+            known = replace(effect, coupling=coupling)
+            places = np.ix_(*(ranks(axis) for axis in known.axes))
+            scales, weights = known.sizes(records)
+            means, variances = known.views[-1].posterior(scales, weights)
+            variance = expected_variances(known.axes, coupling) / coupling[places]
+            seen = (means**2 + variances).reshape(variance.shape) / (variance * float(weights @ scales**2))
+            np.add.at(sums, places, seen)
+            np.add.at(counts, places, 1.0)
+        coupling = sums / counts
+        coupling = np.sqrt(coupling * coupling.T)
+    return coupling

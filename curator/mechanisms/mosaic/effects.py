@@ -11,6 +11,9 @@ are far larger than most. Their mean, m, is learned from all of them (`typical_s
 
 Where covariances along the attributes are known (`axes`), there is a second model of the interaction, as
 coefficients along their eigenvectors. The two are weighted by the likelihood of the measurements.
+
+Where the interaction is foreseen from others (`factors`), a third model has the deviation from that, with a
+size D of its own kind, and a prior probability (`believed`).
 """
 
 from __future__ import annotations
@@ -64,6 +67,21 @@ class Observed:
 
 
 @dataclass(frozen=True, eq=False)
+class Foreseen:
+    """An interaction as all others lead to expect it.
+
+    Attributes:
+        cells: the marginal with it, shape (n_r,).
+        typical: mean of the distance from it, as a share of the records.
+        share: prior probability that the interaction is near it.
+    """
+
+    cells: Array
+    typical: float
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
 class Effect:
     """One interaction.
 
@@ -77,6 +95,8 @@ class Effect:
         observed: average of its measurements; None without any.
         typical: m, the mean of D over similar interactions, as a share of the records; infinite if unknown.
         axes: covariances along each attribute; empty if cells are modelled as independent.
+        coupling: see `expected_variances`.
+        foreseen: what other interactions lead to expect; None if nothing.
     """
 
     shape: tuple[int, ...]
@@ -87,6 +107,8 @@ class Effect:
     observed: Observed | None = None
     typical: float = math.inf
     axes: tuple[Axis, ...] = ()
+    coupling: Array | None = None
+    foreseen: Foreseen | None = None
 
     def scored_again(
         self, reference: Array, distance: float, deviation: float, reference_error: float
@@ -120,12 +142,17 @@ class Effect:
         """
         assert self.observed is not None
         scales, weights = self._posterior(records)
-        believed = weights.sum(axis=1)
         found = [
-            (share, *view.cells(*view.posterior(scales, likely)))
-            for share, view, likely in zip(believed, self.views, weights, strict=True)
-            if share > NEGLIGIBLE
+            (float(likely.sum()), *view.cells(*view.posterior(scales, likely)))
+            for view, likely in zip(self.views, weights, strict=True)
+            if likely.sum() > NEGLIGIBLE
         ]
+        ahead = self._belief(records)
+        found = [((1 - ahead) * share, means, own) for share, means, own in found]
+        if ahead > NEGLIGIBLE:
+            view, likely = self._view_from(self._ahead), self._likelihoods_ahead(records)
+            means, own = view.cells(*view.posterior(scales, np.exp(likely - likely.max())))
+            found.append((ahead, self._ahead + means, own))
         total = sum(share for share, _, _ in found)
         values = sum(share * means for share, means, _ in found) / total
         variances = sum(share * (own + (means - values) ** 2) for share, means, own in found) / total
@@ -136,13 +163,58 @@ class Effect:
     def views(self) -> list[View]:
         """Views of the measurements: cells and, if axes are known, coefficients along them."""
         assert self.observed is not None
-        away, free = interaction(self.observed.values - self.reference, self.shape), freedom(self.shape)
-        found = [View(self._profile(), away, self.observed.variance, free)]
-        if self.axes:
-            profile = np.sqrt(expected_variances(self.axes)).ravel()
-            coefficients = along(away.reshape(self.shape), [axis.vectors.T for axis in self.axes]).ravel()
-            found.append(View(profile, coefficients, self.observed.variance / free, axes=self.axes))
-        return found
+        nowhere = np.zeros(len(self.reference))
+        plain = replace(self, axes=())._view_from(nowhere)
+        return [plain, self._view_from(nowhere)] if self.axes else [plain]
+
+    def _view_from(self, start: Array) -> View:
+        """The measured distance from the reference plus an interaction, along the axes if these are known."""
+        assert self.observed is not None
+        away, free = (
+            interaction(self.observed.values - self.reference - start, self.shape),
+            freedom(self.shape),
+        )
+        if not self.axes:
+            return View(self._profile(), away, self.observed.variance, free)
+        profile = np.sqrt(expected_variances(self.axes, self.coupling)).ravel()
+        coefficients = along(away.reshape(self.shape), [axis.vectors.T for axis in self.axes]).ravel()
+        return View(profile, coefficients, self.observed.variance / free, axes=self.axes)
+
+    @property
+    def _ahead(self) -> Array:
+        """The foreseen interaction less the reference's, shape (n_r,)."""
+        assert self.foreseen is not None
+        return interaction(self.foreseen.cells - self.reference, self.shape)
+
+    def _belief(self, records: float) -> float:
+        """Posterior probability that the interaction is near what is foreseen; 0 if nothing is."""
+        if self.foreseen is None or not self.foreseen.share:
+            return 0.0
+        without, ahead = self.evidence(records, np.array([self.foreseen.typical]))
+        odds = math.log(self.foreseen.share) - math.log1p(-self.foreseen.share) + float(ahead[0]) - without
+        return 1 / (1 + math.exp(-max(min(odds, 500.0), -500.0)))
+
+    def evidence(self, records: float, typical: Array) -> tuple[float, Array]:
+        """Log-likelihood of what is known without anything foreseen, and with it for some typical distances.
+
+        Args:
+            records: number of records.
+            typical: shape (k,), as shares of the records.
+
+        Returns:
+            The former, and the latter of shape (k,), both up to one constant.
+        """
+        logs = self._logs(records)
+        without = float(np.logaddexp.reduce(logs + _log_prior(self.typical), axis=None)) - math.log(len(logs))
+        ahead = self._likelihoods_ahead(records)
+        return without, np.array([np.logaddexp.reduce(ahead + _log_prior(mean)) for mean in typical])
+
+    def _likelihoods_ahead(self, records: float) -> Array:
+        """Log-likelihoods of distances from what is foreseen, shape (values of D,)."""
+        scales = _SCALES * records
+        apart = float(np.abs(self._ahead).sum())
+        logs = self._log_score(np.hypot(scales, apart))
+        return logs if self.observed is None else logs + self._view_from(self._ahead).log_likelihood(scales)
 
     def expected_error(self, records: float) -> float:
         """Expected L1 norm of the error of the estimate, in records."""
@@ -174,16 +246,41 @@ class Effect:
     def _logs(self, records: float) -> Array:
         """Log-likelihoods, shape (views, values of D); one view without measurements."""
         scales = _SCALES * records
-        logs = np.zeros(len(scales))
-        if self.distance is not None:
-            expected = np.hypot(scales, _IN_SCORE * self.reference_error)
-            variance = self.deviation**2 + (_SPREAD * expected) ** 2
-            # A score below zero is due to noise; by how much carries no information.
-            away = max(self.distance, -3 * self.deviation) - expected
-            logs -= away**2 / (2 * variance) + 0.5 * np.log(variance)
+        logs = self._log_score(scales)
         if self.observed is None:
             return logs[None]
         return np.array([logs + view.log_likelihood(scales) for view in self.views])
+
+    def _log_score(self, sizes: Array) -> Array:
+        """Log-likelihoods of the score if the interaction has these L1 norms, in records."""
+        if self.distance is None:
+            return np.zeros(len(sizes))
+        expected = np.hypot(sizes, _IN_SCORE * self.reference_error)
+        variance = self.deviation**2 + (_SPREAD * expected) ** 2
+        # A score below zero is due to noise; by how much carries no information.
+        away = max(self.distance, -3 * self.deviation) - expected
+        return np.asarray(-(away**2) / (2 * variance) - 0.5 * np.log(variance))
+
+
+def believed(effects: Sequence[Effect], records: float) -> tuple[float, float]:
+    """How near measured interactions are to what was foreseen of them without their own measurements.
+
+    Args:
+        effects: measured interactions of which something is foreseen; at least one.
+        records: number of records.
+
+    Returns:
+        Mean distance of those that are near, as a share of the records, and the share of these; their
+        posterior means, with uniform priors over the share and over the logarithm of the distance.
+    """
+    typical, shares = np.geomspace(1e-3, 2, 40), (np.arange(20) + 0.5) / 20
+    found = [effect.evidence(records, typical) for effect in effects]
+    ratios = np.array([ahead - without for without, ahead in found])
+    odds = np.logaddexp(np.log(shares)[:, None, None] + ratios, np.log1p(-shares)[:, None, None])
+    logs = odds.sum(axis=1)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    return float(weights.sum(axis=0) @ typical), float(weights.sum(axis=1) @ shares)
 
 
 def typical_size(effects: Sequence[Effect], records: float) -> float:

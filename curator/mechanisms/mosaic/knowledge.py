@@ -19,9 +19,11 @@ from ....common.measurement import Measurement
 from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
 from ..parts.consistency import raked
-from .covariances import has_shape, learned_axes
+from .axes import expected_axis
+from .covariances import MAX_VALUES, couples, has_shape, learned_axes, learned_coupling
 from .denoising import denoised
-from .effects import LEAST_VARIANCE, Effect, Observed, typical_size
+from .effects import LEAST_VARIANCE, Effect, Foreseen, Observed, believed, typical_size
+from .factors import foreseen
 
 LEAST_CELL = 1e-3
 """Smallest value of a cell in a fit, because raking cannot raise a cell of zero."""
@@ -80,6 +82,11 @@ class Knowledge:
                 before.scored_again(*score) if before else Effect(self.domain.shape(clique), *score)
             )
 
+    def refer(self, clique: Clique, cells: NDArray[np.float64]) -> None:
+        """Sets the reference of an interaction without a score: the model's cells, shape (n_r,)."""
+        known = self.effects.get(clique) or Effect(self.domain.shape(clique), cells)
+        self.effects[clique] = replace(known, reference=cells)
+
     def measure(self, found: Sequence[Measurement]) -> None:
         """Adds measured interactions; each is averaged with earlier measurements of it."""
         for measurement in found:
@@ -95,10 +102,16 @@ class Knowledge:
                 observed = _averaged(effect.observed, values, variance)
                 self.effects[clique] = replace(effect, observed=observed)
 
-    def targets(self) -> list[Measurement]:
-        """Current estimates of the marginals of the model, with a deviation for each cell."""
+    def targets(self, last: bool = False) -> list[Measurement]:
+        """Current estimates of the marginals of the model, with a deviation for each cell.
+
+        Args:
+            last: whether pairs are foreseen from all others, which takes seconds for hundreds of codes.
+        """
         self._learn_axes()
         self.learn_sizes()
+        if last:
+            self._foresee()
         believed: dict[Clique, NDArray[np.float64]] = {}
         targets = []
         for clique, (values, variances) in self._denoised.items():
@@ -143,15 +156,50 @@ class Knowledge:
         return (weights * noisy + other * published.values) / (weights + other), 1 / (weights + other)
 
     def _learn_axes(self) -> None:
-        """Learns the covariances along each attribute from all measurements."""
+        """Learns the covariances along each attribute, and their coupling, from all measurements."""
         measured = {
             clique: effect
             for clique, effect in self.effects.items()
             if effect.observed is not None and has_shape(effect)
         }
         axes = learned_axes(measured, self.records)
-        for clique, effect in measured.items():
-            self.effects[clique] = replace(effect, axes=tuple(axes[name] for name in clique))
+        known = {
+            clique: replace(effect, axes=tuple(axes[name] for name in clique), coupling=None)
+            for clique, effect in measured.items()
+        }
+        pairs = [effect for effect in known.values() if couples(effect)]
+        coupling = learned_coupling(pairs, self.records)
+        for clique, effect in known.items():
+            self.effects[clique] = replace(effect, coupling=coupling) if couples(effect) else effect
+
+    def _foresee(self) -> None:
+        """Foresees each pair from the others, and learns how near measured pairs are to that."""
+        margins = {}
+        for clique, (values, _) in self._denoised.items():
+            margin = np.maximum(values, LEAST_CELL)
+            margins[clique[0]] = margin / margin.sum()
+        pairs = {clique: effect for clique, effect in self.effects.items() if len(clique) == 2}
+        axes = {
+            name: expected_axis(margin) for name, margin in margins.items() if 1 < margin.size <= MAX_VALUES
+        }
+        for clique, effect in pairs.items():
+            axes |= dict(zip(clique, effect.axes, strict=False))
+        measured: dict[Clique, Observed] = {
+            clique: e.observed for clique, e in pairs.items() if e.observed is not None
+        }
+        found = foreseen(
+            {name: margins[name] for name in self.domain if name in axes}, axes, measured, self.records
+        )
+        ahead = {}
+        for clique in pairs:
+            if clique in found:
+                first, second = (margins[name] for name in clique)
+                ahead[clique] = self.records * np.outer(first, second).ravel() + found[clique]
+        known = [replace(pairs[c], foreseen=Foreseen(ahead[c], 1.0, 0.5)) for c in measured if c in ahead]
+        if known:
+            typical, share = believed(known, self.records)
+            for clique, cells in ahead.items():
+                self.effects[clique] = replace(pairs[clique], foreseen=Foreseen(cells, typical, share))
 
 
 def parts_of(clique: Clique) -> Iterator[Clique]:

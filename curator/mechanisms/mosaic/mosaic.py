@@ -2,23 +2,26 @@
 
 1. One-way marginals are measured for a tenth of the budget (`ONE_WAY`) and denoised (`denoising`), together
    with those that a release before published, if any. They give the first model.
-2. In each of a few rounds (`ROUNDS`), all candidates are scored: noisy L1 distances between the table and the
-   model, 3 % of the budget for all rounds together (`SCORES`). Candidates are the workload's marginals and
-   their subsets of two and more attributes, each after its own subsets are measured. They are selected by
-   their gain in a split of the remaining budget over all interactions (`budget_split`), best first, as long
-   as the model stays within its size. Each is measured for the first time (`ROUND`), and the model is fitted.
-3. The rest of the budget measures all interactions once more, split to minimise the predicted error of the
+2. If scores are poor, pairs whose measurement costs hardly more than their score, such as those of two binary
+   attributes, are all measured once (`SMALL_SURVEY`).
+3. In each of a few rounds (`ROUNDS`), the other candidates are scored: noisy L1 distances between the table
+   and the model, 3 % of the budget for all rounds together (`SCORES`). Candidates are the workload's
+   marginals and their subsets of two and more attributes, each after its own subsets are measured. They are
+   selected by their gain in a split of the remaining budget over all interactions (`budget_split`), best
+   first, as long as the model stays within its size. Each is measured for the first time (`ROUND`), and the
+   model is fitted.
+4. The rest of the budget measures all interactions once more, split to minimise the predicted error of the
    workload, and also pairs that do not fit into the model (`outside`). Drawn rows are adjusted to these, and
    to the model's estimates of the workload's larger marginals (`pgm/supplemented`).
-4. Scores of the last model give the error bounds.
+5. Scores of the last model give the error bounds; measurements do if nothing is scored.
 
 Instead of whole marginals, it measures their interactions (`common/data/interactions.py`), whose sensitivity
 is smaller. The model is fitted to marginals: the model's earlier prediction, raked to the current estimates
 of its margins, plus the posterior mean of the interaction (`effects`), with a weight for each cell. The
 covariance of cells along an attribute is learned from all its interactions (`covariances`).
 
-If the protocol gives no scores, step 2 is replaced by one measurement of all pairs that noise does not
-dominate (`SURVEY`).
+If the protocol gives no scores, steps 2 and 3 are replaced by one measurement of all pairs that noise does
+not dominate (`SURVEY`).
 
 All noise is Gaussian, so accounting is exact (Gaussian differential privacy); the rest is post-processing.
 
@@ -63,6 +66,16 @@ ROUND = 0.03
 SURVEY = 0.3
 """Share of the budget for measuring all pairs if there are no scores."""
 
+SMALL_SURVEY = 0.2
+"""Share of the budget for measuring pairs instead of scoring them, if these are all candidates."""
+
+MOST_NOISE = 2
+"""Pairs may be measured instead of scored if the noise of their cells is at most about this multiple of that
+of a score at the same cost."""
+
+POOR_SCORE = 0.1
+"""They are if the noise of a score exceeds this share of the records; better scores select better."""
+
 LARGER_SCORES = 0.006
 """Share of the budget for scores of interactions that no workload names."""
 
@@ -82,9 +95,9 @@ class Mosaic(GaussianMechanism):
 
     Attributes:
         max_model_mb: limit of the junction tree's size; grows to this with the rounds.
-        time_limit: seconds of the release, 60 by default; limits the candidates (`affordable`) and the model's
-            size. It estimates work and does not read the clock, so that a resumed release makes the same
-            choices.
+        time_limit: seconds of the release, 60 by default; limits the candidates (`affordable`) and the size of
+            the model. It estimates work and does not read the clock, so that a resumed release makes the
+            same choices.
     """
 
     name: ClassVar[str] = "mosaic"
@@ -133,13 +146,12 @@ class Mosaic(GaussianMechanism):
         first = Step("one-way", "One-way marginals", Asks.INTERACTIONS, one_way, singles, singles)
         if not kept:
             return (first,)
-        selecting = (
-            _by_scores(facts, workload, kept, self._seconds) if facts.scores_exactly else _survey(facts, kept)
-        )
+        by_scores = facts.scores_exactly
+        selecting = _selecting(facts, workload, kept, self._seconds) if by_scores else _survey(facts, kept)
         in_time = affords_larger(facts, self._seconds)
-        more = _larger(facts, self._seconds) if facts.scores_exactly and in_time else ()
+        more = _larger(facts, self._seconds) if by_scores and in_time else ()
         left = 1 - first.share - sum(step.share for step in (*selecting, *more))
-        again = (*singles, *selecting[-1].cliques) if selecting else singles
+        again = (*singles, *_measured(selecting))
         # The run splits by predicted error (`budget_split`); a split by these sizes is similar.
         sizes = _sizes(facts.domain, again)
         last = Step("last round", "All interactions once more", Asks.INTERACTIONS, left, again, sizes=sizes)
@@ -160,6 +172,29 @@ def candidates(domain: Domain, workload: Workload, max_model_mb: float) -> list[
         and domain.cells(part) <= max_model_mb * 2**17
         and measurable_as_interaction(domain.shape(part))
     ]
+
+
+def cheap(domain: Domain, clique: Clique) -> bool:
+    """Whether a pair is measured instead of scored.
+
+    At cost rho, the noise of a score has scale 1 / sqrt(2 rho). That of the interaction of n x m values has
+    an expected L1 norm of (n - 1) (m - 1) sqrt(2 / pi) times as much. It also helps the estimate.
+    """
+    return len(clique) == 2 and math.prod(size - 1 for size in domain.shape(clique)) <= MOST_NOISE
+
+
+def _selecting(
+    facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...], seconds: float
+) -> tuple[Step, ...]:
+    """Rounds that score candidates; where scores are poor, one measurement of cheap pairs before."""
+    small = tuple(clique for clique in kept if cheap(facts.domain, clique))
+    each = facts.granted * Fraction(SCORES) / ((ROUNDS + 1) * len(kept))
+    if not small or facts.expected_sigma(small[0], each) <= POOR_SCORE * facts.record_count:
+        return _by_scores(facts, workload, kept, seconds)
+    others = tuple(clique for clique in kept if not cheap(facts.domain, clique))
+    share = Fraction(SMALL_SURVEY) * Fraction(len(small), len(kept))
+    survey = Step("survey", "Interactions of small pairs", Asks.INTERACTIONS, share, small, small)
+    return (survey, *(_by_scores(facts, workload, others, seconds) if others else ()))
 
 
 def _by_scores(
@@ -232,6 +267,12 @@ def _survey(facts: PublicFacts, kept: tuple[Clique, ...]) -> tuple[Step, ...]:
         if worth
         else ()
     )
+
+
+def _measured(steps: Sequence[Step]) -> tuple[Clique, ...]:
+    """The interactions that these steps may measure."""
+    asked = (clique for step in steps if step.asks is Asks.INTERACTIONS for clique in step.cliques)
+    return tuple(dict.fromkeys(asked))
 
 
 def _sizes(domain: Domain, cliques: Sequence[Clique]) -> tuple[float, ...]:

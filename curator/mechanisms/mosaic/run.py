@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -29,7 +29,6 @@ from ..parts.schedule import Schedule
 from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
 from ..parts.steps import Step, by_name, measurable_as_interaction
 from .averages import unbiased_averages
-from .effects import Effect
 from .growth import ORDERS, candidates_within, drawn_rows, most_scored, tells_much, worth_measuring
 from .knowledge import Knowledge
 from .larger import LARGE, Larger
@@ -86,6 +85,7 @@ class Run:
         self._splitting = Splitting(measurer, self._known, self._larger, workload)
         self._used: list[Measurement] = []
         self._rounds: list[Round] = []
+        self._surveyed: dict[Clique, Measurement] = {}
 
     def run(self) -> FittedModel:
         """Spends the whole grant."""
@@ -96,7 +96,8 @@ class Run:
         model: ReleasedModel = draft
         scored: Mapping[Clique, ScoredDistance] = {}
         if more:
-            draft = self._rounds_by_scores(draft) if by_scores else self._survey(draft)
+            self._survey(draft)
+            draft = self._rounds_by_scores(draft) if by_scores else self._select_surveyed(draft)
             model = self._last_round(draft)
             self._report_progress("last round", self._schedule.rounds)
         if by_scores:
@@ -124,28 +125,41 @@ class Run:
             self._report_progress("scores", number)
             most = self._schedule.most(number, len(rounds.cliques))
             reserved = budget * (scores.times - number)
+            self._refer(model, self._surveyed)
             chosen = self._select(most, self._schedule.limit_mb(number), reserved)
             if chosen:
                 self._known.chosen += chosen
-                parts = allocate(self._budget("round"), [sizes[clique] for clique in chosen])
-                found = self._measure(chosen, parts, rounds.name)
+                new = [clique for clique in chosen if clique not in self._surveyed]
+                parts = allocate(self._budget("round"), [sizes[clique] for clique in new])
+                found = [self._surveyed[clique] for clique in chosen if clique in self._surveyed]
+                found += self._measure(new, parts, rounds.name) if new else []
                 after = self._fit(model, DRAFT)
                 self._rounds += rounds_of(found, model, after)
                 model = after
                 self._report_progress("round", number)
         return model
 
-    def _survey(self, model: MarkovRandomField) -> MarkovRandomField:
-        """Without scores: measures pairs, and selects by these measurements."""
+    def _survey(self, model: MarkovRandomField) -> None:
+        """Measures pairs that are not scored."""
         pairs = list(self._named["survey"].cliques) if "survey" in self._named else []
-        for clique, cells in zip(pairs, model.marginals_within_limits(pairs), strict=True):
-            if cells is not None:
-                self._known.effects[clique] = Effect(self._domain.shape(clique), cells)
-        found = {m.clique: m for m in self._take("survey")} if pairs else {}
+        self._refer(model, pairs)
+        self._surveyed = {m.clique: m for m in self._take("survey")} if pairs else {}
         self._report_progress("survey", 1)
-        self._known.chosen = self._select(len(pairs), self._schedule.max_model_mb, Fraction(0))
+
+    def _refer(self, model: MarkovRandomField, pairs: Iterable[Clique]) -> None:
+        """Takes the model's current marginals as references of pairs that are not in it."""
+        inside = {*self._known.chosen}
+        outside = [clique for clique in pairs if clique not in inside]
+        for clique, cells in zip(outside, model.marginals_within_limits(outside), strict=True):
+            if cells is not None:
+                self._known.refer(clique, cells)
+
+    def _select_surveyed(self, model: MarkovRandomField) -> MarkovRandomField:
+        """Without scores: selects among the measured pairs."""
+        most = len(self._surveyed)
+        self._known.chosen = self._select(most, self._schedule.max_model_mb, Fraction(0))
         after = self._fit(model, DRAFT)
-        self._rounds += rounds_of([found[clique] for clique in self._known.chosen], model, after)
+        self._rounds += rounds_of([self._surveyed[clique] for clique in self._known.chosen], model, after)
         return after
 
     def _select(self, most: int, limit_mb: float, reserved: Fraction) -> list[Clique]:
@@ -337,7 +351,7 @@ class Run:
     def _fit(self, warm_start: MarkovRandomField | None, tolerance: float) -> MarkovRandomField:
         """Fits a model to the current estimates of its marginals."""
         total = self._measurer.record_count
-        targets = self._known.targets()
+        targets = self._known.targets(last=tolerance == FINAL)
         return estimate(self._domain, targets, total=total, warm_start=warm_start, tolerance=tolerance)
 
     def _budget(self, name: str) -> Fraction:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpmosaic.curator.mechanisms.mosaic import axes
-from dpmosaic.curator.mechanisms.mosaic.axes import Axis, along, expected_axis, expected_variances
+from dpmosaic.curator.mechanisms.mosaic.axes import RANKS, Axis, along, expected_axis, expected_variances
 
 MARGIN = np.array([500.0, 20.0, 180.0, 0.0, 300.0])
 SHARES = np.maximum(MARGIN, 1) / np.maximum(MARGIN, 1).sum()
@@ -71,3 +71,16 @@ def test_the_expected_l1_norm_of_such_cells_is_one(sizes):
         whole = np.kron(whole, axis.vectors)
     cells = np.diag(whole @ np.diag(variances.ravel()) @ whole.T)
     assert math.sqrt(2 / math.pi) * np.sqrt(cells).sum() == pytest.approx(1)
+
+
+def test_with_coupling_the_expected_l1_norm_is_one_and_variances_have_its_factors():
+    found = [Axis.of(covariance(size, seed)) for seed, size in enumerate((9, 5))]
+    coupling = np.random.default_rng(3).uniform(0.1, 3, (RANKS, RANKS))
+    plain, variances = expected_variances(found), expected_variances(found, coupling)
+    vectors = np.kron(found[0].vectors, found[1].vectors)
+    cells = np.diag(vectors @ np.diag(variances.ravel()) @ vectors.T)
+    assert math.sqrt(2 / math.pi) * np.sqrt(cells).sum() == pytest.approx(1)
+    # Eigenvalues ascend, so the last coefficients have rank 0, and the first of nine the last rank.
+    factors = variances / plain * (plain[-1, -1] / variances[-1, -1])
+    assert factors[0, 0] == pytest.approx(coupling[RANKS - 1, 3] / coupling[0, 0])
+    assert factors[-2, -3] == pytest.approx(coupling[1, 2] / coupling[0, 0])

@@ -1,14 +1,20 @@
 """Covariances along attributes, learned from many measured interactions."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dpmosaic.common.data.interactions import freedom, interaction
 from dpmosaic.curator.mechanisms.mosaic import covariances
-from dpmosaic.curator.mechanisms.mosaic.axes import Axis, along, expected_axis, expected_variances
-from dpmosaic.curator.mechanisms.mosaic.covariances import has_shape, learned_axes
+from dpmosaic.curator.mechanisms.mosaic.axes import RANKS, Axis, along, expected_axis, expected_variances
+from dpmosaic.curator.mechanisms.mosaic.covariances import (
+    couples,
+    has_shape,
+    learned_axes,
+    learned_coupling,
+)
 from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed
 
 RECORDS = 10_000.0
@@ -95,3 +101,55 @@ def test_learns_from_an_interaction_of_three_attributes_for_all_three():
 )
 def test_learns_no_covariance_for_one_degree_of_freedom_or_too_many_values(shape, expected):
     assert has_shape(Effect(shape, np.ones(int(np.prod(shape))))) is expected
+
+
+def coupled(noise, ranked, seed=0):
+    """Pairs of attributes of eight values; where ranked, coefficients of different ranks are zero."""
+    rng = np.random.default_rng(seed)
+    axis = expected_axis(np.full(8, RECORDS / 8))
+    mask = np.eye(7) if ranked else np.ones((7, 7))
+    effects, cells = [], []
+    for _ in range(15):
+        deviations = 0.3 * RECORDS * np.sqrt(expected_variances([axis, axis])) * mask
+        moved = along(rng.normal(0, deviations), [axis.vectors, axis.vectors]).ravel()
+        reference = np.full(64, RECORDS / 64)
+        seen = interaction(reference + moved + rng.normal(0, noise, 64), (8, 8))
+        observed = Observed(seen, noise**2 * freedom((8, 8)))
+        effects.append(Effect((8, 8), reference, observed=observed, axes=(axis, axis)))
+        cells.append(reference + moved)
+    return effects, cells
+
+
+def test_learns_that_only_coefficients_of_the_same_rank_vary():
+    """15 pairs, a fixed draw with little noise; without coupling, no factor is below 0.5."""
+    ranked, _ = coupled(noise=0.5, ranked=True)
+    found = learned_coupling(ranked, RECORDS)
+    apart = ~np.eye(RANKS, dtype=bool)
+    assert np.diag(found)[:-1].min() > 1.5 * found[:-1, :-1][apart[:-1, :-1]].max()
+    np.testing.assert_array_equal(found, found.T)
+    free, _ = coupled(noise=0.5, ranked=False)
+    assert learned_coupling(free, RECORDS).min() > 0.5
+
+
+def test_learned_coupling_improves_the_estimate_of_each_interaction():
+    effects, cells = coupled(noise=60.0, ranked=True)
+    coupling = learned_coupling(effects, RECORDS)
+    errors = [
+        sum(
+            np.abs(replace(effect, coupling=factors).estimate(RECORDS)[0] - true).sum()
+            for effect, true in zip(effects, cells, strict=True)
+        )
+        for factors in (None, coupling)
+    ]
+    assert errors[1] < 0.95 * errors[0]
+
+
+def test_without_pairs_nothing_is_coupled():
+    np.testing.assert_array_equal(learned_coupling([], RECORDS), np.ones((RANKS, RANKS)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"), [((3, 3), True), ((2, 9), False), ((3, 3, 3), False), ((3, 513), False)]
+)
+def test_couples_pairs_of_attributes_with_several_coefficients(shape, expected):
+    assert couples(Effect(shape, np.ones(int(np.prod(shape))))) is expected

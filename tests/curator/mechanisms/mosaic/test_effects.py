@@ -8,7 +8,7 @@ import pytest
 from dpmosaic.common.data.interactions import freedom, interaction
 from dpmosaic.curator.mechanisms.mosaic import effects
 from dpmosaic.curator.mechanisms.mosaic.axes import Axis, expected_variances
-from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Observed, typical_size
+from dpmosaic.curator.mechanisms.mosaic.effects import Effect, Foreseen, Observed, believed, typical_size
 
 RECORDS = 1000.0
 SHAPE = (3, 4)
@@ -209,3 +209,51 @@ def test_learns_the_typical_size_from_many_noisy_scores(mean):
 def test_without_data_the_typical_size_is_the_mean_of_its_log_uniform_prior():
     mean = (2 - 1e-3) / math.log(2 / 1e-3)
     assert typical_size([Effect(SHAPE, REFERENCE)], RECORDS) == pytest.approx(mean, rel=0.1)
+
+
+def test_with_a_known_scale_the_belief_in_what_is_foreseen_follows_bayes_rule(one_scale):
+    """Against normal densities of the measured coordinates, and the mixture of both posterior means."""
+    one_scale(50.0)
+    cells = REFERENCE + interaction(np.random.default_rng(4).normal(0, 4, 12), SHAPE)
+    effect = Effect(
+        SHAPE, REFERENCE, observed=Observed(AWAY, 100.0), foreseen=Foreseen(cells, typical=0.1, share=0.3)
+    )
+    prior = effect.deviations(RECORDS) ** 2
+    kept, free = prior / (prior + 100), freedom(SHAPE)
+    means, logs = [], []
+    for start in (REFERENCE, cells):
+        moved = AWAY - interaction(start, SHAPE)
+        means.append(REFERENCE + interaction(start - REFERENCE, SHAPE) + kept * moved)
+        logs.append(-0.5 * free * (moved**2 / (prior + 100)).sum())
+    odds = 0.3 / 0.7 * math.exp(logs[1] - logs[0])
+    belief = odds / (1 + odds)
+    assert 0.01 < belief < 0.99
+    assert np.allclose(effect.estimate(RECORDS)[0], (1 - belief) * means[0] + belief * means[1])
+
+
+def test_a_score_far_below_what_is_foreseen_speaks_against_it():
+    cells = REFERENCE + interaction(np.random.default_rng(4).normal(0, 60, 12), SHAPE)
+    size = float(np.abs(interaction(cells - REFERENCE, SHAPE)).sum())
+
+    def belief(distance):
+        foreseen = Foreseen(cells, typical=0.01, share=0.5)
+        return Effect(SHAPE, REFERENCE, distance, 20.0, typical=0.5, foreseen=foreseen)._belief(RECORDS)
+
+    assert belief(size) > 0.5 > belief(0.1 * size)
+
+
+@pytest.mark.parametrize("near", [0.0, 0.5, 1.0])
+def test_learns_which_share_of_interactions_is_near_what_was_foreseen(near):
+    """40 interactions of size 300, a fixed draw; those near are at 15. The share within 0.2."""
+    rng = np.random.default_rng(5)
+    found = []
+    for place in range(40):
+        away = interaction(rng.normal(0, 40, 12), SHAPE)
+        ahead = away if place < 40 * near else interaction(rng.normal(0, 40, 12), SHAPE)
+        foreseen = Foreseen(REFERENCE + ahead + interaction(rng.normal(0, 2, 12), SHAPE), 1.0, 0.5)
+        seen = interaction(REFERENCE, SHAPE) + away + interaction(rng.normal(0, 3, 12), SHAPE)
+        observed = Observed(seen, 9.0 * freedom(SHAPE))
+        found.append(Effect(SHAPE, REFERENCE, observed=observed, typical=0.4, foreseen=foreseen))
+    typical, share = believed(found, RECORDS)
+    assert abs(share - near) < (0.2 if near else 0.5)
+    assert (typical < 0.1) == (near > 0)

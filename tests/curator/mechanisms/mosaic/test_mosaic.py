@@ -1,6 +1,7 @@
 """Mosaic: its queries, their order, and its accuracy."""
 
 import itertools
+import math
 import os
 import subprocess
 import sys
@@ -15,8 +16,9 @@ from dpmosaic.common.data.table import Table
 from dpmosaic.common.data.workload import Workload
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.privacy.budget import Budget
-from dpmosaic.common.privacy.cost import MAX_INTERACTION_SIZE
-from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic, candidates
+from dpmosaic.common.privacy.cost import MAX_INTERACTION_SIZE, Adjacency, gaussian_sigma
+from dpmosaic.curator.mechanisms.mosaic import mosaic
+from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic, candidates, cheap
 from dpmosaic.curator.mechanisms.parts.fitted import ignore
 from dpmosaic.curator.mechanisms.randdpgen.randdpgen import RandDPGen
 
@@ -117,6 +119,68 @@ def test_without_scores_all_measurable_pairs_are_measured_once_before_the_last_r
     assert steps(measurer) == ["one-way", "survey", "last round"]
     assert [c.clique for c in measurer.accountant.charges if c.step == "survey"] == surveyed
     assert fitted.selection == "noisy interactions of pairs"
+
+
+def classes_table(records=4000, seed=0):
+    """Ten binary attributes that are independent given one of three classes."""
+    rng = np.random.default_rng(seed)
+    given, hidden = rng.beta(0.7, 0.7, (3, 10)), rng.integers(0, 3, records)
+    codes = (rng.random((records, 10)) < given[hidden]).astype(int)
+    return Table.from_codes(Domain.coded(dict.fromkeys("abcdefghij", 2)), codes)
+
+
+@pytest.mark.parametrize(
+    ("rho", "expected"),
+    [(0.01, ["one-way", "survey", "last round"]), (10.0, ["one-way", "scores", "round"])],
+    ids=["poor scores", "good scores"],
+)
+def test_measures_pairs_of_binary_attributes_instead_of_scoring_them_if_scores_are_poor(run, rho, expected):
+    fitted, measurer = run(Mosaic(), classes_table(), Budget(zcdp_rho=rho))
+    assert steps(measurer)[:3] == expected
+    assert {bound.clique for bound in fitted.bounds} == set(itertools.combinations("abcdefghij", 2))
+
+
+def test_scores_the_other_candidates_and_selects_among_all(run, chain_table):
+    """The chain a, b, c, d of more values, and two copies of one binary attribute."""
+    chain = chain_table()
+    twin = np.random.default_rng(5).integers(0, 2, chain.record_count)
+    codes = np.column_stack([*chain.columns, twin, twin])
+    sizes = dict(zip([*chain.domain.names, "x", "y"], [*chain.domain.sizes, 2, 2], strict=True))
+    fitted, measurer = run(Mosaic(), Table.from_codes(Domain.coded(sizes), codes), Budget(zcdp_rho=0.02))
+    charges = measurer.accountant.charges
+    surveyed = {c.clique for c in charges if c.step == "survey"}
+    pairs = itertools.combinations(sizes, 2)
+    assert surveyed == {(a, b) for a, b in pairs if (sizes[a] - 1) * (sizes[b] - 1) <= 2}
+    scored = {c.clique for c in charges if c.scores and c.step == "scores"}
+    assert steps(measurer)[:3] == ["one-way", "survey", "scores"]
+    assert scored
+    assert not scored & surveyed
+    assert ("x", "y") in {done.clique for done in fitted.rounds}
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3)])
+def test_a_pair_is_cheap_if_its_noise_is_at_most_twice_that_of_a_score(shape):
+    """The expected L1 norm of the noise from sensitivities and freedom, against the scale of a score."""
+    rho, (n, m) = Fraction(1, 100), shape
+    sigma = gaussian_sigma(rho, Adjacency.ZERO_OUT, shape)
+    cells = n * m * sigma * math.sqrt((1 - 1 / n) * (1 - 1 / m)) * math.sqrt(2 / math.pi)
+    ratio = cells / gaussian_sigma(rho, Adjacency.ZERO_OUT)
+    assert ratio == pytest.approx((n - 1) * (m - 1) * math.sqrt(2 / math.pi), rel=1e-3)
+    domain = Domain.coded({"a": n, "b": m, "c": 2})
+    assert cheap(domain, ("a", "b")) == (ratio <= 2)
+    assert not cheap(domain, ("a", "b", "c"))
+
+
+def test_over_many_seeds_measuring_binary_pairs_beats_scoring_them_if_scores_are_poor(run, monkeypatch):
+    """Six tables, fixed seeds: the means."""
+
+    def error():
+        tables = [classes_table(seed=seed) for seed in range(6)]
+        return np.mean([distance(run(Mosaic(), t, Budget(zcdp_rho=0.001))[0], t, 2) for t in tables])
+
+    measured = error()
+    monkeypatch.setattr(mosaic, "POOR_SCORE", math.inf)
+    assert measured < 0.95 * error()
 
 
 def test_bounds_from_measurements_alone_hold_for_nearly_all_marginals(run, chain_table):

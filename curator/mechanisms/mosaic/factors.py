@@ -1,0 +1,223 @@
+"""Interactions of pairs foreseen from all other interactions: few factors that all attributes share.
+
+If attributes are independent given a hidden class, or given a few hidden normal variables of which they are
+linear, the interactions of all pairs have few factors in common: that of a and b is A_a S A_b^T, with one
+matrix A_a of k columns for each attribute and a diagonal S of signs. Stacked, the interactions are the
+blocks off the diagonal of a symmetric matrix of low rank, that of multiple correspondence analysis. The
+blocks on the diagonal are unknown, and those of unmeasured pairs too.
+
+Along the eigenvectors of each attribute's covariance (`axes`), scaled by its roots, entries of the matrix are
+
+    x_ij = a_i S a_j + e_ij + noise,    a_i ~ N(0, diag(l)),    e_ij ~ N(0, w),
+
+with the known variance of each pair's noise. Variational Bayes finds normal posteriors of all a_i; l and w
+are learned, so factors that the noise hides vanish. A pair is foreseen without its own measurement.
+
+Source: multiple correspondence analysis, Greenacre, "Correspondence analysis of multivariate categorical data
+    by weighted least-squares" (1988); variational matrix factorisation, Lim and Teh, "Variational Bayesian
+    approach to movie rating prediction" (2007); pruning of factors, Bishop, "Bayesian PCA" (1999).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....common.data.domain import Clique
+from ....common.data.interactions import freedom, interaction
+from .axes import Axis
+from .effects import Observed
+
+Array = NDArray[np.float64]
+
+MAX_CODES = 800
+"""Attributes with the most values are left out until the others have at most this many together."""
+
+LEAST_ATTRIBUTES = 5
+"""Of fewer attributes, a pair is not foreseen: nearly any interactions of these have few factors."""
+
+_FACTORS = 8
+_PARTS = 5
+"""The pairs are split into this many parts; each is foreseen from the others."""
+
+_SWEEPS = 40
+_TOLERANCE = 1e-3
+_LEAST = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The interactions of pairs as one symmetric matrix of m coordinates, those of all attributes.
+
+    Attributes:
+        axes: attribute -> its axis; the order of the coordinates.
+        roots: standard deviations by which coordinates are scaled, shape (m,).
+        owners: place of each coordinate's attribute, shape (m,).
+        values: scaled shares of the records, shape (m, m).
+        noise: their variances, shape (m, m); infinite where nothing was measured.
+    """
+
+    axes: Mapping[str, Axis]
+    roots: Array
+    owners: NDArray[np.int64]
+    values: Array
+    noise: Array
+
+    @classmethod
+    def of(
+        cls,
+        margins: Mapping[str, Array],
+        axes: Mapping[str, Axis],
+        observed: Mapping[Clique, Observed],
+        records: float,
+    ) -> Blocks:
+        """The blocks of measured pairs.
+
+        Args:
+            margins: attribute -> its shares of the records, shape (n,).
+            axes: attribute -> its axis.
+            observed: pair -> its measured interaction.
+            records: number of records.
+        """
+        spread = {name: 1 - float(margin @ margin) for name, margin in margins.items()}
+        roots = np.concatenate([np.sqrt(spread[name] * axes[name].variances) for name in margins])
+        owners = np.repeat(np.arange(len(margins)), [len(axes[name].variances) for name in margins])
+        blocks = cls(
+            {name: axes[name] for name in margins},
+            roots,
+            owners,
+            np.zeros((len(roots), len(roots))),
+            np.full((len(roots), len(roots)), np.inf),
+        )
+        for (a, b), found in observed.items():
+            shape = margins[a].size, margins[b].size
+            apart = np.outer(margins[a], margins[b]).ravel()
+            cells = interaction(found.values / records - apart, shape).reshape(shape)
+            rows, columns = blocks.of_attribute(a), blocks.of_attribute(b)
+            scale = np.outer(roots[rows], roots[columns])
+            block = axes[a].vectors.T @ cells @ axes[b].vectors / scale
+            variance = found.variance / (freedom(shape) * records**2) / scale**2
+            for place, values, spreads in (
+                ((rows, columns), block, variance),
+                ((columns, rows), block.T, variance.T),
+            ):
+                blocks.values[place], blocks.noise[place] = values, spreads
+        return blocks
+
+    def of_attribute(self, name: str) -> slice:
+        """The coordinates of an attribute."""
+        place = list(self.axes).index(name)
+        first, last = np.searchsorted(self.owners, [place, place + 1])
+        return slice(int(first), int(last))
+
+    def cells(self, fitted: Array, pair: Clique) -> Array:
+        """A pair's block of such a matrix, as an interaction's shares of the records, shape (n_r,)."""
+        rows, columns = (self.of_attribute(name) for name in pair)
+        block = fitted[rows, columns] * np.outer(self.roots[rows], self.roots[columns])
+        first, second = (self.axes[name].vectors for name in pair)
+        return np.asarray(first @ block @ second.T).ravel()
+
+
+def foreseen(
+    margins: Mapping[str, Array],
+    axes: Mapping[str, Axis],
+    observed: Mapping[Clique, Observed],
+    records: float,
+) -> dict[Clique, Array]:
+    """Every pair's interaction, foreseen from the measured interactions of other pairs.
+
+    Args:
+        margins: attribute -> its shares of the records, shape (n,).
+        axes: attribute -> the covariance along it.
+        observed: pair -> its measured interaction.
+        records: number of records.
+
+    Returns:
+        Pair -> departure of its cells from independence, in records, shape (n_r,), for the attributes that
+        `MAX_CODES` leaves; empty for fewer than `LEAST_ATTRIBUTES`.
+    """
+    kept = _within_limit({name: margin.size for name, margin in margins.items()})
+    measured = {pair: found for pair, found in observed.items() if {*pair} <= {*kept}}
+    if len(kept) < LEAST_ATTRIBUTES or not measured:
+        return {}
+    blocks = Blocks.of({name: margins[name] for name in kept}, axes, measured, records)
+    whole = factors(blocks.values, blocks.noise, blocks.owners)
+    part = (blocks.owners[:, None] + blocks.owners) % _PARTS
+    for number in range(_PARTS):
+        left_out = (part == number) & np.isfinite(blocks.noise)
+        if left_out.any():
+            others = np.where(left_out, np.inf, blocks.noise)
+            whole[left_out] = factors(blocks.values, others, blocks.owners)[left_out]
+    return {pair: records * blocks.cells(whole, pair) for pair in itertools.combinations(kept, 2)}
+
+
+def factors(values: Array, noise: Array, owners: NDArray[np.int64]) -> Array:
+    """The posterior mean of the part of low rank of a symmetric matrix.
+
+    Args:
+        values: measured entries, shape (m, m); any value where the noise is infinite.
+        noise: variances of their noise, shape (m, m).
+        owners: for each row the attribute, ascending; entries of one attribute are unknown. Shape (m,).
+    """
+    seen = np.isfinite(noise)
+    if not seen.any():
+        return np.zeros_like(values)
+    values = np.where(seen, values, 0.0)
+    noise = np.where(seen, noise, 1.0)
+    other, means, signs = _start(values, noise, seen)
+    count = len(signs)
+    scales = np.maximum((means**2).mean(axis=0), _LEAST)
+    spreads = np.tile(0.1 * np.diag(scales), (len(means), 1, 1))
+    ends = np.searchsorted(owners, np.arange(owners[-1] + 2))
+    for _ in range(_SWEEPS):
+        before = means.copy()
+        weights = np.where(seen, 1 / (noise + other), 0.0)
+        for first, last in itertools.pairwise(ends):
+            squares = (means[:, :, None] * means[:, None] + spreads) * np.outer(signs, signs)
+            precision = (weights[first:last] @ squares.reshape(-1, count**2)).reshape(-1, count, count)
+            spreads[first:last] = np.linalg.inv(precision + np.diag(1 / scales))
+            seen_sums = (weights[first:last] * values[first:last]) @ (means * signs)
+            means[first:last] = (spreads[first:last] @ seen_sums[:, :, None])[:, :, 0]
+        scales = np.maximum((means**2 + np.einsum("ikk->ik", spreads)).mean(axis=0), _LEAST)
+        away = (values - (means * signs) @ means.T) ** 2 + _variances(means, spreads, signs)
+        kept = other * weights
+        other = max(float((away * kept**2 + noise * kept)[seen].mean()), _LEAST)
+        if np.abs(means - before).max() <= _TOLERANCE * np.abs(means).max():
+            break
+    return np.asarray((means * signs) @ means.T)
+
+
+def _start(values: Array, noise: Array, seen: NDArray[np.bool_]) -> tuple[float, Array, Array]:
+    """A variance of the entries apart from factors, and factors by eigenvectors, with their signs."""
+    sizes = np.where(seen, 1 / noise, 0.0)
+    variance = max(float((((values**2 - noise) * sizes)[seen]).sum() / sizes.sum()), _LEAST)
+    shrunk = values * variance / (variance + noise)
+    lengths, vectors = np.linalg.eigh(shrunk)
+    largest = np.argsort(-np.abs(lengths), kind="stable")[:_FACTORS]
+    # The blocks on the diagonal are unknown, not zero: they are filled by the factors found so far.
+    for _ in range(5):
+        filled = np.where(seen, shrunk, (vectors[:, largest] * lengths[largest]) @ vectors[:, largest].T)
+        lengths, vectors = np.linalg.eigh(filled)
+        largest = np.argsort(-np.abs(lengths), kind="stable")[:_FACTORS]
+    found = lengths[largest]
+    return variance / 4, vectors[:, largest] * np.sqrt(np.abs(found)), np.where(found < 0, -1.0, 1.0)
+
+
+def _variances(means: Array, spreads: Array, signs: Array) -> Array:
+    """Posterior variances of all products of two different rows, shape (m, m)."""
+    squares = (means[:, :, None] * means[:, None] * np.outer(signs, signs)).reshape(len(means), -1)
+    flat = spreads.reshape(len(means), -1)
+    cross = squares @ flat.T
+    return np.asarray(cross + cross.T + (flat * np.outer(signs, signs).ravel()) @ flat.T)
+
+
+def _within_limit(sizes: Mapping[str, int]) -> list[str]:
+    """The attributes of two and more values, in order, without the largest ones beyond `MAX_CODES`."""
+    small_first = sorted((name for name, size in sizes.items() if size > 1), key=sizes.__getitem__)
+    total = itertools.accumulate(sizes[name] for name in small_first)
+    kept = {name for name, codes in zip(small_first, total, strict=True) if codes <= MAX_CODES}
+    return [name for name in sizes if name in kept]
