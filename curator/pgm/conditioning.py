@@ -7,16 +7,17 @@ weights. It has the same junction tree, so rows are drawn from it as from any mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.domain import Clique
+from ...common.data.grouping import group_sums
 from ...common.errors import ModelError
 from .model import MarkovRandomField
-from .supplemented import SupplementedModel
+from .supplemented import GroupedMarginal, SupplementedModel
 
 Array = NDArray[np.float64]
 Weights = Mapping[str, Array]
@@ -45,7 +46,7 @@ def conditioned(model: MarkovRandomField | SupplementedModel, weights: Weights) 
     The pairs of a `SupplementedModel` that contain all attributes of the condition are known given it, and
     are exact too. Of another pair only the association is known: what the pair adds to the tree's, as a
     factor of each cell. Such a pair is the tree's times this factor, scaled to the one-way marginals; all
-    three but the factor given the condition.
+    three but the factor given the condition. So are marginals of groups of codes.
 
     Args:
         model: distribution of all records.
@@ -67,7 +68,23 @@ def conditioned(model: MarkovRandomField | SupplementedModel, weights: Weights) 
         elif old is not None and new is not None:
             added = np.divide(marginal, old, out=np.zeros_like(marginal), where=old > 0)
             pairs[pair] = _raked(new.reshape(model.domain.shape(pair)), (new * added).reshape(weighted.shape))
-    return Conditioned(SupplementedModel(tree, pairs, model.larger), probability)
+    grouped = tuple(_grouped(model.model, tree, model.grouped))
+    return Conditioned(SupplementedModel(tree, pairs, model.larger, grouped), probability)
+
+
+def _grouped(
+    before: MarkovRandomField, after: MarkovRandomField, marginals: Sequence[GroupedMarginal]
+) -> Iterator[GroupedMarginal]:
+    """Grouped marginals given the condition: the tree's, times what each adds to the tree's without it."""
+    cliques = [one.clique for one in marginals]
+    found = (model.marginals_within_limits(cliques) for model in (before, after))
+    for one, *cells in zip(marginals, *found, strict=True):
+        shape = before.domain.shape(one.clique)
+        old, new = (None if held is None else group_sums(held, shape, one.groups) for held in cells)
+        if old is not None and new is not None:
+            counts = new * np.divide(one.counts, old, out=np.zeros_like(old), where=old > 0)
+            if counts.sum() > 0:
+                yield replace(one, counts=counts * (after.total / counts.sum()))
 
 
 def _tree(model: MarkovRandomField, weights: Weights) -> tuple[MarkovRandomField, float]:

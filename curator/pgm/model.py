@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,14 @@ from . import archive
 from .junction_tree import JunctionTree
 from .oracle import MarginalOracle
 from .queries import MarginalQueries
-from .refinement import ALL_CELLS, MAX_CELLS, Grouped, refined
+from .refinement import ALL_CELLS, MAX_CELLS, SWEEPS, Grouped, refined
 from .sampling import generate
 from .zeros import zeros_of
 
 Array = NDArray[np.float64]
+
+_KEPT_CELLS = 1 << 22
+"""Largest number of cells of pairs that a model keeps, 8 bytes each."""
 
 FORMAT = "dpmosaic model 1"
 
@@ -55,6 +58,7 @@ class MarkovRandomField:
     loss: float
     iterations: int
     converged: bool = True
+    _kept: dict[Clique, Array] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.tree.domain != self.domain:
@@ -92,6 +96,7 @@ class MarkovRandomField:
         pairs: Mapping[Clique, Array] | None = None,
         larger: Sequence[Clique] = (),
         grouped: Sequence[Grouped] = (),
+        sweeps: int = SWEEPS,
     ) -> Table:
         """Synthetic rows by randomised rounding (`sampling`), then adjusted to all pairs (`refinement`).
 
@@ -101,6 +106,7 @@ class MarkovRandomField:
             pairs: marginals to use instead of the model's own, in counts of the model.
             larger: larger cliques to whose marginals in the model rows are adjusted too, and to their pairs.
             grouped: counts of groups of codes, for this number of rows, to which rows are adjusted too.
+            sweeps: number of sweeps over the rows.
         """
         table = generate(self, rows, rng)
         masks = dict(zeros_of(self.domain).masks)
@@ -122,7 +128,7 @@ class MarkovRandomField:
         share = rows / self.total
         places = {tuple(map(self.domain.position, clique)): share * wanted[clique] for clique in wanted}
         kept = {tuple(map(self.domain.position, clique)): mask for clique, mask in masks.items()}
-        return refined(table, places, rng, kept, grouped)
+        return refined(table, places, rng, kept, grouped, sweeps)
 
     def marginal(self, clique: Iterable[str]) -> Array:
         """The expected counts of a clique's cells, for any clique.
@@ -142,14 +148,23 @@ class MarkovRandomField:
         return [queries.marginal(self.domain.canonical(clique)).copy() for clique in cliques]
 
     def marginals_within_limits(self, cliques: Iterable[Clique]) -> list[Array | None]:
-        """As `marginals`, with None for each clique whose computation needs too large a table."""
+        """As `marginals`, with None for each clique whose computation needs too large a table.
+
+        Pairs are kept for later calls as far as there is room.
+        """
         queries = MarginalQueries(self.tree, self.beliefs)
+        room = _KEPT_CELLS - sum(map(len, self._kept.values()))
         found: list[Array | None] = []
-        for clique in cliques:
+        for clique in map(self.domain.canonical, cliques):
             try:
-                found.append(queries.marginal(self.domain.canonical(clique)).copy())
+                marginal = self._kept[clique] if clique in self._kept else queries.marginal(clique)
             except ModelError:
                 found.append(None)
+                continue
+            found.append(marginal.copy())
+            if len(clique) == 2 and clique not in self._kept and len(marginal) <= room:
+                self._kept[clique] = marginal.copy()
+                room -= len(marginal)
         return found
 
     def l1_distances(self, cliques: Sequence[Clique], vectors: Iterable[Array]) -> list[float | None]:

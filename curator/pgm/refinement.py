@@ -68,10 +68,11 @@ def refined(
     rng: np.random.Generator,
     masks: Mapping[Places, NDArray[np.bool_]] | None = None,
     grouped: Sequence[Grouped] = (),
+    sweeps: int = SWEEPS,
 ) -> Table:
     """Change values where that brings the table's marginals closer to the given ones.
 
-    In each of three sweeps over the rows in random order, each value is set to the one with the least sum
+    In each of a few sweeps over the rows in random order, each value is set to the one with the least sum
     over marginals and cells of (count - wanted)^2, a quarter of it for groups; the sum never increases. The
     order of rows is kept.
 
@@ -82,6 +83,7 @@ def refined(
         rng: source of the order of the rows.
         masks: for some of these marginals the cells that rows may have; no value is changed to another one.
         grouped: wanted counts of groups, which add up to the number of rows; they come before the others.
+        sweeps: their number.
     """
     columns = [column.copy() for column in table.columns]
     sizes = np.array(table.domain.sizes, dtype=np.int64)

@@ -17,7 +17,7 @@ from ...common.data.grouping import Groups, check_groups, grouped_shape
 from ...common.data.table import Table
 from . import archive
 from .model import MarkovRandomField
-from .refinement import Grouped
+from .refinement import SWEEPS, Grouped
 
 Array = NDArray[np.float64]
 
@@ -103,10 +103,10 @@ class SupplementedModel:
         """Memory of the model's beliefs and the pairs, in MiB."""
         return self.model.size_mb + sum(marginal.size for marginal in self.pairs.values()) * 8 / 2**20
 
-    def generate(self, rows: int, rng: np.random.Generator) -> Table:
+    def generate(self, rows: int, rng: np.random.Generator, sweeps: int = SWEEPS) -> Table:
         """Rows drawn from the model, then adjusted to all these marginals and to the model's own pairs."""
         grouped = [one.wanted(self.domain, rows / self.model.total) for one in self.grouped]
-        return self.model.generate(rows, rng, self.pairs, self.larger, grouped)
+        return self.model.generate(rows, rng, self.pairs, self.larger, grouped, sweeps)
 
     def marginal(self, clique: Iterable[str]) -> Array:
         """The expected counts of a clique's cells, from the pairs or else from the model.

@@ -15,8 +15,8 @@ from ....common.data.domain import Clique
 from ....common.data.interactions import freedom
 from ....common.data.table import Table
 from ...measurers.measurer import Measurer
+from ...pgm.supplemented import SupplementedModel
 from ..parts.allocation import EXPECTED_L1
-from ..parts.released import ReleasedModel
 from .larger import LARGE, Larger
 
 ORDERS = (3, 4, 5)
@@ -66,7 +66,7 @@ def most_scored(records: int, rho: float, seconds: float) -> int:
 
 
 def candidates_within(
-    measurer: Measurer, larger: Larger, order: int, rows: Table, most: int, without: Collection[Clique]
+    measurer: Measurer, larger: Larger, order: int, most: int, without: Collection[Clique]
 ) -> list[Clique]:
     """The candidates of so many attributes that are scored: that can be grouped and measured.
 
@@ -74,7 +74,6 @@ def candidates_within(
         measurer: measurer of the run.
         larger: larger interactions so far; gets the groups of the candidates.
         order: number of attributes.
-        rows: rows of the model so far.
         most: largest number of candidates.
         without: cliques that are no candidates.
     """
@@ -83,7 +82,7 @@ def candidates_within(
     sigma = measurer.expected_sigma(some, granted * _PAID)
     cells = min(float(_CELLS), _NOISE * records / (EXPECTED_L1 * sigma))
     found: list[Clique] = []
-    for clique in larger.find(order, rows, cells, without):
+    for clique in larger.find(order, cells, without):
         if len(found) == most:
             break
         larger.groups[clique] = measurer.measurable_groups(larger.groups[clique])
@@ -123,6 +122,8 @@ def rows_drawn(records: int) -> int:
     return min(most, max(fewest, 2 * records))
 
 
-def drawn_rows(model: ReleasedModel, records: int, stream: RandomStream) -> Table:
-    """Rows of an unfinished model, twice as many as records if they are neither few nor very many."""
-    return model.generate(rows_drawn(records), stream.child("larger").generator())
+def drawn_rows(model: SupplementedModel, records: int, stream: RandomStream) -> Table:
+    """Rows of an unfinished model, as many as records if these are neither few nor very many."""
+    fewest, most = _ROWS
+    rows = min(most, max(fewest, records))
+    return model.generate(rows, stream.child("larger").generator(), sweeps=1)

@@ -133,6 +133,11 @@ class Knowledge:
             targets.append(_target(clique, values, sigmas))
         return targets
 
+    def shares(self) -> dict[str, NDArray[np.float64]]:
+        """The share of each code of each measured attribute, from denoised counts."""
+        counts = {clique[0]: np.maximum(values, LEAST_CELL) for clique, (values, _) in self._denoised.items()}
+        return {name: values / values.sum() for name, values in counts.items()}
+
     def learn_sizes(self) -> None:
         """Learns the typical size for each number of attributes, in the model and outside it."""
         inside = {*self.chosen}
@@ -174,10 +179,7 @@ class Knowledge:
 
     def _foresee(self) -> None:
         """Foresees each pair from the others, and learns how near measured pairs are to that."""
-        margins = {}
-        for clique, (values, _) in self._denoised.items():
-            margin = np.maximum(values, LEAST_CELL)
-            margins[clique[0]] = margin / margin.sum()
+        margins = self.shares()
         pairs = {clique: effect for clique, effect in self.effects.items() if len(clique) == 2}
         axes = {
             name: expected_axis(margin) for name, margin in margins.items() if 1 < margin.size <= MAX_VALUES

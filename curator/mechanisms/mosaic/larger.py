@@ -78,17 +78,16 @@ class Larger:
         """Posterior mean of an interaction's L1 norm, in records."""
         return float(np.dot(*self.effect(clique).sizes(self._records)))
 
-    def find(self, order: int, rows: Table, most_cells: float, without: Collection[Clique]) -> list[Clique]:
+    def find(self, order: int, most_cells: float, without: Collection[Clique]) -> list[Clique]:
         """Candidates of so many attributes that can be grouped, the most promising first; sets their groups.
 
         Args:
             order: number of attributes, at least 3.
-            rows: rows of the model so far.
             most_cells: largest number of cells of a grouped marginal.
             without: cliques that are no candidates.
         """
         if not self._shares:
-            self._shares = {name: rows.marginal((name,)) / rows.record_count for name in self._domain}
+            self._shares = self._known.shares()
         found: list[Clique] = []
         for clique in self._triples() if order == 3 else self._unions(order):
             groups = groups_within(self._domain, clique, self._shares, most_cells)

@@ -14,7 +14,6 @@ from ...pgm.model import MarkovRandomField
 from ...pgm.refinement import MAX_CELLS, MAX_LARGER_CELLS
 from ...pgm.supplemented import SupplementedModel
 from ..parts.consistency import raked
-from ..parts.released import ReleasedModel
 from .knowledge import LEAST_CELL, Knowledge
 
 _LARGER = 4096
@@ -31,7 +30,7 @@ def pairs_outside(known: Knowledge) -> list[Clique]:
     ]
 
 
-def supplemented(model: MarkovRandomField, known: Knowledge, workload: Workload) -> ReleasedModel:
+def supplemented(model: MarkovRandomField, known: Knowledge, workload: Workload) -> SupplementedModel:
     """The model, supplemented by the measured pairs that are not in it."""
     measured = [clique for clique in pairs_outside(known) if known.effects[clique].observed is not None]
     one_way = zip(known.ones, model.marginals(known.ones), strict=True)
@@ -47,7 +46,7 @@ def supplemented(model: MarkovRandomField, known: Knowledge, workload: Workload)
             # The lower bounds of cells can sum to more than the number of records.
             pairs[clique] = found * (model.total / found.sum())
     larger = larger_marginals(known, workload, pairs)
-    return SupplementedModel(model, pairs, larger) if pairs or larger else model
+    return SupplementedModel(model, pairs, larger)
 
 
 def larger_marginals(known: Knowledge, workload: Workload, pairs: Collection[Clique]) -> tuple[Clique, ...]:

@@ -192,11 +192,13 @@ class Run:
         kept = self._budget("scores") if "scores" in self._named else Fraction(0)
         if "larger" not in self._named:
             self._measure_again(kept)
-            return self._released(model, FINAL)
-        self._measure_again(kept + self._measurer.granted * Fraction(LARGER))
-        draft = self._larger_rounds(self._released(model, DRAFT))
-        self._measure_again(kept)
-        return self._with_larger(self._released(draft, FINAL))
+            found = self._released(model, FINAL)
+        else:
+            self._measure_again(kept + self._measurer.granted * Fraction(LARGER))
+            draft = self._larger_rounds(self._released(model, DRAFT))
+            self._measure_again(kept)
+            found = self._with_larger(self._released(draft.model, FINAL))
+        return found if found.pairs or found.larger or found.grouped else found.model
 
     def _measure_again(self, kept: Fraction) -> None:
         """Spends the rest, except for what is kept, where it improves the workload most.
@@ -221,24 +223,20 @@ class Run:
         if paid:
             self._measure(list(paid), list(paid.values()), self._named["last round"].name)
 
-    def _released(self, model: ReleasedModel, tolerance: float) -> ReleasedModel:
+    def _released(self, start: MarkovRandomField, tolerance: float) -> SupplementedModel:
         """A fit from this model, with the pairs and larger marginals to which rows are adjusted."""
-        start = model.model if isinstance(model, SupplementedModel) else model
-        assert isinstance(start, MarkovRandomField)
         return supplemented(self._fit(start, tolerance), self._known, self._workload)
 
-    def _larger_rounds(self, model: ReleasedModel) -> ReleasedModel:
+    def _larger_rounds(self, model: SupplementedModel) -> SupplementedModel:
         """Scores interactions of three attributes, then of ever more, and measures the large ones."""
         larger, scores, step = self._larger, self._named["larger scores"], self._named["larger"]
-        rows = self._draw(model)
+        rho = self._budget(scores.name)
+        most = most_scored(self._measurer.record_count, float(rho), self._seconds)
         for number, order in enumerate(ORDERS, start=1):
-            rho = self._budget(scores.name)
-            most = most_scored(self._measurer.record_count, float(rho), self._seconds)
-            wanted = candidates_within(self._measurer, larger, order, rows, most, self._workload.cliques)
-            if not wanted and order > ORDERS[0]:
-                break
+            wanted = candidates_within(self._measurer, larger, order, most, self._workload.cliques)
             if not wanted:
                 continue
+            rows = self._draw(model)
             references = larger.references(wanted, rows)
             whole = (np.rint(reference).astype(np.int64) for reference in references)
             groups = [larger.groups[clique] for clique in wanted]
@@ -252,10 +250,11 @@ class Run:
             sizes = [math.prod(larger.shape(clique)) for clique in chosen]
             self._measure(chosen, allocate(self._budget(step.name), sizes), step.name)
             self._report_progress(step.name, number)
-            if {*chosen} & {*larger.inside}:
-                model = self._released(model, DRAFT)
-            model = self._with_larger(model)
-            rows = self._draw(model)
+            outside = [clique for clique in chosen if clique in larger.outside]
+            grouped = (*model.grouped, *larger.marginals(outside, rows))
+            if len(outside) < len(chosen):
+                model = self._released(model.model, DRAFT)
+            model = replace(model, grouped=grouped)
         return model
 
     def _select_larger(self, scored: Sequence[Clique]) -> list[Clique]:
@@ -287,21 +286,17 @@ class Run:
             else:
                 larger.outside.append(clique)
 
-    def _with_larger(self, model: ReleasedModel) -> ReleasedModel:
+    def _with_larger(self, model: SupplementedModel) -> SupplementedModel:
         """The model with marginals of larger interactions, each made from rows adjusted to smaller ones."""
         larger = self._larger
-        if isinstance(model, MarkovRandomField):
-            model = SupplementedModel(model, {})
-        assert isinstance(model, SupplementedModel)
-        found = replace(model, grouped=())
         for order in ORDERS:
             cliques = [clique for clique in larger.outside if len(clique) == order]
             if cliques:
-                grouped = larger.marginals(cliques, self._draw(found))
-                found = replace(found, grouped=(*found.grouped, *grouped))
-        return found
+                grouped = larger.marginals(cliques, self._draw(model))
+                model = replace(model, grouped=(*model.grouped, *grouped))
+        return model
 
-    def _draw(self, model: ReleasedModel) -> Table:
+    def _draw(self, model: SupplementedModel) -> Table:
         """Rows of an unfinished model."""
         return drawn_rows(model, self._measurer.record_count, self._stream)
 

@@ -76,10 +76,9 @@ def test_no_row_enters_an_excluded_cell_and_those_in_one_leave_it(cliques):
 
 
 @pytest.mark.parametrize("cliques", [PAIRS, MIXED])
-def test_after_the_last_sweep_no_single_change_helps(cliques, monkeypatch):
-    monkeypatch.setattr(refinement, "SWEEPS", 100)
+def test_after_the_last_sweep_no_single_change_helps(cliques):
     wanted = marginals_of(random_table(40, seed=1), cliques)
-    table = refined(random_table(40, seed=2), wanted, rng())
+    table = refined(random_table(40, seed=2), wanted, rng(), sweeps=100)
     least = squares(table, wanted)
     codes = np.column_stack(table.columns).astype(int)
     for row, place in itertools.product(range(40), range(4)):
@@ -105,14 +104,13 @@ def test_the_surplus_is_kept_up_to_date(cliques, grouped):
     assert over.tolist() == pytest.approx(counted.tolist(), abs=1e-9)
 
 
-def test_after_the_last_sweep_no_single_change_helps_groups_either(monkeypatch):
-    monkeypatch.setattr(refinement, "SWEEPS", 100)
+def test_after_the_last_sweep_no_single_change_helps_groups_either():
     groups, wanted = groups_of(random_table(40, seed=1)), marginals_of(random_table(40, seed=1))
 
     def total(table):
         return squares(table, wanted) + squares_of_groups(table, groups)
 
-    table = refined(random_table(40, seed=2), wanted, rng(), grouped=groups)
+    table = refined(random_table(40, seed=2), wanted, rng(), grouped=groups, sweeps=100)
     least = total(table)
     codes = np.column_stack(table.columns).astype(int)
     for row, place in itertools.product(range(40), range(4)):
