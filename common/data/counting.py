@@ -20,7 +20,7 @@ ROWS_AT_ONCE = 2**18
 
 _LEAST_JOINT, _LARGEST_JOINT = 2**6, 2**16
 _ROWS_PER_CELL = 4
-"""A joint table of two groups has at most a cell for so many rows, so that counting costs more than adding."""
+"""A joint table of two groups has a cell for so many rows at most, so that adding costs little."""
 
 
 def pairs_counted(

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 FORMAT = "dpmosaic model 1"
 
-_MOST_PAIRS = 20_000
+_MOST_PAIRS = 5_000
 """Most pairs of the model to which rows are adjusted."""
 
 
