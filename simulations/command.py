@@ -58,7 +58,7 @@ def simulate(
         typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the mechanism; may be repeated."),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Time limit of fitting in seconds; same as --set time_limit=SECONDS.")
+        float | None, typer.Option(help="Time limit in seconds; same as --set time_limit=SECONDS.")
     ] = None,
     variant: Annotated[str, typer.Option(help="default, or paper to follow the paper's text.")] = "default",
     binarise: Annotated[

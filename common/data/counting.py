@@ -18,9 +18,12 @@ Codes = NDArray[np.unsignedinteger[Any]]
 ROWS_AT_ONCE = 2**18
 """Number of rows of a block; it bounds temporary memory."""
 
+_CELLS_AT_ONCE = 2**23
+"""Number of cells of the joint tables that are counted together; it bounds temporary memory."""
+
 _LEAST_JOINT, _LARGEST_JOINT = 2**6, 2**16
 _ROWS_PER_CELL = 4
-"""A joint table of two groups has at most a cell for so many rows, as counting costs more than adding."""
+"""A joint table of two groups has a cell for so many rows at most, so that adding costs little."""
 
 
 def pairs_counted(
@@ -48,23 +51,10 @@ def pairs_counted(
         for one, two in itertools.combinations_with_replacement(range(len(groups)), 2)
         if any(frozenset(pair) in wanted for pair in _between(groups[one], groups[two], one == two))
     ]
-    cells = [math.prod(sizes[name] for name in group) for group in groups]
-    joint = {
-        (one, two): np.zeros(cells[one] * (1 if one == two else cells[two]), dtype=np.int64)
-        for one, two in passes
-    }
-    for start in range(0, rows, ROWS_AT_ONCE):
-        codes = [_joint_codes(columns, sizes, group, start) for group in groups]
-        for (one, two), counts in joint.items():
-            at = codes[one].astype(np.int64)
-            if one != two:
-                at *= cells[two]
-                at += codes[two]
-            counts += np.bincount(at, minlength=counts.size)
     found: dict[frozenset[str], tuple[str, Counts]] = {}
-    for one, two in passes:
+    for (one, two), counts in _joint_counts(columns, sizes, groups, passes):
         shapes = [[sizes[name] for name in groups[place]] for place in ((one,) if one == two else (one, two))]
-        table = joint.pop((one, two)).reshape(*itertools.chain(*shapes))
+        table = counts.reshape(*itertools.chain(*shapes))
         for first, table_of_pair, key in _summed(table, groups[one], groups[two], one == two, wanted):
             found[key] = (first, table_of_pair)
     return {
@@ -87,6 +77,34 @@ def _groups(names: Sequence[str], sizes: Mapping[str, int], rows: int) -> list[l
             cells = sizes[name]
         groups[-1].append(name)
     return groups
+
+
+def _joint_counts(
+    columns: Mapping[str, Codes],
+    sizes: Mapping[str, int],
+    groups: Sequence[Sequence[str]],
+    passes: Sequence[tuple[int, int]],
+) -> Iterator[tuple[tuple[int, int], Counts]]:
+    """Joint tables of two groups each, or of one with itself, shape (cells,)."""
+    cells = [math.prod(sizes[name] for name in group) for group in groups]
+    of_pass = {(one, two): cells[one] * (1 if one == two else cells[two]) for one, two in passes}
+    rows = len(columns[groups[0][0]]) if groups else 0
+    left = list(passes)
+    while left:
+        held = itertools.accumulate(of_pass[both] for both in left)
+        fit = max(1, sum(total <= _CELLS_AT_ONCE for total in held))
+        joint = {both: np.zeros(of_pass[both], dtype=np.int64) for both in left[:fit]}
+        left = left[fit:]
+        for start in range(0, rows, ROWS_AT_ONCE):
+            needed = {place for both in joint for place in both}
+            codes = {place: _joint_codes(columns, sizes, groups[place], start) for place in needed}
+            for (one, two), counts in joint.items():
+                at = codes[one].astype(np.int64)
+                if one != two:
+                    at *= cells[two]
+                    at += codes[two]
+                counts += np.bincount(at, minlength=counts.size)
+        yield from joint.items()
 
 
 def _between(one: Sequence[str], two: Sequence[str], same: bool) -> Iterator[Clique]:

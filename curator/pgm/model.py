@@ -29,7 +29,7 @@ _KEPT_CELLS = 1 << 22
 
 FORMAT = "dpmosaic model 1"
 
-_MOST_PAIRS = 20_000
+_MOST_PAIRS = 5_000
 """Most pairs of the model to which rows are adjusted."""
 
 

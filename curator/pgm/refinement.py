@@ -38,7 +38,7 @@ ALL_CELLS = 1 << 25
 MAX_LARGER_CELLS = ALL_CELLS // 2
 """Largest number of them for marginals of three and more attributes, so that there is room for pairs."""
 
-WORK = 1 << 31
+WORK = 3 << 29
 """Largest number of cells that a sweep reads, in a few seconds; in a larger table each takes other rows."""
 
 _CELLS_PER_VIEW = 12

@@ -3,8 +3,8 @@
 The rule depends on the domain, the number of records, the budget and the time limit only, so it is public and
 a resumed release makes the same choices. Of the candidates it leaves out
 
-1. those whose noise is useless: even with the whole budget, its expected L1 norm is more than twice the
-   largest distance between two tables;
+1. those whose noise is useless: even with the whole budget, its expected L1 norm is more than four times
+   the largest distance between two tables;
 2. of the others, the largest, until number, cells and estimated seconds are within the limits. Of equally
    large ones, those stay whose attributes are nearer in the order of the domain.
 """
@@ -28,7 +28,7 @@ MAX_CANDIDATES = 20_000
 MAX_CELLS = 2**23
 """Largest number of cells of all candidates; about 100 bytes each at the peak."""
 
-_USELESS = 4.0
+_USELESS = 8.0
 """Noise of so many times the number of records; the largest distance of two tables is twice that number."""
 
 _CANDIDATES = 0.5
@@ -48,9 +48,9 @@ _S_PER_CELL = 2e-6
 _S_PER_RECORD = 5e-9
 _S_PER_QUERY_MB = 1.2e-3
 _S_PER_ADJUSTED = 2e-9
-"""Processor seconds of one core, measured at 2.5 GHz: for each candidate, for each of its cells, for each
-record that it is counted in, and for each candidate and MiB of the model, over all steps of a release; and
-for each cell that a sweep over rows reads."""
+"""Processor seconds of one core, as measured: for each candidate, for each of its cells, for each record that
+it is counted in, and for each candidate and MiB of the model, over all steps of a release; and for each cell
+that a sweep over rows reads."""
 
 
 def useful(facts: PublicFacts, candidates: Sequence[Clique]) -> list[Clique]:

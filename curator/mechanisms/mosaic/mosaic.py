@@ -95,9 +95,9 @@ class Mosaic(GaussianMechanism):
 
     Attributes:
         max_model_mb: limit of the junction tree's size; grows to this with the rounds.
-        time_limit: seconds of the release, 60 by default; limits candidates (`affordable`) and the model's
-            size. It estimates work and does not read the clock, so that a resumed release makes the same
-            choices.
+        time_limit: seconds of the release, 60 by default; limits the candidates (`affordable`) and the size
+            of the model. It estimates work and does not read the clock, so that a resumed release makes the
+            same choices.
     """
 
     name: ClassVar[str] = "mosaic"
