@@ -308,6 +308,6 @@ def _log_prior(typical: float) -> Array:
 
 
 def _log_prior_near(typical: float) -> Array:
-    """Log-prior of the distances from what is foreseen: they differ less than sizes, by a factor of two or so."""
+    """Log-prior of the distances from what is foreseen: they vary by a factor of two or so."""
     logs = -0.5 * (np.log(_SCALES / typical) / _SPREAD_NEAR) ** 2
     return np.asarray(logs - np.logaddexp.reduce(logs))
