@@ -43,6 +43,9 @@ _IN_SCORE = 0.5
 """Share of the reference error that is subtracted from a score. The expected share is 1; a half favours
 interactions, because leaving one out costs more than measuring one in vain."""
 
+_SPREAD_NEAR = 0.7
+"""Standard deviation of the logarithm of the distance from what is foreseen."""
+
 _TAIL = 3
 LEAST_VARIANCE = 0.1
 """Lower bound of a cell's posterior variance, as a share of its noise's variance."""
@@ -150,7 +153,9 @@ class Effect:
         ahead = self._belief(records)
         found = [((1 - ahead) * share, means, own) for share, means, own in found]
         if ahead > NEGLIGIBLE:
-            view, likely = self._view_from(self._ahead), self._likelihoods_ahead(records)
+            assert self.foreseen is not None
+            view = self._view_from(self._ahead)
+            likely = self._likelihoods_ahead(records) + _log_prior_near(self.foreseen.typical)
             means, own = view.cells(*view.posterior(scales, np.exp(likely - likely.max())))
             found.append((ahead, self._ahead + means, own))
         total = sum(share for share, _, _ in found)
@@ -207,7 +212,7 @@ class Effect:
         logs = self._logs(records)
         without = float(np.logaddexp.reduce(logs + _log_prior(self.typical), axis=None)) - math.log(len(logs))
         ahead = self._likelihoods_ahead(records)
-        return without, np.array([np.logaddexp.reduce(ahead + _log_prior(mean)) for mean in typical])
+        return without, np.array([np.logaddexp.reduce(ahead + _log_prior_near(mean)) for mean in typical])
 
     def _likelihoods_ahead(self, records: float) -> Array:
         """Log-likelihoods of distances from what is foreseen, shape (values of D,)."""
@@ -299,4 +304,10 @@ def typical_size(effects: Sequence[Effect], records: float) -> float:
 def _log_prior(typical: float) -> Array:
     """Log-prior of the values of D: a Lomax density times their spacing, which is geometric."""
     logs = np.log(_SCALES) - _TAIL * np.log1p(_SCALES / typical)
+    return np.asarray(logs - np.logaddexp.reduce(logs))
+
+
+def _log_prior_near(typical: float) -> Array:
+    """Log-prior of the distances from what is foreseen: they vary by a factor of two or so."""
+    logs = -0.5 * (np.log(_SCALES / typical) / _SPREAD_NEAR) ** 2
     return np.asarray(logs - np.logaddexp.reduce(logs))

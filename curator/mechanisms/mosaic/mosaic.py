@@ -2,8 +2,8 @@
 
 1. One-way marginals are measured for a tenth of the budget (`ONE_WAY`) and denoised (`denoising`), together
    with those that a release before published, if any. They give the first model.
-2. If scores are poor, pairs whose measurement costs hardly more than their score, such as those of two binary
-   attributes, are all measured once (`SMALL_SURVEY`).
+2. If scores are poor, and most pairs are small, such as those of two binary attributes, the small ones are
+   all measured once (`SMALL_SURVEY`), because that costs hardly more than scores.
 3. In each of a few rounds (`ROUNDS`), the other candidates are scored: noisy L1 distances between the table
    and the model, 3 % of the budget for all rounds together (`SCORES`). Candidates are the workload's
    marginals and their subsets of two and more attributes, each after its own subsets are measured. They are
@@ -186,10 +186,11 @@ def cheap(domain: Domain, clique: Clique) -> bool:
 def _selecting(
     facts: PublicFacts, workload: Workload, kept: tuple[Clique, ...], seconds: float
 ) -> tuple[Step, ...]:
-    """Rounds that score candidates; where scores are poor, one measurement of cheap pairs before."""
+    """Rounds that score candidates; before them, one measurement of cheap pairs if these are most pairs."""
     small = tuple(clique for clique in kept if cheap(facts.domain, clique))
     each = facts.granted * Fraction(SCORES) / ((ROUNDS + 1) * len(kept))
-    if not small or facts.expected_sigma(small[0], each) <= POOR_SCORE * facts.record_count:
+    most = 2 * len(small) > sum(len(clique) == 2 for clique in kept)
+    if not most or facts.expected_sigma(small[0], each) <= POOR_SCORE * facts.record_count:
         return _by_scores(facts, workload, kept, seconds)
     others = tuple(clique for clique in kept if not cheap(facts.domain, clique))
     share = Fraction(SMALL_SURVEY) * Fraction(len(small), len(kept))

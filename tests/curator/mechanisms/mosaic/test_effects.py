@@ -257,3 +257,13 @@ def test_learns_which_share_of_interactions_is_near_what_was_foreseen(near):
     typical, share = believed(found, RECORDS)
     assert abs(share - near) < (0.2 if near else 0.5)
     assert (typical < 0.1) == (near > 0)
+
+
+def test_the_distance_from_what_is_foreseen_is_not_taken_for_noise():
+    """Foreseen 40 apart in each cell, noise 10: at a typical distance of that size, hardly any shrinkage."""
+    away = interaction(np.random.default_rng(6).normal(0, 40, 12), SHAPE)
+    observed = Observed(interaction(REFERENCE, SHAPE) + away, 100.0 * freedom(SHAPE))
+    foreseen = Foreseen(REFERENCE, typical=0.4, share=0.999)
+    effect = Effect(SHAPE, REFERENCE, observed=observed, typical=1e-3, foreseen=foreseen)
+    moved = effect.estimate(RECORDS)[0] - REFERENCE
+    assert 0.85 < (moved @ away) / (away @ away) < 1
