@@ -17,6 +17,7 @@ TITLES = {
     "tab-pe": "Prediction and Wasserstein distances, Adult, epsilon 1",
     "privmrf": "Total variation distance, delta 1e-5",
 }
+LINES = ["real rows", "`mosaic`", "`aim`", "`mst`", "`independent`"]
 NAMES = {"adult": "Adult", "nltcs": "NLTCS", "titanic": "Titanic", "br2000": "BR2000"}
 
 Column = tuple[str, str, str]
@@ -69,8 +70,8 @@ def ours(cells: Mapping[str, Mapping[str, float]], protocol: str) -> Values:
                 column = (table_name, epsilon, metric.removeprefix("real "))
                 found.setdefault(name, {}).setdefault(column, []).append(value)
     return {
-        name: {column: float(np.mean(values)) for column, values in columns.items()}
-        for name, columns in found.items()
+        name: {column: float(np.mean(values)) for column, values in found[name].items()}
+        for name in sorted(found, key=LINES.index)
     }
 
 
