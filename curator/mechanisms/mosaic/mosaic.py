@@ -102,7 +102,7 @@ class Mosaic(GaussianMechanism):
 
     name: ClassVar[str] = "mosaic"
 
-    max_model_mb: float = 16.0
+    max_model_mb: float = 8.0
     time_limit: float | None = None
 
     def __post_init__(self) -> None:

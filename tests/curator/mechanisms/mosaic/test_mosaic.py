@@ -237,7 +237,7 @@ def test_refuses_limits_that_are_not_positive(field, value):
 
 def test_a_time_limit_makes_the_model_small(run, wide_table):
     assert Mosaic(time_limit=4.0).model_limit_mb == 2.0
-    assert Mosaic(time_limit=1e6).model_limit_mb == 16.0
+    assert Mosaic(time_limit=1e6).model_limit_mb == 8.0
     small, large = (
         run(Mosaic(time_limit=limit), wide_table(), Budget(10.0, 1e-9))[0].model for limit in (0.05, None)
     )
