@@ -24,7 +24,7 @@ Indices = NDArray[np.int64]
 Counts = NDArray[np.float64]
 
 SWEEPS = 3
-"""Number of sweeps over the rows."""
+"""Sweeps over the rows of a release."""
 
 _TOO_MANY = 1e12
 """Surplus of an excluded cell: more than any counts, and few enough that counts are exact beside it."""
@@ -94,7 +94,7 @@ def refined(
     row_work = int(np.diff(views.first) @ (sizes + _CELLS_PER_VIEW))
     at_once = min(table.record_count, max(1, WORK // row_work))
     order = rng.permutation(table.record_count)
-    for sweep in range(SWEEPS):
+    for sweep in range(sweeps):
         rows = order.take(np.arange(sweep * at_once, (sweep + 1) * at_once), mode="wrap")
         codes = np.column_stack(maps.columns([column[rows].astype(np.int32) for column in columns]))
         if not _sweep(codes, sizes, views, maps.starts, maps.labels, maps.mapped, over):
