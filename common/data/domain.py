@@ -173,7 +173,8 @@ class Domain:
 
     def shape(self, clique: Iterable[str]) -> tuple[int, ...]:
         """The size of each attribute of a clique, in the order given."""
-        return tuple(self[name].size for name in clique)
+        sizes = self.sizes
+        return tuple([sizes[self.position(name)] for name in clique])
 
     def cells(self, clique: Iterable[str]) -> int:
         """The number of cells of a marginal; 1 for the empty clique."""
