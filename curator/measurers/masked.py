@@ -186,6 +186,10 @@ class MaskedMeasurer(ScoringMeasurer):
         """The groups with `absent` apart, where it is the last code; see `Measurer.measurable_groups`."""
         return tuple(map(with_last_code_apart, groups)) if self._plan.absent else groups
 
+    def multiplied_bytes(self, clique: Clique, groups: Groups = ()) -> int:
+        """See `Measurer.multiplied_bytes`."""
+        return self._plan.multiplied_bytes(clique, groups)
+
     def _check_groups(self, clique: Clique, groups: Groups) -> None:
         self._plan.check_groups(clique, groups)
 

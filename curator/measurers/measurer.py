@@ -194,6 +194,10 @@ class Measurer(ABC):
         """The groups that are measured in place of these; equal to them unless a code has to be apart."""
         return groups
 
+    def multiplied_bytes(self, clique: Clique, groups: Groups = ()) -> int:
+        """Bytes of what parties multiply row by row before they can count this clique; a measure of time."""
+        return 0
+
     def _check_groups(self, clique: Clique, groups: Groups) -> None:
         """Raises DataError if groups do not fit a clique."""
         check_groups(self.domain.shape(clique), groups)

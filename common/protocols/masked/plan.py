@@ -273,6 +273,16 @@ class MaskedPlan(Partition):
         """Bytes of the row-wise product of these parts."""
         return self.records(number) * self.cells(chain) * self.ring.word_bytes
 
+    def multiplied_bytes(self, clique: Clique, groups: Groups = ()) -> int:
+        """Bytes of what parties multiply row by row for this clique; 0 if each slice has it at one party."""
+        chains = ((self.chain(clique, number, groups), number) for number in range(self.slice_count))
+        return sum(
+            self.opening_bytes(part, number)
+            for chain, number in chains
+            if len(chain) > 1
+            for part in (*((one,) for one in chain), *(chain[:k] for k in range(2, len(chain))))
+        )
+
     def feasible(self, clique: Clique, groups: Groups = ()) -> bool:
         """Whether no slice needs an opening for this clique that is too large, or that cannot be checked."""
         if (clique, groups) not in self._feasible:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 
 from ....common.data.domain import Clique, Domain
-from ...pgm.refinement import SWEEPS, WORK
+from ...pgm.refinement import WORK
 from ...pgm.zeros import zeros_of
 from ..parts.allocation import EXPECTED_L1
 from ..parts.steps import PublicFacts, measurable_as_interaction
@@ -98,7 +98,7 @@ def affords_larger(facts: PublicFacts, seconds: float) -> bool:
     sizes = [size for size in facts.domain.sizes if size > 1]
     cells_of_row = (len(sizes) - 1) * sum(sizes)
     adjusted = min(WORK, rows_drawn(facts.record_count) * cells_of_row)
-    return _DRAFTS * SWEEPS * adjusted * _S_PER_ADJUSTED <= _LARGER * seconds
+    return _DRAFTS * adjusted * _S_PER_ADJUSTED <= _LARGER * seconds
 
 
 def _noise(facts: PublicFacts, clique: Clique) -> float:

@@ -25,9 +25,12 @@ ORDERS = (3, 4, 5)
 MOST_SCORED = 2000
 """Most cliques that are scored at once."""
 
-_SHARE, _S_PER_CLIQUE, _S_PER_RECORD = 0.05, 3e-3, 1e-8
-"""Share of a release's time for the scores of a round, and their estimated processor seconds for each clique,
-and for each record that is counted in one."""
+_SHARE = 0.07
+"""Share of a release's time for the scores of a round."""
+
+_S_PER_CLIQUE, _S_PER_RECORD, _S_PER_BYTE = 1.5e-3, 1e-8, 5e-9
+"""Processor seconds of one core, as measured: for each scored clique, for each record that is counted in it,
+and for each byte that parties multiply for it."""
 
 _DETECTABLE = 0.1
 """So many cliques are scored at once that the noise of each stays below this share of the records."""
@@ -66,17 +69,20 @@ def most_scored(records: int, rho: float, seconds: float) -> int:
 
 
 def candidates_within(
-    measurer: Measurer, larger: Larger, order: int, most: int, without: Collection[Clique]
+    measurer: Measurer, larger: Larger, order: int, rho: Fraction, seconds: float, without: Collection[Clique]
 ) -> list[Clique]:
-    """The candidates of so many attributes that are scored: that can be grouped and measured.
+    """The candidates of so many attributes that are scored: that can be grouped and measured in time.
 
     Args:
         measurer: measurer of the run.
         larger: larger interactions so far; gets the groups of the candidates.
         order: number of attributes.
-        most: largest number of candidates.
+        rho: budget of all scores together, zCDP.
+        seconds: time limit of the release.
         without: cliques that are no candidates.
     """
+    most = most_scored(measurer.record_count, float(rho), seconds)
+    left = _SHARE * seconds
     records, granted = measurer.record_count, measurer.granted
     some = measurer.domain.names[:1]
     sigma = measurer.expected_sigma(some, granted * _PAID)
@@ -85,8 +91,12 @@ def candidates_within(
     for clique in larger.find(order, cells, without):
         if len(found) == most:
             break
-        larger.groups[clique] = measurer.measurable_groups(larger.groups[clique])
-        if math.isfinite(measurer.expected_sigma(clique, granted, True, larger.groups[clique])):
+        groups = larger.groups[clique] = measurer.measurable_groups(larger.groups[clique])
+        if math.isfinite(measurer.expected_sigma(clique, granted, True, groups)):
+            left -= _S_PER_CLIQUE + _S_PER_RECORD * records
+            left -= _S_PER_BYTE * measurer.multiplied_bytes(clique, groups)
+            if left < 0:
+                break
             found.append(clique)
     return found
 
@@ -117,13 +127,11 @@ def tells_much(measurer: Measurer, larger: Larger, clique: Clique, rho: Fraction
 
 
 def rows_drawn(records: int) -> int:
-    """Number of rows of an unfinished model."""
+    """Number of rows of an unfinished model: that of the records, if these are neither few nor very many."""
     fewest, most = _ROWS
-    return min(most, max(fewest, 2 * records))
+    return min(most, max(fewest, records))
 
 
 def drawn_rows(model: SupplementedModel, records: int, stream: RandomStream) -> Table:
-    """Rows of an unfinished model, as many as records if these are neither few nor very many."""
-    fewest, most = _ROWS
-    rows = min(most, max(fewest, records))
-    return model.generate(rows, stream.child("larger").generator(), sweeps=1)
+    """Rows of an unfinished model."""
+    return model.generate(rows_drawn(records), stream.child("larger").generator(), sweeps=1)

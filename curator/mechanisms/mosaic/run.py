@@ -29,7 +29,7 @@ from ..parts.schedule import Schedule
 from ..parts.scoring import DRAFT, FINAL, SELECTED_BY, rounds_of, score_against
 from ..parts.steps import Step, by_name, measurable_as_interaction
 from .averages import unbiased_averages
-from .growth import ORDERS, candidates_within, drawn_rows, most_scored, tells_much, worth_measuring
+from .growth import ORDERS, candidates_within, drawn_rows, tells_much, worth_measuring
 from .knowledge import Knowledge
 from .larger import LARGE, Larger
 from .outside import pairs_outside, supplemented
@@ -231,9 +231,10 @@ class Run:
         """Scores interactions of three attributes, then of ever more, and measures the large ones."""
         larger, scores, step = self._larger, self._named["larger scores"], self._named["larger"]
         rho = self._budget(scores.name)
-        most = most_scored(self._measurer.record_count, float(rho), self._seconds)
         for number, order in enumerate(ORDERS, start=1):
-            wanted = candidates_within(self._measurer, larger, order, most, self._workload.cliques)
+            wanted = candidates_within(
+                self._measurer, larger, order, rho, self._seconds, self._workload.cliques
+            )
             if not wanted:
                 continue
             rows = self._draw(model)
