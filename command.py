@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
-import os
 import sys
-import threading
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -69,33 +66,11 @@ def _main(
     """Differentially private synthetic tables from tables partitioned across institutions."""
 
 
-def run() -> None:
+def main() -> None:
     """Runs the command; an error that the user can fix prints one sentence and ends with exit status 1."""
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     try:
         app()
     except MosaicError as error:
         typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
         sys.exit(1)
-
-
-def main() -> None:
-    """Runs the command as a process of its own, which it ends; see `run`."""
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-    try:
-        run()
-    except SystemExit as ended:
-        _leave(ended)
-
-
-def _leave(ended: SystemExit) -> NoReturn:
-    """Ends the process without freeing every object first, which takes half a second after a release.
-
-    What is registered for the end is done. If a thread still works, the interpreter ends as usual.
-    """
-    working = [each for each in threading.enumerate() if not each.daemon and each != threading.main_thread()]
-    if working or not isinstance(ended.code, int | None):
-        raise ended
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(ended.code or 0)

@@ -32,7 +32,7 @@ def simulate(monkeypatch, capsys):
         arguments = ["data.csv", "--domain", "domain.json", "--epsilon", "2", "--out", "out", *more]
         monkeypatch.setattr(sys, "argv", ["dpmosaic", "simulate", *arguments])
         with pytest.raises(SystemExit) as ended:
-            command.run()
+            command.main()
         return ended.value.code, *capsys.readouterr()
 
     return run

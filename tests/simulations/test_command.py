@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpmosaic import load_model
-from dpmosaic.command import run as main
+from dpmosaic.command import main
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.curator.mechanisms.catalogue import CATALOGUE
 from dpmosaic.party.sources.source import read_table
