@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...common.data.domain import Domain
 from ...common.data.table import Table
 from ...common.errors import DataError
-from .source import CONFIG, FileSource, Queried, encoded_columns, raw_columns, texts_of
+from .source import CONFIG, FileSource, Queried, encoded_columns, raw_columns, selected, texts_of
 
 
 @dataclass(frozen=True)
@@ -65,25 +65,25 @@ class QuerySource:
         places = {name: self._place(name) for name in columns}
         with self.connect() as connection:
             table = self._table(connection, domain)
-            return table, texts_of(places, lambda cell: self._cells(connection, cell))
+            return table, texts_of(places, partial(self._cells, connection))
 
     def cells(self, domain: Domain) -> Iterator[NDArray[Any]]:
         """The columns of the domain one after the other, before encoding; see `Queried`."""
         places = [self._place(name) for name in domain]
         with self.connect() as connection:
             kinds = self.query(connection, "DESCRIBE file")["column_type"]
-            yield from raw_columns(domain, places, kinds, lambda cell: self._cells(connection, cell))
+            yield from raw_columns(domain, places, kinds, partial(self._cells, connection))
 
     def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
         places = [self._place(name) for name in domain]
         kinds = self.query(connection, "DESCRIBE file")["column_type"]
-        table = encoded_columns(domain, places, kinds, lambda cell: self._cells(connection, cell))
+        table = encoded_columns(domain, places, kinds, partial(self._cells, connection))
         if not table.record_count:
             raise DataError("source query: it gives no rows; an empty table has nothing to release")
         return table
 
-    def _cells(self, connection: duckdb.DuckDBPyConnection, cell: str) -> dict[str, NDArray[Any]]:
-        return self.query(connection, f"SELECT {cell} AS cell FROM file")
+    def _cells(self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]) -> list[NDArray[Any]]:
+        return selected(partial(self.query, connection), expressions)
 
     def _place(self, name: str) -> int:
         if name not in self._names:

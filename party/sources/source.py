@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +25,12 @@ SUFFIXES = (*DELIMITERS, ".parquet")
 
 _HELD_BYTES = 1 << 24
 """Size of a CSV up to which DuckDB reads it once and holds its cells, not for each column."""
+
+_COLUMNS_AT_ONCE = 8
+"""Number of columns that are read in one pass over a file; their cells are in memory together."""
+
+Select = Callable[[Sequence[str]], list[NDArray[Any]]]
+"""The values of each of some expressions, in row order."""
 
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -125,7 +131,7 @@ class FileSource:
         places = [self._place(name) for name in domain]
         with self.connect() as connection:
             kinds = self.query(connection, "DESCRIBE file")["column_type"]
-            yield from raw_columns(domain, places, kinds, lambda cell: self._cells(connection, cell))
+            yield from raw_columns(domain, places, kinds, partial(self._cells, connection))
 
     def read_with_texts(
         self, domain: Domain, columns: Sequence[str]
@@ -134,18 +140,18 @@ class FileSource:
         places = {name: self._place(name) for name in columns}
         with self.connect() as connection:
             table = self._table(connection, domain)
-            return table, texts_of(places, lambda cell: self._cells(connection, cell))
+            return table, texts_of(places, partial(self._cells, connection))
 
     def _table(self, connection: duckdb.DuckDBPyConnection, domain: Domain) -> Table:
         places = [self._place(name) for name in domain]
         kinds = self.query(connection, "DESCRIBE file")["column_type"]
-        table = encoded_columns(domain, places, kinds, lambda cell: self._cells(connection, cell))
+        table = encoded_columns(domain, places, kinds, partial(self._cells, connection))
         if not table.record_count:
             raise DataError(f"{self.path.name} has no rows; an empty table has nothing to release")
         return table
 
-    def _cells(self, connection: duckdb.DuckDBPyConnection, cell: str) -> dict[str, NDArray[Any]]:
-        return self.query(connection, f"SELECT {cell} AS cell FROM file")
+    def _cells(self, connection: duckdb.DuckDBPyConnection, expressions: Sequence[str]) -> list[NDArray[Any]]:
+        return selected(partial(self.query, connection), expressions)
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A database in memory with the file as `file`, its columns c0, c1, ... in order.
@@ -227,19 +233,23 @@ class FileSource:
         )
 
 
-def encoded_columns(
-    domain: Domain,
-    places: Sequence[int],
-    kinds: NDArray[Any],
-    select: Callable[[str], dict[str, NDArray[Any]]],
-) -> Table:
-    """Columns named c0, c1, ... read and encoded one after the other.
+def selected(
+    query: Callable[[str], dict[str, NDArray[Any]]], expressions: Sequence[str]
+) -> list[NDArray[Any]]:
+    """The values of expressions of the rows of `file`, in one pass."""
+    named = ", ".join(f"{expression} AS cell{place}" for place, expression in enumerate(expressions))
+    found = query(f"SELECT {named} FROM file")
+    return [found[f"cell{place}"] for place in range(len(expressions))]
+
+
+def encoded_columns(domain: Domain, places: Sequence[int], kinds: NDArray[Any], select: Select) -> Table:
+    """Columns named c0, c1, ... read and encoded, a few at a time.
 
     Args:
         domain: what is wanted.
         places: for each attribute, the number of its column.
         kinds: for each column, DuckDB's type.
-        select: the cells of an expression, as the column `cell`.
+        select: the cells of each of some expressions.
     """
     encoded, texts = [], {}
     for attribute, cells in zip(domain.attributes, raw_columns(domain, places, kinds, select), strict=True):
@@ -250,30 +260,26 @@ def encoded_columns(
 
 
 def raw_columns(
-    domain: Domain,
-    places: Sequence[int],
-    kinds: NDArray[Any],
-    select: Callable[[str], dict[str, NDArray[Any]]],
+    domain: Domain, places: Sequence[int], kinds: NDArray[Any], select: Select
 ) -> Iterator[NDArray[Any]]:
-    """Columns named c0, c1, ... read one after the other, for encoding; see `encoded_columns`."""
-    for attribute, place in zip(domain.attributes, places, strict=True):
-        expression = cells_for(attribute, f"c{place}", kinds[place])
-        cells = select(expression)["cell"]
-        yield in_local_time(attribute, cells) if kinds[place] == ZONED else cells
+    """Columns named c0, c1, ... read a few at a time, for encoding; see `encoded_columns`."""
+    wanted = list(zip(domain.attributes, places, strict=True))
+    for start in range(0, len(wanted), _COLUMNS_AT_ONCE):
+        some = wanted[start : start + _COLUMNS_AT_ONCE]
+        expressions = [cells_for(attribute, f"c{place}", kinds[place]) for attribute, place in some]
+        for (attribute, place), cells in zip(some, select(expressions), strict=True):
+            yield in_local_time(attribute, cells) if kinds[place] == ZONED else cells
 
 
-def texts_of(
-    places: Mapping[str, int], select: Callable[[str], dict[str, NDArray[Any]]]
-) -> dict[str, list[str]]:
+def texts_of(places: Mapping[str, int], select: Select) -> dict[str, list[str]]:
     """The cells of columns as texts, in row order; empty where they are missing.
 
     Args:
         places: name -> number of each column.
-        select: the cells of an expression, as the column `cell`.
+        select: the cells of each of some expressions.
     """
     return {
-        name: np.ma.filled(select(f"c{place}::VARCHAR")["cell"], "").tolist()
-        for name, place in places.items()
+        name: np.ma.filled(select([f"c{place}::VARCHAR"])[0], "").tolist() for name, place in places.items()
     }
 
 
