@@ -57,12 +57,15 @@ def _pairs_table():
 def scored(monkeypatch):
     """The calls of `score` by the mechanism: cliques, references, and scores."""
     calls = []
-    for kind in (FederationMeasurer, MaskedMeasurer):
 
-        def watched(self, cliques, references, rho, step, score=kind.score):
+    def watch(score):
+        def watched(self, cliques, references, rho, step, groups=()):
             references = list(references)
-            calls.append((list(cliques), references, score(self, cliques, references, rho, step)))
+            calls.append((list(cliques), references, score(self, cliques, references, rho, step, groups)))
             return calls[-1][-1]
 
-        monkeypatch.setattr(kind, "score", watched)
+        return watched
+
+    for kind in (FederationMeasurer, MaskedMeasurer):
+        monkeypatch.setattr(kind, "score", watch(kind.score))
     return calls

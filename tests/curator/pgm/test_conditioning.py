@@ -13,7 +13,7 @@ from dpmosaic.curator.pgm.conditioning import conditioned
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.pgm.oracle import MarginalOracle
-from dpmosaic.curator.pgm.supplemented import SupplementedModel
+from dpmosaic.curator.pgm.supplemented import GroupedMarginal, SupplementedModel
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 4, "d": 2, "e": 3})
 RECORDS = 500.0
@@ -143,3 +143,51 @@ def test_another_supplemented_pair_keeps_its_association_and_has_the_conditional
 
     before = given.marginal(("a", "e")).reshape(3, 3)
     np.testing.assert_allclose(odds(table) / odds(before), odds(association), rtol=1e-5)
+
+
+ACE = ("a", "c", "e")
+GROUPS = ((0, 1, 1), (0, 0, 1, 1), ())
+
+
+def summed(cells):
+    """The marginal of groups of a joint table over the domain, cell by cell."""
+    found = np.zeros((2, 2, 3))
+    for (a, _, c, _, e), value in np.ndenumerate(cells):
+        found[GROUPS[0][a], GROUPS[1][c], e] += value
+    return found
+
+
+def associated(factor):
+    """A joint distribution that is a tree's times a factor of groups, and the model that says so."""
+    tree = model_of(TREES[2])
+    of_cells = factor[np.ix_(GROUPS[0], GROUPS[1], range(3))]
+    joint = joint_of(tree) * of_cells[:, None, :, None, :]
+    joint /= joint.sum()
+    one = GroupedMarginal(ACE, GROUPS, (RECORDS * summed(joint)).ravel())
+    return joint, SupplementedModel(tree, {}, (), (one,))
+
+
+@pytest.mark.parametrize("condition", CONDITIONS, ids=str)
+def test_a_marginal_of_groups_is_that_of_the_conditional_joint_distribution(condition):
+    """Exact, because the joint is the tree's times a factor of each cell of the groups."""
+    joint, model = associated(np.exp(np.random.default_rng(4).normal(size=(2, 2, 3))))
+    (found,) = conditioned(model, weights(condition)).model.grouped
+    wanted = summed(weighted(joint, condition))
+    assert (found.clique, found.groups) == (ACE, GROUPS)
+    np.testing.assert_allclose(found.counts, (wanted * RECORDS / wanted.sum()).ravel(), atol=1e-9)
+
+
+def test_a_condition_on_groups_leaves_no_record_in_other_groups():
+    _, model = associated(np.exp(np.random.default_rng(4).normal(size=(2, 2, 3))))
+    given = conditioned(model, weights({"a": [1, 0, 0]})).model
+    counts = given.grouped[0].counts.reshape(2, 2, 3)
+    assert counts[1].sum() == 0
+    assert counts[0].sum() == pytest.approx(RECORDS)
+
+
+def test_a_marginal_of_groups_that_knows_of_no_such_record_is_left_out():
+    """The tree has records that meet the condition, the marginal of groups has none."""
+    factor = np.ones((2, 2, 3))
+    factor[0] = 0.0
+    _, model = associated(factor)
+    assert conditioned(model, weights({"a": [1, 0, 0]})).model.grouped == ()

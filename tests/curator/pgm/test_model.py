@@ -8,9 +8,11 @@ import pytest
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.errors import DataError, ModelError
 from dpmosaic.common.measurement import Measurement
+from dpmosaic.curator.pgm import model as model_module
 from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.junction_tree import JunctionTree
 from dpmosaic.curator.pgm.model import MarkovRandomField
+from dpmosaic.curator.pgm.queries import MarginalQueries
 
 DOMAIN = Domain.coded({"a": 2, "b": 3, "c": 4, "d": 1})
 
@@ -50,6 +52,45 @@ def test_l1_distances_are_those_of_the_marginals(fitted: MarkovRandomField) -> N
     assert first == pytest.approx(200.0)
     assert second == pytest.approx(2 * (200.0 - fitted.marginal(("b",))[0]))
     assert third == 0.0
+
+
+def test_marginals_within_limits_are_copies_though_the_model_keeps_its_pairs(
+    fitted: MarkovRandomField,
+) -> None:
+    cliques = [("a", "b"), ("a", "c"), ("a", "b", "c"), ("b",)]
+    wanted = fitted.marginals(cliques)
+    for _ in range(3):
+        for marginal, expected in zip(fitted.marginals_within_limits(cliques), wanted, strict=True):
+            assert marginal is not None
+            np.testing.assert_array_equal(marginal, expected)
+            marginal[:] = -1.0
+
+
+def test_pairs_are_computed_once_and_larger_marginals_again(
+    fitted: MarkovRandomField, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cliques = [("a", "c"), ("a", "b", "c")]
+    before = fitted.marginals_within_limits(cliques)
+    asked = []
+    compute = MarginalQueries.marginal
+    monkeypatch.setattr(
+        MarginalQueries, "marginal", lambda self, clique: asked.append(clique) or compute(self, clique)
+    )
+    again = fitted.marginals_within_limits(cliques)
+    assert asked == [("a", "b", "c")]
+    np.testing.assert_array_equal(again[0], before[0])
+
+
+def test_pairs_are_kept_only_while_there_is_room(
+    fitted: MarkovRandomField, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pairs of 6, 8 and 12 cells, and room for 15: the third has none."""
+    monkeypatch.setattr(model_module, "_KEPT_CELLS", 15)
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    for found, wanted in zip(fitted.marginals_within_limits(pairs), fitted.marginals(pairs), strict=True):
+        assert found is not None
+        np.testing.assert_array_equal(found, wanted)
+    assert set(fitted._kept) == {("a", "b"), ("a", "c")}
 
 
 def test_marginals_are_copies_and_beliefs_are_read_only(fitted: MarkovRandomField) -> None:

@@ -13,7 +13,7 @@ from dpmosaic.curator.pgm import model as model_module
 from dpmosaic.curator.pgm.estimation import estimate
 from dpmosaic.curator.pgm.model import MarkovRandomField
 from dpmosaic.curator.pgm.sampling import generate
-from dpmosaic.curator.pgm.supplemented import SupplementedModel
+from dpmosaic.curator.pgm.supplemented import GroupedMarginal, SupplementedModel
 
 DOMAIN = Domain.coded({"a": 3, "b": 3, "c": 2})
 RECORDS = 900
@@ -147,3 +147,75 @@ def test_a_saved_model_comes_back_and_is_no_plain_one(supplemented, tmp_path):
     supplemented.model.save(path)
     with pytest.raises(DataError, match="holds no supplemented model"):
         SupplementedModel.load(path)
+
+
+ABC = ("a", "b", "c")
+GROUPS = ((0, 0, 1), (0, 1, 1), ())
+
+
+def grouped_counts(rows):
+    """Counted record by record."""
+    counts = np.zeros((2, 2, 2))
+    for a, b, c in zip(*(rows.column(name) for name in ABC), strict=True):
+        counts[GROUPS[0][a], GROUPS[1][b], c] += 1
+    return counts.ravel()
+
+
+def test_rows_are_adjusted_to_marginals_of_groups():
+    """A model of independent pairs, and groups of which the third's is the parity of the other two."""
+    domain = Domain.coded({"a": 4, "b": 4, "c": 2})
+    halves = (0, 0, 1, 1)
+    wanted = np.array([200.0, 0, 0, 200, 0, 200, 200, 0])
+    one = GroupedMarginal(ABC, (halves, halves, ()), wanted.copy())
+    model = MarkovRandomField.uniform(domain, 800)
+    for grouped, count, least, most in (((), 800, 700, 900), ((one,), 800, 0, 8), ((one,), 2400, 0, 8)):
+        rows = SupplementedModel(model, {}, (), grouped).generate(count, np.random.default_rng(1))
+        codes = (rows.column("a") // 2, rows.column("b") // 2, rows.column("c"))
+        found = np.bincount(np.ravel_multi_index(codes, (2, 2, 2)), minlength=8) * (800 / count)
+        assert least <= np.abs(found - wanted).sum() <= most
+
+
+def test_marginals_of_single_codes_need_no_groups():
+    wanted = table().marginal(ABC).astype(float)
+    model = SupplementedModel(
+        MarkovRandomField.uniform(DOMAIN, RECORDS), PAIRS, (), (GroupedMarginal(ABC, (), wanted.copy()),)
+    )
+    rows = model.generate(RECORDS, np.random.default_rng(1))
+    without = SupplementedModel(model.model, PAIRS).generate(RECORDS, np.random.default_rng(1))
+    apart, apart_without = (np.abs(of.marginal(ABC) - wanted).sum() for of in (rows, without))
+    assert apart < 0.3 * apart_without
+
+
+def test_marginals_of_groups_come_back_with_a_saved_model_and_make_the_same_rows(tmp_path):
+    grouped = (
+        GroupedMarginal(ABC, GROUPS, grouped_counts(table())),
+        GroupedMarginal(ABC, (), table().marginal(ABC).astype(float)),
+    )
+    model = SupplementedModel(MarkovRandomField.uniform(DOMAIN, RECORDS), {}, (), grouped)
+    model.save(tmp_path / "model.npz")
+    back = SupplementedModel.load(tmp_path / "model.npz")
+    assert [(one.clique, one.groups) for one in back.grouped] == [(ABC, GROUPS), (ABC, ())]
+    for one, read in zip(grouped, back.grouped, strict=True):
+        np.testing.assert_array_equal(read.counts, one.counts)
+        assert not read.counts.flags.writeable
+    rows, again = (of.generate(RECORDS, np.random.default_rng(1)) for of in (model, back))
+    np.testing.assert_array_equal(rows.marginal(ABC), again.marginal(ABC))
+
+
+@pytest.mark.parametrize(
+    ("groups", "counts", "error", "message"),
+    [
+        (GROUPS, np.full(18, RECORDS / 18), ValueError, "one vector of counts"),
+        ((), np.full(8, RECORDS / 8), ValueError, "one vector of counts"),
+        (GROUPS, np.array([RECORDS + 1.0, -1, 0, 0, 0, 0, 0, 0]), ValueError, "one vector of counts"),
+        (GROUPS, np.full(8, 1.0), ValueError, "does not sum"),
+        (GROUPS[:2], np.full(8, RECORDS / 8), DataError, "one grouping for each of 3 attributes"),
+        (((0, 1), *GROUPS[1:]), np.full(8, RECORDS / 8), DataError, "a group for each of 3 codes"),
+        (((0, 0, 2), *GROUPS[1:]), np.full(12, RECORDS / 12), DataError, "without gaps"),
+        (((0, 0, 0), *GROUPS[1:]), np.full(4, RECORDS / 4), DataError, "at least two groups"),
+    ],
+)
+def test_refuses_vectors_that_are_no_marginal_of_the_groups(groups, counts, error, message):
+    model = MarkovRandomField.uniform(DOMAIN, RECORDS)
+    with pytest.raises(error, match=message):
+        SupplementedModel(model, {}, (), (GroupedMarginal(ABC, groups, counts),))

@@ -1,0 +1,85 @@
+"""Public facts of a release without parties, and knowledge of a table as if it had been measured."""
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.measurement import Measurement
+from dpmosaic.curator.measurers.measurer import Scores
+from dpmosaic.curator.mechanisms.mosaic.knowledge import Knowledge
+from dpmosaic.curator.mechanisms.mosaic.larger import Larger
+
+
+@dataclass
+class Remaining:
+    """An accountant's rest, zCDP."""
+
+    remaining: Fraction
+
+
+@dataclass
+class Facts:
+    """Facts of a table in one place: noise of scale 1 / sqrt(2 rho), the same for every clique."""
+
+    domain: Domain
+    record_count: int
+    granted: Fraction
+    unmeasurable: tuple = ()
+    accountant: Remaining = field(init=False)
+
+    def __post_init__(self):
+        self.accountant = Remaining(self.granted)
+
+    def expected_sigma(self, clique, zcdp_rho, interaction=False, groups=()):
+        return math.inf if clique in self.unmeasurable else 1 / math.sqrt(2 * zcdp_rho)
+
+    def measurable_groups(self, groups):
+        return groups
+
+
+def measured(table, sigma=1e-3):
+    """All one-way marginals and pairs as if measured with noise of this scale, which happens to be zero."""
+    known = Knowledge(table.domain, table.record_count)
+
+    def measure(cliques):
+        known.measure([Measurement(c, table.marginal(c).astype(float), sigma, 1.0) for c in cliques])
+
+    measure([(name,) for name in table.domain.names])
+    shares = known.shares()
+    pairs = list(itertools.combinations(table.domain.names, 2))
+    for first, second in pairs:
+        independent = table.record_count * np.outer(shares[first], shares[second])
+        known.refer((first, second), independent.ravel())
+    measure(pairs)
+    known.learn_sizes()
+    known.chosen = pairs
+    return known
+
+
+def scored_triples(known, rows, distances, sigma, most_cells=1e4):
+    """Triples scored with these noisy distances from rows, in the order in which they are found."""
+    larger = Larger(known)
+    found = larger.find(3, most_cells, ())
+    values = [distances.get(clique, 0.0) for clique in found]
+    larger.score(found, larger.references(found, rows), Scores(np.array(values), sigma), rows.record_count)
+    return larger, found
+
+
+@pytest.fixture(scope="session", name="facts")
+def _facts():
+    return Facts
+
+
+@pytest.fixture(scope="session", name="measured")
+def _measured():
+    return measured
+
+
+@pytest.fixture(scope="session", name="scored_triples")
+def _scored_triples():
+    return scored_triples

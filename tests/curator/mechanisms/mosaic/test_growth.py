@@ -1,0 +1,116 @@
+"""How many larger interactions are scored, which ones, and which are worth a measurement."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.curator.mechanisms.mosaic.growth import (
+    MOST_SCORED,
+    candidates_within,
+    most_scored,
+    rows_drawn,
+    tells_much,
+    worth_measuring,
+)
+from dpmosaic.curator.mechanisms.mosaic.larger import Larger
+
+RECORDS = 4000
+
+
+def independent(names="abcdefgh", size=2, seed=0):
+    codes = np.random.default_rng(seed).integers(0, size, (RECORDS, len(names)))
+    return Table.from_codes(Domain.coded(dict.fromkeys(names, size)), codes)
+
+
+def test_the_noise_of_each_score_stays_below_a_tenth_of_the_records():
+    """A record changes all distances, so the noise of each of n has scale sqrt(n / (2 rho))."""
+    for records, rho in ((5000, 1e-5), (40_000, 1e-6)):
+        most = most_scored(records, rho, 1e9)
+        assert np.sqrt(most / (2 * rho)) <= 0.1 * records < np.sqrt((most + 1) / (2 * rho))
+
+
+def test_fewer_are_scored_with_less_budget_less_time_and_in_large_tables_with_more_records():
+    by_budget = [most_scored(10_000, rho, 60.0) for rho in (1e-8, 1e-6, 1e-5, 1e-4, 1.0)]
+    by_time = [most_scored(10_000, 1.0, seconds) for seconds in (0.01, 1.0, 10.0, 60.0, 1e9)]
+    by_records = [most_scored(records, 1.0, 60.0) for records in (10**4, 10**6, 10**7, 10**9)]
+    assert by_budget == sorted(by_budget)
+    assert by_time == sorted(by_time)
+    assert by_records == sorted(by_records, reverse=True)
+    assert by_budget[0] == by_time[0] == by_records[-1] == 0
+    assert by_time[-1] == MOST_SCORED
+
+
+def test_unfinished_models_have_rows_for_twice_the_records_within_limits():
+    assert [rows_drawn(n) for n in (10, 20_000, 10**8)] == [2**14, 40_000, 2**17]
+
+
+def test_candidates_are_as_many_as_asked_for_and_can_be_measured(facts, measured):
+    table = independent()
+    given = facts(table.domain, RECORDS, Fraction(1, 10))
+    every = candidates_within(given, Larger(measured(table)), 3, 1000, ())
+    assert len(every) == 56
+    assert candidates_within(given, Larger(measured(table)), 3, 5, ()) == every[:5]
+    assert candidates_within(given, Larger(measured(table)), 3, 1000, every[:2]) == every[2:]
+    given = facts(table.domain, RECORDS, Fraction(1, 10), unmeasurable=tuple(every[:3]))
+    assert candidates_within(given, Larger(measured(table)), 3, 1000, ()) == every[3:]
+
+
+def test_groups_are_fewer_where_noise_is_larger(facts, measured):
+    """The L1 noise for a twentieth of the budget stays below 0.35 of the records."""
+    table, cells = independent("abc", 20), []
+    for rho in (1e-3, 1e-2, 1.0):
+        given, larger = facts(table.domain, RECORDS, Fraction(rho)), Larger(measured(table))
+        assert candidates_within(given, larger, 3, 1, ()) == [("a", "b", "c")]
+        cells.append(int(np.prod(larger.shape(("a", "b", "c")))))
+        assert np.sqrt(2 / np.pi) * cells[-1] / np.sqrt(2 * rho / 20) <= 0.35 * RECORDS
+    assert cells[0] < cells[1] < cells[2]
+
+
+def test_an_interaction_is_worth_its_measurement_if_that_tells_much_of_it(facts, measured, scored_triples):
+    strong, weak = ("a", "b", "c"), ("d", "e", "f")
+    larger, found = scored_triples(
+        measured(independent()), independent(seed=1), {strong: 3000.0, weak: 150.0}, 20.0
+    )
+    given = facts(independent().domain, RECORDS, Fraction(1, 200))
+    assert [tells_much(given, larger, clique, Fraction(1, 10_000)) for clique in (strong, weak)] == [
+        True,
+        False,
+    ]
+    assert not tells_much(given, larger, strong, Fraction(0))
+    assert worth_measuring(given, larger, found, np.ones(len(found))) == [strong]
+
+
+def test_those_with_the_largest_gains_come_first(facts, measured, scored_triples):
+    names = [("a", "b", "c"), ("d", "e", "f"), ("a", "g", "h")]
+    larger, found = scored_triples(
+        measured(independent()), independent(seed=1), dict.fromkeys(names, 3000.0), 20.0
+    )
+    given = facts(independent().domain, RECORDS, Fraction(1, 10))
+    gains = np.array([1.0 + names.index(clique) if clique in names else 0.0 for clique in found])
+    assert worth_measuring(given, larger, found, gains)[:3] == names[::-1]
+
+
+def test_scores_of_noise_alone_seldom_make_a_measurement_worth_it(facts, measured, scored_triples):
+    """Ten tables whose rows are drawn anew and scores that are noise alone, fixed seeds."""
+    rho, false = Fraction(1, 2000), 0
+    for seed in range(10):
+        table = independent(seed=2 * seed)
+        given = facts(table.domain, RECORDS, rho)
+        sigma = 0.02 * RECORDS
+        larger, found = scored_triples(measured(table), independent(seed=2 * seed + 1), {}, sigma)
+        rng = np.random.default_rng(seed)
+        distances = dict(zip(found, np.abs(rng.normal(0, sigma, len(found))).tolist(), strict=True))
+        larger, found = scored_triples(measured(table), independent(seed=2 * seed + 1), distances, sigma)
+        false += bool(worth_measuring(given, larger, found, np.ones(len(found))))
+    assert false <= 2
+
+
+@pytest.mark.parametrize("order", [4, 5])
+def test_no_candidates_of_more_attributes_without_large_triples(order, facts, measured, scored_triples):
+    table = independent()
+    larger, found = scored_triples(measured(table), independent(seed=1), {}, 20.0)
+    larger.outside += found
+    assert candidates_within(facts(table.domain, RECORDS, Fraction(1, 10)), larger, order, 1000, ()) == []

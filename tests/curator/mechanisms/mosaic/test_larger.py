@@ -1,0 +1,199 @@
+"""Larger interactions: candidates, scores and estimates, and that a run finds them."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpmosaic.common.data.domain import Domain
+from dpmosaic.common.data.table import Table
+from dpmosaic.common.measurement import Measurement
+from dpmosaic.common.privacy.budget import Budget
+from dpmosaic.curator.mechanisms.mosaic import mosaic
+from dpmosaic.curator.mechanisms.mosaic.larger import LARGE, Larger
+from dpmosaic.curator.mechanisms.mosaic.mosaic import Mosaic
+
+RECORDS = 4000
+PARITY = ("a", "c", "d")
+
+
+def bits(names="abcde", parity=PARITY, records=RECORDS, seed=0):
+    """Fair bits; the last of the named three is the parity of the first two, up to chance."""
+    codes = np.random.default_rng(seed).integers(0, 2, (records, len(names)))
+    if parity:
+        first, second, third = map(list(names).index, parity)
+        codes[:, third] = codes[:, first] ^ codes[:, second]
+    return Table.from_codes(Domain.coded(dict.fromkeys(names, 2)), codes)
+
+
+def boxes(records=20_000, seed=0):
+    """Two numbers, a class that is their quadrant's in nine of ten records, and an attribute apart."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(0, 40, (2, records))
+    cross = ((x >= 20) ^ (y >= 20)).astype(int)
+    seen = np.where(rng.random(records) < 0.1, 1 - cross, cross)
+    domain = Domain.coded({"x": 40, "y": 40, "class": 2, "apart": 3})
+    return Table.from_codes(domain, np.column_stack([x, y, seen, rng.integers(0, 3, records)]))
+
+
+def l1(one, other):
+    return float(np.abs(one - other).sum())
+
+
+def larger_charges(measurer):
+    return [c for c in measurer.accountant.charges if len(c.clique) > 2 and not c.scores]
+
+
+def test_triples_come_in_the_order_of_the_sum_of_their_pairs(measured):
+    """Against the distances of the table's pairs from independence."""
+    rng = np.random.default_rng(1)
+    shared = rng.integers(0, 2, RECORDS)
+    columns = [
+        np.where(rng.random(RECORDS) < p, shared, rng.integers(0, 2, RECORDS)) for p in (0.9, 0.6, 0.4, 0.2)
+    ]
+    table = Table.from_codes(Domain.coded(dict.fromkeys("abcd", 2)), np.column_stack(columns))
+
+    def strength(pair):
+        cells = table.marginal(pair).reshape(2, 2)
+        return l1(cells, np.outer(cells.sum(axis=1), cells.sum(axis=0)) / RECORDS)
+
+    triples = itertools.combinations("abcd", 3)
+    wanted = sorted(triples, key=lambda c: -sum(map(strength, itertools.combinations(c, 2))))
+    assert Larger(measured(table)).find(3, 100, ()) == wanted
+    assert Larger(measured(table)).find(3, 100, [wanted[0]]) == wanted[1:]
+    assert Larger(measured(table)).find(3, 7, ()) == []
+
+
+def test_triples_are_grouped_within_the_largest_number_of_cells(measured):
+    table = boxes()
+    larger = Larger(measured(table))
+    assert len(larger.find(3, 60, ())) == 4
+    assert larger.shape(("x", "y", "class")) == (5, 5, 2)
+    assert larger.shape(("x", "class", "apart")) == (10, 2, 3)
+
+
+def test_references_are_marginals_of_groups_of_the_rows_for_the_number_of_records(measured):
+    table, rows = boxes(), boxes(records=5000, seed=1)
+    larger = Larger(measured(table))
+    larger.find(3, 60, ())
+    clique = ("x", "y", "class")
+    (found,) = larger.references([clique], rows)
+    of_x, of_y, _ = map(np.array, larger.groups[clique])
+    wanted = np.zeros((5, 5, 2))
+    np.add.at(wanted, (of_x[rows.column("x")], of_y[rows.column("y")], rows.column("class")), 4.0)
+    np.testing.assert_array_equal(found, wanted.ravel())
+
+
+def test_a_scored_interaction_has_the_size_of_its_distance_and_others_are_small(measured, scored_triples):
+    larger, found = scored_triples(measured(bits()), bits(parity=None, seed=1), {PARITY: RECORDS}, 20.0)
+    assert larger.size(PARITY) == pytest.approx(RECORDS, rel=0.2)
+    assert all(larger.size(clique) < LARGE * RECORDS for clique in found if clique != PARITY)
+
+
+def test_candidates_of_four_attributes_are_unions_of_large_selected_triples(measured, scored_triples):
+    distances = dict.fromkeys([("a", "b", "c"), ("b", "c", "d"), ("a", "d", "e")], 2000.0)
+    larger, _ = scored_triples(measured(bits(parity=None)), bits(parity=None, seed=1), distances, 20.0)
+    larger.outside += [("a", "b", "c"), ("b", "c", "d"), ("c", "d", "e")]
+    # The third selected one is small, and the third large one is not selected.
+    assert larger.find(4, 100, ()) == [("a", "b", "c", "d")]
+    larger.outside.append(("a", "d", "e"))
+    assert set(larger.find(4, 100, ())) == {("a", "b", "c", "d")}
+
+
+def test_marginals_of_rows_take_on_measured_interactions(measured, scored_triples):
+    """Rows without the parity, and a measurement nearly without noise."""
+    table, rows = bits(), bits(parity=None, seed=1)
+    larger, _ = scored_triples(measured(table), rows, {PARITY: RECORDS}, 20.0)
+    larger.measure([Measurement(PARITY, table.marginal(PARITY).astype(float), 0.1, 1.0)])
+    (found,) = larger.marginals([PARITY], rows)
+    assert found.counts.sum() == pytest.approx(RECORDS)
+    assert found.counts.min() >= 0
+    assert l1(found.counts, table.marginal(PARITY)) < 0.1 * l1(rows.marginal(PARITY), table.marginal(PARITY))
+
+
+def test_two_measurements_are_averaged_by_their_variances(measured, scored_triples):
+    table = bits()
+    larger, _ = scored_triples(measured(table), bits(parity=None, seed=1), {PARITY: RECORDS}, 20.0)
+    signs = np.array([1, -1, -1, 1, -1, 1, 1, -1.0])
+    for size, sigma in ((0.0, 1.0), (50.0, 2.0)):
+        larger.measure([Measurement(PARITY, size * signs, sigma, 1.0)])
+    observed = larger.effects[PARITY].observed
+    np.testing.assert_allclose(observed.values, 10 * signs)
+    assert observed.variance == pytest.approx((1 / 8) / (1 + 1 / 4))
+
+
+def test_the_error_of_measured_pairs_explains_part_of_a_score(measured, scored_triples):
+    rows, distances = bits(parity=None, seed=1), {PARITY: 400.0}
+    exact, noisy = (
+        scored_triples(measured(bits(), sigma), rows, distances, 20.0)[0].effect(PARITY).reference_error
+        for sigma in (1e-3, 40.0)
+    )
+    assert exact < noisy
+
+
+def test_finds_the_parity_of_three_of_twelve_attributes_and_rows_show_it(run):
+    """A workload of pairs, which say nothing of it: without it, the parity of half of all rows is even."""
+    names = "abcdefghijkl"
+    fitted, measurer = run(Mosaic(), bits(names, ("b", "e", "h"), 20_000), Budget(zcdp_rho=0.05))
+    assert ("b", "e", "h") in {charge.clique for charge in larger_charges(measurer)}
+    rows = fitted.model.generate(20_000, np.random.default_rng(1))
+    even = rows.column("h") == rows.column("b") ^ rows.column("e")
+    assert even.mean() > 0.95
+
+
+def test_finds_a_class_by_boxes_of_two_numbers_in_groups_of_codes(run):
+    fitted, _ = run(Mosaic(), boxes(), Budget(zcdp_rho=0.05))
+    (found,) = (one for one in fitted.model.grouped if one.clique == ("x", "y", "class"))
+    of_x, of_y, of_class = found.groups
+    assert 2 <= max(of_x) + 1 < 40
+    assert 2 <= max(of_y) + 1 < 40
+    assert of_class == ()
+    rows = fitted.model.generate(20_000, np.random.default_rng(1))
+    cross = (rows.column("x") >= 20) ^ (rows.column("y") >= 20)
+    # Nine of ten records of the table; half of the rows of a model of pairs.
+    assert (rows.column("class") == cross).mean() > 0.8
+
+
+def test_what_chance_makes_of_independent_attributes_costs_pairs_little(run, monkeypatch):
+    """Four tables, fixed seeds: triples differ from the model as samples do, so some may be measured."""
+    errors = {True: [], False: []}
+    for looks in (True, False):
+        monkeypatch.setattr(mosaic, "affords_larger", lambda *_, looks=looks: looks)
+        for seed in range(4):
+            table = bits("abcdef", None, 5000, seed)
+            fitted, measurer = run(Mosaic(), table, Budget(zcdp_rho=0.01), seed=seed)
+            assert {len(charge.clique) for charge in larger_charges(measurer)} <= {3}
+            rows = fitted.model.generate(5000, np.random.default_rng(seed))
+            errors[looks] += [
+                l1(rows.marginal(c), table.marginal(c)) for c in itertools.combinations("abcdef", 2)
+            ]
+    assert np.mean(errors[True]) < 1.15 * np.mean(errors[False])
+
+
+@pytest.mark.parametrize(
+    "others",
+    [{"protocol": "indicator"}, {"k": 1}],
+    ids=["a protocol without scores", "a workload of single attributes"],
+)
+def test_looks_for_no_larger_interactions_without(others, run):
+    fitted, measurer = run(Mosaic(), bits(), Budget(zcdp_rho=0.05), **others)
+    assert not {"larger scores", "larger"} & {step.name for step in fitted.steps}
+    assert larger_charges(measurer) == []
+    assert not getattr(fitted.model, "grouped", ())
+
+
+def test_looks_for_no_larger_interactions_without_time(run):
+    fitted, _ = run(Mosaic(time_limit=0.05), bits(), Budget(zcdp_rho=0.05))
+    assert not {"larger scores", "larger"} & {step.name for step in fitted.steps}
+
+
+def test_charges_stay_within_the_grant_and_are_those_of_the_steps(run):
+    fitted, measurer = run(Mosaic(), bits(), Budget(zcdp_rho=0.05))
+    accountant = measurer.accountant
+    named = {step.name: step for step in fitted.steps}
+    assert {charge.step for charge in accountant.charges} == set(named)
+    assert {"larger scores", "larger", "last round"} <= set(named)
+    assert sum(charge.zcdp_rho for charge in accountant.charges) == accountant.spent <= accountant.granted
+    for name in ("larger scores", "larger"):
+        spent = sum(charge.zcdp_rho for charge in accountant.charges if charge.step == name)
+        assert 0 < spent <= named[name].share * accountant.granted
