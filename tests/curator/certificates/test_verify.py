@@ -38,7 +38,7 @@ from dpmosaic.simulations.contracts.trial import Trial
 from support.certificates import signed_by
 
 DOMAIN = Domain.coded({"a": 3, "b": 2, "c": 2})
-TABLE = Table.from_codes(DOMAIN, np.column_stack([np.arange(90) % n for n in DOMAIN.sizes]))
+TABLE = Table.from_codes(DOMAIN, np.column_stack([np.arange(3000) % n for n in DOMAIN.sizes]))
 SIGNER, STRANGER = Identity.from_seed(b"c" * 32), Identity.from_seed(b"s" * 32)
 NAMES = ("party-1-1", "party-1-2", "party-2-1", "party-2-2")
 TLS = self_signed("a", new_tls_key(), datetime.now(UTC))
