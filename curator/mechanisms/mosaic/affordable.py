@@ -37,7 +37,7 @@ _CANDIDATES = 0.5
 _QUERIES = 0.25
 """Share of the time for marginals of the model."""
 
-_LARGER = 0.5
+_LARGER = 0.25
 """Share of the time for adjusting the rows of unfinished models, if larger interactions are looked for."""
 
 _DRAFTS = 6

@@ -30,6 +30,7 @@ class Facts:
     record_count: int
     granted: Fraction
     unmeasurable: tuple = ()
+    multiplied: int = 0
     accountant: Remaining = field(init=False)
 
     def __post_init__(self):
@@ -40,6 +41,9 @@ class Facts:
 
     def measurable_groups(self, groups):
         return groups
+
+    def multiplied_bytes(self, clique, groups=()):
+        return self.multiplied
 
 
 def measured(table, sigma=1e-3):

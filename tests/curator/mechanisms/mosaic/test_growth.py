@@ -18,6 +18,8 @@ from dpmosaic.curator.mechanisms.mosaic.growth import (
 from dpmosaic.curator.mechanisms.mosaic.larger import Larger
 
 RECORDS = 4000
+RHO = Fraction(1, 100)
+"""Of scores; noise of scores limits candidates to 3,200."""
 
 
 def independent(names="abcdefgh", size=2, seed=0):
@@ -43,19 +45,26 @@ def test_fewer_are_scored_with_less_budget_less_time_and_in_large_tables_with_mo
     assert by_time[-1] == MOST_SCORED
 
 
-def test_unfinished_models_have_rows_for_twice_the_records_within_limits():
-    assert [rows_drawn(n) for n in (10, 20_000, 10**8)] == [2**14, 40_000, 2**17]
+def test_unfinished_models_have_as_many_rows_as_records_within_limits():
+    assert [rows_drawn(n) for n in (10, 20_000, 10**8)] == [2**14, 20_000, 2**17]
 
 
 def test_candidates_are_as_many_as_asked_for_and_can_be_measured(facts, measured):
     table = independent()
     given = facts(table.domain, RECORDS, Fraction(1, 10))
-    every = candidates_within(given, Larger(measured(table)), 3, 1000, ())
+    every = candidates_within(given, Larger(measured(table)), 3, RHO, 60.0, ())
     assert len(every) == 56
-    assert candidates_within(given, Larger(measured(table)), 3, 5, ()) == every[:5]
-    assert candidates_within(given, Larger(measured(table)), 3, 1000, every[:2]) == every[2:]
+    assert candidates_within(given, Larger(measured(table)), 3, Fraction(16, 10**6), 60.0, ()) == every[:5]
+    assert candidates_within(given, Larger(measured(table)), 3, RHO, 60.0, every[:2]) == every[2:]
     given = facts(table.domain, RECORDS, Fraction(1, 10), unmeasurable=tuple(every[:3]))
-    assert candidates_within(given, Larger(measured(table)), 3, 1000, ()) == every[3:]
+    assert candidates_within(given, Larger(measured(table)), 3, RHO, 60.0, ()) == every[3:]
+
+
+def test_candidates_that_parties_multiply_for_long_are_fewer(facts, measured):
+    """At 5 nanoseconds a byte, 4.2 s of 60 are enough for 4 cliques of 200 MB."""
+    table = independent()
+    given = facts(table.domain, RECORDS, Fraction(1, 10), multiplied=200_000_000)
+    assert len(candidates_within(given, Larger(measured(table)), 3, RHO, 60.0, ())) == 4
 
 
 def test_groups_are_fewer_where_noise_is_larger(facts, measured):
@@ -63,7 +72,7 @@ def test_groups_are_fewer_where_noise_is_larger(facts, measured):
     table, cells = independent("abc", 20), []
     for rho in (1e-3, 1e-2, 1.0):
         given, larger = facts(table.domain, RECORDS, Fraction(rho)), Larger(measured(table))
-        assert candidates_within(given, larger, 3, 1, ()) == [("a", "b", "c")]
+        assert candidates_within(given, larger, 3, RHO, 60.0, ()) == [("a", "b", "c")]
         cells.append(int(np.prod(larger.shape(("a", "b", "c")))))
         assert np.sqrt(2 / np.pi) * cells[-1] / np.sqrt(2 * rho / 20) <= 0.35 * RECORDS
     assert cells[0] < cells[1] < cells[2]
@@ -113,4 +122,6 @@ def test_no_candidates_of_more_attributes_without_large_triples(order, facts, me
     table = independent()
     larger, found = scored_triples(measured(table), independent(seed=1), {}, 20.0)
     larger.outside += found
-    assert candidates_within(facts(table.domain, RECORDS, Fraction(1, 10)), larger, order, 1000, ()) == []
+    assert (
+        candidates_within(facts(table.domain, RECORDS, Fraction(1, 10)), larger, order, RHO, 60.0, ()) == []
+    )

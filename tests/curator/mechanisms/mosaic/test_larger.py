@@ -183,7 +183,7 @@ def test_looks_for_no_larger_interactions_without(others, run):
 
 
 def test_looks_for_no_larger_interactions_without_time(run):
-    fitted, _ = run(Mosaic(time_limit=0.05), bits(), Budget(zcdp_rho=0.05))
+    fitted, _ = run(Mosaic(time_limit=0.01), bits(), Budget(zcdp_rho=0.05))
     assert not {"larger scores", "larger"} & {step.name for step in fitted.steps}
 
 
