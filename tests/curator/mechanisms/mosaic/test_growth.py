@@ -103,8 +103,12 @@ def test_those_with_the_largest_gains_come_first(facts, measured, scored_triples
 
 
 def test_scores_of_noise_alone_seldom_make_a_measurement_worth_it(facts, measured, scored_triples):
-    """Ten tables whose rows are drawn anew and scores that are noise alone, fixed seeds."""
-    rho, false = Fraction(1, 2000), 0
+    """Ten tables, rows drawn anew, and scores of noise alone; fixed seeds.
+
+    None of 60 seeds had a false alarm, so with 95 % confidence less than one table in twenty has one; then two
+    of ten tables have one with at most 9 %.
+    """
+    rho, false = Fraction(1, 50), 0
     for seed in range(10):
         table = independent(seed=2 * seed)
         given = facts(table.domain, RECORDS, rho)
@@ -114,7 +118,7 @@ def test_scores_of_noise_alone_seldom_make_a_measurement_worth_it(facts, measure
         distances = dict(zip(found, np.abs(rng.normal(0, sigma, len(found))).tolist(), strict=True))
         larger, found = scored_triples(measured(table), independent(seed=2 * seed + 1), distances, sigma)
         false += bool(worth_measuring(given, larger, found, np.ones(len(found))))
-    assert false <= 2
+    assert false <= 1
 
 
 @pytest.mark.parametrize("order", [4, 5])

@@ -136,6 +136,10 @@ def test_finds_the_parity_of_three_of_twelve_attributes_and_rows_show_it(run):
     names = "abcdefghijkl"
     fitted, measurer = run(Mosaic(), bits(names, ("b", "e", "h"), 20_000), Budget(zcdp_rho=0.05))
     assert ("b", "e", "h") in {charge.clique for charge in larger_charges(measurer)}
+    # Large, and of single codes: it is part of the model.
+    assert ("b", "e", "h") not in {one.clique for one in getattr(fitted.model, "grouped", ())}
+    modelled = fitted.model.marginal(("b", "e", "h"))[[0, 3, 5, 6]].sum() / 20_000
+    assert modelled > 0.95
     rows = fitted.model.generate(20_000, np.random.default_rng(1))
     even = rows.column("h") == rows.column("b") ^ rows.column("e")
     assert even.mean() > 0.95
