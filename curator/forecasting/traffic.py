@@ -78,6 +78,8 @@ class Traffic:
 def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str, float]) -> Traffic:
     """Traffic by the protocol `masked` if every step asks for its largest marginals each time.
 
+    Openings of groups of codes come in addition; those of single codes have more columns.
+
     Args:
         plan: plan of the protocol.
         steps: steps of the mechanism.

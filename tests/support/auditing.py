@@ -33,8 +33,14 @@ ALPHA = 1e-9
 class WithNull(Table):
     """A table whose last record is null and counts nowhere: a neighbour under zero-out."""
 
-    def marginal(self, clique):
-        return Table(self.domain, tuple(column[:-1] for column in self.columns)).marginal(clique)
+    def marginal(self, clique, groups=()):
+        return self._counted().marginal(clique, groups)
+
+    def marginals(self, cliques, groups=()):
+        return self._counted().marginals(cliques, groups)
+
+    def _counted(self):
+        return Table(self.domain, tuple(column[:-1] for column in self.columns))
 
     def project(self, attributes):
         part = super().project(attributes)

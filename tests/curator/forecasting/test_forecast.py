@@ -111,7 +111,7 @@ def test_steps_bytes_and_noise_of_a_release_are_within_its_forecast(tmp_path, me
     before = setting.bytes
     released = setting.release()
     # The rest is names, signatures and the statements of the certificate. Forecasts count the openings of
-    # single codes; those of groups have fewer columns each, but come in addition.
+    # single codes; those of groups have fewer columns, but come in addition.
     groups = said.traffic.total if any(step.name == "larger" for step in said.outlook.steps) else 0
     assert setting.bytes - before < said.traffic.total + groups + 120_000
     assert set(released.certificate.steps) <= {step.name for step in said.outlook.steps}
