@@ -105,8 +105,8 @@ def test_those_with_the_largest_gains_come_first(facts, measured, scored_triples
 def test_scores_of_noise_alone_seldom_make_a_measurement_worth_it(facts, measured, scored_triples):
     """Ten tables, rows drawn anew, and scores of noise alone; fixed seeds.
 
-    None of 60 seeds had a false alarm, so with 95 % confidence less than one table in twenty has one; then two
-    of ten tables have one with at most 9 %.
+    None of 60 seeds had a false alarm, so with 95 % confidence less than one table in twenty has one; then
+    two of ten tables have one with at most 9 %.
     """
     rho, false = Fraction(1, 50), 0
     for seed in range(10):
