@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Protocol
 
 from ...common.data.domain import Clique
+from ...common.data.grouping import Groups, grouped_shape
 from ...common.data.workload import Workload
 from ...common.errors import DataError
 from ..mechanisms.mechanism import Mechanism
@@ -106,6 +107,8 @@ class _Sigmas:
 def outlook(mechanism: Mechanism, noise: PlannedNoise, workload: Workload) -> Outlook:
     """Forecasts a mechanism's run.
 
+    Marginals of the workload are forecast from measurements of single codes.
+
     Args:
         mechanism: a mechanism that measures marginals.
         noise: noise of the planned release.
@@ -155,6 +158,7 @@ def _sigmas(noise: PlannedNoise, step: Step) -> dict[Clique, _Sigmas]:
     beside = min(len(others), max(1, step.most - len(certain)))
     rank = {clique: place for place, clique in enumerate(others)}
     found = {}
+    groups = dict(step.asked)
     for clique, weight in weights.items():
         if clique in certain:
             wholes = always, always + sums[beside]
@@ -162,14 +166,15 @@ def _sigmas(noise: PlannedNoise, step: Step) -> dict[Clique, _Sigmas]:
             heaviest = sums[beside] if rank[clique] < beside else sums[beside - 1] + weight
             wholes = always + weight, always + heaviest
         least, largest = (budget * Fraction(weight / whole) for whole in wholes)
-        sigma = partial(_sigma, noise, step, clique)
+        sigma = partial(_sigma, noise, step, clique, groups[clique])
         found[clique] = _Sigmas(sigma(least), sigma(largest), sigma(step.times * least))
     return found
 
 
-def _sigma(noise: PlannedNoise, step: Step, clique: Clique, rho: Fraction) -> float:
-    interaction = step.asks is Asks.INTERACTIONS and measurable_as_interaction(noise.domain.shape(clique))
-    return noise.expected_sigma(clique, rho, interaction=interaction)
+def _sigma(noise: PlannedNoise, step: Step, clique: Clique, groups: Groups, rho: Fraction) -> float:
+    shape = grouped_shape(noise.domain.shape(clique), groups)
+    interaction = step.asks is Asks.INTERACTIONS and measurable_as_interaction(shape)
+    return noise.expected_sigma(clique, rho, interaction, groups)
 
 
 def _marginal(
@@ -178,7 +183,8 @@ def _marginal(
     sigmas: Mapping[str, Mapping[Clique, _Sigmas]],
     clique: Clique,
 ) -> MarginalOutlook:
-    asking = [(step, sigmas[step.name][clique]) for step in steps if clique in sigmas[step.name]]
+    counted = [step for step in steps if clique in sigmas[step.name] and not step.groups]
+    asking = [(step, sigmas[step.name][clique]) for step in counted]
     certain = [(of.largest, step.times) for step, of in asking if clique in step.certain]
     least = _combined([(of.all_at_once, 1) for _, of in asking])
     largest = _combined(certain or [(of.largest, 1) for _, of in asking[-1:]])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...common.crypto.randomness import KEY_BYTES
-from ...common.data.domain import Clique
+from ...common.data.domain import Clique, Domain
+from ...common.data.grouping import Groups, grouped_shape
 from ...common.protocols.indicator import divide
 from ...common.protocols.masked.dealers import CURATOR_DEALS
 from ...common.protocols.masked.field import WORD_BYTES
@@ -17,6 +19,9 @@ from ...common.protocols.masked.sacrifice import WIDE, repetitions
 from ...common.protocols.scores.query import score_shape
 from ..mechanisms.parts.steps import Asks, Step
 from ..parties.federation import Federation
+
+Asked = tuple[Clique, Groups]
+"""A marginal, of groups of codes or of single codes."""
 
 _REFERENCE_BYTES = 8
 _TAG_BYTES = 32
@@ -78,21 +83,19 @@ class Traffic:
 def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str, float]) -> Traffic:
     """Traffic by the protocol `masked` if every step asks for its largest marginals each time.
 
-    Openings of groups of codes come in addition; those of single codes have more columns.
-
     Args:
         plan: plan of the protocol.
         steps: steps of the mechanism.
         sigmas: by name of each step that scores, the deviation of the scores' noise, in records.
     """
     traffic = Traffic.between([participant.name for participant in plan.participants])
-    asked = dict.fromkeys(clique for step in steps for clique in step.cliques)
-    feasible = {clique: plan.domain.cells(clique) for clique in asked if plan.feasible(clique)}
+    asked = dict.fromkeys(one for step in steps for one in step.asked)
+    feasible = {one: _cells(plan.domain, one) for one in asked if plan.feasible(*one)}
     for number in range(plan.slice_count):
         if plan.alignment is None:
             for sender, recipient in itertools.permutations(plan.members(number), 2):
                 traffic.relay(sender, recipient, _TAG_BYTES)
-        for chain in dict.fromkeys(plan.chain(clique, number) for clique in feasible):
+        for chain in dict.fromkeys(plan.chain(clique, number, groups) for clique, groups in feasible):
             if len(chain) > 1:
                 _multiplied(traffic, plan, chain, number)
     for step in steps:
@@ -100,7 +103,7 @@ def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str,
         if step.asks is Asks.SCORES and largest:
             _scored(traffic, plan, largest, step.times, sigmas[step.name])
         else:
-            words = step.times * sum(feasible[clique] for clique in largest)
+            words = step.times * sum(feasible[one] for one in largest)
             for place in range(len(plan.roster)):
                 traffic.sent[place] += words * plan.ring.word_bytes
                 traffic.calls += step.times * len(largest)
@@ -110,15 +113,15 @@ def masked_traffic(plan: MaskedPlan, steps: Sequence[Step], sigmas: Mapping[str,
 def plain_traffic(federation: Federation, steps: Sequence[Step], word_bytes: int = 4) -> Traffic:
     """Traffic by `indicator` or `trusted`; see `masked_traffic`."""
     traffic = Traffic.between([member.description.name for member in federation.members])
-    asked = dict.fromkeys(clique for step in steps for clique in step.cliques)
-    sent = {clique: _answers(federation, clique, word_bytes) for clique in asked}
-    totals = {clique: sum(sizes.values()) for clique, sizes in sent.items()}
+    asked = dict.fromkeys(one for step in steps for one in step.asked)
+    sent = {one: _answers(federation, one, word_bytes) for one in asked}
+    totals = {one: sum(sizes.values()) for one, sizes in sent.items()}
     for step in steps:
-        for clique in _largest(step, totals):
+        for one in _largest(step, totals):
             if step.asks is Asks.SCORES:
-                traffic.received[0] += step.times * federation.domain.cells(clique) * _REFERENCE_BYTES
+                traffic.received[0] += step.times * _cells(federation.domain, one) * _REFERENCE_BYTES
                 continue
-            for place, size in sent[clique].items():
+            for place, size in sent[one].items():
                 traffic.sent[place] += step.times * size
                 traffic.calls += step.times
             # Before the first answer of a slice, each of its parties charges the query.
@@ -126,20 +129,28 @@ def plain_traffic(federation: Federation, steps: Sequence[Step], word_bytes: int
     return traffic
 
 
-def _largest(step: Step, sizes: Mapping[Clique, int]) -> list[Clique]:
+def _largest(step: Step, sizes: Mapping[Asked, int]) -> list[Asked]:
     """The largest of a step's cliques, as many as it asks for at once."""
-    known = [clique for clique in step.cliques if clique in sizes]
-    return sorted(known, key=lambda clique: -sizes[clique])[: step.most]
+    known = [one for one in step.asked if one in sizes]
+    return sorted(known, key=lambda one: -sizes[one])[: step.most]
 
 
-def _answers(federation: Federation, clique: Clique, word_bytes: int) -> dict[int, int]:
+def _cells(domain: Domain, asked: Asked) -> int:
+    clique, groups = asked
+    return math.prod(grouped_shape(domain.shape(clique), groups))
+
+
+def _answers(federation: Federation, asked: Asked, word_bytes: int) -> dict[int, int]:
     """Bytes that each party sends for one measurement, by its index in the roster."""
+    clique, _ = asked
     sizes, place = {}, 0
     for members, records in zip(federation.slices, federation.record_counts, strict=True):
         parts = divide(clique, [member.attributes for member in members])
         for j, part in parts.items():
-            rows = 1 if len(parts) == 1 else records
-            sizes[place + j] = rows * federation.domain.cells(part) * word_bytes
+            # Groups are counted by a party that holds the whole clique; indicators are of single codes.
+            whole = len(parts) == 1
+            entries = _cells(federation.domain, asked) if whole else records * federation.domain.cells(part)
+            sizes[place + j] = entries * word_bytes
         place += len(members)
     return sizes
 
@@ -188,10 +199,10 @@ def _opened(
         _deal(traffic, plan, recipient, attestation_elements(plan.records(number)) * WORD_BYTES)
 
 
-def _scored(traffic: Traffic, plan: MaskedPlan, cliques: Sequence[Clique], times: int, sigma: float) -> None:
+def _scored(traffic: Traffic, plan: MaskedPlan, asked: Sequence[Asked], times: int, sigma: float) -> None:
     """Adds the traffic of scores, all cliques in one batch; a single party only gets the references."""
     records = plan.record_count
-    cells = tuple(plan.domain.cells(clique) for clique in cliques)
+    cells = tuple(_cells(plan.domain, one) for one in asked)
     if not plan.evaluators:
         traffic.received[0] += times * sum(cells) * _REFERENCE_BYTES
         return

@@ -17,6 +17,7 @@ from ....common.data.table import Table
 from ...measurers.measurer import Measurer
 from ...pgm.supplemented import SupplementedModel
 from ..parts.allocation import EXPECTED_L1
+from ..parts.steps import PublicFacts
 from .larger import LARGE, Larger
 
 ORDERS = (3, 4, 5)
@@ -68,6 +69,12 @@ def most_scored(records: int, rho: float, seconds: float) -> int:
     return int(min(MOST_SCORED, detectable, in_time))
 
 
+def most_cells(facts: PublicFacts) -> float:
+    """How many cells a grouped marginal may have, so that a small share of the budget measures it well."""
+    sigma = facts.expected_sigma(facts.domain.names[:1], facts.granted * _PAID)
+    return min(float(_CELLS), _NOISE * facts.record_count / (EXPECTED_L1 * sigma))
+
+
 def candidates_within(
     measurer: Measurer, larger: Larger, order: int, rho: Fraction, seconds: float, without: Collection[Clique]
 ) -> list[Clique]:
@@ -84,11 +91,8 @@ def candidates_within(
     most = most_scored(measurer.record_count, float(rho), seconds)
     left = _SHARE * seconds
     records, granted = measurer.record_count, measurer.granted
-    some = measurer.domain.names[:1]
-    sigma = measurer.expected_sigma(some, granted * _PAID)
-    cells = min(float(_CELLS), _NOISE * records / (EXPECTED_L1 * sigma))
     found: list[Clique] = []
-    for clique in larger.find(order, cells, without):
+    for clique in larger.find(order, most_cells(measurer), without):
         if len(found) == most:
             break
         groups = larger.groups[clique] = measurer.measurable_groups(larger.groups[clique])

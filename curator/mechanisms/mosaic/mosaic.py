@@ -38,6 +38,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+
 from ....common.crypto.randomness import RandomStream
 from ....common.data.domain import Clique, Domain
 from ....common.data.interactions import freedom
@@ -52,7 +54,8 @@ from ..parts.schedule import Schedule
 from ..parts.scoring import measurable_cliques
 from ..parts.steps import Asks, PublicFacts, Step, measurable_as_interaction
 from .affordable import SECONDS, affordable, affords_larger, model_mb, useful
-from .growth import ORDERS, most_scored
+from .grouping import groups_within
+from .growth import ORDERS, most_cells, most_scored
 from .run import Run
 
 ROUNDS = 4
@@ -81,6 +84,8 @@ LARGER_SCORES = 0.006
 
 LARGER_ROUNDS = 0.015
 """Share of the budget for their first measurements."""
+
+_SCORES_TITLE, _TITLE = "Scores of larger marginals", "Selected larger interactions"
 
 _MOST_EXPECTED = 10
 """Number of larger interactions that a forecast expects in a round, at most."""
@@ -231,28 +236,28 @@ def _by_scores(
 def _larger(facts: PublicFacts, seconds: float) -> tuple[Step, ...]:
     """Rounds that score interactions of three and more attributes, beyond the workload, and measure some.
 
-    The steps name triples, of which later rounds ask for unions.
+    The steps name triples, with groups as of equally frequent codes; later rounds ask for unions of triples.
     """
-    names = [name for name in facts.domain if facts.domain[name].size > 1]
-    times = len(ORDERS)
-    rho = float(facts.granted) * LARGER_SCORES / times
-    most = most_scored(facts.record_count, rho, seconds)
-    triples = measurable_cliques(facts, list(itertools.islice(itertools.combinations(names, 3), most)))
-    if not triples:
+    domain, times = facts.domain, len(ORDERS)
+    names = [name for name in domain if domain[name].size > 1]
+    most = most_scored(facts.record_count, float(facts.granted) * LARGER_SCORES / times, seconds)
+    even = {name: np.ones(domain[name].size) for name in names}
+    triples = list(itertools.islice(itertools.combinations(names, 3), most))
+    grouped = {clique: groups_within(domain, clique, even, most_cells(facts)) for clique in triples}
+    planned = {
+        clique: groups
+        for clique, groups in grouped.items()
+        if groups is not None and math.isfinite(facts.expected_sigma(clique, facts.granted, True, groups))
+    }
+    if not planned:
         return ()
+    cliques, groups = tuple(planned), tuple(planned.values())
     scores, rounds = Fraction(LARGER_SCORES), Fraction(LARGER_ROUNDS)
-    few = min(len(triples), _MOST_EXPECTED)
+    few = min(len(cliques), _MOST_EXPECTED)
+    asks = Asks.INTERACTIONS
     return (
-        Step("larger scores", "Scores of larger marginals", Asks.SCORES, scores, tuple(triples), times=times),
-        Step(
-            "larger",
-            "Selected larger interactions",
-            Asks.INTERACTIONS,
-            rounds,
-            tuple(triples),
-            times=times,
-            at_once=few,
-        ),
+        Step("larger scores", _SCORES_TITLE, Asks.SCORES, scores, cliques, times=times, groups=groups),
+        Step("larger", _TITLE, asks, rounds, cliques, times=times, at_once=few, groups=groups),
     )
 
 

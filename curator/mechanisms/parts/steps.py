@@ -7,13 +7,14 @@ certificate and the report names and titles.
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
 from ....common.data.domain import Clique, Domain
-from ....common.data.grouping import Groups
+from ....common.data.grouping import Groups, grouped_shape
 from ....common.privacy.cost import MAX_INTERACTION_SIZE
 
 
@@ -45,6 +46,7 @@ class Step:
         at_once: how many of the cliques it asks for each time, at most; all by default.
         sizes: one number for each clique, by which the budget is split (`allocate`); the number of cells by
             default.
+        groups: for each clique the groups of codes that it asks for, as planned; empty for single codes.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Step:
     times: int = 1
     at_once: int | None = None
     sizes: tuple[float, ...] = ()
+    groups: tuple[Groups, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1 or self.times < 1:
@@ -71,6 +74,14 @@ class Step:
                 f"expected {len(self.cliques)} sizes, one for each clique, got {len(self.sizes)}"
             )
 
+        if self.groups and len(self.groups) != len(self.cliques):
+            raise ValueError(f"expected groups for each of {len(self.cliques)} cliques")
+
+    @property
+    def asked(self) -> tuple[tuple[Clique, Groups], ...]:
+        """The cliques, each with its groups."""
+        return tuple(zip(self.cliques, self.groups or ((),) * len(self.cliques), strict=True))
+
     @property
     def most(self) -> int:
         """How many cliques it asks for each time, at most."""
@@ -78,7 +89,8 @@ class Step:
 
     def sizes_in(self, domain: Domain) -> tuple[float, ...]:
         """One number for each clique, by which the budget is split."""
-        return self.sizes or tuple(float(domain.cells(clique)) for clique in self.cliques)
+        shapes = (grouped_shape(domain.shape(clique), groups) for clique, groups in self.asked)
+        return self.sizes or tuple(float(math.prod(shape)) for shape in shapes)
 
     def budget(self, granted: Fraction) -> Fraction:
         """Budget of the step each time, zCDP.
