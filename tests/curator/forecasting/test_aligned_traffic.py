@@ -48,3 +48,19 @@ def test_a_release_moves_the_forecast_bytes_and_a_little_more(moved, grid, popul
     step = Step("pairs", "All pairs", Asks.MARGINALS, Fraction(1), CLIQUES)
     forecast = masked_traffic(release.terms.masked, [step], {}).total
     assert forecast < moved[0] - before < 1.01 * forecast + 60_000
+
+
+@pytest.mark.parametrize("population", Population)
+@pytest.mark.parametrize("grid", [["ab cd"], ["ab c d"]], ids=" / ".join)
+def test_groups_of_four_codes_move_the_forecast_bytes_and_a_little_more(moved, grid, population):
+    people = People(DOMAIN, grid, records=400, dummies=100)
+    release = AlignedRelease(people, population, granted=Fraction(1))
+    measurer = release.measurer()
+    fours = {name: tuple(code // 4 for code in range(measurer.domain[name].size)) for name in DOMAIN}
+    groups = tuple(measurer.measurable_groups(tuple(fours[name] for name in clique)) for clique in CLIQUES)
+    before = moved[0]
+    both = zip(CLIQUES, groups, strict=True)
+    measurer.measure([Query(clique, Fraction(1, 100), "pairs", groups=of) for clique, of in both])
+    step = Step("pairs", "All pairs", Asks.MARGINALS, Fraction(1), CLIQUES, groups=groups)
+    forecast = masked_traffic(release.terms.masked, [step], {}).total
+    assert forecast < moved[0] - before < 1.01 * forecast + 90_000
