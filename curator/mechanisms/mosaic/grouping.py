@@ -21,17 +21,29 @@ _FEW = 10
 _LEAST = 4
 """down to so many groups."""
 
+_EVEN = 1.0
+"""Weight of even shares of groups beside profiles that are alike."""
+
+_MOST_CODES = 128
+"""Of more codes, groups have even shares, whatever the profiles."""
+
 
 def groups_within(
-    domain: Domain, clique: Clique, shares: Mapping[str, Array], most_cells: float
+    domain: Domain,
+    clique: Clique,
+    shares: Mapping[str, Array],
+    most_cells: float,
+    profiles: Mapping[str, Array] | None = None,
 ) -> Groups | None:
-    """Groups of nearly equal shares, so few that their marginal has at most so many cells.
+    """Groups of codes, so few that their marginal has at most so many cells.
 
     Args:
         domain: domain of the table.
         clique: attributes to be grouped.
         shares: shares of the codes of each attribute, shape (n,), from noisy counts.
         most_cells: largest number of cells.
+        profiles: of some attributes what each code goes with, shape (n, m): groups of these are alike in
+            that, others have nearly equal shares.
 
     Returns:
         The groups, empty if none are needed; None if two groups of each attribute are too many cells.
@@ -42,7 +54,10 @@ def groups_within(
     sizes = _capped(sizes, clique, 2, most_cells)
     if math.prod(sizes.values()) > most_cells:
         return None
-    found = tuple(_grouping(domain[name], shares[name], size) for name, size in sizes.items())
+    known = profiles or {}
+    found = tuple(
+        _grouping(domain[name], shares[name], size, known.get(name)) for name, size in sizes.items()
+    )
     return found if any(found) else ()
 
 
@@ -71,6 +86,42 @@ def neighbours(shares: Sequence[float] | Array, groups: int) -> Grouping:
     return tuple(labels)
 
 
+def alike(shares: Array, profiles: Array, groups: int) -> Grouping:
+    """So many groups of neighbouring codes, alike in their profiles, by dynamic programming.
+
+    The sum over groups is minimal of the variance of profiles within the group, weighted by shares, plus
+    `_EVEN` times the variance within all codes times the square of the group's share.
+
+    Source: Jenks and Caspall, Error on choroplethic maps (1971), and Fisher (1958), the exact optimum.
+
+    Args:
+        shares: of at least as many codes as groups, shape (n,).
+        profiles: of each code, shape (n, m).
+        groups: at least two.
+    """
+    held = np.concatenate([[0.0], np.cumsum(shares)])
+    sums = np.vstack([np.zeros(profiles.shape[1]), np.cumsum(shares[:, None] * profiles, axis=0)])
+    squares = np.concatenate([[0.0], np.cumsum(shares * (profiles**2).sum(axis=1))])
+    size = len(shares)
+    share = held[None, :] - held[:, None]
+    # costs[i, j] is that of the codes i to j - 1.
+    costs = squares[None, :] - squares[:, None]
+    costs -= ((sums[None, :] - sums[:, None]) ** 2).sum(axis=2) / np.maximum(share, 1e-300)
+    costs = np.where(share > 0, np.maximum(costs, 0.0) + _EVEN * costs[0, -1] * share**2, np.inf)
+    best, cuts = costs[0], []
+    for _ in range(groups - 1):
+        total = best[:, None] + costs
+        cuts.append(total.argmin(axis=0))
+        best = total.min(axis=0)
+    starts, stop = [], size
+    for cut in reversed(cuts):
+        stop = int(cut[stop])
+        starts.append(stop)
+    labels = np.zeros(size, dtype=int)
+    labels[starts] = 1
+    return tuple(np.cumsum(labels).tolist())
+
+
 def largest_alone(shares: Sequence[float] | Array, groups: int) -> Grouping:
     """The codes with the largest shares each by itself, and all others together in the last group."""
     order = np.argsort(-np.asarray(shares), kind="stable")
@@ -96,11 +147,15 @@ def _capped(
     return within(low)
 
 
-def _grouping(attribute: Attribute, shares: Array, groups: int) -> Grouping:
+def _grouping(attribute: Attribute, shares: Array, groups: int, profiles: Array | None) -> Grouping:
     """So many groups of an attribute's codes, or fewer if single codes hold much."""
     if groups >= attribute.size:
         return ()
-    return neighbours(shares, groups) if _has_order(attribute) else largest_alone(shares, groups)
+    if not _has_order(attribute):
+        return largest_alone(shares, groups)
+    if profiles is not None and attribute.size <= _MOST_CODES:
+        return alike(shares, profiles, groups)
+    return neighbours(shares, groups)
 
 
 def _has_order(attribute: Attribute) -> bool:

@@ -23,7 +23,7 @@ from ....common.data.interactions import freedom, interaction
 from ....common.data.table import Table
 from ....common.measurement import Measurement
 from ...measurers.measurer import Scores
-from ...pgm.supplemented import GroupedMarginal
+from ...pgm.supplemented import GroupedMarginal, SupplementedModel
 from ..parts.allocation import EXPECTED_L1
 from .effects import Effect, Observed, typical_size
 from .grouping import groups_within
@@ -60,6 +60,7 @@ class Larger:
         self.outside: list[Clique] = []
         self.inside: list[Clique] = []
         self._shares: dict[str, Array] = {}
+        self._profiles: dict[str, Array] = {}
 
     @property
     def chosen(self) -> list[Clique]:
@@ -90,11 +91,25 @@ class Larger:
             self._shares = self._known.shares()
         found: list[Clique] = []
         for clique in self._triples() if order == 3 else self._unions(order):
-            groups = groups_within(self._domain, clique, self._shares, most_cells)
+            groups = groups_within(self._domain, clique, self._shares, most_cells, self._profiles)
             if groups is not None and clique not in without:
                 self.groups[clique] = groups
                 found.append(clique)
         return found
+
+    def learn_profiles(self, model: SupplementedModel) -> None:
+        """Learns what each code goes with: the shares of the other attribute of the largest pair."""
+        pairs = [clique for clique in self._known.effects if len(clique) == 2]
+        sizes = {pair: float(np.dot(*self._known.effects[pair].sizes(self._records))) for pair in pairs}
+        largest: dict[str, Clique] = {}
+        for pair in sorted(sizes, key=sizes.__getitem__):
+            largest |= dict.fromkeys(pair, pair)
+        found = model.marginals_within_limits(largest.values())
+        for (name, of), marginal in zip(largest.items(), found, strict=True):
+            if marginal is not None:
+                joint = np.moveaxis(marginal.reshape(self._domain.shape(of)), of.index(name), 0)
+                totals = joint.sum(axis=1, keepdims=True)
+                self._profiles[name] = joint / np.maximum(totals, LEAST_CELL)
 
     def references(self, cliques: Sequence[Clique], rows: Table) -> list[Array]:
         """The marginals of the rows, scaled to the number of records."""

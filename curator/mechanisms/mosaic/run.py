@@ -231,6 +231,7 @@ class Run:
         """Scores interactions of three attributes, then of ever more, and measures the large ones."""
         larger, scores, step = self._larger, self._named["larger scores"], self._named["larger"]
         rho = self._budget(scores.name)
+        larger.learn_profiles(model)
         for number, order in enumerate(ORDERS, start=1):
             wanted = candidates_within(
                 self._measurer, larger, order, rho, self._seconds, self._workload.cliques

@@ -1,5 +1,6 @@
 """Groups of codes for larger marginals."""
 
+import itertools
 import math
 
 import numpy as np
@@ -11,6 +12,7 @@ from dpmosaic.common.data.boolean import BooleanAttribute
 from dpmosaic.common.data.categorical import CategoricalAttribute
 from dpmosaic.common.data.domain import Domain
 from dpmosaic.common.data.grouping import check_groups, grouped_shape
+from dpmosaic.curator.mechanisms.mosaic import grouping
 from dpmosaic.curator.mechanisms.mosaic.grouping import groups_within, largest_alone, neighbours
 
 SHARES = st.lists(st.floats(1e-6, 1.0), min_size=2, max_size=60)
@@ -119,3 +121,35 @@ def test_the_codes_with_the_largest_shares_are_alone_and_all_others_together(see
     counts = np.bincount(labels)
     assert counts.tolist() == [1] * (groups - 1) + [size - groups + 1]
     assert shares[labels < groups - 1].min() > shares[labels == groups - 1].max()
+
+
+def cost(shares, profiles, labels):
+    """The variance of profiles within groups, and even shares, by definition."""
+
+    def within(codes):
+        share = shares[codes].sum()
+        mean = (shares[codes, None] * profiles[codes]).sum(axis=0) / share
+        return (shares[codes, None] * (profiles[codes] - mean) ** 2).sum(), share
+
+    whole = within(np.arange(len(shares)))[0]
+    parts = [within(np.flatnonzero(labels == group)) for group in range(labels.max() + 1)]
+    return sum(variance + grouping._EVEN * whole * share**2 for variance, share in parts)
+
+
+@pytest.mark.parametrize("groups", [2, 3, 5])
+def test_alike_groups_have_the_least_cost_of_all_runs_of_codes(groups):
+    rng = np.random.default_rng(groups)
+    shares, profiles = rng.dirichlet(np.ones(8)), rng.random((8, 3))
+    every = [
+        np.searchsorted(cuts, np.arange(8), side="right")
+        for cuts in itertools.combinations(range(1, 8), groups - 1)
+    ]
+    found = np.array(grouping.alike(shares, profiles, groups))
+    assert cost(shares, profiles, found) == pytest.approx(min(cost(shares, profiles, one) for one in every))
+    assert (np.diff(found) >= 0).all()
+    assert found.max() == groups - 1
+
+
+def test_a_border_between_codes_that_go_with_different_classes_is_found():
+    profiles = np.repeat([[0.9, 0.1], [0.2, 0.8]], [11, 5], axis=0)
+    assert grouping.alike(np.full(16, 1 / 16), profiles, 2) == (0,) * 11 + (1,) * 5
