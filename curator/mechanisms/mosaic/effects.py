@@ -134,8 +134,12 @@ class Effect:
 
     def deviations(self, records: float) -> Array:
         """tau_c at the posterior mean of D, shape (n_r,)."""
+        return self.size(records) * self._profile()
+
+    def size(self, records: float) -> float:
+        """The posterior mean of D, in records."""
         scales, weights = self.sizes(records)
-        return float(weights @ scales) * self._profile()
+        return float(weights @ scales)
 
     def estimate(self, records: float) -> tuple[Array, Array]:
         """The reference plus the posterior mean of the interaction, and deviations of its cells.

@@ -94,12 +94,12 @@ class Knowledge:
             values = interaction(measurement.values, shape)
             variance = measurement.sigma**2 * freedom(shape)
             if len(clique) == 1:
-                known = _averaged(self.ones.get(clique), values, variance)
+                known = averaged(self.ones.get(clique), values, variance)
                 self.ones[clique] = known
                 self._denoised[clique] = denoised(*self._one_way(clique, known), self.records)
             else:
                 effect = self.effects[clique]
-                observed = _averaged(effect.observed, values, variance)
+                observed = averaged(effect.observed, values, variance)
                 self.effects[clique] = replace(effect, observed=observed)
 
     def targets(self, last: bool = False) -> list[Measurement]:
@@ -223,7 +223,8 @@ def _variances(measurement: Measurement) -> NDArray[np.float64]:
     return np.asarray(measurement.sigmas**2)
 
 
-def _averaged(before: Observed | None, values: NDArray[np.float64], variance: float) -> Observed:
+def averaged(before: Observed | None, values: NDArray[np.float64], variance: float) -> Observed:
+    """The average of a measurement with those before, if any."""
     return Observed(values, variance) if before is None else before.with_values(values, variance)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,9 +25,9 @@ from ....common.measurement import Measurement
 from ...measurers.measurer import Scores
 from ...pgm.supplemented import GroupedMarginal, SupplementedModel
 from ..parts.allocation import EXPECTED_L1
-from .effects import Effect, Observed, typical_size
+from .effects import Effect, typical_size
 from .grouping import groups_within
-from .knowledge import LEAST_CELL, Knowledge
+from .knowledge import LEAST_CELL, Knowledge, averaged
 
 Array = NDArray[np.float64]
 
@@ -77,9 +77,9 @@ class Larger:
 
     def size(self, clique: Clique) -> float:
         """Posterior mean of an interaction's L1 norm, in records."""
-        return float(np.dot(*self.effect(clique).sizes(self._records)))
+        return self.effect(clique).size(self._records)
 
-    def find(self, order: int, most_cells: float, without: Collection[Clique]) -> list[Clique]:
+    def find(self, order: int, most_cells: float, without: Collection[Clique]) -> Iterator[Clique]:
         """Candidates of so many attributes that can be grouped, the most promising first; sets their groups.
 
         Args:
@@ -89,18 +89,16 @@ class Larger:
         """
         if not self._shares:
             self._shares = self._known.shares()
-        found: list[Clique] = []
         for clique in self._triples() if order == 3 else self._unions(order):
             groups = groups_within(self._domain, clique, self._shares, most_cells, self._profiles)
             if groups is not None and clique not in without:
                 self.groups[clique] = groups
-                found.append(clique)
-        return found
+                yield clique
 
     def learn_profiles(self, model: SupplementedModel) -> None:
         """Learns what each code goes with: the shares of the other attribute of the largest pair."""
         pairs = [clique for clique in self._known.effects if len(clique) == 2]
-        sizes = {pair: float(np.dot(*self._known.effects[pair].sizes(self._records))) for pair in pairs}
+        sizes = {pair: self._known.effects[pair].size(self._records) for pair in pairs}
         largest: dict[str, Clique] = {}
         for pair in sorted(sizes, key=sizes.__getitem__):
             largest |= dict.fromkeys(pair, pair)
@@ -149,9 +147,8 @@ class Larger:
             clique, shape = measurement.clique, self.shape(measurement.clique)
             values = interaction(measurement.values, shape)
             variance = measurement.sigma**2 * freedom(shape)
-            before = self.effects[clique].observed
-            now = Observed(values, variance) if before is None else before.with_values(values, variance)
-            self.effects[clique] = replace(self.effects[clique], observed=now)
+            observed = averaged(self.effects[clique].observed, values, variance)
+            self.effects[clique] = replace(self.effects[clique], observed=observed)
 
     def marginals(self, cliques: Sequence[Clique], rows: Table) -> tuple[GroupedMarginal, ...]:
         """The marginals of rows plus the posterior means of the measured interactions."""
@@ -172,7 +169,7 @@ class Larger:
         for clique, effect in self._known.effects.items():
             if len(clique) == 2:
                 one, other = places[clique[0]], places[clique[1]]
-                sizes[one, other] = sizes[other, one] = np.dot(*effect.sizes(self._records))
+                sizes[one, other] = sizes[other, one] = effect.size(self._records)
         kept = np.sort(np.argsort(-sizes.max(axis=0, initial=0.0), kind="stable")[:_ATTRIBUTES])
         triples = np.array(list(itertools.combinations(kept.tolist(), 3)), dtype=np.int64).reshape(-1, 3)
         i, j, k = triples.T

@@ -68,7 +68,7 @@ def measured(table, sigma=1e-3):
 def scored_triples(known, rows, distances, sigma, most_cells=1e4):
     """Triples scored with these noisy distances from rows, in the order in which they are found."""
     larger = Larger(known)
-    found = larger.find(3, most_cells, ())
+    found = list(larger.find(3, most_cells, ()))
     values = [distances.get(clique, 0.0) for clique in found]
     larger.score(found, larger.references(found, rows), Scores(np.array(values), sigma), rows.record_count)
     return larger, found

@@ -59,15 +59,15 @@ def test_triples_come_in_the_order_of_the_sum_of_their_pairs(measured):
 
     triples = itertools.combinations("abcd", 3)
     wanted = sorted(triples, key=lambda c: -sum(map(strength, itertools.combinations(c, 2))))
-    assert Larger(measured(table)).find(3, 100, ()) == wanted
-    assert Larger(measured(table)).find(3, 100, [wanted[0]]) == wanted[1:]
-    assert Larger(measured(table)).find(3, 7, ()) == []
+    assert list(Larger(measured(table)).find(3, 100, ())) == wanted
+    assert list(Larger(measured(table)).find(3, 100, [wanted[0]])) == wanted[1:]
+    assert list(Larger(measured(table)).find(3, 7, ())) == []
 
 
 def test_triples_are_grouped_within_the_largest_number_of_cells(measured):
     table = boxes()
     larger = Larger(measured(table))
-    assert len(larger.find(3, 60, ())) == 4
+    assert len(list(larger.find(3, 60, ()))) == 4
     assert larger.shape(("x", "y", "class")) == (5, 5, 2)
     assert larger.shape(("x", "class", "apart")) == (10, 2, 3)
 
@@ -75,7 +75,7 @@ def test_triples_are_grouped_within_the_largest_number_of_cells(measured):
 def test_references_are_marginals_of_groups_of_the_rows_for_the_number_of_records(measured):
     table, rows = boxes(), boxes(records=5000, seed=1)
     larger = Larger(measured(table))
-    larger.find(3, 60, ())
+    list(larger.find(3, 60, ()))
     clique = ("x", "y", "class")
     (found,) = larger.references([clique], rows)
     of_x, of_y, _ = map(np.array, larger.groups[clique])
@@ -95,7 +95,7 @@ def test_candidates_of_four_attributes_are_unions_of_large_selected_triples(meas
     larger, _ = scored_triples(measured(bits(parity=None)), bits(parity=None, seed=1), distances, 20.0)
     larger.outside += [("a", "b", "c"), ("b", "c", "d"), ("c", "d", "e")]
     # The third selected one is small, and the third large one is not selected.
-    assert larger.find(4, 100, ()) == [("a", "b", "c", "d")]
+    assert list(larger.find(4, 100, ())) == [("a", "b", "c", "d")]
     larger.outside.append(("a", "d", "e"))
     assert set(larger.find(4, 100, ())) == {("a", "b", "c", "d")}
 
