@@ -272,8 +272,10 @@ def _sweep(
                 groups = starts[owner[view]]
                 if groups < 0:
                     plain += 1
-                    for value in range(sizes[a]):
-                        met[value] += over[at + value]
+                    # A slice, because an index that might be negative keeps the loop from being vectorised.
+                    cells = over[at : at + sizes[a]]
+                    for value in range(len(met)):
+                        met[value] += cells[value]
                 else:
                     same = labels[groups + now]
                     over[at + same] -= 1.0

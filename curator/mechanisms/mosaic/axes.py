@@ -56,6 +56,10 @@ class Axis:
         # The first eigenvector is that of ones, along which no interaction varies.
         return cls(covariance, np.maximum(variances[1:], _NEGLIGIBLE), vectors[:, 1:])
 
+    def leading(self, count: int) -> Axis:
+        """Only the eigenvectors with the largest variances, at most so many."""
+        return Axis(self.covariance, self.variances[-count:], self.vectors[:, -count:])
+
 
 def expected_axis(margin: Array) -> Axis:
     """The prior covariance along an attribute, before any of its interactions is known.

@@ -14,7 +14,6 @@ Source: the flip-flop of Dutilleul, "The MLE algorithm for the matrix normal dis
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -55,7 +54,7 @@ def learned_axes(effects: Mapping[Clique, Effect], records: float) -> dict[str, 
         sums = {name: _EXPECTED * axis.covariance for name, axis in expected.items()}
         views = dict.fromkeys(expected, _EXPECTED)
         for clique, effect in effects.items():
-            known = replace(effect, axes=tuple(axes[name] for name in clique), coupling=None)
+            known = effect.with_axes(tuple(axes[name] for name in clique))
             for name, (scatter, count) in zip(clique, _scatters(known, records), strict=True):
                 sums[name] = sums[name] + scatter
                 views[name] += count
@@ -98,7 +97,7 @@ def learned_coupling(effects: Collection[Effect], records: float) -> Array:
     for _ in range(_STEPS):
         sums, counts = np.full((2, RANKS, RANKS), _UNCOUPLED)
         for effect in effects:
-            known = replace(effect, coupling=coupling)
+            known = effect.with_axes(effect.axes, coupling)
             places = np.ix_(*(ranks(axis) for axis in known.axes))
             scales, weights = known.sizes(records)
             means, variances = known.views[-1].posterior(scales, weights)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from ....common.data.interactions import freedom, interaction
 from ..parts.allocation import EXPECTED_L1
 from .axes import Axis, along, expected_variances
-from .views import NEGLIGIBLE, View
+from .views import NEGLIGIBLE, View, classes_of
 
 Array = NDArray[np.float64]
 
@@ -47,6 +47,9 @@ _SPREAD_NEAR = 0.7
 """Standard deviation of the logarithm of the distance from what is foreseen."""
 
 _TAIL = 3
+_OF_REFERENCE = "plain", "_profile_classes"
+"""Properties that do not change while the reference and the measurements stay."""
+
 LEAST_VARIANCE = 0.1
 """Lower bound of a cell's posterior variance, as a share of its noise's variance."""
 
@@ -112,6 +115,31 @@ class Effect:
     axes: tuple[Axis, ...] = ()
     coupling: Array | None = None
     foreseen: Foreseen | None = None
+    _kept: dict[float, Array] = field(default_factory=dict, init=False, repr=False)
+
+    def with_typical(self, typical: float) -> Effect:
+        """The effect with another typical size, on which likelihoods do not depend."""
+        return self._sharing(replace(self, typical=typical))
+
+    def with_foreseen(self, foreseen: Foreseen) -> Effect:
+        """The effect with something foreseen, on which other likelihoods do not depend."""
+        return self._sharing(replace(self, foreseen=foreseen))
+
+    def with_axes(self, axes: tuple[Axis, ...], coupling: Array | None = None) -> Effect:
+        """The effect with other covariances along its attributes."""
+        if self.observed is not None:
+            _ = self.plain
+        return self._handed(replace(self, axes=axes, coupling=coupling), _OF_REFERENCE)
+
+    def _sharing(self, other: Effect) -> Effect:
+        """Another effect with the same likelihoods."""
+        other._kept.update(self._kept)
+        return self._handed(other, (*_OF_REFERENCE, "views"))
+
+    def _handed(self, other: Effect, names: tuple[str, ...]) -> Effect:
+        """Another effect, with these properties as far as they have been computed for this one."""
+        vars(other).update({name: found for name, found in vars(self).items() if name in names})
+        return other
 
     def scored_again(
         self, reference: Array, distance: float, deviation: float, reference_error: float
@@ -135,6 +163,15 @@ class Effect:
     def deviations(self, records: float) -> Array:
         """tau_c at the posterior mean of D, shape (n_r,)."""
         return self.size(records) * self._profile()
+
+    def deviation_classes(self, records: float) -> tuple[Array, Array]:
+        """The deviations in classes; see `classes_of`."""
+        levels, counts = self._profile_classes
+        return self.size(records) * levels, counts
+
+    @cached_property
+    def _profile_classes(self) -> tuple[Array, Array]:
+        return classes_of(self._profile())
 
     def size(self, records: float) -> float:
         """The posterior mean of D, in records."""
@@ -171,10 +208,12 @@ class Effect:
     @cached_property
     def views(self) -> list[View]:
         """Views of the measurements: cells and, if axes are known, coefficients along them."""
-        assert self.observed is not None
-        nowhere = np.zeros(len(self.reference))
-        plain = replace(self, axes=())._view_from(nowhere)
-        return [plain, self._view_from(nowhere)] if self.axes else [plain]
+        return [self.plain, self._view_from(np.zeros(len(self.reference)))] if self.axes else [self.plain]
+
+    @cached_property
+    def plain(self) -> View:
+        """The view of cells."""
+        return replace(self, axes=())._view_from(np.zeros(len(self.reference)))
 
     def _view_from(self, start: Array) -> View:
         """The measured distance from the reference plus an interaction, along the axes if these are known."""
@@ -254,11 +293,12 @@ class Effect:
 
     def _logs(self, records: float) -> Array:
         """Log-likelihoods, shape (views, values of D); one view without measurements."""
-        scales = _SCALES * records
-        logs = self._log_score(scales)
-        if self.observed is None:
-            return logs[None]
-        return np.array([logs + view.log_likelihood(scales) for view in self.views])
+        if records not in self._kept:
+            scales = _SCALES * records
+            views = self.views if self.observed is not None else []
+            measured = [view.log_likelihood(scales) for view in views] or [np.zeros(len(scales))]
+            self._kept[records] = self._log_score(scales) + np.array(measured)
+        return self._kept[records]
 
     def _log_score(self, sizes: Array) -> Array:
         """Log-likelihoods of the score if the interaction has these L1 norms, in records."""

@@ -21,6 +21,7 @@ Source: multiple correspondence analysis, Greenacre, "Correspondence analysis of
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -34,11 +35,14 @@ from .effects import Observed
 
 Array = NDArray[np.float64]
 
-MAX_CODES = 800
+MAX_COORDINATES = 600
 """Attributes with the most values are left out until the others have at most this many together."""
 
 LEAST_ATTRIBUTES = 5
 """Of fewer attributes, a pair is not foreseen: nearly any interactions of these have few factors."""
+
+COORDINATES = 12
+"""Of an attribute with more values, only so many coordinates are kept, those with the largest variances."""
 
 _FACTORS = 8
 _PARTS = 5
@@ -138,14 +142,17 @@ def foreseen(
 
     Returns:
         Pair -> departure of its cells from independence, in records, shape (n_r,), for the attributes that
-        `MAX_CODES` leaves; empty for fewer than `LEAST_ATTRIBUTES`.
+        `MAX_COORDINATES` leaves; empty for fewer than `LEAST_ATTRIBUTES`.
     """
     kept = _within_limit({name: margin.size for name, margin in margins.items()})
     measured = {pair: found for pair, found in observed.items() if {*pair} <= {*kept}}
     if len(kept) < LEAST_ATTRIBUTES or not measured:
         return {}
-    blocks = Blocks.of({name: margins[name] for name in kept}, axes, measured, records)
-    whole = factors(blocks.values, blocks.noise, blocks.owners)
+    leading = {name: axes[name].leading(COORDINATES) for name in kept}
+    blocks = Blocks.of({name: margins[name] for name in kept}, leading, measured, records)
+    whole = np.zeros_like(blocks.values)
+    if len(measured) < math.comb(len(kept), 2):
+        whole = factors(blocks.values, blocks.noise, blocks.owners)
     part = (blocks.owners[:, None] + blocks.owners) % _PARTS
     for number in range(_PARTS):
         left_out = (part == number) & np.isfinite(blocks.noise)
@@ -216,8 +223,8 @@ def _variances(means: Array, spreads: Array, signs: Array) -> Array:
 
 
 def _within_limit(sizes: Mapping[str, int]) -> list[str]:
-    """The attributes of two and more values, in order, without the largest ones beyond `MAX_CODES`."""
+    """The attributes of two and more values, in order, without the largest ones beyond `MAX_COORDINATES`."""
     small_first = sorted((name for name, size in sizes.items() if size > 1), key=sizes.__getitem__)
-    total = itertools.accumulate(sizes[name] for name in small_first)
-    kept = {name for name, codes in zip(small_first, total, strict=True) if codes <= MAX_CODES}
+    total = itertools.accumulate(min(sizes[name] - 1, COORDINATES) for name in small_first)
+    kept = {name for name, count in zip(small_first, total, strict=True) if count <= MAX_COORDINATES}
     return [name for name in sizes if name in kept]

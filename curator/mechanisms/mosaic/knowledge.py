@@ -148,7 +148,7 @@ class Knowledge:
         for pool in pools.values():
             typical = typical_size([self.effects[clique] for clique in pool], self.records)
             for clique in pool:
-                self.effects[clique] = replace(self.effects[clique], typical=typical)
+                self.effects[clique] = self.effects[clique].with_typical(typical)
 
     def _one_way(self, clique: Clique, known: Observed) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Noisy counts and the variances of their noise, from all that is known."""
@@ -169,13 +169,13 @@ class Knowledge:
         }
         axes = learned_axes(measured, self.records)
         known = {
-            clique: replace(effect, axes=tuple(axes[name] for name in clique), coupling=None)
+            clique: effect.with_axes(tuple(axes[name] for name in clique))
             for clique, effect in measured.items()
         }
         pairs = [effect for effect in known.values() if couples(effect)]
         coupling = learned_coupling(pairs, self.records)
         for clique, effect in known.items():
-            self.effects[clique] = replace(effect, coupling=coupling) if couples(effect) else effect
+            self.effects[clique] = effect.with_axes(effect.axes, coupling) if couples(effect) else effect
 
     def _foresee(self) -> None:
         """Foresees each pair from the others, and learns how near measured pairs are to that."""
@@ -197,11 +197,11 @@ class Knowledge:
             if clique in found:
                 first, second = (margins[name] for name in clique)
                 ahead[clique] = self.records * np.outer(first, second).ravel() + found[clique]
-        known = [replace(pairs[c], foreseen=Foreseen(ahead[c], 1.0, 0.5)) for c in measured if c in ahead]
+        known = [pairs[c].with_foreseen(Foreseen(ahead[c], 1.0, 0.5)) for c in measured if c in ahead]
         if known:
             typical, share = believed(known, self.records)
             for clique, cells in ahead.items():
-                self.effects[clique] = replace(pairs[clique], foreseen=Foreseen(cells, typical, share))
+                self.effects[clique] = pairs[clique].with_foreseen(Foreseen(cells, typical, share))
 
 
 def parts_of(clique: Clique) -> Iterator[Clique]:

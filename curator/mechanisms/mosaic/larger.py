@@ -133,7 +133,7 @@ class Larger:
             self.effects[clique] = Effect(shape, reference, float(distance), scores.sigma, error)
         typical = typical_size([self.effects[clique] for clique in cliques], self._records)
         for clique in cliques:
-            self.effects[clique] = replace(self.effects[clique], typical=typical)
+            self.effects[clique] = self.effects[clique].with_typical(typical)
 
     def move_inside(self, clique: Clique, reference: Array) -> None:
         """Makes a scored interaction one of the model, whose marginal is the reference."""

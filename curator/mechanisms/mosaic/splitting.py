@@ -15,7 +15,7 @@ from ..parts.steps import measurable_as_interaction
 from .budget_split import SplitProblem, interactions_of
 from .knowledge import Knowledge, parts_of
 from .larger import Larger
-from .views import CLASSES, classes_of
+from .views import CLASSES
 
 Array = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ class Splitting:
             else:
                 effect = self._larger.effect(clique)
                 shape = effect.shape
-                deviations[i], cells[i] = classes_of(effect.deviations(records))
+                deviations[i], cells[i] = effect.deviation_classes(records)
                 precision[i] = 0.0 if effect.observed is None else 1 / effect.observed.variance
             alone = measurable_as_interaction(shape)
             sigma = self._measurer.expected_sigma(clique, probe, alone, groups)

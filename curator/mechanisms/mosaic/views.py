@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +39,13 @@ class View:
 
     def log_likelihood(self, scales: Array) -> Array:
         """Log-likelihood of each value of D, shape (scales,)."""
-        profile, squares, counts = grouped(self.profile, self.away**2)
+        profile, squares, counts = self._classes
         variance = ((scales[:, None] * profile) ** 2 + self.noise) / self.share
         return np.asarray(-0.5 * (self.share * counts * np.log(variance) + squares / variance).sum(axis=1))
+
+    @cached_property
+    def _classes(self) -> tuple[Array, Array, Array]:
+        return grouped(self.profile, self.away**2)
 
     def posterior(self, scales: Array, weights: Array) -> tuple[Array, Array]:
         """Means and variances of the variables, both of shape (k,), for values of D with their weights."""

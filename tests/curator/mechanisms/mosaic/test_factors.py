@@ -123,7 +123,7 @@ def test_finds_the_matrix_of_low_rank_that_eigenvectors_find_where_all_is_known(
 
 
 def test_leaves_out_the_largest_attributes_beyond_the_limit(monkeypatch):
-    monkeypatch.setattr(module, "MAX_CODES", 20)
+    monkeypatch.setattr(module, "MAX_COORDINATES", 15)
     rng = np.random.default_rng(0)
     sizes = dict(zip("abcdefg", (3, 2, 9, 3, 4, 1, 2), strict=True))
     margins = {name: rng.dirichlet(np.ones(size)) for name, size in sizes.items()}
