@@ -76,7 +76,7 @@ PARTS: dict[str, list[Any]] = {
     "interactions are not shrunk": [patch.object(Effect, "estimate", _unshrunk)],
     "cells are modelled as independent": [patch.object(knowledge, "has_shape", lambda effect: False)],
     "coefficients are not coupled": [
-        patch.object(knowledge, "learned_coupling", lambda pairs, records: np.ones((RANKS, RANKS)))
+        patch.object(knowledge, "learned_coupling", lambda pairs, records, before: np.ones((RANKS, RANKS)))
     ],
     "pairs are not foreseen from others": [
         patch.object(knowledge, "foreseen", lambda margins, axes, observed, records: {})

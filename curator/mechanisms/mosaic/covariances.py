@@ -25,7 +25,9 @@ from .effects import Effect
 MAX_VALUES = 512
 """Covariances are learned only for attributes of at most this many values."""
 
-_STEPS = 4
+_STEPS, _MORE_STEPS = 4, 2
+"""Steps from the prior, and from what fewer measurements taught."""
+
 _EXPECTED = 30.0
 _UNCOUPLED = 10.0
 """Number of coefficients of each two ranks for which the prior of no coupling counts."""
@@ -36,12 +38,15 @@ def has_shape(effect: Effect) -> bool:
     return 2 < max(effect.shape) <= MAX_VALUES
 
 
-def learned_axes(effects: Mapping[Clique, Effect], records: float) -> dict[str, Axis]:
+def learned_axes(
+    effects: Mapping[Clique, Effect], records: float, before: Mapping[str, Axis] | None = None
+) -> dict[str, Axis]:
     """The covariance along each attribute.
 
     Args:
         effects: measured interactions with `has_shape`.
         records: number of records.
+        before: what was learned from fewer measurements, to go on from; of no, some or all attributes.
     """
     expected: dict[str, Axis] = {}
     for clique, effect in effects.items():
@@ -49,8 +54,8 @@ def learned_axes(effects: Mapping[Clique, Effect], records: float) -> dict[str, 
         for axis, name in enumerate(clique):
             if name not in expected:
                 expected[name] = expected_axis(onto(cells, axis))
-    axes = expected
-    for _ in range(_STEPS):
+    axes = expected | dict(before or {})
+    for _ in range(_MORE_STEPS if before else _STEPS):
         sums = {name: _EXPECTED * axis.covariance for name, axis in expected.items()}
         views = dict.fromkeys(expected, _EXPECTED)
         for clique, effect in effects.items():
@@ -83,18 +88,19 @@ def couples(effect: Effect) -> bool:
     return len(effect.shape) == 2 and min(effect.shape) > 2 and has_shape(effect)
 
 
-def learned_coupling(effects: Collection[Effect], records: float) -> Array:
+def learned_coupling(effects: Collection[Effect], records: float, before: Array | None = None) -> Array:
     """Factors of the variances of coefficients by the ranks of both; see `expected_variances`.
 
     Args:
         effects: measured pairs with axes that `couples`.
         records: number of records.
+        before: what was learned from fewer measurements, to go on from.
 
     Returns:
         Shape (RANKS, RANKS), symmetric; all ones without pairs.
     """
-    coupling = np.ones((RANKS, RANKS))
-    for _ in range(_STEPS):
+    coupling = np.ones((RANKS, RANKS)) if before is None else before
+    for _ in range(_STEPS if before is None else _MORE_STEPS):
         sums, counts = np.full((2, RANKS, RANKS), _UNCOUPLED)
         for effect in effects:
             known = effect.with_axes(effect.axes, coupling)

@@ -19,7 +19,7 @@ from ....common.measurement import Measurement
 from ..parts.allocation import EXPECTED_L1
 from ..parts.bounds import ScoredDistance
 from ..parts.consistency import raked
-from .axes import expected_axis
+from .axes import Axis, expected_axis
 from .covariances import MAX_VALUES, couples, has_shape, learned_axes, learned_coupling
 from .denoising import denoised
 from .effects import LEAST_VARIANCE, Effect, Foreseen, Observed, believed, typical_size
@@ -51,6 +51,8 @@ class Knowledge:
         self.chosen: list[Clique] = []
         self._before = {published.clique: published for published in before}
         self._denoised: dict[Clique, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self._axes: dict[str, Axis] = {}
+        self._coupling: NDArray[np.float64] | None = None
 
     def observed(self, clique: Clique) -> Observed | None:
         """The average of an interaction's measurements; None without any."""
@@ -167,13 +169,13 @@ class Knowledge:
             for clique, effect in self.effects.items()
             if effect.observed is not None and has_shape(effect)
         }
-        axes = learned_axes(measured, self.records)
+        self._axes = axes = learned_axes(measured, self.records, self._axes)
         known = {
             clique: effect.with_axes(tuple(axes[name] for name in clique))
             for clique, effect in measured.items()
         }
         pairs = [effect for effect in known.values() if couples(effect)]
-        coupling = learned_coupling(pairs, self.records)
+        self._coupling = coupling = learned_coupling(pairs, self.records, self._coupling)
         for clique, effect in known.items():
             self.effects[clique] = effect.with_axes(effect.axes, coupling) if couples(effect) else effect
 
