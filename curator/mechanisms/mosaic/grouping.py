@@ -34,6 +34,7 @@ def groups_within(
     shares: Mapping[str, Array],
     most_cells: float,
     profiles: Mapping[str, Array] | None = None,
+    found: dict[tuple[str, int], Grouping] | None = None,
 ) -> Groups | None:
     """Groups of codes, so few that their marginal has at most so many cells.
 
@@ -44,6 +45,8 @@ def groups_within(
         most_cells: largest number of cells.
         profiles: of some attributes what each code goes with, shape (n, m): groups of these are alike in
             that, others have nearly equal shares.
+        found: attribute and number of groups -> groups, from earlier calls with the same shares and profiles;
+            gets new ones.
 
     Returns:
         The groups, empty if none are needed; None if two groups of each attribute are too many cells.
@@ -54,11 +57,13 @@ def groups_within(
     sizes = _capped(sizes, clique, 2, most_cells)
     if math.prod(sizes.values()) > most_cells:
         return None
-    known = profiles or {}
-    found = tuple(
-        _grouping(domain[name], shares[name], size, known.get(name)) for name, size in sizes.items()
-    )
-    return found if any(found) else ()
+    known = {} if found is None else found
+    for name, size in sizes.items():
+        if (name, size) not in known:
+            profile = None if profiles is None else profiles.get(name)
+            known[name, size] = _grouping(domain[name], shares[name], size, profile)
+    groups = tuple(known[key] for key in sizes.items())
+    return groups if any(groups) else ()
 
 
 def neighbours(shares: Sequence[float] | Array, groups: int) -> Grouping:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....common.data.domain import Clique
-from ....common.data.grouping import Groups, grouped_shape
+from ....common.data.grouping import Grouping, Groups, grouped_shape
 from ....common.data.interactions import freedom, interaction
 from ....common.data.table import Table
 from ....common.measurement import Measurement
@@ -61,6 +61,7 @@ class Larger:
         self.inside: list[Clique] = []
         self._shares: dict[str, Array] = {}
         self._profiles: dict[str, Array] = {}
+        self._groupings: dict[tuple[str, int], Grouping] = {}
 
     @property
     def chosen(self) -> list[Clique]:
@@ -90,7 +91,9 @@ class Larger:
         if not self._shares:
             self._shares = self._known.shares()
         for clique in self._triples() if order == 3 else self._unions(order):
-            groups = groups_within(self._domain, clique, self._shares, most_cells, self._profiles)
+            groups = groups_within(
+                self._domain, clique, self._shares, most_cells, self._profiles, self._groupings
+            )
             if groups is not None and clique not in without:
                 self.groups[clique] = groups
                 yield clique
