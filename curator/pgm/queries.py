@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from ...common.data.domain import Clique
 from ...common.errors import ModelError
+from .blas import one_thread
 from .elimination import bits
 from .junction_tree import JunctionTree
 from .reduction import Reduction
@@ -106,7 +105,7 @@ class MarginalQueries:
         if around:
             return self._summed(min(around, key=lambda place: self._cells(masks[place])), wanted)
         self._check_size(wanted)
-        with _libraries().limit(limits=1, user_api="blas"):
+        with one_thread():
             return self._gathered(self._root(wanted), -1, wanted)
 
     def _root(self, wanted: int) -> int:
@@ -217,12 +216,6 @@ class MarginalQueries:
     def _shape(self, mask: int, present: int) -> list[int]:
         """The shape of a table over `mask` that is constant along all but `present`."""
         return [self._tree.domain.sizes[v] if present >> v & 1 else 1 for v in bits(mask)]
-
-
-@functools.cache
-def _libraries() -> ThreadpoolController:
-    """Limits BLAS to one thread: products are small here, and its threads wait for busy cores."""
-    return ThreadpoolController()
 
 
 class _TooLarge(Exception):

@@ -41,6 +41,7 @@ from ..measurers.measurer import Measurer
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.parts.fitted import FittedModel, Report, ignore
 from ..mechanisms.parts.steps import Step
+from ..pgm.blas import one_thread
 from .agreement import Proposal
 from .obedience import obedient
 
@@ -199,7 +200,7 @@ def make_release(
         report: called after every step.
     """
     measurer.before = order.before
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(1) as beside, one_thread():
         if order.budget.delta is not None:
             beside.submit(prepare_check)
         fitted = order.mechanism.run(measurer, order.workload, stream.child("mechanism"), report)
