@@ -61,9 +61,9 @@ def test_candidates_are_as_many_as_asked_for_and_can_be_measured(facts, measured
 
 
 def test_candidates_that_parties_multiply_for_long_are_fewer(facts, measured):
-    """At 5 nanoseconds a byte, 1.8 s of 60 are enough for 4 cliques of 90 MB."""
+    """At 5 nanoseconds a byte, 1.8 s of 60 are enough for 4 cliques of 80 MB."""
     table = independent()
-    given = facts(table.domain, RECORDS, Fraction(1, 10), multiplied=90_000_000)
+    given = facts(table.domain, RECORDS, Fraction(1, 10), multiplied=80_000_000)
     assert len(candidates_within(given, Larger(measured(table)), 3, RHO, 60.0, ())) == 4
 
 
