@@ -16,6 +16,7 @@ from ..certificates.certificate import Certificate
 from ..certificates.verify import CERTIFICATE, sha256_of
 from ..mechanisms.parts.fitted import FittedModel
 from ..report.page import release_report
+from .csv_writing import write_csv
 from .evidence import EVIDENCE, Evidence
 from .frames import spelled, typed
 from .spreadsheets import attributes_like_formulas, with_apostrophes
@@ -92,7 +93,7 @@ def write_table(
         typed(table, columns, rng).to_parquet(path, engine="pyarrow", index=False)
     else:
         rows = spelled(table, columns, rng)
-        (with_apostrophes(rows) if table_file.spreadsheet_safe else rows).to_csv(path, index=False)
+        write_csv(path, with_apostrophes(rows) if table_file.spreadsheet_safe else rows)
 
 
 def write_certificate(folder: Path, certificate: Certificate) -> None:

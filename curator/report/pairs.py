@@ -53,16 +53,15 @@ class CertifiedPairs:
         depend on the noise, so that the bound keeps its confidence.
         """
         stated = {bound.clique: bound.total_variation for bound in self.certificate.error_bounds}
-        found: dict[Pair, float] = {}
-        for pair in self.all:
-            containing = [clique for clique in stated if set(pair) <= set(clique)]
-            if containing:
-                found[pair] = stated[min(containing, key=lambda clique: (self._cells(clique), clique))]
-        return found
+        smallest: dict[frozenset[str], Clique] = {}
+        for clique in sorted(stated, key=lambda clique: (self._cells(clique), clique)):
+            for pair in itertools.combinations(clique, 2):
+                smallest.setdefault(frozenset(pair), clique)
+        return {pair: stated[smallest[key]] for pair in self.all if (key := frozenset(pair)) in smallest}
 
     def _cells(self, clique: Clique) -> int:
         return math.prod(self.certificate.plan.attributes[name] for name in clique)
 
     def _inside(self, cliques: Iterable[Clique]) -> frozenset[Pair]:
-        sets = [set(clique) for clique in cliques if len(clique) > 1]
-        return frozenset(pair for pair in self.all if any(set(pair) <= clique for clique in sets))
+        inside = {frozenset(pair) for clique in cliques for pair in itertools.combinations(clique, 2)}
+        return frozenset(pair for pair in self.all if frozenset(pair) in inside)

@@ -9,14 +9,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...common.data.attribute import Attribute
+from ...common.data.categorical import CodedAttribute
 from ...common.data.dates import TimeAttribute
 from ...common.data.moments import Moments
+from ...common.data.numeric import NumericAttribute
+from ...common.data.values import PLAIN
 
 ZONED = "TIMESTAMP WITH TIME ZONE"
 """DuckDB's type of instants."""
 
 _AS_THEY_ARE = re.compile(r"U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|BOOLEAN|VARCHAR")
 _TIMES = re.compile(r"DATE|TIMESTAMP(_S|_MS|_NS)?")
+
+_NUMBER = r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?"
+"""Text that DuckDB and `float` read as the same number."""
+
+
+def numbers_for(attribute: Attribute, column: str, kind: str) -> str | None:
+    """The SQL expression of a column of text as numbers; NaN where a text has to be read by the attribute.
+
+    Args:
+        attribute: the attribute.
+        column: name of the column.
+        kind: DuckDB's type of the column.
+
+    Returns:
+        None if the attribute or the column does not hold plain numbers as text.
+    """
+    plain = isinstance(attribute, NumericAttribute) and attribute.format == PLAIN
+    if kind != "VARCHAR" or not (plain or isinstance(attribute, CodedAttribute)):
+        return None
+    if plain and attribute.missing:
+        # Such as "-99", which is a number.
+        return None
+    return (
+        f"CASE WHEN regexp_full_match({column}, '{_NUMBER}') THEN coalesce(try_cast({column} AS DOUBLE), "
+        f"'nan'::DOUBLE) WHEN {column} IS NOT NULL THEN 'nan'::DOUBLE END"
+    )
 
 
 def cells_for(attribute: Attribute, column: str, kind: str) -> str:

@@ -131,7 +131,9 @@ def distribution_gaps(real: Array, synthetic: Array) -> tuple[float, float | Non
     left, right = (np.sort(numbers[~np.isnan(numbers)]) for numbers in (real, synthetic))
     if not (len(left) and len(right)):
         return float(len(left) != len(right)), None
-    points = np.unique(np.concatenate([left, right]))
+    # Two sorted runs: a stable sort merges them.
+    points = np.sort(np.concatenate([left, right]), kind="stable")
+    points = points[np.append(True, points[1:] != points[:-1])]
     below = [np.searchsorted(numbers, points, side="right") / len(numbers) for numbers in (left, right)]
     gaps = np.abs(below[0] - below[1])
     return float(gaps.max()), float(gaps[:-1] @ np.diff(points))

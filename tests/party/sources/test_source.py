@@ -258,3 +258,14 @@ def test_a_path_is_read_as_its_source_is(tmp_path):
     source = FileSource(write(tmp_path / "rows.csv", "a,b\n0,2\n1,1\n").path)
     domain = Domain.coded({"a": 2, "b": 3})
     assert read_table(str(source.path), domain).digest() == source.read(domain).digest()
+
+
+@pytest.mark.parametrize("cell", ["1", "-2.5", "1e-05", " 7 ", "1_000", "inf", "nan", "-99", "abc", "", "1."])
+@pytest.mark.parametrize("missing", [(), ("-99",)])
+def test_a_number_is_read_as_its_attribute_reads_the_text(tmp_path, cell, missing):
+    number = NumericAttribute(
+        "number", -200, 200, 40, nullable=True, integer=False, unreadable="missing", missing=missing
+    )
+    source = write(tmp_path / "table.csv", f"number,other\n3.25,x\n{cell},x\n")
+    expected = number.encode(np.array(["3.25", cell], dtype=object))
+    assert source.read(Domain((number,))).columns[0].tolist() == expected.tolist()

@@ -1,0 +1,41 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmosaic.curator.releasing.csv_writing import write_csv
+
+
+def columns(rng):
+    bits = rng.integers(0, 2**63, 2000).view(np.float64)
+    finite = bits[np.isfinite(bits)]
+    texts = np.array(['say "hi"', "a,b", "a\nb", "plain", "", None, "NA"], dtype=object)
+    return {
+        "float": finite[:1000],
+        "Float": np.round(rng.normal(size=1000) * 100, 2),
+        "missing": np.where(rng.random(1000) < 0.5, np.nan, rng.random(1000)),
+        "whole": rng.integers(-(2**62), 2**62, 1000),
+        "boolean": rng.random(1000) < 0.5,
+        "a,b": texts[rng.integers(0, len(texts), 1000)],
+        "mixed": np.array([1, 2.5, True, "x", None] * 200, dtype=object),
+        "": np.arange(1000.0),
+    }
+
+
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_writes_every_kind_of_column_as_pandas_does(tmp_path, rows):
+    table = pd.DataFrame(columns(np.random.default_rng(1))).iloc[:rows]
+    write_csv(tmp_path / "table.csv", table)
+    assert (tmp_path / "table.csv").read_bytes() == table.to_csv(index=False).encode("utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_keeps_the_order_of_many_rows(tmp_path):
+    table = pd.DataFrame({"number": np.arange(500_000)})
+    write_csv(tmp_path / "table.csv", table)
+    assert pd.read_csv(tmp_path / "table.csv")["number"].tolist() == list(range(500_000))
+
+
+def test_a_missing_cell_of_a_single_column_is_no_empty_line(tmp_path):
+    table = pd.DataFrame({"number": [1.5, np.nan, 2.0]})
+    write_csv(tmp_path / "table.csv", table)
+    assert (tmp_path / "table.csv").read_bytes() == table.to_csv(index=False).encode("utf-8")
