@@ -10,6 +10,8 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 
+from ...common.errors import DataError
+
 
 def write_csv(path: Path, rows: pd.DataFrame) -> None:
     """Writes decoded rows as CSV: what pandas writes, several times faster.
@@ -17,6 +19,9 @@ def write_csv(path: Path, rows: pd.DataFrame) -> None:
     Args:
         path: the file; overwritten.
         rows: columns of numbers, booleans, texts and objects; None, NaN and "" are empty cells.
+
+    Raises:
+        DataError: the file cannot be written.
     """
     if rows.shape[1] == 1:
         # DuckDB would write a missing cell as an empty line, which readers skip.
@@ -33,6 +38,10 @@ def write_csv(path: Path, rows: pd.DataFrame) -> None:
         path.write_text(rows.iloc[:0].to_csv(index=False), encoding="utf-8", newline="")
         with body.open("rb") as source, path.open("ab") as file:
             shutil.copyfileobj(source, file, 1 << 20)
+    except (OSError, duckdb.IOException) as cause:
+        raise DataError(
+            f"{path} cannot be written; free space on its disk, or choose another folder"
+        ) from cause
     finally:
         body.unlink(missing_ok=True)
 

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpmosaic.common.errors import DataError
 from dpmosaic.curator.releasing.csv_writing import write_csv
 
 
@@ -39,3 +40,9 @@ def test_a_missing_cell_of_a_single_column_is_no_empty_line(tmp_path):
     table = pd.DataFrame({"number": [1.5, np.nan, 2.0]})
     write_csv(tmp_path / "table.csv", table)
     assert (tmp_path / "table.csv").read_bytes() == table.to_csv(index=False).encode("utf-8")
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"missing/t\.csv cannot be written"):
+        write_csv(tmp_path / "missing" / "t.csv", pd.DataFrame({"a": [1], "b": [2]}))
+    assert not list(tmp_path.iterdir())
