@@ -18,6 +18,9 @@ _MODULES = {
     "ddh": ("nacl",),
     "gan": (*_CURATOR, "torch", "opacus"),
     "metrics": ("prometheus_client",),
+    "postgres": ("psycopg",),
+    "spark": ("pyspark",),
+    "adbc": ("adbc_driver_manager", "pyarrow"),
 }
 
 

@@ -82,6 +82,9 @@ class Queried(Protocol):
     def connect(self) -> duckdb.DuckDBPyConnection:
         """DuckDB with the rows as `file`, its columns c0, c1, ... in order."""
 
+    def scan(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB with the rows as `scan`, which reads them anew every time, its columns c0, c1, ... in order."""
+
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
         """Runs a query over the rows; each column of the answer is an array.
 
@@ -159,11 +162,16 @@ class FileSource:
         Raises:
             DataError: as for `query`.
         """
+        connection = self.scan()
+        held = self._suffix in DELIMITERS and self.path.stat().st_size <= _HELD_BYTES
+        self.query(connection, f"CREATE {'TABLE' if held else 'VIEW'} file AS SELECT * FROM scan")
+        return connection
+
+    def scan(self) -> duckdb.DuckDBPyConnection:
+        """A database in memory with the file as `scan`; see `Queried`."""
         connection = duckdb.connect(config=CONFIG)
         names = ", ".join(f"c{place}" for place in range(len(self._names)))
         self.query(connection, f"CREATE VIEW scan ({names}) AS SELECT * FROM {self._scan}")
-        held = self._suffix in DELIMITERS and self.path.stat().st_size <= _HELD_BYTES
-        self.query(connection, f"CREATE {'TABLE' if held else 'VIEW'} file AS SELECT * FROM scan")
         return connection
 
     def query(self, connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, NDArray[Any]]:
